@@ -1,0 +1,59 @@
+# What this repository's own programs and tests need, and no consumer sees.
+#
+#   incontext_add_program(<name> SOURCES <file.cpp>... [LINK <target>...] [CUDA])
+#
+# builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA and where nvcc is found, <name>-cuda from
+# the same sources with every backend inside.
+
+add_library(incontext_warnings INTERFACE)
+target_compile_options(incontext_warnings INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Werror>
+  # -Wpedantic refuses the line markers nvcc itself writes
+  $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Werror>)
+
+add_library(incontext_native INTERFACE)
+if(INCONTEXT_NATIVE)
+  include(CheckCXXSourceCompiles)
+  target_compile_options(incontext_native INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>
+                                                    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>)
+  set(CMAKE_REQUIRED_FLAGS "-march=native")
+  check_cxx_source_compiles("#ifndef __AVX512F__\n#error no AVX-512\n#endif\nint main() {}" INCONTEXT_HAS_AVX512)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(INCONTEXT_HAS_AVX512)
+    target_compile_options(incontext_native INTERFACE
+      $<$<COMPILE_LANGUAGE:CXX>:-mprefer-vector-width=512>
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-mprefer-vector-width=512>)
+  endif()
+endif()
+
+# nvcc and 50-digit sources each take up to 2 GB: never two at a time.
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS heavy=1)
+
+# One-line CUDA wrappers of C++ sources: LANGUAGE is a property of a file in a directory, so one file can't be both.
+function(incontext_cuda_wrappers variable prefix)
+  set(wrappers)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(path "${source}" ABSOLUTE)
+    get_filename_component(stem "${source}" NAME_WE)
+    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${prefix}/${stem}.cu")
+    file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"@path@\"\n" @ONLY)
+    list(APPEND wrappers "${wrapper}")
+  endforeach()
+  set(${variable} "${wrappers}" PARENT_SCOPE)
+endfunction()
+
+function(incontext_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 A "CUDA" "" "SOURCES;LINK")
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings
+                                        incontext_native ${A_LINK})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  if(A_CUDA AND INCONTEXT_WITH_CUDA)
+    incontext_cuda_wrappers(wrappers ${name}-cuda ${A_SOURCES})
+    add_executable(${name}-cuda ${wrappers})
+    target_link_libraries(${name}-cuda PRIVATE incontext::simulate_cuda incontext::simulate_omp
+                                               incontext::simulate_tbb incontext_warnings incontext_native ${A_LINK})
+    target_include_directories(${name}-cuda PRIVATE "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+    set_target_properties(${name}-cuda PROPERTIES JOB_POOL_COMPILE heavy)
+  endif()
+endfunction()

@@ -1,0 +1,93 @@
+#include "incontext/core/contracts.hpp"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "support/catch.hpp"
+
+using namespace incontext;
+
+namespace {
+
+template <class Exception, class Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("a refusal names the function, the problem, the value and what is needed") {
+  CHECK(message_of<std::domain_error>([] { throw_domain_error("f", "x is bad", 2.5, "x < 1"); }) ==
+        "incontext::f: x is bad (value = 2.5; needs x < 1)");
+  CHECK(message_of<std::invalid_argument>([] { throw_invalid_argument("g", "n is bad", 3, "an even n"); }) ==
+        "incontext::g: n is bad (value = 3; needs an even n)");
+  CHECK(message_of<std::invalid_argument>([] { throw_invalid_argument("g", "name", std::string("abc"), "def"); }) ==
+        "incontext::g: name (value = abc; needs def)");
+}
+
+TEST_CASE("the value in a message can be read back to the same number") {
+  const double third = 1.0 / 3.0;
+  const std::string text = message_of<std::domain_error>([&] { throw_domain_error("f", "x", third, "y"); });
+  const std::string key = "value = ";
+  REQUIRE(text.find(key) != std::string::npos);
+  CHECK(std::stod(text.substr(text.find(key) + key.size())) == third);
+}
+
+TEMPLATE_TEST_CASE("require_positive refuses zero, negatives, infinities and NaN", "", float, double, long double) {
+  using T = TestType;
+  using Limits = std::numeric_limits<T>;
+  CHECK_NOTHROW(require_positive("f", "x", T(1)));
+  CHECK_NOTHROW(require_positive("f", "x", (Limits::min)()));
+  CHECK_NOTHROW(require_positive("f", "x", Limits::denorm_min()));
+  CHECK_NOTHROW(require_positive("f", "x", (Limits::max)()));
+  for (const T value : {T(0), -T(0), -T(1), -Limits::denorm_min(), Limits::infinity(), -Limits::infinity(),
+                        Limits::quiet_NaN(), -Limits::quiet_NaN()}) {
+    CHECK_THROWS_AS(require_positive("f", "x", value), std::domain_error);
+  }
+}
+
+TEMPLATE_TEST_CASE("require_non_negative takes zero of both signs and refuses the rest", "", float, double,
+                   long double) {
+  using T = TestType;
+  using Limits = std::numeric_limits<T>;
+  for (const T value : {T(0), -T(0), Limits::denorm_min(), T(1), (Limits::max)()}) {
+    CHECK_NOTHROW(require_non_negative("f", "x", value));
+  }
+  for (const T value : {-T(1), -Limits::denorm_min(), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()}) {
+    CHECK_THROWS_AS(require_non_negative("f", "x", value), std::domain_error);
+  }
+}
+
+TEST_CASE("the contracts name their parameter") {
+  CHECK(message_of<std::domain_error>([] { require_positive("f", "noise_variance", -1.0); }) ==
+        "incontext::f: noise_variance is not positive and finite (value = -1; needs 0 < value < infinity)");
+  CHECK(message_of<std::domain_error>([] {
+          require_positive("f", "temperature", not_a_number);
+        }).find("value = nan;") != std::string::npos);
+  CHECK(message_of<std::domain_error>([] { require_non_negative("f", "noise_variance", infinity); }) ==
+        "incontext::f: noise_variance is negative or not finite (value = inf; needs 0 <= value < infinity)");
+  CHECK(message_of<std::invalid_argument>([] { require_at_least("f", "context_length", 0, 1); }) ==
+        "incontext::f: context_length is too small (value = 0; needs at least 1)");
+  CHECK(message_of<std::invalid_argument>([] { require_same_size("f", "labels", 3, 4); }) ==
+        "incontext::f: labels has the wrong size (value = 3; needs 4)");
+}
+
+TEMPLATE_TEST_CASE("sizes are checked at their boundary", "", int, long, unsigned, std::size_t) {
+  using T = TestType;
+  CHECK_NOTHROW(require_at_least("f", "n", T(2), T(2)));
+  CHECK_NOTHROW(require_at_least("f", "n", T(3), T(2)));
+  CHECK_THROWS_AS(require_at_least("f", "n", T(1), T(2)), std::invalid_argument);
+  CHECK_NOTHROW(require_same_size("f", "n", T(2), T(2)));
+  CHECK_THROWS_AS(require_same_size("f", "n", T(1), T(2)), std::invalid_argument);
+  CHECK_THROWS_AS(require_same_size("f", "n", T(3), T(2)), std::invalid_argument);
+}
