@@ -1,0 +1,73 @@
+#pragma once
+
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+/// The host front doors' way to refuse an argument: one line that names the function, the parameter, its value and
+/// what it needs. Host only; device code and leaf formulas answer quiet NaN instead.
+namespace incontext {
+
+namespace detail {
+
+template <class Value>
+std::string contract_message(std::string_view where, std::string_view problem, const Value& value,
+                             std::string_view needs) {
+  std::ostringstream text;
+  if constexpr (std::numeric_limits<Value>::is_specialized) text.precision(std::numeric_limits<Value>::max_digits10);
+  text << "incontext::" << where << ": " << problem << " (value = " << value << "; needs " << needs << ")";
+  return std::move(text).str();
+}
+
+}  // namespace detail
+
+/// Shape or configuration is wrong: throws std::invalid_argument `incontext::where: problem (value = ...; needs ...)`.
+template <class Value>
+[[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
+                                         std::string_view needs) {
+  throw std::invalid_argument(detail::contract_message(where, problem, value, needs));
+}
+
+/// A value is outside the domain: throws std::domain_error with the same message layout.
+template <class Value>
+[[noreturn]] void throw_domain_error(std::string_view where, std::string_view problem, const Value& value,
+                                     std::string_view needs) {
+  throw std::domain_error(detail::contract_message(where, problem, value, needs));
+}
+
+/// Accepts value > 0 and finite; NaN is refused.
+template <class Value>
+void require_positive(std::string_view where, std::string_view parameter, const Value& value) {
+  if (!(value > Value(0) && value <= (std::numeric_limits<Value>::max)())) {
+    throw_domain_error(where, std::string(parameter) + " is not positive and finite", value, "0 < value < infinity");
+  }
+}
+
+/// Accepts value >= 0 and finite; NaN is refused.
+template <class Value>
+void require_non_negative(std::string_view where, std::string_view parameter, const Value& value) {
+  if (!(value >= Value(0) && value <= (std::numeric_limits<Value>::max)())) {
+    throw_domain_error(where, std::string(parameter) + " is negative or not finite", value, "0 <= value < infinity");
+  }
+}
+
+/// Accepts value >= minimum, for counts and sizes.
+template <class Integer>
+void require_at_least(std::string_view where, std::string_view parameter, Integer value, Integer minimum) {
+  if (!(value >= minimum)) {
+    throw_invalid_argument(where, std::string(parameter) + " is too small", value,
+                           "at least " + std::to_string(minimum));
+  }
+}
+
+/// Accepts two sizes that are the same.
+template <class Integer>
+void require_same_size(std::string_view where, std::string_view parameter, Integer value, Integer expected) {
+  if (value != expected) {
+    throw_invalid_argument(where, std::string(parameter) + " has the wrong size", value, std::to_string(expected));
+  }
+}
+
+}  // namespace incontext

@@ -1,0 +1,8 @@
+#pragma once
+
+/// Marks a function callable from host and device code: `__host__ __device__` under nvcc, nothing elsewhere.
+#if defined(__CUDACC__)
+#define INCONTEXT_HD __host__ __device__
+#else
+#define INCONTEXT_HD
+#endif

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/core/host_device.hpp"
+
+#if defined(__CUDACC__) && !defined(R123_CUDA_DEVICE)
+#define R123_CUDA_DEVICE __host__ __device__
+#endif
+#include <Random123/philox.h>
+
+#include "incontext/random/detail/wide_multiply.hpp"
+
+namespace incontext::random {
+
+/// The four words of one counter of Philox4x32-10, by Random123: the definition every faster form is tested against.
+///
+/// \f[ \text{words} = \mathrm{Philox4x32}_{10}(\text{counter} = (\text{trial}_{lo}, \text{trial}_{hi}, \text{block},
+/// \text{stream}),\ \text{key} = (\text{seed}_{lo}, \text{seed}_{hi})) \f]
+///
+/// Source    Salmon, Moraes, Dror, Shaw, SC'11; the counter layout is this library's (changing it breaks every result).
+/// Domain    every argument.
+/// Accuracy  Random123's known answers (tests/random/philox.cpp).
+/// Random    one counter; a pure function of its arguments.
+/// Runs on   host and device
+INCONTEXT_HD inline void philox(std::uint64_t seed, std::uint64_t trial, std::uint32_t block, std::uint32_t stream,
+                                std::uint32_t (&words)[4]) {
+  const r123::Philox4x32::ctr_type counter{
+      {static_cast<std::uint32_t>(trial), static_cast<std::uint32_t>(trial >> 32), block, stream}};
+  const r123::Philox4x32::key_type key{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+  const r123::Philox4x32::ctr_type result = r123::Philox4x32{}(counter, key);
+  for (int i = 0; i < 4; ++i) words[i] = result.v[i];
+}
+
+/// The same words for W consecutive trials side by side: word k of trial first + lane is words[k][lane].
+///
+/// The first two of the ten rounds are shared: what depends on the lane alone is worked out once a stream, what depends
+/// on the block alone is a scalar. The products run in 64-bit lanes whose upper halves may hold anything.
+///
+/// Source    as philox().
+/// Domain    W a power of two; first_trial a multiple of W (the trial's upper word is then the same in all lanes).
+/// Accuracy  every word equals philox()'s (tests/random/philox.cpp).
+/// Random    one counter a lane and call; W does not enter the words.
+/// Runs on   host and device (a GPU thread is W = 1)
+template <int W>
+class LaneStream {
+  static_assert(W > 0 && (W & (W - 1)) == 0);
+
+ public:
+  INCONTEXT_HD LaneStream(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t stream)
+      : key_low_(static_cast<std::uint32_t>(seed)),
+        key_high_(static_cast<std::uint32_t>(seed >> 32)),
+        trial_high_(static_cast<std::uint32_t>(first_trial >> 32)) {
+    for (int lane = 0; lane < W; ++lane) {
+      const std::uint32_t trial_low = static_cast<std::uint32_t>(first_trial) + static_cast<std::uint32_t>(lane);
+      const std::uint64_t first = std::uint64_t{multiplier0} * trial_low;
+      const std::uint64_t second =
+          std::uint64_t{multiplier1} * (static_cast<std::uint32_t>(first >> 32) ^ stream ^ key_high_);
+      round1_[lane] = static_cast<std::uint32_t>(first);
+      round2_low_[lane] = static_cast<std::uint32_t>(second);
+      round2_high_[lane] = second >> 32;
+    }
+  }
+
+  INCONTEXT_HD void words(std::uint32_t block, std::uint32_t (&out)[4][W]) const {
+    const std::uint64_t first = std::uint64_t{multiplier1} * block;
+    const std::uint32_t left = static_cast<std::uint32_t>(first >> 32) ^ trial_high_ ^ key_low_;
+    const std::uint64_t second = std::uint64_t{multiplier0} * left;
+    const std::uint32_t key_low = key_low_ + weyl0;
+    const std::uint32_t key_high = key_high_ + weyl1;
+    const std::uint64_t mask0 = static_cast<std::uint32_t>(first) ^ key_low;
+    const std::uint64_t mask2 = static_cast<std::uint32_t>(second >> 32) ^ key_high;
+    const std::uint64_t word3 = static_cast<std::uint32_t>(second);
+
+    using Pack = detail::Pack<W>;
+    for (int at = 0; at < W; at += Pack::stride) {
+      auto c0 = Pack::exclusive_or(Pack::load(round2_high_ + at), mask0);
+      auto c1 = Pack::load(round2_low_ + at);
+      auto c2 = Pack::exclusive_or(Pack::load(round1_ + at), mask2);
+      auto c3 = Pack::broadcast(word3);
+      std::uint32_t k0 = key_low;
+      std::uint32_t k1 = key_high;
+      for (int round = 2; round < 10; ++round) {
+        k0 += weyl0;
+        k1 += weyl1;
+        const auto product0 = Pack::multiply(c0, multiplier0);
+        const auto product1 = Pack::multiply(c2, multiplier1);
+        c0 = Pack::mix(product1, c1, k0);
+        c2 = Pack::mix(product0, c3, k1);
+        c1 = product1;
+        c3 = product0;
+      }
+      Pack::store(out[0] + at, c0);
+      Pack::store(out[1] + at, c1);
+      Pack::store(out[2] + at, c2);
+      Pack::store(out[3] + at, c3);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t multiplier0 = 0xD2511F53u;
+  static constexpr std::uint32_t multiplier1 = 0xCD9E8D57u;
+  static constexpr std::uint32_t weyl0 = 0x9E3779B9u;
+  static constexpr std::uint32_t weyl1 = 0xBB67AE85u;
+
+  std::uint32_t key_low_;
+  std::uint32_t key_high_;
+  std::uint32_t trial_high_;
+  alignas(W >= 8 ? 64 : 8) std::uint64_t round1_[W];
+  alignas(W >= 8 ? 64 : 8) std::uint64_t round2_low_[W];
+  alignas(W >= 8 ? 64 : 8) std::uint64_t round2_high_[W];
+};
+
+}  // namespace incontext::random

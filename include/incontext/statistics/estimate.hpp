@@ -1,0 +1,60 @@
+#pragma once
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/statistics/moments.hpp"
+
+namespace incontext::statistics {
+
+/// Two ends of a confidence interval.
+///
+/// Units     as the estimate.
+/// Runs on   host
+struct Interval {
+  double lower = 0;
+  double upper = 0;
+  [[nodiscard]] bool contains(double value) const { return lower <= value && value <= upper; }
+};
+
+/// A Monte Carlo mean and how well it is known.
+///
+/// \f[ \bar x = \tfrac1n \sum x_i,\qquad \mathrm{se} = \sqrt{Q / (n(n-1))} \f]
+///
+/// Source    textbook.
+/// Units     mean and standard_error in the unit of a trial's value.
+/// Limits    n = 0: mean NaN; n < 2: standard_error NaN.
+/// Errors    interval(): std::domain_error unless 0 < level < 1.
+/// Accuracy  coverage of the interval: tests/statistics/estimate.cpp.
+/// Runs on   host
+struct Estimate {
+  std::int64_t count = 0;
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double standard_error = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t non_finite = 0;
+
+  Estimate() = default;
+  explicit Estimate(const Moments& moments) : count(moments.count), non_finite(moments.non_finite) {
+    const auto n = static_cast<double>(count);
+    if (count >= 1) mean = moments.mean;
+    if (count >= 2) standard_error = std::sqrt(moments.sum_of_squares / n / (n - 1));
+  }
+
+  [[nodiscard]] double relative_error() const { return standard_error / std::abs(mean); }
+
+  /// Student t interval of the given two-sided level.
+  [[nodiscard]] Interval interval(double level) const {
+    if (!(level > 0 && level < 1)) {
+      throw_domain_error("statistics::Estimate::interval", "level is not a probability", level, "0 < level < 1");
+    }
+    if (count < 2) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+    const boost::math::students_t distribution(static_cast<double>(count - 1));
+    const double reach = boost::math::quantile(distribution, 0.5 + 0.5 * level) * standard_error;
+    return {mean - reach, mean + reach};
+  }
+};
+
+}  // namespace incontext::statistics
