@@ -1,0 +1,60 @@
+#!/bin/bash
+# The only includes between rooms are the arrows below; outside libraries likewise. A room not named here is a breach.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+declare -A rooms=(
+  [core]=""
+  [random]="core"
+  [scoring]="core"
+  [statistics]="core"
+  [laws]="core scoring"
+  [regression]="core scoring laws"
+  [classification]="core scoring laws"
+  [training]="core scoring laws regression classification"
+  [simulate]="core random scoring laws regression classification training statistics"
+)
+declare -A outside=(
+  [core]=""
+  [random]="Random123 immintrin"
+  [scoring]=""
+  [statistics]="boost"
+  [laws]="boost"
+  [regression]="boost Eigen"
+  [classification]="boost Eigen"
+  [training]="boost Eigen"
+  [simulate]="boost Eigen thrust Random123 cuda cuda_runtime omp tbb"
+)
+
+while read -r header; do
+  room=${header#*incontext/}
+  room=${room%%/*}
+  case $header in
+    include/incontext/*/* | cuda/incontext/simulate/*) ;;
+    *) breach "$header:1: a header outside of every room"; continue ;;
+  esac
+  if [ -z "${rooms[$room]+named}" ] || { [ "$room" = simulate ] && [[ $header == include/* ]]; }; then
+    breach "$header:1: room '$room' is not known to the rule"
+    continue
+  fi
+  while IFS=: read -r line text; do
+    target=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]([^">]*)[">].*/\1/' <<<"$text")
+    case $target in
+      incontext/*/*)
+        to=${target#incontext/}
+        to=${to%%/*}
+        [ "$to" = "$room" ] || [[ " ${rooms[$room]} " == *" $to "* ]] ||
+          breach "$header:$line: $room must not include $to ($target)"
+        ;;
+      */* | *.h | *.hpp)
+        to=${target%%/*}
+        to=${to%.h}
+        [[ " ${outside[$room]} " == *" $to "* ]] || breach "$header:$line: $room must not include $target"
+        ;;
+      *)
+        # the standard library; an unparsed line is a breach too
+        [[ $target =~ ^[a-z_0-9]+$ ]] || breach "$header:$line: an include that can't be read: $text"
+        ;;
+    esac
+  done < <(grep -nE '^[[:space:]]*#[[:space:]]*include' "$header" || true)
+done < <(headers include cuda)
+verdict "rooms include along the arrows only"

@@ -1,0 +1,192 @@
+#!/bin/bash
+# Power check of the rules: each must refuse a tree with one fault, name the fault, and accept the tree without it.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# A small tree that keeps every rule.
+fresh() {
+  rm -rf "$work/tree"
+  mkdir -p "$work/tree"/{include/incontext/{core,scoring,random,regression,statistics},cuda/incontext/simulate}
+  cat >"$work/tree/include/incontext/core/good.hpp" <<'H'
+#pragma once
+
+#include <cmath>
+
+#define INCONTEXT_TWICE(x) \
+  ((x) + (x))
+
+namespace incontext {
+
+class Later;
+struct Defined;
+
+/// A constant; "quoted { text" and 'c' do no harm.
+inline constexpr double half[] = {0.5, 0.25};
+
+/// What adds.
+template <class T>
+concept Adds = requires(T a) {
+  { a + a };
+} && true;
+
+namespace detail {
+struct Hidden {};
+int hidden(int x) { return x; }
+}  // namespace detail
+
+/// A type. Source of nothing, and Limits are not mentioned.
+///
+/// Domain    everywhere.         Limits    none.
+/// Errors    none.               Accuracy  exact.
+/// Runs on   host and device
+struct Defined {
+  double undocumented_member = 1.0;
+  double operator()(double x) const { return x; }
+};
+
+/// Either.
+enum class Either { one, other };
+
+/// \f[ x + 1 \f]
+///
+/// Source    arXiv:0000.00000 (1).
+/// Runs on   host
+template <class T>
+  requires(sizeof(T) > 2) && Adds<T>
+constexpr T increment(const T& x, T (*map)(T) = {}) { return map ? map(x) : x + T(1); }
+
+template <class T>
+T increment(T x, int times) {
+  return x + T(times);
+}
+
+/// Compares.
+/// Runs on   host and device
+constexpr bool operator==(const Later&, const Later&) { return '{' == '{' && true; }
+
+/* a block comment with { in it */
+/// Another name.
+using Again = Defined;
+
+template <class T>
+Defined(T) -> Defined;
+
+}  // namespace incontext
+H
+  cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
+  echo 'a plain file' >"$work/tree/README.md"
+}
+
+# accepts RULE
+accepts() {
+  if ! output=$(bash "$here/$1.sh" "$work/tree" 2>&1); then
+    echo "FAILED: $1 refuses the good tree:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+# refuses RULE PATTERN
+refuses() {
+  local status=0
+  output=$(bash "$here/$1.sh" "$work/tree" 2>&1) || status=$?
+  if [ "$status" -ne 1 ] || ! grep -qE -- "$2" <<<"$output"; then
+    echo "FAILED: $1 should refuse with \"$2\", ended with $status:"
+    echo "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+# header PATH BODY: one more header, guarded
+header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
+doc='/// Doc.\n/// Runs on   host\n'
+
+for rule in include_arrows plain_headers doc_blocks tracked_words; do
+  fresh
+  accepts "$rule"
+done
+
+# ---- includes
+fresh; header include/incontext/scoring/a.hpp '#include "incontext/regression/b.hpp"'
+refuses include_arrows 'scoring/a.hpp:2: scoring must not include regression'
+fresh; header include/incontext/core/a.hpp '#include <incontext/scoring/b.hpp>'
+refuses include_arrows 'core must not include scoring'
+fresh; header include/incontext/regression/a.hpp '#include "incontext/statistics/b.hpp"'
+refuses include_arrows 'regression must not include statistics'
+fresh; header include/incontext/regression/a.hpp '#include "incontext/simulate/b.hpp"'
+refuses include_arrows 'regression must not include simulate'
+fresh; header include/incontext/scoring/a.hpp '#include <Eigen/Core>'
+refuses include_arrows 'scoring must not include Eigen/Core'
+fresh; header include/incontext/random/a.hpp '#include <boost/math/special_functions/gamma.hpp>'
+refuses include_arrows 'random must not include boost'
+fresh; header include/incontext/regression/a.hpp '  #  include <thrust/transform.h>'
+refuses include_arrows 'regression must not include thrust'
+fresh; header include/incontext/regression/a.hpp '#include <cuda_runtime.h>'
+refuses include_arrows 'regression must not include cuda_runtime'
+fresh; header include/incontext/regression/a.hpp '#include "b.hpp"'
+refuses include_arrows 'regression must not include b.hpp'
+fresh; header include/incontext/loose.hpp ''
+refuses include_arrows 'outside of every room'
+fresh; mkdir "$work/tree/include/incontext/attic"; header include/incontext/attic/a.hpp ''
+refuses include_arrows "room 'attic' is not known"
+fresh; mkdir "$work/tree/include/incontext/simulate"; header include/incontext/simulate/a.hpp ''
+refuses include_arrows "room 'simulate' is not known"
+
+# ---- plain headers
+fresh; header include/incontext/scoring/a.hpp 'inline Eigen::VectorXd f();'
+refuses plain_headers 'scoring/a.hpp:2:.*not in a room that runs on the device'
+fresh; header include/incontext/random/a.hpp 'inline std::vector<int> f();'
+refuses plain_headers 'not in a room that runs on the device'
+fresh; header include/incontext/random/a.hpp 'inline void f() { throw 1; }'
+refuses plain_headers 'an exception on the device side'
+fresh; header include/incontext/regression/a.hpp "// $(printf '%0120d' 0)"
+refuses plain_headers 'over 120 characters'
+fresh; header include/incontext/regression/a.hpp "$(printf '//\\n%.0s' {1..250})"
+refuses plain_headers 'over 250 lines'
+fresh; echo 'namespace incontext {}' >"$work/tree/include/incontext/regression/a.hpp"
+refuses plain_headers 'no #pragma once'
+
+# ---- documentation; each case a different kind of name
+undocumented() {
+  fresh; header include/incontext/regression/a.hpp "namespace incontext::regression {\\n$1\\n}"
+  refuses doc_blocks "regression/a.hpp:[0-9]+: $2"
+}
+undocumented 'double f(double x);' 'f has no doc block'
+undocumented 'template <class T>\nT f(T x) { return x; }' 'f has no doc block'
+undocumented 'template <class T>\n  requires std::integral<T>\nT f(T x) { return x; }' 'f has no doc block'
+undocumented "$doc"'double f(double x);\ndouble g(double x);' 'g has no doc block'
+undocumented "$doc"'\ndouble f(double x);' 'f has no doc block'
+undocumented '// Doc. Runs on   host\ndouble f(double x);' 'f has no doc block'
+undocumented 'struct S {\n  int x;\n};' 'S has no doc block'
+undocumented 'template <Real T>\nclass C : public B<T> {};' 'C has no doc block'
+undocumented 'enum class E { a };' 'E has no doc block'
+undocumented 'template <class T>\nconcept K = requires(T t) { t; };' 'K has no doc block'
+undocumented 'template <class T>\nusing A = B<T>;' 'A has no doc block'
+undocumented 'inline constexpr double c = 1.0;' 'c has no doc block'
+undocumented 'bool operator<(const S& a, const S& b);' 'operator< has no doc block'
+undocumented "namespace detail { int hidden(); }\\ndouble f(double x);" 'f has no doc block'
+undocumented '/// Doc.\ndouble f(double x);' 'f: the doc block has no "Runs on" line'
+undocumented '/// Doc.\nstruct S {};' 'S: the doc block has no "Runs on" line'
+undocumented '/// Doc.\n/// Runs on   hots\ndouble f(double x);' 'f: runs on "hots"'
+undocumented '/// Doc.\n/// Errors    e.\n/// Source    s.\n/// Runs on   host\ndouble f(double x);' \
+  'f: "Source" after "Errors"'
+undocumented '/// Doc.\n/// Limits    l.         Domain    d.\n/// Runs on   host\ndouble f(double x);' \
+  'f: "Domain" after "Limits"'
+undocumented '/// Doc.\n/// Units     u.\n/// Units     u.\n/// Runs on   host\ndouble f(double x);' \
+  'f: "Units" stands twice'
+undocumented 'struct S {' 'the rule lost count'
+undocumented '' 'no public name'
+fresh; header cuda/incontext/simulate/a.hpp 'namespace incontext::simulate {\ndouble f(double x);\n}'
+refuses doc_blocks 'cuda/incontext/simulate/a.hpp:3: f has no doc block'
+
+# ---- words; in halves, because this file is tracked too
+for word in "../sha""red/design.md" "see sha""red/theory" "/work/sha""red" "TO""DO: later" "FIX""ME"; do
+  fresh; echo "$word" >>"$work/tree/README.md"
+  refuses tracked_words 'README.md:2:'
+done
+
+[ "$failures" -eq 0 ] || { echo "$failures power checks failed"; exit 1; }
+echo "every rule refuses every planted fault and accepts the good tree"
