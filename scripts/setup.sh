@@ -1,0 +1,14 @@
+# Sourced by scripts/verify and scripts/test, in the root of the repository.
+jobs=${INCONTEXT_JOBS:-$(nproc)}
+
+section() { printf '\n== %s\n' "$*"; }
+
+# For the GPU that is here; without one, for a single architecture, since each repeats most of nvcc's work.
+cuda_architecture=90
+if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then cuda_architecture=native; fi
+
+# configure PRESET [-D...]
+configure() { cmake --preset "$1" -DCMAKE_CUDA_ARCHITECTURES="$cuda_architecture" "${@:2}"; }
+
+# build PRESET TARGET...
+build() { cmake --build --preset "$1" --parallel "$jobs" --target "${@:2}"; }
