@@ -22,7 +22,7 @@ declare -A outside=(
   [regression]="boost Eigen"
   [classification]="boost Eigen"
   [training]="boost Eigen"
-  [simulate]="boost Eigen thrust Random123 cuda cuda_runtime omp tbb"
+  [simulate]="boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb"
 )
 
 while read -r header; do
