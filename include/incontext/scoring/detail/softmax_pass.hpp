@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring::detail {
+
+/// phi(z) = z / divisor.
+template <Real T>
+struct Quotient {
+  T divisor;
+  INCONTEXT_HD bool in_domain() const { return T(0) < divisor; }
+  INCONTEXT_HD bool decreasing() const { return false; }
+  INCONTEXT_HD T value(const T& z) const { return z / divisor; }
+  INCONTEXT_HD T difference(const T& z, const T& w) const { return (z - w) / divisor; }
+  INCONTEXT_HD T slope(const T&) const { return T(1) / divisor; }
+  INCONTEXT_HD T curvature(const T&) const { return T(0); }
+};
+
+/// What one reading of a row leaves behind: the entry r of the largest weight, and the sum of the other terms relative
+/// to it. 1 - a_r = others / (1 + others) then never is a difference.
+template <class Phi, Real T>
+struct SoftmaxPass {
+  Phi phi;
+  std::ptrdiff_t reference_index = 0;
+  T reference = T(0);
+  T others = T(0);
+  bool valid = false;
+
+  INCONTEXT_HD T relative(const T& z) const { return phi.difference(z, reference); }
+  INCONTEXT_HD T weight(const T& z) const {
+    using std::exp;
+    const T exponent = relative(z);
+    return exp(exponent) / (T(1) + others);
+  }
+  /// sum_i a_i rate(i, z_i) over the visible entries.
+  template <class Rate>
+  INCONTEXT_HD T mean(Row<const T> scores, Rate rate) const {
+    Sum<T> sum;
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+      if (is_visible(scores[i])) sum.add(weight(scores[i]) * rate(i, scores[i]));
+    }
+    return sum.value();
+  }
+};
+
+template <Real T, class Phi>
+INCONTEXT_HD SoftmaxPass<Phi, T> softmax_pass(const Phi& phi, Row<const T> scores) {
+  using std::exp;
+  SoftmaxPass<Phi, T> pass{phi};
+  std::ptrdiff_t lowest = -1, highest = -1;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (!is_visible(scores[i])) continue;
+    if (!is_finite(scores[i])) return pass;
+    if (highest < 0 || scores[highest] < scores[i]) highest = i;
+    if (lowest < 0 || scores[i] < scores[lowest]) lowest = i;
+  }
+  if (highest < 0 || !phi.in_domain()) return pass;
+  pass.reference_index = phi.decreasing() ? lowest : highest;
+  pass.reference = scores[pass.reference_index];
+  Sum<T> sum;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (i == pass.reference_index || !is_visible(scores[i])) continue;
+    const T exponent = pass.relative(scores[i]);
+    sum.add(exp(exponent));
+  }
+  pass.others = sum.value();
+  pass.valid = true;
+  return pass;
+}
+
+/// out_i = a_i (rate_i - sum_j a_j rate_j), 0 where masked.
+template <class Phi, Real T, class Rate>
+INCONTEXT_HD void centre(const SoftmaxPass<Phi, T>& pass, Row<const T> scores, Row<T> out, Rate rate) {
+  const T mean = pass.mean(scores, rate);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    out[i] = is_visible(z) ? T(pass.weight(z) * (rate(i, z) - mean)) : T(0);
+  }
+}
+
+}  // namespace incontext::scoring::detail

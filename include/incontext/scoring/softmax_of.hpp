@@ -1,0 +1,190 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/softmax_pass.hpp"
+#include "incontext/scoring/row.hpp"
+
+/// Softmax after an elementwise map, a = softmax(phi(z)): the one implementation of Softmax, SSMax and SSA.
+///
+/// Common to every function here. Masked scores are -infinity: weight 0, derivative 0, and n counts the others. A row
+/// with no visible score, with a NaN or +infinity, or a map outside its domain gives NaN in every entry. Rows may lie
+/// on top of each other (the output on the scores, on the direction, or both); nothing is allocated.
+///
+/// Every difference is taken against the largest weight's entry r: weights from phi(z_i) - phi(z_r), derivatives from
+/// u_i - u_r. So weights keep relative accuracy, and derivatives of a peaked row keep theirs.
+namespace incontext::scoring {
+
+/// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores,
+/// with `value`, `difference` (phi(z) - phi(w) without cancellation), `slope`, `curvature`, `decreasing`, `in_domain`.
+///
+/// Source    arXiv 2508.14685 eq. 5 (the identity SSA = softmax after a logarithm); SSMax and softmax: phi linear.
+/// Runs on   host and device
+template <class Map>
+concept SoftmaxLike = Real<typename Map::value_type> && requires(const Map& map, typename Map::value_type z) {
+  { map.elementwise(std::ptrdiff_t{1}).difference(z, z) } -> std::convertible_to<typename Map::value_type>;
+  { map.elementwise(std::ptrdiff_t{1}).in_domain() } -> std::same_as<bool>;
+};
+
+/// The scalar type of a map.
+///
+/// Runs on   host and device
+template <class Map>
+using Value = typename Map::value_type;
+
+namespace detail {
+
+template <SoftmaxLike Map>
+INCONTEXT_HD auto read(const Map& map, Row<const Value<Map>> scores) {
+  return softmax_pass<Value<Map>>(map.elementwise(count_visible(scores)), scores);
+}
+
+}  // namespace detail
+
+/// Weights of one row.
+///
+/// \f[ a_i = \frac{e^{\phi(z_i)}}{\sum_j e^{\phi(z_j)}} \f]
+///
+/// Source    arXiv 2310.12956 eq. 1; arXiv 2501.19399; arXiv 2508.14685 eq. 5.
+/// Shapes    (scores: n, out: n)
+/// Units     dimensionless.
+/// Limits    n = 1: (1).
+/// Errors    NaN row, see the top of this file.
+/// Accuracy  relative, (8 + 2 |phi(z_i) - phi(z_r)|) eps for any n: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD void weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    out[i] = detail::is_visible(scores[i]) ? pass.weight(scores[i]) : T(0);
+  }
+}
+
+/// Logarithms of the weights; -infinity for a masked score.
+///
+/// \f[ \log a_i = (\phi(z_i) - \phi(z_r)) - \log\bigl(1 + \textstyle\sum_{j \ne r} e^{\phi(z_j) - \phi(z_r)}\bigr) \f]
+///
+/// Source    derived: log1p form of the log-sum-exp.
+/// Shapes    (scores: n, out: n)
+/// Units     nats.
+/// Limits    n = 1: (0).
+/// Errors    NaN row, see the top of this file.
+/// Accuracy  8 eps (1 + |log a_i|); relative for the largest weight: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD void log_weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  const T log_total = detail::log_one_plus(pass.others);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    out[i] = detail::is_visible(scores[i]) ? T(pass.relative(scores[i]) - log_total) : T(-detail::infinity<T>());
+  }
+}
+
+/// Jacobian times a direction, in O(n).
+///
+/// \f[ (J u)_i = a_i (t_i - a \cdot t), \qquad t_j = \phi'(z_j) u_j \f]
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, direction: n, out: n)
+/// Limits    n = 1: (0).
+/// Errors    NaN row, see the top of this file.
+/// Accuracy  16 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> direction,
+                      Row<Value<Map>> out) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  const T reference = pass.phi.slope(pass.reference) * direction[pass.reference_index];
+  detail::centre(pass, scores, out,
+                 [=](std::ptrdiff_t i, const T& z) -> T { return pass.phi.slope(z) * direction[i] - reference; });
+}
+
+/// Transposed Jacobian times a cotangent, in O(n).
+///
+/// \f[ (J^T g)_i = \phi'(z_i)\, a_i (g_i - a \cdot g) \f]
+///
+/// Source    derived from the definition; equals `jvp` when phi is linear.
+/// Shapes    (scores: n, cotangent: n, out: n)
+/// Limits    n = 1: (0).
+/// Errors    NaN row, see the top of this file.
+/// Accuracy  16 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> cotangent,
+                      Row<Value<Map>> out) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  const T reference = cotangent[pass.reference_index];
+  const T mean = pass.mean(scores, [=](std::ptrdiff_t i, const T&) -> T { return cotangent[i] - reference; });
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    out[i] = detail::is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * ((cotangent[i] - reference) - mean)) : T(0);
+  }
+}
+
+/// Derivative of the weights with respect to one parameter of the map.
+///
+/// \f[ \frac{\partial a_i}{\partial \theta} = a_i (f_i - a \cdot f), \qquad
+///     f_j = \frac{\partial \phi(z_j)}{\partial \theta} \f]
+///
+/// Source    derived from the definition; f - f_r is the map's own cancellation-free difference.
+/// Shapes    (scores: n, out: n)
+/// Units     one over the parameter's.
+/// Limits    n = 1: (0).
+/// Errors    NaN row, see the top of this file; a parameter the map does not have does not compile.
+/// Accuracy  16 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map, class Parameter>
+requires requires(const Map& map, Value<Map> z) { map.elementwise(1).difference_by(Parameter{}, z, z); }
+INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Value<Map>> scores, Row<Value<Map>> out) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  detail::centre(pass, scores, out,
+                 [=](std::ptrdiff_t, const T& z) -> T { return pass.phi.difference_by(parameter, z, pass.reference); });
+}
+
+/// Second derivative of the weights along two directions, in O(n).
+///
+/// \f[ (D^2 a[u, v])_i = a_i \bigl( (s_i - a \cdot s)(t_i - a \cdot t) + w_i - a \cdot (\ldots) \bigr), \qquad
+///     s = \phi' u, \; t = \phi' v, \; w = \phi'' u v \f]
+///
+/// Source    derived from the definition. Where phi'' jumps (SSA at z = 0) the mean of both sides is taken.
+/// Shapes    (scores: n, first: n, second: n, out: n)
+/// Limits    n = 1: (0).
+/// Errors    NaN row, see the top of this file.
+/// Accuracy  64 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD void second_derivative(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> first,
+                                    Row<const Value<Map>> second, Row<Value<Map>> out) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  const T slope = pass.phi.slope(pass.reference);
+  const T first_reference = slope * first[pass.reference_index];
+  const T second_reference = slope * second[pass.reference_index];
+  const T first_mean = pass.mean(
+      scores, [=](std::ptrdiff_t i, const T& z) -> T { return pass.phi.slope(z) * first[i] - first_reference; });
+  const T second_mean = pass.mean(
+      scores, [=](std::ptrdiff_t i, const T& z) -> T { return pass.phi.slope(z) * second[i] - second_reference; });
+  detail::centre(pass, scores, out, [=](std::ptrdiff_t i, const T& z) -> T {
+    const T s = (pass.phi.slope(z) * first[i] - first_reference) - first_mean;
+    const T t = (pass.phi.slope(z) * second[i] - second_reference) - second_mean;
+    return s * t + pass.phi.curvature(z) * first[i] * second[i];
+  });
+}
+
+}  // namespace incontext::scoring

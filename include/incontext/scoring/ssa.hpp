@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/parameter.hpp"
+#include "incontext/scoring/softmax_of.hpp"
+
+namespace incontext::scoring {
+
+namespace detail {
+
+/// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Within one sign, differences go through (z - w) / (c + |w|);
+/// between signs both parts add up, so the plain difference is exact to rounding.
+template <Real T>
+struct SignedLogarithm {
+  T knee;      // c
+  T exponent;  // k
+  T base;      // b
+  T temperature;
+
+  INCONTEXT_HD bool in_domain() const {
+    return T(0) < base && T(0) < temperature && T(1) <= exponent && is_finite(exponent) && T(0) < knee &&
+           is_finite(knee);
+  }
+  INCONTEXT_HD bool decreasing() const { return false; }
+  INCONTEXT_HD static bool same_sign(const T& z, const T& w) { return (T(0) <= z) == (T(0) <= w); }
+  INCONTEXT_HD T logarithm(const T& size) const {
+    using std::log;
+    const T ratio = size / knee;
+    if (is_finite(ratio)) return log_one_plus(ratio);
+    return log(size) - log(knee);
+  }
+  INCONTEXT_HD T value(const T& z) const {
+    return z < T(0) ? T(-exponent * logarithm(T(-z))) : T(exponent * logarithm(z));
+  }
+  INCONTEXT_HD T difference(const T& z, const T& w) const {
+    using std::log;
+    if (!same_sign(z, w)) return value(z) - value(w);
+    const T size = magnitude(z);
+    const T reference = magnitude(w);
+    const T change = (size - reference) / (knee + reference);
+    const T ratio = (knee + size) / (knee + reference);
+    const T growth = magnitude(change) <= T(0.5) ? log_one_plus(change) : T(log(ratio));
+    return z < T(0) ? T(-exponent * growth) : T(exponent * growth);
+  }
+  INCONTEXT_HD T slope(const T& z) const { return exponent / (knee + magnitude(z)); }
+  INCONTEXT_HD T curvature(const T& z) const {
+    const T distance = knee + magnitude(z);
+    if (z < T(0)) return exponent / distance / distance;
+    return T(0) < z ? T(-exponent / distance / distance) : T(0);
+  }
+  /// d phi / d (b / tau) = k z / (1 + |z| / c), as a difference.
+  INCONTEXT_HD T difference_by_steepness(const T& z, const T& w) const {
+    const T far = knee / (knee + magnitude(z));
+    const T near = knee / (knee + magnitude(w));
+    if (same_sign(z, w)) return exponent * (z - w) * far * near;
+    return exponent * (z * far - w * near);
+  }
+  INCONTEXT_HD T difference_by(parameter::Exponent, const T& z, const T& w) const {
+    return difference(z, w) / exponent;
+  }
+  INCONTEXT_HD T difference_by(parameter::Base, const T& z, const T& w) const {
+    return difference_by_steepness(z, w) / temperature;
+  }
+  INCONTEXT_HD T difference_by(parameter::Temperature, const T& z, const T& w) const {
+    return -difference_by_steepness(z, w) * (base / temperature) / temperature;
+  }
+};
+
+}  // namespace detail
+
+/// Scaled Signed Averaging: weights that grow like a power of the score instead of its exponential.
+///
+/// \f[ a_i = \frac{w(z_i/\tau)}{\sum_j w(z_j/\tau)}, \qquad w(z) = (1 + b|z|)^{\mathrm{sgn}(z)\,k}
+///     = e^{\mathrm{sgn}(z)\, k \log(1 + b|z|)} \f]
+///
+/// Source    arXiv 2508.14685 eq. 5 (k is n there; tau = 1). Evaluation and derivatives: softmax_of.hpp.
+/// Units     base times score over temperature, and exponent, are dimensionless.
+/// Domain    base > 0, exponent >= 1, temperature > 0.
+/// Limits    b = 1/k, k -> infinity: softmax; z -> c z, c -> infinity: proportional to z^k on the positive scores.
+/// Errors    NaN weights and derivatives outside the domain. Not twice differentiable at z = 0.
+/// Accuracy  as stated in softmax_of.hpp, with phi(z) - phi(w) good to 8 k eps.
+/// Runs on   host and device
+template <Real T = double>
+struct SSA {
+  using value_type = T;
+  T base = T(1);
+  T exponent = T(1.5);
+  T temperature = T(1);
+
+  INCONTEXT_HD detail::SignedLogarithm<T> elementwise(std::ptrdiff_t) const {
+    return {T(temperature / base), exponent, base, temperature};
+  }
+};
+
+template <Real T>
+SSA(T) -> SSA<T>;
+template <Real T>
+SSA(T, T) -> SSA<T>;
+template <Real T>
+SSA(T, T, T) -> SSA<T>;
+
+}  // namespace incontext::scoring

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/softmax_of.hpp"
+
+namespace incontext::scoring {
+
+/// Scalar facts about one row of softmax weights, none of them computed as one minus something near one.
+///
+/// \f[ \mathrm{lse} = \log\sum_j e^{\phi(z_j)}, \quad H = -\sum_j a_j \log a_j, \quad S_2 = \sum_j a_j^2,
+///     \quad 1 - \max_j a_j \f]
+///
+/// Source    arXiv 2310.12956 (entropy of attention); derived.
+/// Units     log_sum_exp and entropy in nats, the others dimensionless.
+/// Limits    one score: entropy 0, participation 1, complement_of_largest 0; n equal scores: log n, 1/n, 1 - 1/n.
+/// Runs on   host and device
+template <Real T>
+struct RowSummary {
+  std::ptrdiff_t visible_count;
+  T log_sum_exp;
+  T entropy;
+  T participation;
+  T complement_of_largest;
+};
+
+/// Summary of one row of scores under softmax, SSMax or SSA.
+///
+/// \f[ H = \log(1 + q) + \sum_j a_j (\phi(z_r) - \phi(z_j)), \qquad
+///     q = \sum_{j \ne r} e^{\phi(z_j) - \phi(z_r)}, \qquad 1 - a_r = \frac{q}{1 + q} \f]
+///
+/// Source    derived; both terms of H are non-negative, so a peaked row keeps its digits.
+/// Shapes    (scores: n) -> scalars
+/// Errors    NaN for what `weights` answers with a NaN row.
+/// Accuracy  16 eps relative for entropy, participation and complement, (1 + max phi) eps for log_sum_exp:
+///           tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD RowSummary<Value<Map>> summary(const Map& map, Row<const Value<Map>> scores) {
+  using T = Value<Map>;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid) {
+    const T nan = detail::not_a_number<T>();
+    return {0, nan, nan, nan, nan};
+  }
+  const T log_total = detail::log_one_plus(pass.others);
+  const T spread = pass.mean(scores, [=](std::ptrdiff_t, const T& z) -> T {
+    const T gap = -pass.relative(z);
+    return detail::is_finite(gap) ? gap : T(0);
+  });
+  const T participation = pass.mean(scores, [=](std::ptrdiff_t, const T& z) -> T { return pass.weight(z); });
+  return {detail::count_visible(scores), pass.phi.value(pass.reference) + log_total, log_total + spread, participation,
+          pass.others / (T(1) + pass.others)};
+}
+
+}  // namespace incontext::scoring
