@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/regression/linear_algebra.hpp"
+
+namespace incontext::regression {
+
+/// The merged parameters of one attention layer that matter for in-context regression.
+///
+/// \f[ K^T Q = \begin{pmatrix} M & * \\ 0 & * \end{pmatrix},\qquad \text{last row of } V = (v_x^T, v_y) \f]
+///
+/// The layer reads the columns (x_i; y_i) and (x_q; 0) and predicts the last row of the last column of
+/// E + V E a(E^T K^T Q E / temperature). The starred blocks meet the query's empty label slot and never enter.
+///
+/// Source    arXiv 2511.01292 eq. (5), with m_21 = 0 as there.
+/// Shapes    key_query M: d x d; input_value v_x: d; label_value v_y: scalar
+/// Units     scores x^T M x_q have the units of the temperature; v_x in units of y / x; v_y dimensionless.
+/// Domain    finite (validate()).
+/// Runs on   host
+template <Real T>
+struct Attention {
+  Matrix<T> key_query;
+  Vector<T> input_value;
+  T label_value = T(0.0);
+};
+
+/// Refuses an attention whose shapes do not fit the dimension of the inputs, or that is not finite.
+///
+/// Shapes    key_query: dimension x dimension; input_value: dimension
+/// Errors    std::invalid_argument for shapes, std::domain_error for values.
+/// Runs on   host
+template <Real T>
+void validate(const Attention<T>& attention, std::int64_t dimension, std::string_view where = "validate") {
+  detail::require_shape(where, "key_query", attention.key_query, dimension, dimension);
+  detail::require_finite(where, "key_query", attention.key_query);
+  detail::require_shape(where, "input_value", attention.input_value, dimension, 1);
+  detail::require_finite(where, "input_value", attention.input_value);
+  detail::require_finite(where, "label_value", Vector<T>::Constant(1, attention.label_value));
+}
+
+/// Whether the query attends to itself. Excluded: to the l examples only. Included: to all l + 1 tokens, its own with
+/// label 0, which is the literal model. At l = 12, d = 4 the choice moves the error by 9%.
+///
+/// Source    arXiv 2511.01292 eq. (5) is the model with the query included.
+/// Runs on   host
+enum class QueryToken { excluded, included };
+
+/// Whether the temperature-free part b = v_x . xbar + v_y ybar of the prediction stays in it. Removed is the limit of
+/// (t v_x, t v_y, M / t) for t -> 0, which leaves the attended part alone and scales b by t.
+///
+/// Source    arXiv 2511.01292 eqs. (63)-(64), Assumption 4.1.
+/// Runs on   host
+enum class Offset { kept, removed };
+
+/// Names which model an error is the error of.
+///
+/// Runs on   host
+struct ErrorConvention {
+  QueryToken query = QueryToken::excluded;
+  Offset offset = Offset::kept;
+};
+
+}  // namespace incontext::regression

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/regression/linear_task.hpp"
+
+namespace incontext::regression {
+
+/// What a context tells of its task vector under a Gaussian prior.
+///
+/// Shapes    mean: d; covariance: d x d
+/// Units     mean in label units over input units, covariance in their square.
+/// Runs on   host
+template <Real T>
+struct RidgePosterior {
+  Vector<T> mean;
+  Matrix<T> covariance;
+};
+
+namespace detail {
+
+/// A centred context seen through the prior's Cholesky factor W = C C^T: Z = X_c C. In the coordinates of C the prior
+/// is N(0, I), the smaller of Z^T Z + s2 I and Z Z^T + s2 I is the system to solve, and no inverse of W appears.
+template <Real T>
+class WhitenedContext {
+ public:
+  WhitenedContext(std::string_view where, const Matrix<T>& inputs, const Matrix<T>& task_covariance,
+                  const T& noise_variance)
+      : noise_variance_(noise_variance) {
+    require_context_length(where, inputs.rows());
+    require_at_least(where, "inputs.cols()", inputs.cols(), Eigen::Index{1});
+    require_finite(where, "inputs", inputs);
+    require_positive_definite(where, "task_covariance", task_covariance, inputs.cols());
+    require_non_negative(where, "noise_variance", noise_variance);
+    prior_factor_ = Eigen::LLT<Matrix<T>>(task_covariance).matrixL();
+    centred_ = inputs.rowwise() - inputs.colwise().mean();
+    whitened_ = centred_ * prior_factor_;
+  }
+
+  /// From labels minus what the prior mean makes of the inputs, centred: the shift of the mean, and the covariance.
+  RidgePosterior<T> posterior(const Vector<T>& surprise) const {
+    using std::cbrt;
+    // The systems have the condition |Z|^2 / s2 at most; past eps^(-1/3) squaring Z would cost too many digits.
+    const T well_conditioned = cbrt(Eigen::NumTraits<T>::epsilon()) * whitened_.squaredNorm();
+    return noise_variance_ > well_conditioned ? by_cholesky(surprise) : by_singular_values(surprise);
+  }
+
+  Vector<T> surprise(const Vector<T>& labels, const Vector<T>& task_mean) const {
+    const Vector<T> centred_labels = labels.array() - labels.mean();
+    return centred_labels - centred_ * task_mean;
+  }
+
+ private:
+  RidgePosterior<T> by_cholesky(const Vector<T>& surprise) const {
+    const Eigen::Index l = whitened_.rows();
+    const Eigen::Index d = whitened_.cols();
+    if (d <= l) {
+      const Matrix<T> system = whitened_.transpose() * whitened_ + noise_variance_ * Matrix<T>::Identity(d, d);
+      const Eigen::LLT<Matrix<T>> factor(system);
+      const Matrix<T> half = factor.matrixL().solve(prior_factor_.transpose());
+      return {.mean = prior_factor_ * factor.solve(Vector<T>(whitened_.transpose() * surprise)),
+              .covariance = noise_variance_ * (half.transpose() * half)};
+    }
+    const Matrix<T> system = whitened_ * whitened_.transpose() + noise_variance_ * Matrix<T>::Identity(l, l);
+    const Eigen::LLT<Matrix<T>> factor(system);
+    const Matrix<T> half = factor.matrixL().solve(whitened_ * prior_factor_.transpose());
+    return {.mean = prior_factor_ * (whitened_.transpose() * factor.solve(surprise)),
+            .covariance = prior_factor_ * prior_factor_.transpose() - half.transpose() * half};
+  }
+
+  /// Z = U diag(s) V^T with V square: along column i of V the posterior keeps the share s2 / (s_i^2 + s2) of the
+  /// prior's variance, which is 1 where the context says nothing. This is also the limit s2 = 0.
+  RidgePosterior<T> by_singular_values(const Vector<T>& surprise) const {
+    using std::sqrt;
+    const Eigen::JacobiSVD<Matrix<T>> svd(whitened_, Eigen::ComputeThinU | Eigen::ComputeFullV);
+    const Vector<T>& s = svd.singularValues();
+    // Centring alone makes one of them vanish for l <= d: what rounding leaves of it is not information.
+    const T negligible = real<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
+    Vector<T> along = Vector<T>::Zero(s.size());
+    Vector<T> root_share = Vector<T>::Ones(whitened_.cols());
+    for (Eigen::Index i = 0; i < s.size() && s(i) > negligible; ++i) {
+      const T information = s(i) * s(i) + noise_variance_;
+      along(i) = s(i) / information * svd.matrixU().col(i).dot(surprise);
+      root_share(i) = sqrt(noise_variance_ / information);
+    }
+    const Matrix<T> spread = prior_factor_ * svd.matrixV() * root_share.asDiagonal();
+    return {.mean = prior_factor_ * (svd.matrixV().leftCols(s.size()) * along),
+            .covariance = spread * spread.transpose()};
+  }
+
+  T noise_variance_;
+  Matrix<T> prior_factor_;
+  Matrix<T> centred_;
+  Matrix<T> whitened_;
+};
+
+}  // namespace detail
+
+/// The posterior of the task vector given a centred context: Bayes-optimal ridge regression.
+///
+/// \f[ P = \left(X_c^T X_c/\sigma^2 + W^{-1}\right)^{-1},\quad
+///     \hat w = P\left(X_c^T y_c/\sigma^2 + W^{-1}\mu_w\right)
+///            = \mu_w + W X_c^T (X_c W X_c^T + \sigma^2 I)^{-1} (y_c - X_c\mu_w) \f]
+///
+/// Source    arXiv 2511.01292 eqs. (11), (23)-(32); computed as docs/derivations/bayes_ridge.md.
+/// Shapes    (inputs: l x d, labels: l, task_mean: d, task_covariance: d x d) -> mean: d, covariance: d x d
+/// Units     as RidgePosterior.
+/// Domain    l >= 2, any d (l < d too); task_covariance positive definite; noise_variance >= 0.
+/// Limits    noise_variance = 0: the limit, the interpolant nearest to task_mean in the prior's norm; the covariance is
+///           then the prior's given the directions the context spans. noise_variance -> infinity: the prior.
+/// Errors    std::invalid_argument for shapes and l < 2, std::domain_error for values.
+/// Accuracy  30 max(l, d) eps of the prior's scale times the condition of X_c C (tests/regression/bayes_ridge.cpp,
+///           bayes_ridge_50digits.cpp).
+/// Runs on   host
+template <Real T>
+RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, const Vector<T>& task_mean,
+                              const Matrix<T>& task_covariance, const T& noise_variance) {
+  detail::require_shape("bayes_ridge", "labels", labels, inputs.rows(), 1);
+  detail::require_finite("bayes_ridge", "labels", labels);
+  detail::require_shape("bayes_ridge", "task_mean", task_mean, inputs.cols(), 1);
+  detail::require_finite("bayes_ridge", "task_mean", task_mean);
+  const detail::WhitenedContext<T> context("bayes_ridge", inputs, task_covariance, noise_variance);
+  RidgePosterior<T> posterior = context.posterior(context.surprise(labels, task_mean));
+  posterior.mean += task_mean;
+  return posterior;
+}
+
+/// The error of predicting a query by the posterior mean, given the posterior covariance.
+///
+/// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) \f]
+///
+/// Source    arXiv 2511.01292 eqs. (23)-(32).
+/// Shapes    (posterior_covariance P: d x d, task: d) -> scalar
+/// Units     label units squared.
+/// Domain    P from contexts of the same noise variance and prior as the task's.
+/// Limits    no context: s2 + tr(Lambda W).
+/// Errors    std::invalid_argument for shapes, std::domain_error for entries that are not finite.
+/// Accuracy  d^2 eps given P; equals the squared error over drawn tasks (tests/regression/bayes_ridge.cpp).
+/// Runs on   host
+template <Real T>
+T bayes_ridge_risk(const RidgePosterior<T>& posterior, const LinearTask<T>& task) {
+  const Matrix<T>& p = posterior.covariance;
+  detail::require_shape("bayes_ridge_risk", "posterior.covariance", p, task.dimension(), task.dimension());
+  detail::require_finite("bayes_ridge_risk", "posterior.covariance", p);
+  return task.noise_variance() + trace_of_product<T>(task.input_second_moment(), p);
+}
+
+/// The same, given the inputs of the context: the labels do not enter.
+///
+/// Source    as above.
+/// Shapes    (inputs: l x d, task: d) -> scalar
+/// Units     label units squared.
+/// Domain    l >= 2.
+/// Errors    as bayes_ridge.
+/// Accuracy  as bayes_ridge.
+/// Runs on   host
+template <Real T>
+T bayes_ridge_risk(const Matrix<T>& inputs, const LinearTask<T>& task) {
+  require_same_size("bayes_ridge_risk", "inputs.cols()", std::int64_t{inputs.cols()}, task.dimension());
+  const detail::WhitenedContext<T> context("bayes_ridge_risk", inputs, task.task_covariance(), task.noise_variance());
+  return bayes_ridge_risk(context.posterior(Vector<T>::Zero(inputs.rows())), task);
+}
+
+}  // namespace incontext::regression

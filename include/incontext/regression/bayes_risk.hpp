@@ -1,0 +1,119 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "incontext/regression/linear_task.hpp"
+
+namespace incontext::regression {
+
+/// The Bayes risk of in-context ridge regression in the proportional limit, isotropic task.
+///
+/// \f[ r = \sigma^2 + \tfrac{n a b}{2}\left(\sqrt{c^2 + 4\gamma\lambda} - c\right),\quad n = l - 1,\quad
+///     \gamma = \tfrac{d}{n},\quad \lambda = \tfrac{\sigma^2}{n a b},\quad c = 1 - \gamma + \lambda \f]
+///
+/// This is s2 (1 + gamma m(-lambda)), m the Stieltjes transform of the Marchenko-Pastur law, evaluated without
+/// cancellation on either side of c = 0. Centring costs the context one example.
+///
+/// Source    derived: docs/derivations/bayes_risk.md.
+/// Shapes    scalars
+/// Units     label units squared.
+/// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
+/// Limits    no noise: a b max(d - n, 0). l -> infinity: s2. b -> infinity with d < n: s2 / (1 - gamma).
+/// Errors    std::invalid_argument for counts, std::domain_error for variances.
+/// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp); the limit itself is O(1/d) from the finite
+///           risk: 1-2% at d = 20 (tests/regression/bayes_risk.cpp).
+/// Runs on   host
+template <Real T>
+T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
+  using std::sqrt;
+  detail::require_context_length("bayes_risk_isotropic_limit", context_length);
+  detail::require_isotropic("bayes_risk_isotropic_limit", task);
+  const T n = detail::real<T>(context_length - 1);
+  const T signal = n * task.input_variance * task.task_variance;
+  const T gamma = detail::real<T>(task.dimension) / n;
+  const T lambda = task.noise_variance / signal;
+  const T c = detail::real<T>(context_length - 1 - task.dimension) / n + lambda;
+  const T root = sqrt(c * c + T(4.0) * gamma * lambda);
+  if (c <= T(0.0)) return task.noise_variance + signal * (root - c) / T(2.0);
+  return task.noise_variance * (T(1.0) + T(2.0) * gamma / (c + root));
+}
+
+/// The effective ridge of a task at a context length, and the Bayes risk that follows from it.
+///
+/// Units     effective_ridge dimensionless times label units squared (per example); risks in label units squared.
+/// Runs on   host
+template <Real T>
+struct BayesRiskEquivalent {
+  T effective_ridge;
+  T risk;         ///< of a query drawn about the inputs' mean: s2 + tr(S P)
+  T mean_excess;  ///< what a mean of the inputs adds: mu_x^T P mu_x, 0 for centred inputs
+};
+
+namespace detail {
+
+/// The positive root kappa of s2 / kappa + (d - n) = sum_i kappa / (e_i + kappa): both sides sums of positive terms
+/// once d - n stands where it is positive; left falls and right rises with kappa. 0 where there is none (no noise, d <=
+/// n).
+template <Real T>
+T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::int64_t n) {
+  const std::int64_t d = eigenvalues.size();
+  if (!(noise_variance > T(0.0)) && d <= n) return T(0.0);
+  const T unexplained = real<T>(d > n ? d - n : 0);
+  const T spare = real<T>(n > d ? n - d : 0);
+  const auto imbalance = [&](const T& kappa) {
+    T filtered = T(0.0);
+    for (Eigen::Index i = 0; i < d; ++i) filtered += kappa / (eigenvalues(i) + kappa);
+    return T((noise_variance / kappa + unexplained) - (spare + filtered));
+  };
+  // kappa lies in [max(s2, (d - n) min e) / n, (s2 + sum e) / n]; twice as far on both sides the signs are certain.
+  const T floor = unexplained * eigenvalues.minCoeff();
+  const T low = (noise_variance > floor ? noise_variance : floor) / (T(2.0) * real<T>(n));
+  const T high = T(2.0) * (noise_variance + eigenvalues.sum()) / real<T>(n);
+  const boost::math::tools::eps_tolerance<T> close(boost::math::tools::digits<T>() - 1);
+  std::uintmax_t steps = 1000;
+  const auto bracket = boost::math::tools::toms748_solve(imbalance, low, high, close, steps);
+  return (bracket.first + bracket.second) / T(2.0);
+}
+
+}  // namespace detail
+
+/// The Bayes risk of in-context ridge regression for any covariances, by deterministic equivalent.
+///
+/// \f[ \kappa = \lambda + \frac{\kappa}{n}\sum_i \frac{e_i}{e_i + \kappa},\quad \lambda = \frac{\sigma^2}{n},\quad
+///     n = l - 1,\quad r = \sigma^2 + \kappa\sum_i\frac{e_i}{e_i + \kappa} = n\kappa,\quad
+///     e_i = \text{eigenvalues of } W^{1/2}\Sigma W^{1/2} \f]
+/// \f[ \text{mean\_excess} = \kappa\,\mu_x^T(\Sigma + \kappa W^{-1})^{-1}\mu_x \f]
+///
+/// Source    derived: docs/derivations/bayes_risk.md; root by Boost.Math's TOMS 748.
+/// Shapes    (task: d, context_length l) -> three scalars
+/// Units     as BayesRiskEquivalent.
+/// Domain    l >= 2; float, double, long double and Boost.Multiprecision numbers.
+/// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
+///           bayes_risk_isotropic_limit. l -> infinity: s2.
+/// Errors    std::invalid_argument for l < 2.
+/// Accuracy  20 d eps times the condition of W S (tests/regression/bayes_risk_50digits.cpp); the equivalent is O(1/d)
+/// from the
+///           finite risk: 1-2% at d = 20 (tests/regression/bayes_risk.cpp).
+/// Runs on   host
+template <Real T>
+BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
+  detail::require_context_length("bayes_risk_deterministic_equivalent", context_length);
+  const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
+  const Matrix<T> whitened = c.transpose() * task.input_covariance() * c;
+  const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);
+  // Eigenvalues below eps of the largest are rounding, of either sign.
+  const T negligible = Eigen::NumTraits<T>::epsilon() * spectrum.eigenvalues().maxCoeff();
+  const Vector<T> e = spectrum.eigenvalues().cwiseMax(negligible);
+  const T kappa = detail::effective_ridge<T>(e, task.noise_variance(), context_length - 1);
+  const Vector<T> mean = spectrum.eigenvectors().transpose() * (c.transpose() * task.input_mean());
+  T mean_excess = T(0.0);
+  for (Eigen::Index i = 0; i < e.size(); ++i) mean_excess += kappa / (e(i) + kappa) * mean(i) * mean(i);
+  return {.effective_ridge = kappa, .risk = detail::real<T>(context_length - 1) * kappa, .mean_excess = mean_excess};
+}
+
+}  // namespace incontext::regression

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/inverse_temperature_parabola.hpp"
+#include "incontext/regression/linear_algebra.hpp"
+
+/// The algebra every exact error of the chapter shares: docs/derivations/generalization_error.md.
+namespace incontext::regression::detail {
+
+/// The random vector input_part + label_part w, affine in the task vector w.
+template <Real T>
+struct AffineInTask {
+  Vector<T> input_part;
+  T label_part;
+};
+
+/// E[w], Cov[w] and the labels' noise variance; the covariance may be singular.
+template <Real T>
+struct TaskMoments {
+  const Vector<T>& mean;
+  const Matrix<T>& covariance;
+  const T& noise_variance;
+
+  /// E[a b^T] for a and b affine in w.
+  Matrix<T> product(const AffineInTask<T>& a, const AffineInTask<T>& b) const {
+    return (a.input_part + a.label_part * mean) * (b.input_part + b.label_part * mean).transpose() +
+           (a.label_part * b.label_part) * covariance;
+  }
+};
+
+/// E[x] and Cov[x].
+template <Real T>
+struct InputMoments {
+  const Vector<T>& mean;
+  const Matrix<T>& covariance;
+
+  Matrix<T> second() const { return covariance + mean * mean.transpose(); }
+};
+
+/// What the examples of one context do to p = v_x + v_y w through u = C p + v_y C_xe (C the context's covariance).
+template <Real T>
+struct ContextMoments {
+  Matrix<T> covariance;    ///< E[C]
+  Matrix<T> vector;        ///< E[u u^T]
+  Vector<T> offset_third;  ///< E[(p . (xbar - mu_x)) C p], zero for symmetric laws
+};
+
+/// p = v_x + v_y w: what attention reads of an input by way of values.
+template <Real T>
+AffineInTask<T> value(const Attention<T>& attention) {
+  return {attention.input_value, attention.label_value};
+}
+
+/// r = w - p with the offset kept, w without it: what the mean of the inputs is multiplied with in the residual.
+template <Real T>
+AffineInTask<T> residual_task(const Attention<T>& attention, Offset offset) {
+  if (offset == Offset::removed) return {Vector<T>::Zero(attention.input_value.size()), T(1.0)};
+  return {-attention.input_value, T(1.0) - attention.label_value};
+}
+
+/// E[(y_q - b - u^T M x_q / temperature)^2] for a query with label y_q = w . x_q + e_q, independent of the context:
+///
+///   g_0 = s2 + tr(S R) + mu^T E[r r^T] mu  (+ (tr(B S) + v_y^2 s2) / l with the offset kept)
+///   g_1 = tr(S M^T E[C] E[p w^T]) + mu^T E[r p^T] E[C] M mu  (- offset_third^T M mu with the offset kept)
+///   g_2 = tr(M (S + mu mu^T) M^T E[u u^T])
+///
+/// with mu, S of the inputs, R = E[w w^T], B = E[p p^T]; sums without cancellation when v_y = 1 and mu is large.
+template <Real T>
+InverseTemperatureParabola<T> error_parabola(const Attention<T>& attention, const InputMoments<T>& inputs,
+                                             const TaskMoments<T>& task, const ContextMoments<T>& context,
+                                             std::int64_t context_length, Offset offset) {
+  const Matrix<T>& m = attention.key_query;
+  const Vector<T>& mu = inputs.mean;
+  const AffineInTask<T> p = value(attention);
+  const AffineInTask<T> r = residual_task(attention, offset);
+  const AffineInTask<T> w{Vector<T>::Zero(mu.size()), T(1.0)};
+  const Vector<T> read_at_mean = m * mu;
+
+  InverseTemperatureParabola<T> error{
+      .constant = task.noise_variance + trace_of_product<T>(inputs.covariance, task.product(w, w)) +
+                  mu.dot(task.product(r, r) * mu),
+      .linear = trace_of_product<T>(inputs.covariance * m.transpose(), context.covariance * task.product(p, w)) +
+                mu.dot(task.product(r, p) * (context.covariance * read_at_mean)),
+      .quadratic = trace_of_product<T>(m * inputs.second() * m.transpose(), context.vector)};
+  if (offset == Offset::kept) {
+    const T value_noise = attention.label_value * attention.label_value * task.noise_variance;
+    error.constant +=
+        (trace_of_product<T>(task.product(p, p), inputs.covariance) + value_noise) / real<T>(context_length);
+    error.linear -= context.offset_third.dot(read_at_mean);
+  }
+  return error;
+}
+
+}  // namespace incontext::regression::detail

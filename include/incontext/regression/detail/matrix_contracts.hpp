@@ -1,0 +1,112 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/linear_algebra.hpp"
+
+/// What the front doors ask of vectors and matrices. Every message names the parameter and the entry or eigenvalue.
+namespace incontext::regression::detail {
+
+inline std::string entry(std::string_view parameter, Eigen::Index row, Eigen::Index column) {
+  return std::string(parameter) + "(" + std::to_string(row) + ", " + std::to_string(column) + ")";
+}
+
+inline std::string shape(Eigen::Index rows, Eigen::Index columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
+}
+
+template <class Derived>
+void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
+                   Eigen::Index rows, Eigen::Index columns) {
+  if (matrix.rows() != rows || matrix.cols() != columns) {
+    throw_invalid_argument(where, std::string(parameter) + " has the wrong shape", shape(matrix.rows(), matrix.cols()),
+                           shape(rows, columns));
+  }
+}
+
+template <class Derived>
+void require_finite(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix) {
+  using T = typename Derived::Scalar;
+  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+    for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+      const T value = matrix(row, column);
+      if (!(value - value <= T(0.0))) {  // infinity - infinity and NaN are NaN
+        throw_domain_error(where, entry(parameter, row, column) + " is not finite", value, "a finite number");
+      }
+    }
+  }
+}
+
+/// Symmetric up to what rounding of a product X^T X can do: 64 eps of the geometric mean of the two diagonal entries.
+template <Real T>
+void require_symmetric(std::string_view where, std::string_view parameter, const Matrix<T>& matrix) {
+  using std::abs;
+  using std::sqrt;
+  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+    for (Eigen::Index row = 0; row < column; ++row) {
+      const T difference = abs(T(matrix(row, column) - matrix(column, row)));
+      const T scale = sqrt(T(abs(matrix(row, row)))) * sqrt(T(abs(matrix(column, column))));
+      const T tolerance = T(64.0) * Eigen::NumTraits<T>::epsilon() * scale;
+      if (!(difference <= tolerance)) {
+        throw_domain_error(where,
+                           entry(parameter, row, column) + " and " + entry(parameter, column, row) +
+                               " differ: a covariance is symmetric",
+                           difference, "a difference of 0");
+      }
+    }
+  }
+}
+
+/// The smallest eigenvalue, in double whatever T: it decides messages and semidefiniteness, no result.
+template <Real T>
+double smallest_eigenvalue(const Matrix<T>& matrix) {
+  const Matrix<double> rounded = matrix.unaryExpr([](const T& x) { return static_cast<double>(x); });
+  return Eigen::SelfAdjointEigenSolver<Matrix<double>>(rounded, Eigen::EigenvaluesOnly).eigenvalues()(0);
+}
+
+template <Real T>
+void require_covariance(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
+                        Eigen::Index dimension) {
+  require_shape(where, parameter, matrix, dimension, dimension);
+  require_finite(where, parameter, matrix);
+  require_symmetric(where, parameter, matrix);
+}
+
+/// Symmetric and with a Cholesky factor.
+template <Real T>
+void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
+                               Eigen::Index dimension) {
+  require_covariance(where, parameter, matrix, dimension);
+  if (Eigen::LLT<Matrix<T>>(matrix).info() != Eigen::Success) {
+    throw_domain_error(where, std::string(parameter) + " is not positive definite: smallest eigenvalue",
+                       smallest_eigenvalue(matrix), "a symmetric positive definite matrix");
+  }
+}
+
+/// Symmetric with no eigenvalue below -64 d eps times the largest entry: a singular covariance passes.
+template <Real T>
+void require_positive_semidefinite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
+                                   Eigen::Index dimension) {
+  require_covariance(where, parameter, matrix, dimension);
+  const double smallest = smallest_eigenvalue(matrix);
+  const double eps =
+      std::max(std::numeric_limits<double>::epsilon(), static_cast<double>(Eigen::NumTraits<T>::epsilon()));
+  const double largest_entry = static_cast<double>(matrix.cwiseAbs().maxCoeff());
+  if (!(smallest >= -64.0 * static_cast<double>(dimension) * eps * largest_entry)) {
+    throw_domain_error(where, std::string(parameter) + " is not positive semidefinite: smallest eigenvalue", smallest,
+                       "a symmetric positive semidefinite matrix");
+  }
+}
+
+inline void require_context_length(std::string_view where, std::int64_t context_length) {
+  require_at_least(where, "context_length", context_length, std::int64_t{2});
+}
+
+}  // namespace incontext::regression::detail

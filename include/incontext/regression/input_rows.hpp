@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/regression/linear_algebra.hpp"
+
+namespace incontext::regression {
+
+/// The law of an input drawn uniformly from the rows of a data set, with the moments the exact errors need.
+///
+/// \f[ \mu = \tfrac1n\sum_i x_i,\quad z_i = x_i - \mu,\quad \Sigma = \tfrac1n\sum_i z_i z_i^T,\quad
+///     F(B) = \tfrac1n\sum_i (z_i^T B z_i) z_i z_i^T,\quad t(B) = \tfrac1n\sum_i (z_i^T B z_i) z_i \f]
+///
+/// No array of d^3 or d^4 numbers is formed: F(B) and t(B) cost O(n d^2).
+///
+/// Source    derived: docs/derivations/any_law_error.md.
+/// Shapes    (rows: n x d) -> mean: d; covariance, fourth_moment(d x d): d x d; third_moment(d x d): d
+/// Units     the columns' own.
+/// Domain    n >= 2, d >= 1, finite; the covariance may be singular.
+/// Errors    std::invalid_argument for fewer rows or columns; std::domain_error naming the entry that is not finite.
+/// Accuracy  two-pass mean; n eps of the sums of absolute terms (tests/regression/input_rows.cpp).
+/// Runs on   host
+template <Real T>
+class InputRows {
+ public:
+  explicit InputRows(Matrix<T> rows) : centred_(std::move(rows)) {
+    require_at_least("InputRows", "rows.rows()", centred_.rows(), Eigen::Index{2});
+    require_at_least("InputRows", "rows.cols()", centred_.cols(), Eigen::Index{1});
+    detail::require_finite("InputRows", "rows", centred_);
+    mean_ = column_means();
+    centred_.rowwise() -= mean_.transpose();
+    // The second pass takes away what rounding left of the first: a mean far from 0 then costs no digits.
+    const Vector<T> left = column_means();
+    mean_ += left;
+    centred_.rowwise() -= left.transpose();
+    covariance_ = weighted_square(Vector<T>::Ones(count()));
+  }
+
+  std::int64_t count() const { return centred_.rows(); }
+  std::int64_t dimension() const { return centred_.cols(); }
+  const Vector<T>& mean() const { return mean_; }
+  const Matrix<T>& covariance() const { return covariance_; }
+  /// The rows less their mean, n x d.
+  const Matrix<T>& centred() const { return centred_; }
+
+  /// F(B) = E[(z^T B z) z z^T] for a symmetric B.
+  Matrix<T> fourth_moment(const Matrix<T>& b) const { return weighted_square(quadratic_form(b)); }
+
+  /// t(B) = E[(z^T B z) z] for a symmetric B.
+  Vector<T> third_moment(const Matrix<T>& b) const {
+    return centred_.transpose() * quadratic_form(b) / detail::real<T>(count());
+  }
+
+ private:
+  Vector<T> column_means() const { return centred_.colwise().sum().transpose() / detail::real<T>(count()); }
+
+  Vector<T> quadratic_form(const Matrix<T>& b) const { return (centred_ * b).cwiseProduct(centred_).rowwise().sum(); }
+
+  Matrix<T> weighted_square(const Vector<T>& weights) const {
+    Matrix<T> lower = Matrix<T>::Zero(dimension(), dimension());
+    lower.template triangularView<Eigen::Lower>() = centred_.transpose() * (weights.asDiagonal() * centred_);
+    lower /= detail::real<T>(count());
+    return lower.template selfadjointView<Eigen::Lower>();
+  }
+
+  Matrix<T> centred_;
+  Vector<T> mean_;
+  Matrix<T> covariance_;
+};
+
+}  // namespace incontext::regression

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "incontext/regression/regressable.hpp"
+
+namespace incontext::regression {
+
+/// The linear task nearest to labelled rows: y = intercept + slope . x + residual.
+///
+/// Shapes    slope: d
+/// Units     slope in label units over input units; residual_variance in label units squared.
+/// Runs on   host
+template <Real T>
+struct LeastSquaresTask {
+  Vector<T> slope;
+  T intercept;
+  T residual_variance;
+};
+
+/// Ordinary least squares with an intercept, for use as the task (mean slope, covariance 0) of any_law_error.
+///
+/// \f[ \hat w = \arg\min_w \sum_i (y_i - \bar y - w^T (x_i - \bar x))^2,\qquad
+///     \hat\sigma^2 = \tfrac1n\sum_i (y_i - \bar y - \hat w^T (x_i - \bar x))^2 \f]
+///
+/// The residuals are divided by n: the rows are the whole law here, as they are in InputRows. An unbiased estimate of
+/// the noise of a law the rows were sampled from is n / (n - d - 1) times it.
+///
+/// Source    Householder QR with column pivoting on centred columns of unit norm.
+/// Shapes    (inputs: n x d, labels: n, column_names: d or none) -> slope: d
+/// Units     as LeastSquaresTask.
+/// Domain    as require_regressable; labels finite.
+/// Limits    labels linear in the inputs: residual_variance 0 up to rounding.
+/// Errors    as require_regressable; std::invalid_argument for the number of labels.
+/// Accuracy  20 d eps times the condition of the standardised columns (tests/regression/rounding_50digits.cpp).
+/// Runs on   host
+template <Real T>
+LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>& labels,
+                                       std::span<const std::string> column_names = {}) {
+  detail::require_shape("least_squares_task", "labels", labels, inputs.rows(), 1);
+  detail::require_finite("least_squares_task", "labels", labels);
+  const auto columns = detail::standardised_columns("least_squares_task", inputs, column_names);
+  const InputRows<T> label_rows{Matrix<T>(labels)};
+  const Vector<T> centred_labels = label_rows.centred();
+  const Vector<T> scaled = columns.factor.solve(centred_labels);
+  const Vector<T> slope = scaled.cwiseQuotient(columns.norm);
+  const Vector<T> residual = centred_labels - (inputs.rowwise() - columns.mean.transpose()) * slope;
+  return {.slope = slope,
+          .intercept = label_rows.mean()(0) - slope.dot(columns.mean),
+          .residual_variance = residual.squaredNorm() / detail::real<T>(labels.size())};
+}
+
+}  // namespace incontext::regression

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+#include "incontext/core/real.hpp"
+
+namespace incontext::regression {
+
+/// A column of numbers of any length.
+///
+/// Runs on   host
+template <Real T>
+using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+/// A table of numbers of any shape; rows of data are rows.
+///
+/// Runs on   host
+template <Real T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+/// The trace of a product of two matrices, without forming the product.
+///
+/// \f[ \mathrm{tr}(A B) = \sum_{ij} A_{ij} B_{ji} \f]
+///
+/// Shapes    (left: a x b, right: b x a) -> scalar
+/// Units     the product of the two.
+/// Domain    every pair of those shapes.
+/// Accuracy  a b eps of the sum of |A_ij B_ji| (tests/regression/linear_algebra.cpp).
+/// Runs on   host
+template <Real T>
+T trace_of_product(const Matrix<T>& left, const Matrix<T>& right) {
+  return left.cwiseProduct(right.transpose()).sum();
+}
+
+namespace detail {
+
+/// A count as a real number, by way of double (exact below 2^53), which is all that Real promises.
+template <Real T>
+T real(std::int64_t count) {
+  return T(static_cast<double>(count));
+}
+
+}  // namespace detail
+
+}  // namespace incontext::regression

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/error_parabola.hpp"
+#include "incontext/regression/inverse_temperature_parabola.hpp"
+#include "incontext/regression/linear_task.hpp"
+
+namespace incontext::regression {
+
+/// The mean squared error of linear attention (scores used as weights, neither normalised nor centred), exact at every
+/// context length and mean of the inputs, as a parabola in the inverse temperature.
+///
+/// \f[ \hat y_q = \tfrac1\tau u^T M x_q,\quad u = \tfrac1l\sum_i x_i (v_x^T x_i + v_y y_i),\quad
+///     E[u u^T] = \tfrac{l-1}{l}\Lambda B\Lambda + \tfrac1l F(B) + \tfrac{v_y^2\sigma^2}{l}\Lambda \f]
+/// \f[ F(B) = 2\Lambda B\Lambda + \mathrm{tr}(B\Lambda)\Lambda - 2(\mu_x^T B\mu_x)\mu_x\mu_x^T,\quad
+///     \Lambda = \Sigma + \mu_x\mu_x^T,\quad B = E[p p^T],\ p = v_x + v_y w \f]
+///
+/// Source    derived: docs/derivations/linear_attention_error.md; arXiv 2511.01292 eq. (8), Remark 3.4.
+/// Shapes    (attention: d, task: d, context_length l) -> parabola
+/// Units     label units squared.
+/// Domain    l >= 2; the query attends to the l examples only.
+/// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
+/// Accuracy  40 eps of each coefficient's sum of absolute terms (tests/regression/rounding_50digits.cpp); exact against
+///           the attention run as written (tests/regression/linear_attention_error.cpp).
+/// Runs on   host
+template <Real T>
+InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attention, const LinearTask<T>& task,
+                                                     std::int64_t context_length) {
+  detail::require_context_length("linear_attention_error", context_length);
+  validate(attention, task.dimension(), "linear_attention_error");
+  const T l = detail::real<T>(context_length);
+  const Vector<T>& mu = task.input_mean();
+  const Matrix<T> lambda = task.input_second_moment();
+  const detail::TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
+  const Matrix<T> b = moments.product(detail::value(attention), detail::value(attention));
+  const Matrix<T> sandwich = lambda * b * lambda;
+  const Matrix<T> fourth =
+      T(2.0) * sandwich + trace_of_product<T>(b, lambda) * lambda - (T(2.0) * mu.dot(b * mu)) * (mu * mu.transpose());
+  const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
+  const Matrix<T> vector = ((l - T(1.0)) / l) * sandwich + fourth / l + (value_noise / l) * lambda;
+  return detail::error_parabola<T>(attention, {mu, task.input_covariance()}, moments,
+                                   {lambda, vector, Vector<T>::Zero(mu.size())}, context_length, Offset::removed);
+}
+
+}  // namespace incontext::regression

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/regression/linear_algebra.hpp"
+
+namespace incontext::regression {
+
+/// The moment ratio estimated from raw scores, with two standard errors that should agree.
+///
+/// Units     ratio and its errors the scores', second_moment their square.
+/// Runs on   host
+template <Real T>
+struct MomentRatioEstimate {
+  std::int64_t queries;
+  T second_moment;  ///< mean of z_j^2 over queries and keys, self-scores left out
+  T first_moment;   ///< mean self-score
+  T ratio;
+  T standard_error;        ///< jackknife over queries
+  T delta_standard_error;  ///< delta method over queries: the same to first order
+};
+
+/// Says that a square matrix of scores holds each query's score on itself on its diagonal.
+///
+/// Runs on   host
+struct SelfOnDiagonal {};
+
+/// Says that one column of the scores, the same for every query, holds the score of the query on itself.
+///
+/// Domain    0 <= column < number of keys.
+/// Runs on   host
+struct SelfInColumn {
+  std::int64_t column;
+};
+
+namespace detail {
+
+/// From each query's mean squared score s_i and self-score f_i: ratio of means, jackknife and delta standard errors.
+template <Real T>
+MomentRatioEstimate<T> ratio_of_means(const Vector<T>& squares, const Vector<T>& selves) {
+  using std::sqrt;
+  const std::int64_t count = selves.size();
+  const T n = real<T>(count);
+  const T second = squares.mean();
+  const T first = selves.mean();
+  const T first_error = sqrt((selves.array() - first).matrix().squaredNorm() / (n * (n - T(1.0))));
+  if (!(first > T(2.0) * first_error)) {
+    std::ostringstream spread;
+    spread << first << " +- " << first_error;
+    throw_domain_error("moment_ratio_from_scores", "the mean self-score is negative or lost in its noise", spread.str(),
+                       "a mean more than two standard errors above 0");
+  }
+  const T ratio = second / first;
+  // Leaving query i out moves the ratio by -(s_i - r f_i) / (n first - f_i): exact, and without the cancellation of
+  // subtracting two ratios. The guard above keeps every denominator positive.
+  const Vector<T> influence = squares - ratio * selves;
+  Vector<T> moved(count);
+  for (Eigen::Index i = 0; i < count; ++i) moved(i) = -influence(i) / (n * first - selves(i));
+  const T centre = moved.mean();
+  return {.queries = count,
+          .second_moment = second,
+          .first_moment = first,
+          .ratio = ratio,
+          .standard_error = sqrt((n - T(1.0)) / n * (moved.array() - centre).matrix().squaredNorm()),
+          .delta_standard_error = sqrt(influence.squaredNorm() / (n * (n - T(1.0)))) / first};
+}
+
+template <Real T>
+void require_scores(const Matrix<T>& scores, std::int64_t least_keys) {
+  require_at_least("moment_ratio_from_scores", "the number of queries", std::int64_t{scores.rows()}, std::int64_t{2});
+  require_at_least("moment_ratio_from_scores", "the number of keys", std::int64_t{scores.cols()}, least_keys);
+  require_finite("moment_ratio_from_scores", "scores", scores);
+}
+
+/// From a matrix that holds the self-score of query i in column self(i).
+template <Real T, class SelfColumn>
+MomentRatioEstimate<T> ratio_without_self(const Matrix<T>& scores, SelfColumn self) {
+  Vector<T> squares(scores.rows());
+  Vector<T> selves(scores.rows());
+  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
+    const Eigen::Index column = self(i);
+    selves(i) = scores(i, column);
+    squares(i) =
+        (scores.row(i).head(column).squaredNorm() + scores.row(i).tail(scores.cols() - column - 1).squaredNorm()) /
+        real<T>(scores.cols() - 1);
+  }
+  return ratio_of_means(squares, selves);
+}
+
+}  // namespace detail
+
+/// The moment-ratio heuristic from a matrix of raw scores, one query a row, one key a column, with the scores of the
+/// queries on themselves given separately.
+///
+/// \f[ r = \frac{\mathrm{mean}_{ij}\, z_{ij}^2}{\mathrm{mean}_i\, z_{ii}},\qquad
+///     \mathrm{se}^2 = \frac{n-1}{n}\sum_i (r_{-i} - \bar r_{-\cdot})^2 \f]
+///
+/// Queries are the independent units of the jackknife; queries that share their keys are not quite independent, and
+/// the error is then optimistic.
+///
+/// Source    arXiv 2511.01292 eq. (20), Appendix J; jackknife: docs/derivations/moment_ratio.md.
+/// Shapes    (scores: queries x keys, self_scores: queries) -> estimate
+/// Units     as MomentRatioEstimate.
+/// Domain    at least 2 queries and 1 key; finite scores (leave masked keys out); mean self-score more than two of its
+///           standard errors above 0.
+/// Limits    the same score everywhere: ratio that score, both errors 0.
+/// Errors    std::invalid_argument for shapes; std::domain_error for scores that are not finite and for a mean
+///           self-score that is negative or not clear of 0, where a ratio has neither mean nor error.
+/// Accuracy  the errors cover the ratio of the law, and a halved error does not (tests/regression/moment_ratio.cpp).
+/// Runs on   host
+template <Real T>
+MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const Vector<T>& self_scores) {
+  detail::require_scores(scores, 1);
+  detail::require_shape("moment_ratio_from_scores", "self_scores", self_scores, scores.rows(), 1);
+  detail::require_finite("moment_ratio_from_scores", "self_scores", self_scores);
+  const Vector<T> squares = scores.rowwise().squaredNorm() / detail::real<T>(scores.cols());
+  return detail::ratio_of_means(squares, self_scores);
+}
+
+/// The same from a square matrix whose diagonal holds the self-scores.
+///
+/// Source    as above.
+/// Shapes    (scores: queries x queries) -> estimate
+/// Domain    at least 2 queries; else as above.
+/// Errors    std::invalid_argument if the matrix is not square; else as above.
+/// Runs on   host
+template <Real T>
+MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnDiagonal) {
+  detail::require_scores(scores, 2);
+  detail::require_shape("moment_ratio_from_scores", "scores", scores, scores.rows(), scores.rows());
+  return detail::ratio_without_self(scores, [](Eigen::Index query) { return query; });
+}
+
+/// The same from a matrix one column of which holds the self-scores.
+///
+/// Source    as above.
+/// Shapes    (scores: queries x keys, the self column among them) -> estimate
+/// Domain    at least 2 queries and 2 keys; else as above.
+/// Errors    std::invalid_argument for a column that is not there; else as above.
+/// Runs on   host
+template <Real T>
+MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfInColumn self) {
+  detail::require_scores(scores, 2);
+  if (!(self.column >= 0 && self.column < scores.cols())) {
+    throw_invalid_argument("moment_ratio_from_scores", "self.column is not a column of the scores", self.column,
+                           "0 to " + std::to_string(scores.cols() - 1));
+  }
+  return detail::ratio_without_self(scores, [&](Eigen::Index) { return Eigen::Index{self.column}; });
+}
+
+}  // namespace incontext::regression

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <cstdint>
+
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/input_rows.hpp"
+#include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/regressable.hpp"
+
+namespace incontext::regression {
+
+/// The attention that pretraining on a task law at temperature 1 leads to.
+///
+/// \f[ M = \left(\Sigma + \tfrac{\sigma^2}{l} W^{-1}\right)^{-1} = C \left(C^T\Sigma C + \tfrac{\sigma^2}{l}
+/// I\right)^{-1} C^T,
+///     \quad v_x = \tfrac{\sigma^2}{l}\Sigma^{-1}W^{-1}\mu_w,\quad v_y = 1,\qquad W = C C^T \f]
+///
+/// Source    arXiv 2511.01292 Proposition 4.4, eqs. (17), (57)-(64).
+/// Shapes    (task: d, context_length l) -> attention: d
+/// Units     M in one over input units squared (scores dimensionless).
+/// Domain    l >= 2.
+/// Limits    no noise or l -> infinity: M = Sigma^-1, v_x = 0.
+/// Errors    std::invalid_argument for l < 2.
+/// Accuracy  20 d eps times the condition of Sigma + (s2 / l) W^-1 (tests/regression/rounding_50digits.cpp).
+/// Runs on   host
+template <Real T>
+Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {
+  detail::require_context_length("pretrained_attention", context_length);
+  const Matrix<T>& sigma = task.input_covariance();
+  const Eigen::LLT<Matrix<T>> prior(task.task_covariance());
+  const T ridge = task.noise_variance() / detail::real<T>(context_length);
+  const Matrix<T> c = prior.matrixL();
+  const Matrix<T> system = c.transpose() * sigma * c + ridge * Matrix<T>::Identity(sigma.rows(), sigma.cols());
+  const Matrix<T> root = Eigen::LLT<Matrix<T>>(system).matrixL().solve(c.transpose());
+  return {.key_query = root.transpose() * root,
+          .input_value = ridge * Eigen::LLT<Matrix<T>>(sigma).solve(Vector<T>(prior.solve(task.task_mean()))),
+          .label_value = T(1.0)};
+}
+
+/// The same from data: the covariance of all pretraining inputs, centred once and divided by their number, stands in
+/// for Sigma.
+///
+/// Source    arXiv 2511.01292 eqs. (57)-(64), with the stacked inputs of all prompts.
+/// Shapes    (inputs: one row an input, N x d; task_mean: d; task_covariance: d x d) -> attention: d
+/// Units     as pretrained_attention.
+/// Domain    N > d, no constant and no collinear column; task_covariance positive definite; noise_variance >= 0.
+/// Limits    N -> infinity: pretrained_attention of the law of the inputs.
+/// Errors    std::invalid_argument for shapes and too few rows, std::domain_error for values; columns by number.
+/// Accuracy  as pretrained_attention.
+/// Runs on   host
+template <Real T>
+Attention<T> pretrained_attention_from_data(const Matrix<T>& inputs, const Vector<T>& task_mean,
+                                            const Matrix<T>& task_covariance, const T& noise_variance,
+                                            std::int64_t context_length) {
+  require_regressable(inputs);
+  const InputRows<T> rows(inputs);
+  const LinearTask<T> task(
+      {Vector<T>::Zero(inputs.cols()), rows.covariance(), task_mean, task_covariance, noise_variance});
+  return pretrained_attention(task, context_length);
+}
+
+}  // namespace incontext::regression
