@@ -1,0 +1,98 @@
+#pragma once
+
+#include <incontext/statistics/agreement.hpp>
+#include <incontext/statistics/estimate.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "examples/support/render.hpp"
+#include "examples/support/report.hpp"
+
+/// Theory beside simulation: the four cells of a row, and one verdict over all rows of a run.
+namespace incontext::examples {
+
+/// The chance that a run whose every theory value is right is called a disagreement.
+inline constexpr double false_alarm_rate = 1e-3;
+
+/// theory | simulation | ± error | z
+inline std::vector<Column> comparison_columns() {
+  return {{.name = "theory", .decimals_as = 1},
+          {.name = "simulation", .decimals_as = 1},
+          {.name = "standard_error", .heading = "± error", .decimals_as = 1},
+          {.name = "z", .digits = 3}};
+}
+
+/// Collects every comparison of a run. The bound on |z| depends on how many there are, so the verdict comes last.
+class Judgement {
+ public:
+  /// The four cells of a comparison, which counts towards the verdict.
+  std::vector<Cell> judged(double theory, const statistics::Estimate& estimate) {
+    family_.push_back(statistics::agree(theory, estimate));
+    return cells(theory, estimate, family_.back().z);
+  }
+
+  /// The same cells where the theory is not exact: no z, and no part in the verdict.
+  static std::vector<Cell> unjudged(double theory, const statistics::Estimate& estimate) {
+    std::vector<Cell> result = cells(theory, estimate, 0);
+    result.back() = std::monostate{};
+    return result;
+  }
+
+  std::size_t size() const { return family_.size(); }
+
+  /// The line every table carries; call it once all comparisons are in.
+  std::string note() const {
+    return "family-wise bound: |z| <= " + fixed(bound(), 2) + " for all of " + std::to_string(family_.size()) +
+           " comparisons (Holm, false-alarm rate " + detail::number_text(false_alarm_rate) + " a run)";
+  }
+
+  Verdict verdict() const {
+    Verdict result;
+    if (family_.empty()) {
+      result.text = "nothing to judge: no row has both an exact theory and a simulation";
+      return result;
+    }
+    const std::vector<bool> rejected = statistics::disagreements(family_, false_alarm_rate);
+    const auto rejections = std::count(rejected.begin(), rejected.end(), true);
+    double worst = 0, resolution = 0;
+    bool finite = true;
+    for (const statistics::Agreement& member : family_) {
+      finite = finite && std::isfinite(member.z);
+      worst = std::max(worst, std::abs(member.z));
+      resolution = std::max(resolution, member.resolution(bound()));
+    }
+    if (!finite) worst = std::nan("");
+    result.agrees = rejections == 0;
+    result.text = (rejections == 0 ? "agreement" : "DISAGREEMENT in " + std::to_string(rejections)) +
+                  std::string(": ") + std::to_string(family_.size()) + " comparisons, largest |z| " + fixed(worst, 2) +
+                  ", bound " + fixed(bound(), 2) + "; a deviation of " + fixed(100 * resolution, 2) +
+                  "% would have been seen in every one";
+    result.details = {{"comparisons", family_.size()},
+                      {"disagreements", rejections},
+                      {"largest_absolute_z", detail::json_number(worst)},
+                      {"bound", bound()},
+                      {"false_alarm_rate", false_alarm_rate},
+                      {"resolution", detail::json_number(resolution)}};
+    return result;
+  }
+
+ private:
+  static std::vector<Cell> cells(double theory, const statistics::Estimate& estimate, double z) {
+    return {theory, estimate.mean, estimate.standard_error, z};
+  }
+  static std::string fixed(double value, int decimals) {
+    return std::isfinite(value) ? detail::number_text(value, std::chars_format::fixed, decimals)
+                                : detail::non_finite_word(value);
+  }
+  double bound() const {
+    return statistics::family_wise_bound(std::max<std::size_t>(family_.size(), 1), false_alarm_rate);
+  }
+
+  std::vector<statistics::Agreement> family_;
+};
+
+}  // namespace incontext::examples

@@ -1,0 +1,142 @@
+#include "examples/evaluate/compare.hpp"
+
+#include <string>
+
+#include "examples/evaluate/cases.hpp"
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+
+using namespace incontext::examples;
+using incontext::testing::part;
+
+namespace {
+
+constexpr Tolerance tight{.relative = 1e-12, .absolute = 1e-14};
+
+bool agrees(const Json& computed, const Json& reference, const Tolerance& tolerance = tight) {
+  return compare(computed, reference, tolerance, "").agrees();
+}
+
+Registry doubling() {
+  return {{"double", [](const Fields& in) -> Json { return {{"value", 2 * in.number("x")}}; }}};
+}
+
+template <class Action>
+std::string refused(Action action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal(const std::string& text) {
+  return refused([&] { evaluate_cases("f.json", text, doubling()); });
+}
+
+}  // namespace
+
+TEST_CASE("numbers agree within rtol |ref| + atol and not beyond", "[evaluate]") {
+  CHECK(agrees(2.0, "2.000000000000000000"));
+  CHECK(agrees(2.0 + 1.9e-12, "2"));
+  CHECK_FALSE(agrees(2.0 + 2.1e-12, "2"));
+  CHECK(agrees(0.9e-14, 0));
+  CHECK_FALSE(agrees(1.1e-14, 0));
+  CHECK(agrees(3, 3));
+  CHECK(agrees(0.0, "1e-310", {.relative = 1e-12}));
+  CHECK(agrees(1e-310, "0", {.relative = 1e-12}));
+  CHECK_FALSE(agrees(1e-300, "0", {.relative = 1e-12}));
+}
+
+TEST_CASE("what is not a number never agrees; an infinity agrees with itself alone", "[evaluate]") {
+  CHECK_FALSE(agrees(NAN, "2"));
+  CHECK_FALSE(agrees(2.0, "nan"));
+  CHECK_FALSE(agrees(NAN, "nan"));
+  CHECK(agrees(INFINITY, "inf"));
+  CHECK_FALSE(agrees(INFINITY, "-inf"));
+  CHECK_FALSE(agrees(1e308, "inf"));
+  CHECK_FALSE(agrees(INFINITY, "1"));
+  CHECK_FALSE(agrees("two", "2"));
+  CHECK_FALSE(agrees(nullptr, "2"));
+  CHECK(agrees(nullptr, nullptr));
+  CHECK(agrees("frozen", "frozen"));
+  CHECK_FALSE(agrees("frozen", "molten"));
+}
+
+TEST_CASE("arrays agree number by number, and the worst place is named", "[evaluate]") {
+  const Json reference = Json::parse(R"([["1", "2"], ["3", "4"]])");
+  CHECK(agrees(Json::parse("[[1, 2], [3, 4]]"), reference));
+  CHECK_FALSE(agrees(Json::parse("[1, 2]"), Json::parse("[1, 2, 3]")));
+  CHECK_FALSE(agrees(Json::parse("[1, 2, 3]"), Json::parse("[1, 2]")));
+  CHECK_FALSE(agrees(1.0, Json::array({"1"})));
+  CHECK_FALSE(agrees(Json::array({1.0}), "1"));
+  Json computed = Json::parse("[[1, 2.000000001], [3.000001, 4]]");
+  CHECK(compare(computed, reference, tight, "m").place == "m[1][0]");
+  computed[1][1] = NAN;
+  CHECK(compare(computed, reference, tight, "m").place == "m[1][1]");
+  CHECK(compare(Json::parse(R"({"a": [1]})"), Json::parse(R"({"a": ["2"]})"), tight, "").place == "a[0]");
+  CHECK(compare(Json::parse(R"({"a": 1})"), Json::parse(R"({"b": 1})"), tight, "").problem == "not computed");
+}
+
+TEST_CASE("tolerance by the largest entry of the array, where the file says so", "[evaluate]") {
+  const Json computed = Json::parse("[100, 1e-9]");
+  const Json reference = Json::parse(R"(["100", "0"])");
+  CHECK_FALSE(agrees(computed, reference, {.relative = 1e-10}));
+  CHECK(agrees(computed, reference, {.relative = 1e-10, .relative_to_largest_entry = true}));
+  CHECK_FALSE(agrees(computed, reference, {.relative = 1e-12, .relative_to_largest_entry = true}));
+  CHECK_FALSE(agrees(1e-9, "0", {.relative = 1e-10, .relative_to_largest_entry = true}));
+}
+
+TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
+  const auto report = [](const std::string& cases) {
+    return report_cases(evaluate_cases("f", "{\"cases\": [" + cases + "]}", doubling()), false);
+  };
+  const std::string good = R"({"id": "a", "kind": "double", "in": {"x": "2"}, "out": {"value": "4"}, "rtol": "1e-12"})";
+  const std::string off = R"({"id": "b", "kind": "double", "in": {"x": 2}, "out": {"value": "4.1"}, "rtol": "1e-12"})";
+  const std::string alone = R"({"id": "c", "kind": "double", "in": {"x": 2}})";
+  const std::string foreign = R"({"id": "d", "kind": "halve", "in": {}, "out": {"value": 1}})";
+  const std::string more = R"({"id": "e", "kind": "double", "in": {"x": 2}, "out": {"other": 1}, "rtol": 0})";
+  CHECK(report(good).verdict.agrees);
+  CHECK_FALSE(report(off).verdict.agrees);
+  CHECK(report(alone).verdict.agrees);
+  CHECK(report(foreign).verdict.agrees);
+  CHECK_FALSE(report(more).verdict.agrees);
+  const auto all = report(good + "," + off + "," + alone + "," + foreign).verdict;
+  CHECK(all.details["agree"] == 1);
+  CHECK(all.details["disagree"] == 1);
+  CHECK(all.details["without_reference"] == 1);
+  CHECK(all.details["not_implemented"] == 1);
+}
+
+TEST_CASE("bad cases are refused by case, field and value", "[evaluate]") {
+  const auto with = [](const std::string& one) { return refusal("{\"cases\": [" + one + "]}"); };
+  CHECK(refusal("{\"cases\": [1,") == part("f.json: is not JSON"));
+  CHECK(refusal("{\"cases\": [NaN]}") == part("f.json: is not JSON"));
+  CHECK(refusal("[]") == part("f.json: is not an object"));
+  CHECK(refusal("{}") == part("has no array of cases"));
+  CHECK(refusal(std::string(100000, '[')) == part("is nested too deeply"));
+  CHECK(with("7") == part("case number 1: is not an object (value = 7"));
+  CHECK(with("{}") == part("case number 1: field is missing (value = id"));
+  CHECK(with(R"({"id": "a"})") == part("case a: field is missing (value = kind"));
+  CHECK(with(R"({"id": "a", "kind": "double"})") == part("case a: field is missing (value = in"));
+  CHECK(with(R"({"id": "a", "kind": "double", "in": {}})") == part("case a.in: field is missing (value = x"));
+  CHECK(with(R"({"id": "a", "kind": "double", "in": {"x": "2,5"}})") ==
+        part("case a.in.x: is not a number (value = \"2,5\""));
+  CHECK(with(R"({"id": "a", "kind": "double", "in": {"x": "inf"}})") == part("case a.in.x: is not finite"));
+  CHECK(with(R"({"id": "a", "kind": "double", "in": {"x": 1}, "out": {"value": 2}})") ==
+        part("case a: field is missing (value = rtol"));
+  CHECK(with(R"({"id": "a", "kind": "double", "in": {"x": 1}, "out": {}, "rtol": "-1"})") ==
+        part("case a: tolerance is negative"));
+  CHECK(with(R"({"id": "a", "kind": "double", "in": {"x": 1}, "out": 2, "rtol": "1"})") ==
+        part("case a.out: is not an object"));
+}
+
+TEST_CASE("matrices are read whole or refused by entry", "[evaluate]") {
+  const Json object = Json::parse(R"({"m": [["1", 2], ["3", "4.5"]], "ragged": [[1, 2], [3]], "hole": [[1, "x"]]})");
+  const Fields fields(object, "in");
+  CHECK(fields.matrix("m") == (Eigen::MatrixXd(2, 2) << 1, 2, 3, 4.5).finished());
+  CHECK(refused([&] { fields.matrix("ragged"); }) == part("in.ragged[1]: has the wrong size"));
+  CHECK(refused([&] { fields.matrix("hole"); }) == part("in.hole[0][1]: is not a number"));
+  CHECK(refused([&] { fields.vector("m"); }) == part("in.m[0]: is not a number"));
+}

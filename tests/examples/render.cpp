@@ -1,0 +1,98 @@
+#include "examples/support/render.hpp"
+
+#include <cmath>
+#include <sstream>
+#include <string>
+
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+
+using namespace incontext::examples;
+using incontext::testing::part;
+
+namespace {
+
+Report small_report() {
+  Table table{.title = "A title",
+              .columns = {{"name"},
+                          {.name = "theory", .decimals_as = 1},
+                          {.name = "standard_error", .heading = "± error", .decimals_as = 1},
+                          {.name = "count"}}};
+  table.add_row({"one, \"two\"", 12.3456789, 0.0004, std::int64_t{7}});
+  table.add_row({"three", std::monostate{}, INFINITY, std::int64_t{12345}});
+  table.notes = {"a note"};
+  return {.program = "program",
+          .arguments = {{"seed", 1}},
+          .tables = {table},
+          .verdict = {true, "agreement", {{"bound", 4.5}}}};
+}
+
+}  // namespace
+
+TEST_CASE("the text table aligns numbers, errors show the decimals of their number", "[render]") {
+  CHECK(render_text(small_report()) ==
+        "A title\n"
+        "\n"
+        "  name         theory  ± error  count\n"
+        "  ----------  -------  -------  -----\n"
+        "  one, \"two\"  12.3457   0.0004      7\n"
+        "  three                    inf  12345\n"
+        "\n"
+        "  a note\n"
+        "\n"
+        "agreement\n");
+}
+
+TEST_CASE("no line of text is wider than the terminal where words can be broken", "[render]") {
+  Report report = small_report();
+  for (int i = 0; i < 60; ++i) report.tables[0].notes[0] += " word" + std::to_string(i);
+  report.verdict.text = report.tables[0].notes[0];
+  std::istringstream lines(render_text(report));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(detail::screen_width(line) <= terminal_width);
+  CHECK(count > 12);
+}
+
+TEST_CASE("the JSON holds every digit, words for what JSON cannot hold, null for what is absent", "[render]") {
+  const auto json = nlohmann::json::parse(render_json(small_report()));
+  CHECK(json["program"] == "program");
+  CHECK(json["arguments"]["seed"] == 1);
+  CHECK(json["version"].is_string());
+  const auto& table = json["tables"][0];
+  CHECK(table["columns"][1]["name"] == "theory");
+  CHECK(table["rows"][0]["theory"] == 12.3456789);
+  CHECK(table["rows"][1]["theory"].is_null());
+  CHECK(table["rows"][1]["standard_error"] == "inf");
+  CHECK(table["rows"][1]["count"] == 12345);
+  CHECK(table["notes"][0] == "a note");
+  CHECK(json["verdict"]["agrees"] == true);
+  CHECK(json["verdict"]["bound"] == 4.5);
+}
+
+TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
+  Report report = small_report();
+  CHECK(render_csv(report) ==
+        "name,theory,standard_error,count\n"
+        "\"one, \"\"two\"\"\",12.3456789,4e-04,7\n"
+        "three,,inf,12345\n");
+  Table other{.title = "Other", .columns = {{"count"}, {"extra"}}};
+  other.add_row({std::int64_t{1}, Nested{{1.5, "x"}}});
+  report.tables.push_back(other);
+  CHECK(render_csv(report) ==
+        "table,name,theory,standard_error,count,extra\n"
+        "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,\n"
+        "A title,three,,inf,12345,\n"
+        "Other,,,,1,\"[1.5,\"\"x\"\"]\"\n");
+}
+
+TEST_CASE("a row with another number of cells than columns is a programming error", "[render]") {
+  Table table{.title = "t", .columns = {{"a"}, {"b"}}};
+  CHECK_THROWS_AS(table.add_row({1.0}), std::logic_error);
+}
+
+TEST_CASE("numbers too small for their column keep their size by an exponent", "[render]") {
+  CHECK(detail::shown_number(3e-9, 5, 6) == "3.000e-09");
+  CHECK(detail::shown_number(0, 5, 6) == "0.00000");
+  CHECK(detail::shown_number(-INFINITY, 5, 6) == "-inf");
+  CHECK(detail::shown_number(std::nan(""), 5, 6) == "nan");
+}
