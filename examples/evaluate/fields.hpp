@@ -1,0 +1,122 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "examples/support/text.hpp"
+
+/// Reads a case's inputs out of JSON: numbers are decimal strings or JSON numbers, arrays may be nested.
+namespace incontext::examples {
+
+using Json = nlohmann::ordered_json;
+
+/// A number of the oracle format, correctly rounded; nothing if `value` is no number.
+inline std::optional<double> oracle_number(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& text = value.get_ref<const std::string&>();
+  if (text == "inf" || text == "-inf") return text == "inf" ? INFINITY : -INFINITY;
+  if (text == "nan") return NAN;
+  return parse_decimal(text);
+}
+
+/// One JSON object and the path to it, which every refusal names.
+class Fields {
+ public:
+  Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
+    if (!object.is_object()) refuse(path_, "is not an object", object, "{...}");
+  }
+
+  bool has(const std::string& name) const { return object_.contains(name); }
+  const std::string& path() const { return path_; }
+
+  Fields object(const std::string& name) const { return {at(name), path_ + "." + name}; }
+
+  std::string text(const std::string& name) const {
+    if (!at(name).is_string()) refuse(path_ + "." + name, "is not a text", at(name), "\"...\"");
+    return at(name).get<std::string>();
+  }
+
+  double number(const std::string& name) const { return finite(at(name), path_ + "." + name); }
+
+  std::int64_t count(const std::string& name) const {
+    const double value = number(name);
+    if (value != std::floor(value) || !(std::abs(value) < 9e15)) {
+      refuse(path_ + "." + name, "is not a whole number", at(name), "a whole number");
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
+  Eigen::VectorXd vector(const std::string& name) const {
+    const std::string path = path_ + "." + name;
+    const Json& array = array_at(at(name), path);
+    Eigen::VectorXd values(static_cast<Eigen::Index>(array.size()));
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      values(static_cast<Eigen::Index>(i)) = finite(array[i], path + index(i));
+    }
+    return values;
+  }
+
+  Eigen::MatrixXd matrix(const std::string& name) const {
+    const std::string path = path_ + "." + name;
+    const Json& rows = array_at(at(name), path);
+    const std::size_t columns = array_at(rows[0], path + index(0)).size();
+    Eigen::MatrixXd values(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(columns));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Json& row = array_at(rows[i], path + index(i));
+      if (row.size() != columns) {
+        refuse(path + index(i), "has the wrong size", row.size(), std::to_string(columns) + " numbers");
+      }
+      for (std::size_t j = 0; j < columns; ++j) {
+        values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = finite(row[j], path + index(i) + index(j));
+      }
+    }
+    return values;
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& path, std::string_view problem, const Json& value,
+                                  std::string_view needs) {
+    std::string shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
+    throw_input_error(path, problem, shown, needs);
+  }
+  static std::string index(std::size_t i) { return "[" + std::to_string(i) + "]"; }
+
+  const Json& at(const std::string& name) const {
+    const auto found = object_.find(name);
+    if (found == object_.end()) throw_input_error(path_, "field is missing", name, "this field");
+    return *found;
+  }
+  static const Json& array_at(const Json& value, const std::string& path) {
+    if (!value.is_array() || value.empty()) refuse(path, "is not an array with entries", value, "[...]");
+    return value;
+  }
+  static double finite(const Json& value, const std::string& path) {
+    const auto number = oracle_number(value);
+    if (!number) refuse(path, "is not a number", value, "a number or a decimal string");
+    if (!std::isfinite(*number)) refuse(path, "is not finite", value, "a finite number");
+    return *number;
+  }
+
+  const Json& object_;
+  std::string path_;
+};
+
+inline Json to_json(const Eigen::VectorXd& vector) {
+  Json numbers = Json::array();
+  for (const double number : vector) numbers.push_back(number);
+  return numbers;
+}
+
+inline Json to_json(const Eigen::MatrixXd& matrix) {
+  Json rows = Json::array();
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) rows.push_back(to_json(Eigen::VectorXd(matrix.row(i))));
+  return rows;
+}
+
+}  // namespace incontext::examples

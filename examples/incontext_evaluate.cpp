@@ -1,0 +1,31 @@
+// incontext-evaluate FILE|-: computes every case of an oracle file and compares with the references it carries.
+
+#include <string>
+
+#include "examples/evaluate/cases.hpp"
+#include "examples/evaluate/registry.hpp"
+#include "examples/evaluate/regression.hpp"
+#include "examples/support/command_line.hpp"
+
+int main(int argc, char** argv) {
+  using namespace incontext::examples;
+  CLI::App app(
+      "Computes every case of a JSON file of oracles and compares with the references in it.\n"
+      "Exit code: 0 all agree, 1 a mismatch, 2 bad input. A kind that is unknown is listed and counted, no more.",
+      "incontext-evaluate");
+  app.option_defaults()->always_capture_default();
+  std::string file;
+  OutputOptions output;
+  app.add_option("file", file, "JSON file of cases, or - for standard input")->required()->type_name("FILE|-");
+  add_output_options(app, output);
+  return run_main(app, argc, argv, [&] {
+    if (!output.to_standard_output()) require_writable(output.file);
+    Registry registry;
+    register_regression(registry);
+    const auto cases = evaluate_cases(file, read_whole_file(file), registry);
+    Report report = report_cases(cases, output.format != Format::table);
+    report.arguments = arguments_of(app);
+    deliver(report, output);
+    return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  });
+}
