@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 /// The host front doors' way to refuse an argument: one line that names the function, the parameter, its value and
 /// what it needs. Host only; device code and leaf formulas answer quiet NaN instead.
@@ -16,7 +17,8 @@ template <class Value>
 std::string contract_message(std::string_view where, std::string_view problem, const Value& value,
                              std::string_view needs) {
   std::ostringstream text;
-  if constexpr (std::numeric_limits<Value>::is_specialized) text.precision(std::numeric_limits<Value>::max_digits10);
+  using Plain = std::decay_t<const Value&>;  // a string literal is an array, which numeric_limits refuses
+  if constexpr (std::numeric_limits<Plain>::is_specialized) text.precision(std::numeric_limits<Plain>::max_digits10);
   text << "incontext::" << where << ": " << problem << " (value = " << value << "; needs " << needs << ")";
   return std::move(text).str();
 }
@@ -24,6 +26,7 @@ std::string contract_message(std::string_view where, std::string_view problem, c
 }  // namespace detail
 
 /// Shape or configuration is wrong: throws std::invalid_argument `incontext::where: problem (value = ...; needs ...)`.
+/// Runs on   host
 template <class Value>
 [[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
                                          std::string_view needs) {
@@ -31,6 +34,7 @@ template <class Value>
 }
 
 /// A value is outside the domain: throws std::domain_error with the same message layout.
+/// Runs on   host
 template <class Value>
 [[noreturn]] void throw_domain_error(std::string_view where, std::string_view problem, const Value& value,
                                      std::string_view needs) {
@@ -38,6 +42,7 @@ template <class Value>
 }
 
 /// Accepts value > 0 and finite; NaN is refused.
+/// Runs on   host
 template <class Value>
 void require_positive(std::string_view where, std::string_view parameter, const Value& value) {
   if (!(value > Value(0) && value <= (std::numeric_limits<Value>::max)())) {
@@ -46,6 +51,7 @@ void require_positive(std::string_view where, std::string_view parameter, const 
 }
 
 /// Accepts value >= 0 and finite; NaN is refused.
+/// Runs on   host
 template <class Value>
 void require_non_negative(std::string_view where, std::string_view parameter, const Value& value) {
   if (!(value >= Value(0) && value <= (std::numeric_limits<Value>::max)())) {
@@ -54,6 +60,7 @@ void require_non_negative(std::string_view where, std::string_view parameter, co
 }
 
 /// Accepts value >= minimum, for counts and sizes.
+/// Runs on   host
 template <class Integer>
 void require_at_least(std::string_view where, std::string_view parameter, Integer value, Integer minimum) {
   if (!(value >= minimum)) {
@@ -63,6 +70,7 @@ void require_at_least(std::string_view where, std::string_view parameter, Intege
 }
 
 /// Accepts two sizes that are the same.
+/// Runs on   host
 template <class Integer>
 void require_same_size(std::string_view where, std::string_view parameter, Integer value, Integer expected) {
   if (value != expected) {

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <cstdint>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/input_rows.hpp"
+#include "incontext/regression/linear_task.hpp"
+#include "incontext/simulate/detail/factors.hpp"
+#include "incontext/simulate/ridge_trial.hpp"
+#include "incontext/simulate/run.hpp"
+
+namespace incontext::simulate {
+
+namespace detail {
+
+inline void require_ridge(std::string_view where, std::int64_t context_length, double noise_variance) {
+  require_at_least(where, "context_length", context_length, std::int64_t{2});
+  require_positive(where, "noise_variance", noise_variance);
+}
+
+/// Runs the ridge trial with numbers (a transform or rows) for make_gram and the factor of C^T Lambda C.
+template <class MakeGram>
+Simulation run_ridge(const regression::Matrix<double>& numbers, const regression::Matrix<double>& second_moment,
+                     double noise_variance, const Options& options, const MakeGram& make_gram) {
+  const Device device = resolve(options.device);
+  const regression::Matrix<double> factor = second_moment.llt().matrixL();
+  const std::vector<double> number_list = by_rows<double>(numbers);
+  const std::vector<double> factor_list = by_rows<double>(factor);
+  return with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const typename System::template Memory<double> number_memory(number_list.begin(), number_list.end());
+    const typename System::template Memory<double> factor_memory(factor_list.begin(), factor_list.end());
+    const auto gram = make_gram(address(number_memory));
+    using Gram = std::remove_const_t<decltype(gram)>;
+    return run_on<System>(
+        device, RidgeRiskTrial<Gram>{gram, static_cast<int>(factor.rows()), noise_variance, address(factor_memory)},
+        options);
+  });
+}
+
+}  // namespace detail
+
+/// The Bayes risk of in-context regression: the risk of the posterior mean given the inputs, averaged over contexts.
+///
+/// \f[ \sigma^2 + E\,\mathrm{tr}(\Lambda P) \f]
+///
+/// Source    arXiv 2511.01292 eqs. (11), (23)-(32); regression::bayes_risk_deterministic_equivalent is its limit.
+/// Shapes    one estimate.
+/// Units     label units squared.
+/// Domain    context_length >= 2, noise_variance > 0.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  standard error in the result; double throughout.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length,
+                                   const Options& options) {
+  validate(options);
+  detail::require_ridge("simulate::bayes_ridge_risk", context_length, task.noise_variance());
+  const regression::Matrix<double> prior = task.task_covariance().llt().matrixL();
+  const regression::Matrix<double> input = task.input_covariance().llt().matrixL();
+  return detail::run_ridge(prior.transpose() * input, prior.transpose() * task.input_second_moment() * prior,
+                           task.noise_variance(), options, [&](const double* numbers) {
+                             return GaussianGram{numbers, context_length};
+                           });
+}
+
+/// The same when context and query are rows of a data set, drawn with replacement.
+///
+/// Source    as above, for the uniform law on the rows.
+/// Shapes    (rows: n x d, task_covariance: d x d) -> one estimate
+/// Units     label units squared.
+/// Domain    as above; task_covariance positive definite; the rows' second moment positive definite.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  standard error in the result; double throughout.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& rows,
+                                           const regression::Matrix<double>& task_covariance, double noise_variance,
+                                           std::int64_t context_length, const Options& options) {
+  constexpr auto where = "simulate::bayes_ridge_risk_on_rows";
+  validate(options);
+  detail::require_ridge(where, context_length, noise_variance);
+  regression::detail::require_positive_definite(where, "task_covariance", task_covariance, rows.cols());
+  const regression::InputRows<double> law(rows);
+  const regression::Matrix<double> second_moment = law.covariance() + law.mean() * law.mean().transpose();
+  regression::detail::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
+  const regression::Matrix<double> prior = task_covariance.llt().matrixL();
+  return detail::run_ridge(law.centred() * prior, prior.transpose() * second_moment * prior, noise_variance, options,
+                           [&](const double* numbers) {
+                             return RowGram{numbers, static_cast<std::uint32_t>(rows.rows()), context_length};
+                           });
+}
+
+}  // namespace incontext::simulate

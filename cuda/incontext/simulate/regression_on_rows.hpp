@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/attention.hpp"
+#include "incontext/simulate/detail/factors.hpp"
+#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/row_tokens.hpp"
+#include "incontext/simulate/run.hpp"
+
+namespace incontext::simulate {
+
+/// The law of the labels of resampled rows: a linear task with Gaussian noise, or the rows' own labels.
+///
+/// Shapes    task_mean: d; task_covariance: d x d, positive semidefinite; labels: empty, or one a row (then the other
+///           three do not matter).
+/// Units     as regression::LinearTask.
+/// Runs on   host
+struct RowLabels {
+  regression::Vector<double> task_mean = {};
+  regression::Matrix<double> task_covariance = {};
+  double noise_variance = 0;
+  regression::Vector<double> labels = {};
+};
+
+/// The same error when contexts and queries are rows of a data set, drawn with replacement.
+///
+/// Source    the law regression::any_law_error and regression::labelled_rows_error are exact for.
+/// Shapes    (attention: d, rows: n x d, maps: m) -> m estimates
+/// Units     label units squared.
+/// Domain    context_length >= 2; n >= 1 and below 2^32.
+/// Errors    as regression_error; std::invalid_argument for shapes.
+/// Accuracy  standard error in the result.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float, class Map>
+Simulation regression_error_on_rows(const regression::Attention<double>& attention,
+                                    const regression::Matrix<double>& rows, const RowLabels& labels,
+                                    std::int64_t context_length, const std::vector<Map>& maps, const Options& options,
+                                    const regression::ErrorConvention& convention = {}) {
+  constexpr auto where = "simulate::regression_error_on_rows";
+  validate(options);
+  const auto d = rows.cols();
+  require_at_least(where, "rows.rows()", rows.rows(), Eigen::Index{1});
+  const bool own_labels = labels.labels.size() > 0;
+  if (own_labels) require_same_size(where, "labels.size()", labels.labels.size(), rows.rows());
+  const regression::Vector<double> task_mean = own_labels ? regression::Vector<double>::Zero(d) : labels.task_mean;
+  const regression::Matrix<double> task_factor =
+      own_labels ? regression::Matrix<double>::Zero(d, d)
+                 : detail::covariance_factor(where, labels.task_covariance, task_mean.size());
+  require_same_size(where, "task_mean.size()", task_mean.size(), d);
+  const regression::Vector<double> mean = rows.colwise().mean();
+  const auto grid = detail::checked_grid<T>(maps, context_length, convention, Estimator::literal);
+  const Device device = resolve(options.device);
+  return detail::with_system(device, [&](auto system) {
+    using System = decltype(system);
+    using Memory = typename System::template Memory<T>;
+    const RegressionModelStorage<T, System::template Memory> storage(
+        attention, mean, regression::Matrix<double>::Identity(d, d), task_mean, task_factor,
+        own_labels ? 0.0 : labels.noise_variance, context_length);
+    const std::vector<T> row_numbers = detail::by_rows<T>(rows);
+    const std::vector<T> label_numbers = detail::by_rows<T>(labels.labels);
+    const Memory row_memory(row_numbers.begin(), row_numbers.end());
+    const Memory label_memory(label_numbers.begin(), label_numbers.end());
+    const RowTokens<T> tokens{detail::address(row_memory), own_labels ? detail::address(label_memory) : nullptr,
+                              static_cast<std::uint32_t>(rows.rows())};
+    return detail::run_literal<System>(device, storage.model(), tokens, grid, convention, options, maps.front());
+  });
+}
+
+}  // namespace incontext::simulate

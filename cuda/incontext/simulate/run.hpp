@@ -1,0 +1,193 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/detail/systems.hpp"
+#include "incontext/simulate/interrupt.hpp"
+#include "incontext/simulate/options.hpp"
+#include "incontext/statistics/moments.hpp"
+#include "incontext/statistics/moments_tree.hpp"
+
+namespace incontext::simulate {
+
+/// Trials to a chunk: the unit of merging, part of what makes results reproducible.
+///
+/// Runs on   host and device
+inline constexpr std::int64_t chunk_trials = 1024;
+
+/// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() values a trial.
+/// A trial is a pure function of its parameters, the seed and the trial's index; W never shows in its values.
+///
+/// Runs on   host and device
+template <class T>
+concept Trial = DevicePlain<T> && requires(const T& trial, typename T::Scalar* values, std::int64_t stride,
+                                           detail::Scratch<typename T::Scalar, 1> scratch) {
+  { trial.outputs() } -> std::convertible_to<int>;
+  { trial.scratch_rows() } -> std::convertible_to<std::int64_t>;
+  trial.template run<1>(std::uint64_t{}, std::uint64_t{}, scratch, values, stride);
+};
+
+namespace detail {
+
+/// Runs the trials of one batch of lanes; a named functor, because nvcc wants no extended lambdas here.
+template <class TrialType, int W>
+struct RunBatch {
+  using T = typename TrialType::Scalar;
+  TrialType trial;
+  std::uint64_t seed;
+  std::int64_t first_trial;
+  T* values;  // output k of trial i of the wave at values[k * value_stride + i]
+  std::int64_t value_stride;
+  T* scratch;
+  std::int64_t scratch_stride;  // W on a CPU (batches one after the other), all trials of the wave on a GPU
+
+  INCONTEXT_HD void operator()(std::int64_t batch) const {
+    const std::int64_t at = batch * W;
+    T* base = scratch + (W == 1 ? at : at * trial.scratch_rows());
+    trial.template run<W>(seed, static_cast<std::uint64_t>(first_trial + at), Scratch<T, W>{base, scratch_stride},
+                          values + at, value_stride);
+  }
+};
+
+/// Sums up one chunk of one output.
+template <class T>
+struct SumChunk {
+  const T* values;
+  std::int64_t value_stride;
+  std::int64_t trials;
+  int outputs;
+  statistics::Moments* moments;
+
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    const std::int64_t first = index / outputs * chunk_trials;
+    const std::int64_t count = trials - first < chunk_trials ? trials - first : chunk_trials;
+    moments[index] = statistics::moments_of(values + index % outputs * value_stride + first, count);
+  }
+};
+
+/// Runs trials wave by wave on one system and merges their chunks in order.
+template <class System, Trial TrialType>
+class Runner {
+  using T = typename TrialType::Scalar;
+
+ public:
+  Runner(const TrialType& trial, const Options& options)
+      : trial_(trial),
+        options_(options),
+        trees_(static_cast<std::size_t>(trial.outputs())),
+        start_(std::chrono::steady_clock::now()) {}
+
+  /// Goes on until `target` trials are done or a stop is asked for; a target short of the last is whole chunks.
+  void run_until(std::int64_t target) {
+    while (done_ < target && !interrupted_) {
+      const double before = seconds();
+      const std::int64_t trials = std::min(wave_chunks_ * chunk_trials, target - done_);
+      run_wave(trials);
+      done_ += trials;
+      if (options_.progress) options_.progress({done_, target, seconds()});
+      if (seconds() - before < 0.1 && wave_chunks_ < most_chunks()) wave_chunks_ *= 2;
+      interrupted_ = InterruptGuard::requested() && done_ < target;
+    }
+  }
+
+  /// How many trials give the target relative error at every output, judged by what has been run; whole chunks.
+  [[nodiscard]] std::int64_t needed_trials() const {
+    double needed = 0;
+    for (const statistics::MomentsTree& tree : trees_) {
+      const statistics::Estimate pilot(tree.total());
+      const double ratio = pilot.relative_error() / options_.relative_error;
+      needed = std::max(needed, ratio * ratio * static_cast<double>(pilot.count));
+    }
+    // A pilot of 16 chunks knows the variance of a squared normal to 3%; a twentieth more covers that.
+    const double chunks = std::ceil(1.05 * needed / static_cast<double>(chunk_trials));
+    return static_cast<std::int64_t>(std::min(chunks, 1e12)) * chunk_trials;
+  }
+
+  [[nodiscard]] Simulation result(Device device) const {
+    Simulation simulation;
+    for (const statistics::MomentsTree& tree : trees_) simulation.estimates.emplace_back(tree.total());
+    simulation.trials = done_;
+    simulation.interrupted = interrupted_;
+    simulation.device = device;
+    simulation.seconds = seconds();
+    return simulation;
+  }
+
+ private:
+  static constexpr int lanes = System::lanes;
+
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  /// Keeps a wave's values and scratch within some hundred megabytes on a GPU and some ten on a CPU.
+  [[nodiscard]] std::int64_t most_chunks() const {
+    const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
+    const std::int64_t numbers = lanes == 1 ? std::int64_t{1} << 28 : std::int64_t{1} << 23;
+    return std::clamp<std::int64_t>(numbers / per_trial / chunk_trials, 1, 1024);
+  }
+
+  void run_wave(std::int64_t trials) {
+    const std::int64_t batches = (trials + lanes - 1) / lanes;
+    const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
+    const std::int64_t stride = batches * lanes;
+    const int outputs = trial_.outputs();
+    grow(values_, stride * outputs);
+    grow(scratch_, stride * trial_.scratch_rows());
+    grow(moments_, chunks * outputs);
+    System::for_each_index(batches, options_.threads,
+                           RunBatch<TrialType, lanes>{trial_, options_.seed, done_, address(values_), stride,
+                                                      address(scratch_), lanes == 1 ? stride : lanes});
+    System::for_each_index(chunks * outputs, options_.threads,
+                           SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
+    const std::vector<statistics::Moments> host(moments_.begin(), moments_.begin() + chunks * outputs);
+    for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
+  }
+
+  template <class Memory>
+  static void grow(Memory& memory, std::int64_t size) {
+    if (static_cast<std::int64_t>(memory.size()) < size) memory.resize(static_cast<std::size_t>(size));
+  }
+
+  TrialType trial_;
+  Options options_;
+  std::vector<statistics::MomentsTree> trees_;
+  std::chrono::steady_clock::time_point start_;
+  typename System::template Memory<T> values_;
+  typename System::template Memory<T> scratch_;
+  typename System::template Memory<statistics::Moments> moments_;
+  std::int64_t wave_chunks_ = lanes == 1 ? 64 : 8;
+  std::int64_t done_ = 0;
+  bool interrupted_ = false;
+};
+
+}  // namespace detail
+
+/// Runs a trial on one system by the stopping rule of Options.
+///
+/// Source    two-stage sampling after Stein 1945: one look at a pilot of 16 chunks, then a fixed number.
+/// Shapes    trial.outputs() estimates.
+/// Errors    as validate(Options).
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   host (the trials: the system)
+template <class System, Trial TrialType>
+Simulation run_on(Device device, const TrialType& trial, const Options& options) {
+  detail::Runner<System, TrialType> runner(trial, options);
+  if (options.relative_error > 0) {
+    const std::int64_t most = options.trials > 0 ? options.trials : std::int64_t{1} << 50;
+    runner.run_until(std::min(16 * chunk_trials, most));
+    runner.run_until(std::min(runner.needed_trials(), most));
+  } else {
+    runner.run_until(options.trials);
+  }
+  return runner.result(device);
+}
+
+}  // namespace incontext::simulate

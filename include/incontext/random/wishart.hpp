@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/random/chi_square.hpp"
+#include "incontext/random/normal.hpp"
+
+namespace incontext::random {
+
+/// Bartlett's factor B of a standard Wishart matrix for each of W trials: \f$ B B^T \sim W_d(n, I) \f$.
+///
+/// \f[ B_{ii} = \sqrt{\chi^2_{n-i}},\quad B_{ij} \sim N(0,1)\ (i > j),\quad j < \min(d, n) \f]
+///
+/// With n < d the factor is d x n and B B^T singular, as it must be.
+///
+/// Source    Bartlett 1933; Odell and Feiveson 1966.
+/// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; what lies above is left alone.
+/// Units     dimensionless.
+/// Domain    dimension >= 1, degrees_of_freedom >= 1 (not checked here).
+/// Accuracy  first two moments of B B^T (Lemma G.1 of arXiv 2511.01292) in tests/random/wishart.cpp.
+/// Random    normals below the diagonal: stream, row by row; chi-squares: stream + 1, 2^16 blocks an entry.
+/// Runs on   host and device
+template <int W, class T>
+INCONTEXT_HD void bartlett_factor(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t stream, int dimension,
+                                  std::int64_t degrees_of_freedom, T* factor, std::int64_t stride) {
+  using std::sqrt;
+  constexpr int per_block = normals_per_block<T>;
+  const LaneStream<W> below(seed, first_trial, stream);
+  const LaneStream<W> diagonal(seed, first_trial, stream + 1);
+  const int columns = degrees_of_freedom < dimension ? static_cast<int>(degrees_of_freedom) : dimension;
+  alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
+  alignas(W >= 16 ? 64 : 8) double square[W];
+  std::int64_t used = 0;
+  for (int i = 0; i < dimension; ++i) {
+    for (int j = 0; j < (i < columns ? i : columns); ++j, ++used) {
+      if (used % per_block == 0) normals(below, static_cast<std::uint32_t>(used / per_block), normal);
+      T* entry = factor + (std::int64_t{i} * dimension + j) * stride;
+      for (int lane = 0; lane < W; ++lane) entry[lane] = normal[used % per_block][lane];
+    }
+    if (i >= columns) continue;
+    chi_square(diagonal, static_cast<std::uint32_t>(i) << 16, degrees_of_freedom - i, square);
+    T* entry = factor + (std::int64_t{i} * dimension + i) * stride;
+    for (int lane = 0; lane < W; ++lane) entry[lane] = static_cast<T>(sqrt(square[lane]));
+  }
+}
+
+}  // namespace incontext::random
