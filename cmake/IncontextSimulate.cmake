@@ -2,9 +2,9 @@
 #
 #   incontext_add_simulate(<cpp|omp|tbb|cuda>)   ->   incontext::simulate_<backend>
 #
-# All share one Thrust target whose host and device system are CPP: the sources name their execution policy
-# (thrust::cpp::par, thrust::omp::par, ...), so one program may link several backends and choose when it runs.
-# Thrust's own targets can't be exported, hence a function and not an export set.
+# The sources name their execution policy (thrust::cpp::par, thrust::omp::par, ...), so one program may link several
+# backends and choose when it runs. Thrust's own targets name one system each, refuse to be mixed, are seen in one
+# directory only, and can't be exported; so the simulate targets take the include directories from them, once.
 
 if(NOT DEFINED INCONTEXT_REPRODUCIBLE)
   set(INCONTEXT_REPRODUCIBLE ON)
@@ -19,13 +19,43 @@ function(incontext_compile_cuda20 target visibility)
   endif()
 endfunction()
 
+# The include directories of a target and of all it links.
+function(incontext_include_closure variable target)
+  set(found)
+  get_target_property(own ${target} INTERFACE_INCLUDE_DIRECTORIES)
+  if(own)
+    list(APPEND found ${own})
+  endif()
+  get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+  foreach(link IN LISTS links)
+    if(TARGET "${link}")
+      incontext_include_closure(deeper ${link})
+      list(APPEND found ${deeper})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES found)
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(incontext_add_thrust)
+  thrust_create_target(incontext_thrust_cpp HOST CPP DEVICE CPP)
+  incontext_include_closure(directories incontext_thrust_cpp)
+  add_library(incontext_thrust INTERFACE)
+  target_include_directories(incontext_thrust INTERFACE ${directories})
+  # CPP is the one device system that asks for no library; nvcc's algorithms come with CUDA only
+  target_compile_definitions(incontext_thrust INTERFACE
+    THRUST_HOST_SYSTEM=THRUST_HOST_SYSTEM_CPP
+    $<IF:$<COMPILE_LANGUAGE:CUDA>,THRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CUDA,THRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP>
+    THRUST_IGNORE_DEPRECATED_CPP_DIALECT CUB_IGNORE_DEPRECATED_CPP_DIALECT)
+endfunction()
+
 function(incontext_add_simulate backend)
   set(target incontext_simulate_${backend})
   if(TARGET ${target})
     return()
   endif()
   if(NOT TARGET incontext_thrust)
-    thrust_create_target(incontext_thrust HOST CPP DEVICE CPP IGNORE_DEPRECATED_CPP_DIALECT)
+    incontext_add_thrust()
   endif()
   add_library(${target} INTERFACE)
   add_library(incontext::simulate_${backend} ALIAS ${target})
