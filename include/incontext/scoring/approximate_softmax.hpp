@@ -1,6 +1,15 @@
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/centre.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/parameter.hpp"
+#include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
 
@@ -8,10 +17,13 @@ namespace incontext::scoring {
 ///
 /// \f[ a_i = \frac1n \Bigl(1 + \frac{z_i - \bar z}{\tau}\Bigr) \f]
 ///
+/// Masked scores are -infinity: weight and derivative 0, and n counts the others.
+///
 /// Source    first-order expansion of arXiv 2310.12956 eq. 1 at a constant row.
 /// Units     temperature in units of the scores; weights dimensionless.
-/// Domain    temperature > 0. Weights may be negative.
-/// Limits    temperature -> infinity: uniform.
+/// Domain    temperature > 0. A weight is negative iff z_i lies more than tau below the mean.
+/// Limits    temperature -> infinity: uniform; n = 1: (1).
+/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct ApproximateSoftmax {
@@ -21,5 +33,83 @@ struct ApproximateSoftmax {
 
 template <Real T>
 ApproximateSoftmax(T) -> ApproximateSoftmax<T>;
+
+/// Weights of one row; the mean is subtracted first.
+///
+/// Source    see ApproximateSoftmax.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  8 eps (1 + max |z - mean| / tau) / n: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                          Row<std::type_identity_t<T>> out) {
+  const auto centre = detail::centre_of(detail::as_grid(scores));
+  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
+  const T count = detail::from_count<T>(centre.count);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    out[i] = detail::is_visible(z) ? T((T(1) + centre.deviation(z) / map.temperature) / count) : T(0);
+  }
+}
+
+/// Jacobian times a direction, in O(n); the Jacobian is the centring projection over n tau.
+///
+/// \f[ (J u)_i = \frac{u_i - \bar u}{n \tau} \f]
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Accuracy  8 eps max |u - mean| / (n tau): tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void jvp(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                      Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
+  const std::ptrdiff_t visible = detail::count_visible(scores);
+  if (visible == 0 || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
+  const T count = detail::from_count<T>(visible);
+  std::ptrdiff_t first = 0;
+  while (!detail::is_visible(scores[first])) ++first;
+  const T reference = direction[first];
+  detail::Sum<T> sum;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (detail::is_visible(scores[i])) sum.add(direction[i] - reference);
+  }
+  const T mean = sum.value() / count;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T change = (direction[i] - reference) - mean;
+    out[i] = detail::is_visible(scores[i]) ? T(change / map.temperature / count) : T(0);
+  }
+}
+
+/// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Accuracy  as jvp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void vjp(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                      Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
+  jvp(map, scores, cotangent, out);
+}
+
+/// Derivative of the weights with respect to the temperature.
+///
+/// \f[ \frac{\partial a_i}{\partial \tau} = -\frac{z_i - \bar z}{n \tau^2} \f]
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  8 eps max |z - mean| / (n tau^2): tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void derivative(const ApproximateSoftmax<T>& map, parameter::Temperature,
+                             Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
+  const auto centre = detail::centre_of(detail::as_grid(scores));
+  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
+  const T count = detail::from_count<T>(centre.count);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    out[i] = detail::is_visible(z) ? T(-centre.deviation(z) / map.temperature / map.temperature / count) : T(0);
+  }
+}
 
 }  // namespace incontext::scoring

@@ -1,6 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/parameter.hpp"
+#include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
 
@@ -13,10 +20,14 @@ enum class LinearNormalisation { none, context_length };
 ///
 /// \f[ a_i = \frac{z_i}{\tau c}, \qquad c \in \{1, n\} \f]
 ///
+/// Masked scores are -infinity: weight and derivative 0, and n counts the others. The form that never builds the
+/// scores is `attend` in feature_attention.hpp.
+///
 /// Source    standard linear attention without feature map.
 /// Units     temperature in units of the scores; weights dimensionless.
 /// Domain    temperature > 0. Weights are neither positive nor of sum 1.
 /// Limits    temperature -> infinity: zero.
+/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct LinearAttention {
@@ -29,5 +40,75 @@ template <Real T>
 LinearAttention(T) -> LinearAttention<T>;
 template <Real T>
 LinearAttention(T, LinearNormalisation) -> LinearAttention<T>;
+
+namespace detail {
+
+/// out_i = factor_i / (tau c) over the visible entries.
+template <Real T>
+INCONTEXT_HD void linear_attention_row(const LinearAttention<T>& map, Row<const T> scores, Row<const T> values,
+                                       Row<T> out) {
+  const std::ptrdiff_t visible = count_visible(scores);
+  if (visible == 0 || !(T(0) < map.temperature)) return fill(out, not_a_number<T>());
+  const T count = map.normalisation == LinearNormalisation::none ? T(1) : from_count<T>(visible);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    out[i] = is_visible(scores[i]) ? T(values[i] / map.temperature / count) : T(0);
+  }
+}
+
+}  // namespace detail
+
+/// Weights of one row.
+///
+/// Source    see LinearAttention.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  2 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_identity_t<T>> scores,
+                          Row<std::type_identity_t<T>> out) {
+  detail::linear_attention_row(map, scores, scores, out);
+}
+
+/// Jacobian times a direction: u / (tau c), the Jacobian is a multiple of the identity.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Accuracy  2 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void jvp(const LinearAttention<T>& map, Row<const std::type_identity_t<T>> scores,
+                      Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
+  detail::linear_attention_row(map, scores, direction, out);
+}
+
+/// Transposed Jacobian times a cotangent: the same as `jvp`.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Accuracy  2 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void vjp(const LinearAttention<T>& map, Row<const std::type_identity_t<T>> scores,
+                      Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
+  detail::linear_attention_row(map, scores, cotangent, out);
+}
+
+/// Derivative of the weights with respect to the temperature: -z_i / (tau^2 c).
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  4 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void derivative(const LinearAttention<T>& map, parameter::Temperature,
+                             Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
+  const std::ptrdiff_t visible = detail::count_visible(scores);
+  if (visible == 0 || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
+  const T count = map.normalisation == LinearNormalisation::none ? T(1) : detail::from_count<T>(visible);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    out[i] = detail::is_visible(z) ? T(-z / map.temperature / map.temperature / count) : T(0);
+  }
+}
 
 }  // namespace incontext::scoring

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/approximate_softmax_error.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+namespace incontext::scoring {
+
+/// Error of the approximate softmax at one score that lies `gap` above n - 1 equal ones (below, if negative).
+///
+/// \f[ f(\Delta) = \frac{1}{1 + (n-1) e^{-\Delta}} - \frac1n \Bigl(1 + \frac{(n-1)\Delta}{n}\Bigr) \f]
+///
+/// Source    derived.
+/// Units     gap in units of the temperature; result dimensionless.
+/// Domain    n >= 1, finite gap.
+/// Limits    gap = 0 or n = 1: 0; gap -> +-infinity: diverges linearly, to -+infinity.
+/// Errors    NaN outside the domain.
+/// Accuracy  32 eps (gap^2 for |gap| <= 1, 1 + |gap| above): tests/scoring/approximate_softmax_error_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_error_at_gap(std::ptrdiff_t count, const T& gap) {
+  using std::exp;
+  if (count < 1 || !detail::is_finite(gap)) return detail::not_a_number<T>();
+  const T n = detail::from_count<T>(count);
+  const T own = gap * ((n - T(1)) / n);
+  const T others = -gap / n;
+  if (detail::is_far(own) || detail::is_far(others)) {
+    const T opposite = -gap;
+    return T(1) / (T(1) + (n - T(1)) * exp(opposite)) - (T(1) + own) / n;
+  }
+  const T surplus = (detail::exp_minus_one_minus(own) + (n - T(1)) * detail::exp_minus_one_minus(others)) / n;
+  return detail::scaled_error(own, surplus) / n;
+}
+
+/// Largest error of the approximate softmax over all rows of n scores with range at most R.
+///
+/// \f[ \sup e_i = \max\{ f(\min(R, 2 \log(n-1))),\; f(-R) \}, \qquad n = 2: f(-R) \f]
+///
+/// Attained when all other scores are equal; f is approximate_softmax_error_at_gap.
+///
+/// Source    derived.
+/// Units     range in units of the temperature; result dimensionless.
+/// Domain    n >= 1, 0 <= R < infinity.
+/// Limits    R = 0 or n = 1: 0; n -> infinity: n sup e -> e^R - 1 - R.
+/// Errors    NaN outside the domain.
+/// Accuracy  as approximate_softmax_error_at_gap.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_error_supremum(std::ptrdiff_t count, const T& range) {
+  using std::log;
+  if (count < 1 || !(T(0) <= range) || !detail::is_finite(range)) return detail::not_a_number<T>();
+  if (count == 1) return T(0);
+  const T below = approximate_softmax_error_at_gap(count, T(-range));
+  if (count == 2) return below;
+  const T others = detail::from_count<T>(count - 1);
+  const T turn = T(2) * log(others);
+  const T above = approximate_softmax_error_at_gap(count, range < turn ? range : turn);
+  return above < below ? below : above;
+}
+
+/// Smallest error, and a row that attains it: `high_count` competitors lie `rise` above the score, the other
+/// competitors range - rise below it.
+///
+/// Source    derived.
+/// Units     value dimensionless, rise in units of the temperature.
+/// Runs on   host and device
+template <Real T>
+struct ApproximateSoftmaxInfimum {
+  T value;
+  std::ptrdiff_t high_count;
+  T rise;
+};
+
+/// Smallest error of the approximate softmax over all rows of n scores with range at most R.
+///
+/// At a fixed sum of differences the competitors' sum of exponentials is Schur-convex, so they lie on two levels R
+/// apart. Moving both levels together, d e / d(levels) vanishes where p (1 - p) = (n - 1) / n^2, and the minimum is p =
+/// 1/n for the score's softmax weight p. What is left is concave in the fraction kappa of competitors on the upper
+/// level, so the best count is a neighbour of (n - 1) kappa*.
+///
+/// \f[ \inf e_i = -\frac{n-1}{n^2} \max_k h\Bigl(\frac{k}{n-1}\Bigr), \quad
+///     h(\kappa) = \log(1 + \kappa (e^R - 1)) - \kappa R, \quad \kappa^* = \frac1R - \frac{1}{e^R - 1} \f]
+///
+/// or f(R), all competitors R below, if that is smaller: possible only for R > 2 log(n - 1).
+///
+/// Source    derived, as above.
+/// Units     range in units of the temperature; result dimensionless.
+/// Domain    n >= 1, 0 <= R < infinity.
+/// Limits    R = 0 or n = 1: 0; n = 2: f(R) = -sup.
+/// Errors    NaN outside the domain.
+/// Accuracy  32 eps (R^2 for R <= 1, 1 + R above): tests/scoring/approximate_softmax_error_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std::ptrdiff_t count, const T& range) {
+  using std::exp;
+  using std::log;
+  if (count < 1 || !(T(0) <= range) || !detail::is_finite(range)) return {detail::not_a_number<T>(), 0, T(0)};
+  if (count == 1 || !(T(0) < range)) return {T(0), 0, T(0)};
+  const T n = detail::from_count<T>(count);
+  const T competitors = n - T(1);
+  const bool far = detail::is_far(range);
+  const T growth = far ? T(0) : detail::exp_minus_one(range);
+  const T opposite = -range;
+  const T decay = exp(opposite);
+
+  T fraction = T(0.5) - range / T(12);
+  if (T(0.001) < range) fraction = T(1) / range - (far ? decay : T(T(1) / growth));
+  std::ptrdiff_t near = 0;  // floor((n - 1) kappa*), by doubling: T may have no conversion to an integer
+  for (std::ptrdiff_t bit = std::ptrdiff_t{1} << 53; bit > 0; bit /= 2) {
+    if (near + bit < count && detail::from_count<T>(near + bit) <= fraction * competitors) near += bit;
+  }
+
+  ApproximateSoftmaxInfimum<T> best{T(0), 0, T(0)};
+  for (std::ptrdiff_t k = near; k <= near + 1 && k < count; ++k) {
+    const T share = detail::from_count<T>(k) / competitors;
+    const T remaining = detail::from_count<T>(count - 1 - k) / competitors;
+    const T mixture = share + remaining * decay;
+    const T height =
+        far ? T(log(mixture) + remaining * range)
+            : T(share * detail::exp_minus_one_minus(range) - detail::minus_log_one_plus(T(share * growth)));
+    const T value = -(competitors / n) * height / n;
+    if (value < best.value) best = {value, k, T(-log(mixture))};
+  }
+  if (T(2) * log(competitors) < range) {
+    const T edge = approximate_softmax_error_at_gap(count, range);
+    if (edge < best.value) best = {edge, 0, T(0)};
+  }
+  return best;
+}
+
+}  // namespace incontext::scoring

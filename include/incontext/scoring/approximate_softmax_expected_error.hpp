@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+/// Expected error of the approximate softmax on independent normal scores of mean 0 and variance v, in units of the
+/// temperature (v stands for v / tau^2). `participation` is Y_2 = E sum_j softmax_j^2 of such a row, an input here; it
+/// depends on n and v alone.
+namespace incontext::scoring {
+
+/// n^2 times the expected squared error of one weight, exact for every n.
+///
+/// \f[ n^2\, E e_i^2 = n Y_2 - 1 - v + 2 v Y_2 - \frac{v}{n} \f]
+///
+/// Source    derived: Stein's lemma for the cross term.
+/// Units     dimensionless.
+/// Domain    n >= 1, v >= 0, 1/n <= participation <= 1.
+/// Limits    n = 1: 0; n -> infinity: e^v - 1 - v.
+/// Errors    NaN outside the domain of n and v.
+/// Accuracy  8 eps (1 + v + n Y_2), absolute: small v cancels: tests/scoring/approximate_softmax_expected_error.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, const T& variance,
+                                                          const T& participation) {
+  if (count < 1 || !(T(0) <= variance)) return detail::not_a_number<T>();
+  const T n = detail::from_count<T>(count);
+  return (n * participation - T(1)) + variance * (T(2) * participation - T(1) - T(1) / n);
+}
+
+/// Limit of the above for n -> infinity.
+///
+/// \f[ e^v - 1 - v = \frac{v^2}{2} + O(v^3) \f]
+///
+/// Source    derived: n Y_2 -> e^v.
+/// Units     dimensionless.
+/// Domain    v >= 0.
+/// Limits    v = 0: 0.
+/// Errors    NaN outside the domain.
+/// Accuracy  8 eps relative: tests/scoring/approximate_softmax_expected_error.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_expected_squared_error_limit(const T& variance) {
+  return T(0) <= variance ? detail::exp_minus_one_minus(variance) : detail::not_a_number<T>();
+}
+
+namespace detail {
+
+/// Phi(b) - Phi(a), a < b, from the tails on the side where they are small.
+template <Real T>
+INCONTEXT_HD T normal_probability_between(const T& a, const T& b) {
+  using std::erfc;
+  using std::sqrt;
+  const T root = sqrt(T(2));
+  if (T(0) < a) return (erfc(T(a / root)) - erfc(T(b / root))) / T(2);
+  return (erfc(T(-b / root)) - erfc(T(-a / root))) / T(2);
+}
+
+/// Root of x - log(1 + x) = level > 0 on the side of `start`, by Newton's method on this convex function; the start
+/// lies outside the root, so the iterates move monotonically inwards and stop when rounding turns them back.
+template <Real T>
+INCONTEXT_HD T outer_root(const T& level, const T& start) {
+  T x = start;
+  constexpr int limit = 4 * std::numeric_limits<T>::digits + 64;
+  for (int i = 0; i < limit; ++i) {
+    const T step = (minus_log_one_plus(x) - level) * (T(1) + x) / x;
+    const T next = x - step;
+    if (!(magnitude(next) < magnitude(x))) break;
+    x = next;
+  }
+  return x;
+}
+
+}  // namespace detail
+
+/// Limit of n times the expected absolute error of one weight for n -> infinity.
+///
+/// \f[ E\bigl|e^{c - v/2} - 1 - c\bigr|, \; c \sim N(0, v) \quad = 2 \bigl[ \Phi(c/\sigma) - \Phi(c/\sigma - \sigma)
+///     - \sigma \varphi(c/\sigma) \bigr]_{c_1}^{c_2} \f]
+///
+/// c_1 < 0 < c_2 are the roots of e^(c - v/2) = 1 + c, between which the error is negative; sigma^2 = v.
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    v >= 0.
+/// Limits    v -> 0: 2 phi(1) v = 0.48394 v.
+/// Errors    NaN outside the domain.
+/// Accuracy  64 eps absolute, so 128 eps / v relative: tests/scoring/approximate_softmax_expected_error.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_expected_absolute_error_limit(const T& variance) {
+  using std::exp;
+  using std::sqrt;
+  if (!(T(0) <= variance)) return detail::not_a_number<T>();
+  if (!(T(0) < variance)) return T(0);
+  const T stddev = sqrt(variance);
+  const T level = variance / T(2);
+  const T deepest = -(T(1) + level);
+  const T left_start = exp(deepest) - T(1);
+  const T left = detail::outer_root(level, left_start) / stddev;
+  const T right = detail::outer_root(level, T(stddev + variance)) / stddev;
+  const T root_two_pi = sqrt(T(T(2) * detail::pi<T>()));
+  const T left_exponent = -left * left / T(2);
+  const T right_exponent = -right * right / T(2);
+  const T densities = (exp(left_exponent) - exp(right_exponent)) / root_two_pi;
+  return T(2) * (detail::normal_probability_between(T(right - stddev), right) -
+                 detail::normal_probability_between(T(left - stddev), left) + stddev * densities);
+}
+
+/// Probability that a weight of the approximate softmax is negative.
+///
+/// \f[ P(a_i < 0) = \Phi\Bigl( -\frac{1}{\sqrt{v (1 - 1/n)}} \Bigr) \f]
+///
+/// Source    derived: a score minus its row's mean is normal with variance v (1 - 1/n).
+/// Units     dimensionless.
+/// Domain    n >= 1, v >= 0.
+/// Limits    v = 0 or n = 1: 0; v -> infinity: 1/2.
+/// Errors    NaN outside the domain.
+/// Accuracy  8 eps (1 + 1/v) relative: tests/scoring/approximate_softmax_expected_error.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_negative_weight_probability(std::ptrdiff_t count, const T& variance) {
+  using std::erfc;
+  using std::sqrt;
+  if (count < 1 || !(T(0) <= variance)) return detail::not_a_number<T>();
+  const T spread = T(2) * variance * (detail::from_count<T>(count - 1) / detail::from_count<T>(count));
+  if (!(T(0) < spread)) return T(0);
+  return erfc(T(T(1) / sqrt(spread))) / T(2);
+}
+
+/// Leading 1/n term of the squared distance between the outputs of both maps on standard normal tokens.
+///
+/// \f[ E|o_{\mathrm{softmax}} - o_{\mathrm{approximate}}|^2 \approx \frac1n \bigl[ (d - 1)(e^v - 1 - v) + (1 + v) e^v
+///     - 1 - 2 v \bigr] \f]
+///
+/// Source    derived; both maps have the same mean output up to 1/n: v^(1/2) (1 - Y_2) and v^(1/2) (1 - 1/n) along the
+///           query (Stein's lemma).
+/// Units     of a squared token component.
+/// Domain    n >= 1, d >= 1, v >= 0.
+/// Limits    v = 0: 0.
+/// Errors    NaN outside the domain.
+/// Accuracy  16 eps relative: tests/scoring/approximate_softmax_expected_error.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T approximate_softmax_output_error(std::ptrdiff_t count, std::ptrdiff_t dimension, const T& variance) {
+  if (count < 1 || dimension < 1 || !(T(0) <= variance)) return detail::not_a_number<T>();
+  const T surplus = detail::exp_minus_one_minus(variance);
+  const T along = variance * detail::exp_minus_one(variance);
+  return (detail::from_count<T>(dimension) * surplus + along) / detail::from_count<T>(count);
+}
+
+}  // namespace incontext::scoring

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring::detail {
+
+/// The solved threshold of alpha-entmax as a reach: the distance s in (0, 1] below (alpha - 1) max z at which the
+/// support ends, a_i = x_i^p with x_i = s + (alpha - 1)(z_i - max z) and p = 1 / (alpha - 1).
+template <Real T>
+struct EntmaxPass {
+  T slope = T(0);  // alpha - 1
+  T power = T(0);  // p
+  T largest = T(0);
+  T reach = T(0);
+  std::ptrdiff_t highest = -1;
+
+  INCONTEXT_HD bool valid() const { return highest >= 0; }
+  /// x_i, positive on the support.
+  INCONTEXT_HD T excess(const T& z) const { return slope * (z - largest) + reach; }
+  INCONTEXT_HD T weight(const T& z) const {
+    const T x = excess(z);
+    return T(0) < x ? detail::power(x, power) : T(0);
+  }
+  /// a^(2 - alpha) = a / x, the square root of minus the Jacobian's rank-one part up to its sum.
+  INCONTEXT_HD T sensitivity(const T& z) const {
+    const T x = excess(z);
+    return T(0) < x ? T(detail::power(x, power) / x) : T(0);
+  }
+  /// Newton's step for (sum x^p)^(1/p) = 1, a convex function of the reach that is linear for equal scores if p >= 1.
+  INCONTEXT_HD T step(Row<const T> scores, T& excess_mass) const {
+    using std::log;
+    Sum<T> mass, slopes;
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+      if (!is_visible(scores[i])) continue;
+      const T x = excess(scores[i]);
+      if (!(T(0) < x)) continue;
+      const T value = detail::power(x, power);
+      mass.add(value);
+      slopes.add(value / x);
+    }
+    const T total = mass.value();
+    const T gradient = slopes.value();
+    const T logarithm = -log(total) / power;
+    excess_mass = total - T(1);
+    return -total * exp_minus_one(logarithm) / gradient;
+  }
+};
+
+/// Solves sum_i x_i^p = 1 for the reach by Newton's method inside a bracket that is halved whenever Newton leaves it or
+/// is slow, so it ends for any alpha; no sorting, no scratch. A few last Newton steps bring the derivatives of an
+/// automatic-differentiation scalar to the same fixed point.
+template <Real T>
+INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
+  using std::exp;
+  using std::log;
+  using std::sqrt;
+  EntmaxPass<T> pass;
+  const std::ptrdiff_t visible = count_visible(scores);
+  if (visible == 0 || !(T(1) < alpha) || !is_finite(alpha)) return pass;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (is_visible(scores[i]) && (pass.highest < 0 || scores[pass.highest] < scores[i])) pass.highest = i;
+  }
+  pass.slope = alpha - T(1);
+  pass.power = T(1) / pass.slope;
+  pass.largest = scores[pass.highest];
+  const T count = from_count<T>(visible);
+  const T log_count = log(count);
+  const T lowest = -pass.slope * log_count;
+  T low = exp(lowest);  // all scores equal
+  T high = T(1);        // one score alone
+  pass.reach = high;
+
+  const T tolerance = sqrt(epsilon<T>()) / T(16);
+  constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;
+  T width = high - low;
+  for (int iteration = 0; iteration < limit && low < high; ++iteration) {
+    T mass = T(0);
+    const T step = pass.step(scores, mass);
+    if (T(0) < mass) {
+      high = pass.reach;
+    } else {
+      low = pass.reach;
+    }
+    if (magnitude(step) <= tolerance * pass.reach) break;
+    T next = pass.reach - step;
+    const bool slow = iteration % 4 == 3 && !(high - low <= width / T(2));
+    if (iteration % 4 == 3) width = high - low;
+    if (slow || !(low < next && next < high)) next = low + (high - low) / T(2);
+    if (high - low <= epsilon<T>() * high) break;
+    pass.reach = next;
+  }
+  for (int polish = 0; polish < 3; ++polish) {
+    T mass = T(0);
+    const T next = pass.reach - pass.step(scores, mass);
+    if (T(0) < next && next < T(2)) pass.reach = next;
+  }
+  return pass;
+}
+
+}  // namespace incontext::scoring::detail

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/centre.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/softmax_pass.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring {
+
+/// What NormSoftmax divides by: the standard deviation with divisor n or n - 1, or the variance with divisor n.
+///
+/// Runs on   host and device
+enum class Spread { population_stddev, sample_stddev, population_variance };
+
+namespace detail {
+
+/// What NormSoftmax keeps of its scores: their centre, their spread and the divisor min(spread, tau).
+template <Real T>
+struct NormSoftmaxPass {
+  Centre<T> centre;
+  T temperature = T(1);
+  T spread = T(0);
+  T divisor = T(0);
+  T slope = T(0);  // nabla D = slope (z - mean)
+  std::ptrdiff_t count = 0;
+
+  INCONTEXT_HD bool valid() const { return count > 0; }
+  INCONTEXT_HD bool constant() const { return !(T(0) < spread); }
+  INCONTEXT_HD bool capped() const { return temperature <= spread; }
+
+  /// Softmax over a row with the common divisor; a constant row has equal scores, so any divisor does.
+  INCONTEXT_HD auto softmax(Row<const T> scores) const {
+    return softmax_pass<T>(Quotient<T>{constant() ? infinity<T>() : divisor}, scores);
+  }
+
+  INCONTEXT_HD void weights(Row<const T> scores, Row<T> out) const {
+    const auto pass = softmax(scores);
+    if (!pass.valid) return fill(out, not_a_number<T>());
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) out[i] = is_visible(scores[i]) ? pass.weight(scores[i]) : T(0);
+  }
+
+  INCONTEXT_HD void log_weights(Row<const T> scores, Row<T> out) const {
+    const auto pass = softmax(scores);
+    if (!pass.valid) return fill(out, not_a_number<T>());
+    const T log_total = log_one_plus(pass.others);
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+      out[i] = is_visible(scores[i]) ? T(pass.relative(scores[i]) - log_total) : T(-infinity<T>());
+    }
+  }
+
+  /// nabla D . u; the mean of u drops out.
+  INCONTEXT_HD T divisor_rate(Grid<const T> scores, Grid<const T> direction) const {
+    Sum<T> sum;
+    bool first = true;
+    T reference = T(0);
+    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+      for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
+        if (!is_visible(scores(r, i))) continue;
+        if (first) reference = direction(r, i);
+        first = false;
+        sum.add(centre.deviation(scores(r, i)) * (direction(r, i) - reference));
+      }
+    }
+    return slope * sum.value();
+  }
+
+  INCONTEXT_HD void jvp(Row<const T> scores, Row<const T> direction, const T& rate, Row<T> out) const {
+    const auto pass = softmax(scores);
+    if (!pass.valid) return fill(out, not_a_number<T>());
+    const T reference = direction[pass.reference_index];
+    centre_row(pass, scores, out, direction, reference, rate);
+  }
+
+  /// (z - mean) . y / D^2 over all rows.
+  INCONTEXT_HD T pull(Grid<const T> scores, Grid<const T> cotangent) const {
+    Sum<T> sum;
+    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+      const Row<const T> row = scores.row(r);
+      const Row<const T> g = cotangent.row(r);
+      const auto pass = softmax(row);
+      if (!pass.valid) continue;
+      const T reference = g[pass.reference_index];
+      const T mean = pass.mean(row, [=](std::ptrdiff_t i, const T&) -> T { return g[i] - reference; });
+      for (std::ptrdiff_t i = 0; i < row.size; ++i) {
+        if (!is_visible(row[i])) continue;
+        sum.add((row[i] - pass.reference) / divisor * (pass.weight(row[i]) * ((g[i] - reference) - mean)));
+      }
+    }
+    return sum.value() / divisor;
+  }
+
+  INCONTEXT_HD void vjp(Row<const T> scores, Row<const T> cotangent, const T& common, Row<T> out) const {
+    const auto pass = softmax(scores);
+    if (!pass.valid) return fill(out, not_a_number<T>());
+    const T reference = cotangent[pass.reference_index];
+    const T mean = pass.mean(scores, [=](std::ptrdiff_t i, const T&) -> T { return cotangent[i] - reference; });
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+      const T z = scores[i];
+      const T y = pass.weight(z) * ((cotangent[i] - reference) - mean);
+      out[i] = is_visible(z) ? T(y / divisor - slope * centre.deviation(z) * common) : T(0);
+    }
+  }
+
+  INCONTEXT_HD void temperature_derivative(Row<const T> scores, Row<T> out) const {
+    const auto pass = softmax(scores);
+    if (!pass.valid) return fill(out, not_a_number<T>());
+    const T factor = capped() ? T(T(1) / divisor) : T(0);
+    detail::centre(pass, scores, out, [=](std::ptrdiff_t, const T& z) -> T { return -pass.relative(z) * factor; });
+  }
+
+ private:
+  template <class Pass>
+  INCONTEXT_HD void centre_row(const Pass& pass, Row<const T> scores, Row<T> out, Row<const T> direction,
+                               const T& reference, const T& rate) const {
+    const T scale = divisor;
+    detail::centre(pass, scores, out, [=](std::ptrdiff_t i, const T& z) -> T {
+      return ((direction[i] - reference) - (z - pass.reference) * rate) / scale;
+    });
+  }
+};
+
+template <Real T>
+INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, Spread spread, Grid<const T> scores) {
+  using std::sqrt;
+  NormSoftmaxPass<T> pass;
+  pass.centre = centre_of(scores);
+  pass.temperature = temperature;
+  if (!pass.centre.valid() || !(T(0) < temperature)) return pass;
+  pass.count = pass.centre.count;
+
+  // Relative to the largest deviation, so that a row of tiny or huge scores neither under- nor overflows.
+  T largest = T(0);
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+    for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
+      if (!is_visible(scores(r, i))) continue;
+      const T size = magnitude(pass.centre.deviation(scores(r, i)));
+      if (largest < size) largest = size;
+    }
+  }
+  if (pass.count > 1 && T(0) < largest) {
+    Sum<T> sum;
+    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+      for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
+        if (!is_visible(scores(r, i))) continue;
+        const T ratio = pass.centre.deviation(scores(r, i)) / largest;
+        sum.add(ratio * ratio);
+      }
+    }
+    const T freedom = from_count<T>(spread == Spread::sample_stddev ? pass.count - 1 : pass.count);
+    const T variance = sum.value() / freedom;
+    if (spread == Spread::population_variance) {
+      pass.spread = largest * variance * largest;
+      pass.slope = T(2) / freedom;
+    } else {
+      pass.spread = largest * sqrt(variance);
+      pass.slope = T(1) / freedom / pass.spread;
+    }
+  }
+  pass.divisor = pass.capped() ? temperature : pass.spread;
+  if (pass.capped()) pass.slope = T(0);
+  return pass;
+}
+
+}  // namespace detail
+
+}  // namespace incontext::scoring

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/entmax_pass.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/parameter.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring {
+
+/// alpha-entmax: sparse weights between softmax (alpha -> 1) and a projection onto the simplex (alpha = 2).
+///
+/// \f[ a_i = \max\bigl((\alpha - 1) z_i - t, 0\bigr)^{1/(\alpha - 1)}, \qquad t: \textstyle\sum_i a_i = 1 \f]
+///
+/// Masked scores are -infinity: weight and derivative 0. The threshold is found without sorting, in place.
+///
+/// Source    Martins & Astudillo 2016 (alpha = 2); arXiv 1905.05702; arXiv 1909.00015.
+/// Units     dimensionless, the scores too.
+/// Domain    alpha > 1, finite.
+/// Limits    n = 1: (1); one-hot iff the gap of the two largest scores is at least 1 / (alpha - 1).
+/// Errors    NaN row: no visible score, a NaN or +infinity, alpha outside the domain.
+/// Runs on   host and device
+template <Real T = double>
+struct Entmax {
+  using value_type = T;
+  T alpha = T(1.5);
+};
+
+template <Real T>
+Entmax(T) -> Entmax<T>;
+
+/// Sparsemax, the Euclidean projection of the scores onto the simplex: alpha-entmax with alpha = 2.
+///
+/// Source    Martins & Astudillo 2016.
+/// Units     as Entmax.
+/// Domain    as Entmax.
+/// Limits    as Entmax.
+/// Errors    as Entmax.
+/// Runs on   host and device
+template <Real T = double>
+struct Sparsemax {
+  using value_type = T;
+};
+
+/// Either of them.
+///
+/// Runs on   host and device
+template <class Map>
+concept EntmaxLike =
+    std::is_same_v<Map, Entmax<typename Map::value_type>> || std::is_same_v<Map, Sparsemax<typename Map::value_type>>;
+
+namespace detail {
+
+template <EntmaxLike Map>
+INCONTEXT_HD auto read(const Map& map, Row<const typename Map::value_type> scores) {
+  using T = typename Map::value_type;
+  if constexpr (std::is_same_v<Map, Sparsemax<T>>) {
+    return entmax_pass(T(2), scores);
+  } else {
+    return entmax_pass(map.alpha, scores);
+  }
+}
+
+}  // namespace detail
+
+/// Weights of one row.
+///
+/// Source    see Entmax.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  64 eps (1 + 1 / (alpha - 1)) for alpha <= 2; above, a weight at the edge of the support is only
+///           continuous in the scores, with exponent 1 / (alpha - 1) < 1: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <EntmaxLike Map>
+INCONTEXT_HD void weights(const Map& map, Row<const typename Map::value_type> scores,
+                          Row<typename Map::value_type> out) {
+  using T = typename Map::value_type;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    out[i] = detail::is_visible(scores[i]) ? pass.weight(scores[i]) : T(0);
+  }
+}
+
+/// Logarithms of the weights; -infinity outside the support.
+///
+/// Source    see Entmax.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  64 eps (1 + 1 / (alpha - 1)) / x_i absolute, x_i = a_i^(alpha - 1): tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <EntmaxLike Map>
+INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type> scores,
+                              Row<typename Map::value_type> out) {
+  using std::log;
+  using T = typename Map::value_type;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    const T x = detail::is_visible(z) ? pass.excess(z) : T(0);
+    out[i] = T(0) < x ? T(pass.power * log(x)) : T(-detail::infinity<T>());
+  }
+}
+
+/// Jacobian times a direction, in O(n).
+///
+/// \f[ (J u)_i = s_i \Bigl( u_i - \frac{s \cdot u}{\sum_j s_j} \Bigr), \qquad s_i = a_i^{2 - \alpha}
+///     \;\text{on the support, 0 outside} \f]
+///
+/// Source    arXiv 1905.05702. At the edge of the support the derivative with the smaller support is taken.
+/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Accuracy  128 eps (1 + 1 / (alpha - 1)) times the same sum with absolute values:
+///           tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <EntmaxLike Map>
+INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores,
+                      Row<const typename Map::value_type> direction, Row<typename Map::value_type> out) {
+  using T = typename Map::value_type;
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  const T reference = direction[pass.highest];
+  detail::Sum<T> total, product;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (!detail::is_visible(scores[i])) continue;
+    const T s = pass.sensitivity(scores[i]);
+    if (!(T(0) < s)) continue;
+    total.add(s);
+    product.add(s * (direction[i] - reference));
+  }
+  const T mean = product.value() / total.value();
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T s = detail::is_visible(scores[i]) ? pass.sensitivity(scores[i]) : T(0);
+    out[i] = T(0) < s ? T(s * ((direction[i] - reference) - mean)) : T(0);
+  }
+}
+
+/// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
+///
+/// Source    arXiv 1905.05702.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Accuracy  as jvp.
+/// Runs on   host and device
+template <EntmaxLike Map>
+INCONTEXT_HD void vjp(const Map& map, Row<const typename Map::value_type> scores,
+                      Row<const typename Map::value_type> cotangent, Row<typename Map::value_type> out) {
+  jvp(map, scores, cotangent, out);
+}
+
+/// Derivative of the weights with respect to alpha, at fixed support.
+///
+/// \f[ \frac{\partial a_i}{\partial \alpha} = \frac{s_i}{(\alpha - 1)^2} \Bigl( \frac{s \cdot r}{\sum_j s_j} - r_i
+///     \Bigr), \qquad r_i = 1 - x_i + x_i \log x_i, \; x_i = a_i^{\alpha - 1} \f]
+///
+/// Source    arXiv 1909.00015, regrouped so that the two terms of order (alpha - 1)^-2 there, which cancel, are one.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Limits    alpha -> 1: softmax's second-order response, finite.
+/// Accuracy  256 eps (1 + (alpha - 1)^-2) times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const std::type_identity_t<T>> scores,
+                             Row<std::type_identity_t<T>> out) {
+  const auto pass = detail::read(map, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  const T reference = detail::relative_entropy_term(T(pass.reach - T(1)));
+  detail::Sum<T> total, product;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (!detail::is_visible(scores[i])) continue;
+    const T s = pass.sensitivity(scores[i]);
+    if (!(T(0) < s)) continue;
+    const T r = detail::relative_entropy_term(T(pass.excess(scores[i]) - T(1)));
+    total.add(s);
+    product.add(s * (r - reference));
+  }
+  const T mean = product.value() / total.value();
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    const T s = detail::is_visible(z) ? pass.sensitivity(z) : T(0);
+    if (!(T(0) < s)) {
+      out[i] = T(0);
+      continue;
+    }
+    const T r = detail::relative_entropy_term(T(pass.excess(z) - T(1)));
+    out[i] = s * (mean - (r - reference)) / pass.slope / pass.slope;
+  }
+}
+
+}  // namespace incontext::scoring

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/kernel_pass.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/feature_kernel.hpp"
+#include "incontext/scoring/kernel.hpp"
+#include "incontext/scoring/row.hpp"
+
+/// Kernel attention of one query over n keys, on the vectors themselves. A causal query i is given the first i + 1 keys
+/// (Grid's first rows). Outputs lie apart from the inputs.
+namespace incontext::scoring {
+
+/// Kernel attention: a kernel of query and key over a normaliser.
+///
+/// \f[ a_j = \frac{\kappa(q, k_j)}{N}, \qquad N \in \Bigl\{1,\; n,\; \max\bigl(\textstyle\sum_j \kappa(q, k_j),
+///     \epsilon\bigr)\Bigr\} \f]
+///
+/// Exponential kernels under the sum are evaluated as softmax of their logarithms; the floor epsilon is for the others.
+///
+/// Source    Nadaraya-Watson; arXiv 2006.16236; arXiv 2202.08791 (floor 1e-6).
+/// Units     weights dimensionless under the sum, else those of the kernel.
+/// Domain    the kernel's; N != 0; floor >= 0, 0 for none.
+/// Limits    all kernels below the floor: weights kappa / floor, zero for a zero row.
+/// Errors    NaN row: no key, a NaN kernel, N = 0 or infinite.
+/// Runs on   host and device
+template <class K>
+requires Kernel<K> || PositionalKernel<K>
+struct KernelAttention {
+  using value_type = typename K::value_type;
+  K kernel = K{};
+  KernelNormalisation normalisation = KernelNormalisation::sum;
+  value_type floor = value_type(0);
+};
+
+/// cosFormer attention over sequences of at most `reach` positions, with the floor 1e-6 of its public code.
+///
+/// Source    arXiv 2202.08791; reach is max(queries, keys) there.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD KernelAttention<CosformerKernel<T>> cosformer(const T& reach) {
+  return {{reach}, KernelNormalisation::sum, T(1e-6)};
+}
+
+/// Weights of one query.
+///
+/// Source    see KernelAttention.
+/// Shapes    (query: d, keys: n x d, out: n), query_index: position of the query, used by positional kernels alone.
+/// Accuracy  relative, (16 + 4 d + 2 max |log kappa|) eps for positive kernels: tests/scoring/kernel_attention.cpp.
+/// Runs on   host and device
+template <class K>
+INCONTEXT_HD void weights(const KernelAttention<K>& map, Row<const typename K::value_type> query,
+                          Grid<const typename K::value_type> keys, Row<typename K::value_type> out,
+                          std::ptrdiff_t query_index = 0) {
+  using T = typename K::value_type;
+  const detail::KernelPass<K> pass(map, query, keys, query_index);
+  for (std::ptrdiff_t j = 0; j < keys.rows; ++j) out[j] = pass.valid() ? pass.weight(j) : detail::not_a_number<T>();
+}
+
+/// Logarithms of the weights of one query, for exponential kernels under the sum.
+///
+/// Source    see KernelAttention.
+/// Shapes    (query: d, keys: n x d, out: n).
+/// Errors    NaN row also for other normalisations.
+/// Accuracy  (8 + 4 d) eps (1 + max |log kappa|): tests/scoring/kernel_attention.cpp.
+/// Runs on   host and device
+template <Kernel K>
+requires(K::logarithmic) INCONTEXT_HD
+    void log_weights(const KernelAttention<K>& map, Row<const typename K::value_type> query,
+                     Grid<const typename K::value_type> keys, Row<typename K::value_type> out) {
+  using std::log;
+  using T = typename K::value_type;
+  const detail::KernelPass<K> pass(map, query, keys, 0);
+  const bool valid = pass.valid() && map.normalisation == KernelNormalisation::sum;
+  const T log_total = log(pass.total());
+  for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
+    out[j] = valid ? T(pass.relative(j) - log_total) : detail::not_a_number<T>();
+  }
+}
+
+/// Change of the weights along a change of the query and of the keys, in O(n d).
+///
+/// \f[ \dot a_j = \frac{\dot\kappa_j - a_j \dot N}{N} \f]
+///
+/// Source    derived from the definition; exponential kernels under the sum as in softmax_of.hpp.
+/// Shapes    (query: d, keys: n x d, query_direction: d, key_direction: n x d, out: n).
+/// Accuracy  (32 + 8 d) eps times the same sum with absolute values: tests/scoring/kernel_attention.cpp.
+/// Runs on   host and device
+template <class K>
+INCONTEXT_HD void jvp(const KernelAttention<K>& map, Row<const typename K::value_type> query,
+                      Grid<const typename K::value_type> keys, Row<const typename K::value_type> query_direction,
+                      Grid<const typename K::value_type> key_direction, Row<typename K::value_type> out,
+                      std::ptrdiff_t query_index = 0) {
+  const detail::KernelPass<K> pass(map, query, keys, query_index);
+  pass.change(out, [=](const auto& kernel, std::ptrdiff_t j) {
+    return kernel.jvp(query, keys.row(j), query_direction, key_direction.row(j));
+  });
+}
+
+/// Gradient of a linear function of the weights with respect to query and keys, in O(n d).
+///
+/// \f[ \bar q = \sum_j \bar\kappa_j \frac{\partial \kappa_j}{\partial q}, \quad
+///     \bar k_j = \bar\kappa_j \frac{\partial \kappa_j}{\partial k_j}, \quad
+///     \bar\kappa_j = \frac{g_j - a \cdot g}{N} \f]
+///
+/// Source    derived from the definition; a . g is left out where N does not depend on the kernel.
+/// Shapes    (query: d, keys: n x d, cotangent: n, query_out: d, key_out: n x d).
+/// Accuracy  (32 + 8 d) eps times the same sum with absolute values: tests/scoring/kernel_attention.cpp.
+/// Runs on   host and device
+template <class K>
+INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value_type> query,
+                      Grid<const typename K::value_type> keys, Row<const typename K::value_type> cotangent,
+                      Row<typename K::value_type> query_out, Grid<typename K::value_type> key_out,
+                      std::ptrdiff_t query_index = 0) {
+  using T = typename K::value_type;
+  const detail::KernelPass<K> pass(map, query, keys, query_index);
+  detail::fill(query_out, pass.valid() ? T(0) : detail::not_a_number<T>());
+  detail::fill(key_out, pass.valid() ? T(0) : detail::not_a_number<T>());
+  if (!pass.valid()) return;
+  const T reference = cotangent[pass.reference_index()];
+  const T mean = pass.normaliser_moves()
+                     ? T(reference + pass.mean([=](std::ptrdiff_t j) -> T { return cotangent[j] - reference; }))
+                     : T(0);
+  for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
+    pass.kernel(j).vjp(query, keys.row(j), T(pass.sensitivity(j) * (cotangent[j] - mean)), query_out, key_out.row(j));
+  }
+}
+
+/// Derivative of the weights with respect to a parameter of the kernel.
+///
+/// Source    derived from the definition.
+/// Shapes    (query: d, keys: n x d, out: n).
+/// Errors    a parameter the kernel does not have does not compile.
+/// Accuracy  (32 + 8 d) eps times the same sum with absolute values: tests/scoring/kernel_attention.cpp.
+/// Runs on   host and device
+template <Kernel K, class Parameter>
+INCONTEXT_HD auto derivative(const KernelAttention<K>& map, Parameter parameter,
+                             Row<const typename K::value_type> query, Grid<const typename K::value_type> keys,
+                             Row<typename K::value_type> out)
+    -> decltype(void(map.kernel.derivative(parameter, query, query))) {
+  const detail::KernelPass<K> pass(map, query, keys, 0);
+  pass.change(out,
+              [=](const auto& kernel, std::ptrdiff_t j) { return kernel.derivative(parameter, query, keys.row(j)); });
+}
+
+}  // namespace incontext::scoring

@@ -1,0 +1,210 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/normsoftmax_pass.hpp"
+#include "incontext/scoring/parameter.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring {
+
+/// NormSoftmax on one row: softmax whose temperature is the row's own spread, capped by tau.
+///
+/// \f[ a = \mathrm{softmax}\Bigl(\frac{z}{\min(\sigma(z), \tau)}\Bigr) \f]
+///
+/// sigma is taken over the visible scores; masked scores are -infinity, with weight and derivative 0. The scores are
+/// the raw products q . k, and tau is usually sqrt(d).
+///
+/// Source    arXiv 2310.12956 eq. 2; the variance variant is what its public code calls norm_softmax.
+/// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
+/// Domain    temperature > 0.
+/// Limits    constant row: uniform, derivatives NaN (0 if n = 1); sigma >= tau: softmax(z / tau), also its derivatives.
+/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Runs on   host and device
+template <Real T = double>
+struct NormSoftmax {
+  using value_type = T;
+  T temperature = T(1);
+  Spread spread = Spread::population_stddev;
+};
+
+template <Real T>
+NormSoftmax(T) -> NormSoftmax<T>;
+template <Real T>
+NormSoftmax(T, Spread) -> NormSoftmax<T>;
+
+/// NormSoftmax with one sigma over all visible scores of a matrix: a sample, head and layer together.
+///
+/// \f[ a_{ij} = \frac{e^{z_{ij}/D}}{\sum_{j'} e^{z_{ij'}/D}}, \qquad D = \min(\sigma(z_{11}, \ldots, z_{qn}), \tau) \f]
+///
+/// Source    arXiv 2310.12956, text below eq. 2; NormSoftmax has the rest.
+/// Units     as NormSoftmax.
+/// Domain    as NormSoftmax.
+/// Limits    as NormSoftmax; a row without visible score is NaN and leaves the others alone.
+/// Errors    as NormSoftmax, for the whole matrix.
+/// Runs on   host and device
+template <Real T = double>
+struct MatrixNormSoftmax {
+  using value_type = T;
+  T temperature = T(1);
+  Spread spread = Spread::population_stddev;
+};
+
+template <Real T>
+MatrixNormSoftmax(T) -> MatrixNormSoftmax<T>;
+template <Real T>
+MatrixNormSoftmax(T, Spread) -> MatrixNormSoftmax<T>;
+
+/// Weights of a matrix of scores.
+///
+/// Source    see MatrixNormSoftmax.
+/// Shapes    (scores: q x n, out: q x n), out may be scores.
+/// Accuracy  relative, (16 + 8 (max z - z_i) / D) eps: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
+                          Grid<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.weights(scores.row(r), out.row(r));
+}
+
+/// Logarithms of the weights of a matrix of scores.
+///
+/// Source    see MatrixNormSoftmax.
+/// Shapes    (scores: q x n, out: q x n), out may be scores.
+/// Accuracy  8 eps (1 + |log a|): tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
+                              Grid<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.log_weights(scores.row(r), out.row(r));
+}
+
+/// Jacobian times a direction, in O(q n).
+///
+/// \f[ (J u)_r = P_r \Bigl( \frac{u_r}{D} - (z_r - \bar z) \frac{\nabla D \cdot u}{D^2} \Bigr), \qquad
+///     \nabla D = \frac{z - \bar z}{\nu D} \;\text{or, for the variance,}\; \frac{2 (z - \bar z)}{n} \f]
+///
+/// Source    derived from the definition; nu = n, or n - 1 for the sample standard deviation; 0 in place of nabla D if
+///           sigma >= tau.
+/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either.
+/// Accuracy  64 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
+                      Grid<const std::type_identity_t<T>> direction, Grid<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : detail::not_a_number<T>());
+  const T rate = pass.divisor_rate(scores, direction) / pass.divisor;
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.jvp(scores.row(r), direction.row(r), rate, out.row(r));
+}
+
+/// Transposed Jacobian times a cotangent, in O(q n).
+///
+/// \f[ J^T g = \frac{y}{D} - \nabla D\, \frac{(z - \bar z) \cdot y}{D^2}, \qquad y_r = P_r g_r \f]
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either.
+/// Accuracy  64 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
+                      Grid<const std::type_identity_t<T>> cotangent, Grid<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : detail::not_a_number<T>());
+  const T pull = pass.pull(scores, cotangent);
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), pull, out.row(r));
+}
+
+/// Derivative of the weights with respect to the temperature: 0 if sigma < tau, else softmax's.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: q x n, out: q x n), out may be scores.
+/// Accuracy  16 eps times softmax's sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void derivative(const MatrixNormSoftmax<T>& map, parameter::Temperature,
+                             Grid<const std::type_identity_t<T>> scores, Grid<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.temperature_derivative(scores.row(r), out.row(r));
+}
+
+namespace detail {
+
+template <Real T>
+INCONTEXT_HD MatrixNormSoftmax<T> matrix_scope(const NormSoftmax<T>& map) {
+  return {map.temperature, map.spread};
+}
+
+}  // namespace detail
+
+/// Weights of one row: the matrix form with one row.
+///
+/// Source    see NormSoftmax.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  as the matrix form.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void weights(const NormSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                          Row<std::type_identity_t<T>> out) {
+  weights(detail::matrix_scope(map), detail::as_grid(scores), detail::as_grid(out));
+}
+
+/// Logarithms of the weights of one row: the matrix form with one row.
+///
+/// Source    see NormSoftmax.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  as the matrix form.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void log_weights(const NormSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                              Row<std::type_identity_t<T>> out) {
+  log_weights(detail::matrix_scope(map), detail::as_grid(scores), detail::as_grid(out));
+}
+
+/// Jacobian times a direction, in O(n): the matrix form with one row.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Accuracy  as the matrix form.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void jvp(const NormSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                      Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
+  jvp(detail::matrix_scope(map), detail::as_grid(scores), detail::as_grid(direction), detail::as_grid(out));
+}
+
+/// Transposed Jacobian times a cotangent, in O(n): the matrix form with one row.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Accuracy  as the matrix form.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void vjp(const NormSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
+                      Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
+  vjp(detail::matrix_scope(map), detail::as_grid(scores), detail::as_grid(cotangent), detail::as_grid(out));
+}
+
+/// Derivative of the weights with respect to the temperature: the matrix form with one row.
+///
+/// Source    derived from the definition.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  as the matrix form.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void derivative(const NormSoftmax<T>& map, parameter::Temperature name,
+                             Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
+  derivative(detail::matrix_scope(map), name, detail::as_grid(scores), detail::as_grid(out));
+}
+
+}  // namespace incontext::scoring

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring {
+
+/// A map from one row of scores to one row of weights, with both products of its Jacobian in O(n), in place and without
+/// allocation: `weights(map, scores, out)`, `jvp(map, scores, direction, out)`, `vjp(map, scores, cotangent, out)`.
+///
+/// Runs on   host and device
+template <class Map>
+concept Scoring = Real<typename Map::value_type> && std::copyable<Map> &&
+    requires(const Map& map, Row<const typename Map::value_type> in, Row<typename Map::value_type> out) {
+  { weights(map, in, out) } -> std::same_as<void>;
+  { jvp(map, in, in, out) } -> std::same_as<void>;
+  { vjp(map, in, in, out) } -> std::same_as<void>;
+};
+
+/// A Scoring whose weights are never negative, so that `log_weights(map, scores, out)` exists.
+///
+/// Runs on   host and device
+template <class Map>
+concept LogScoring = Scoring<Map> &&
+    requires(const Map& map, Row<const typename Map::value_type> in, Row<typename Map::value_type> out) {
+  { log_weights(map, in, out) } -> std::same_as<void>;
+};
+
+/// A Scoring that can be differentiated by a parameter of parameter.hpp: `derivative(map, Parameter{}, scores, out)`.
+///
+/// Runs on   host and device
+template <class Map, class Parameter>
+concept HasParameter = Scoring<Map> &&
+    requires(const Map& map, Row<const typename Map::value_type> in, Row<typename Map::value_type> out) {
+  { derivative(map, Parameter{}, in, out) } -> std::same_as<void>;
+};
+
+/// The full Jacobian of a row, column by column through `jvp`.
+///
+/// \f[ J_{ij} = \frac{\partial a_i}{\partial z_j} \f]
+///
+/// Source    definition.
+/// Shapes    (scores: n, out: n x n), out apart from scores.
+/// Errors    NaN where the map's jvp is.
+/// Accuracy  the map's jvp.
+/// Runs on   host and device
+template <Scoring Map>
+INCONTEXT_HD void jacobian(const Map& map, Row<const typename Map::value_type> scores,
+                           Grid<typename Map::value_type> out) {
+  using T = typename Map::value_type;
+  for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
+    const Row<T> column = out.column(j);
+    detail::fill(column, T(0));
+    column[j] = T(1);
+    jvp(map, scores, column, column);
+  }
+}
+
+/// Which keys a query sees: all, or under a causal mask those up to its own position.
+///
+/// Runs on   host and device
+enum class Visibility { all, causal };
+
+/// Number of keys that query `query_index` (from 0) sees among `key_count`.
+///
+/// Source    definition.
+/// Runs on   host and device
+INCONTEXT_HD constexpr std::ptrdiff_t visible_keys(Visibility visibility, std::ptrdiff_t query_index,
+                                                   std::ptrdiff_t key_count) {
+  return visibility == Visibility::causal && query_index + 1 < key_count ? query_index + 1 : key_count;
+}
+
+/// Weights of every row of a matrix of scores, each row for itself; what a query does not see has weight 0.
+///
+/// Source    definition; SSMax takes n per row, as arXiv 2501.19399 asks.
+/// Shapes    (scores: q x n, out: q x n), out may be scores.
+/// Errors    NaN rows where the map's weights are.
+/// Accuracy  the map's weights.
+/// Runs on   host and device
+template <Scoring Map>
+INCONTEXT_HD void weights_by_row(const Map& map, Grid<const typename Map::value_type> scores,
+                                 Grid<typename Map::value_type> out, Visibility visibility = Visibility::all) {
+  using T = typename Map::value_type;
+  for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
+    const std::ptrdiff_t visible = visible_keys(visibility, i, scores.columns);
+    const Row<T> row = out.row(i);
+    weights(map, scores.row(i).first(visible), row.first(visible));
+    for (std::ptrdiff_t j = visible; j < scores.columns; ++j) row[j] = T(0);
+  }
+}
+
+}  // namespace incontext::scoring
