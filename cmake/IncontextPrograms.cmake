@@ -11,7 +11,10 @@ target_compile_options(incontext_warnings INTERFACE
   # g++ 12 sees an overlap in std::string's operator+ that isn't there
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   # -Wpedantic refuses the line markers nvcc itself writes
-  $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Werror,-Wno-restrict>)
+  $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Werror,-Wno-restrict;-Werror=all-warnings>)
+
+# Nothing of ours uses Eigen on a device, and its annotations cost pages of nvcc's warnings.
+target_compile_definitions(incontext_warnings INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:EIGEN_NO_CUDA>)
 
 add_library(incontext_native INTERFACE)
 if(INCONTEXT_NATIVE)
