@@ -1,11 +1,10 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <cstdint>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/input_rows.hpp"
+#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/detail/factors.hpp"
 #include "incontext/simulate/ridge_trial.hpp"
@@ -25,7 +24,7 @@ template <class MakeGram>
 Simulation run_ridge(const regression::Matrix<double>& numbers, const regression::Matrix<double>& second_moment,
                      double noise_variance, const Options& options, const MakeGram& make_gram) {
   const Device device = resolve(options.device);
-  const regression::Matrix<double> factor = second_moment.llt().matrixL();
+  const regression::Matrix<double> factor = plain_cholesky(second_moment);
   const std::vector<double> number_list = by_rows<double>(numbers);
   const std::vector<double> factor_list = by_rows<double>(factor);
   return with_system(device, [&](auto system) {
@@ -58,12 +57,14 @@ inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, s
                                    const Options& options) {
   validate(options);
   detail::require_ridge("simulate::bayes_ridge_risk", context_length, task.noise_variance());
-  const regression::Matrix<double> prior = task.task_covariance().llt().matrixL();
-  const regression::Matrix<double> input = task.input_covariance().llt().matrixL();
-  return detail::run_ridge(prior.transpose() * input, prior.transpose() * task.input_second_moment() * prior,
-                           task.noise_variance(), options, [&](const double* numbers) {
-                             return GaussianGram{numbers, context_length};
-                           });
+  const regression::Matrix<double> prior = detail::plain_cholesky(task.task_covariance());
+  const regression::Matrix<double> input = detail::plain_cholesky(task.input_covariance());
+  return detail::run_ridge(
+      detail::plain_product(prior.transpose(), input),
+      detail::plain_product(prior.transpose(), detail::plain_product(task.input_second_moment(), prior)),
+      task.noise_variance(), options, [&](const double* numbers) {
+        return GaussianGram{numbers, context_length};
+      });
 }
 
 /// The same when context and query are rows of a data set, drawn with replacement.
@@ -83,12 +84,15 @@ inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& row
   validate(options);
   detail::require_ridge(where, context_length, noise_variance);
   regression::detail::require_positive_definite(where, "task_covariance", task_covariance, rows.cols());
-  const regression::InputRows<double> law(rows);
-  const regression::Matrix<double> second_moment = law.covariance() + law.mean() * law.mean().transpose();
+  require_at_least(where, "rows.rows()", rows.rows(), Eigen::Index{1});
+  const regression::Matrix<double> second_moment =
+      detail::plain_product(rows.transpose(), rows) / static_cast<double>(rows.rows());
+  const regression::Matrix<double> centred = rows.rowwise() - detail::plain_mean(rows).transpose();
   regression::detail::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
-  const regression::Matrix<double> prior = task_covariance.llt().matrixL();
-  return detail::run_ridge(law.centred() * prior, prior.transpose() * second_moment * prior, noise_variance, options,
-                           [&](const double* numbers) {
+  const regression::Matrix<double> prior = detail::plain_cholesky(task_covariance);
+  return detail::run_ridge(detail::plain_product(centred, prior),
+                           detail::plain_product(prior.transpose(), detail::plain_product(second_moment, prior)),
+                           noise_variance, options, [&](const double* numbers) {
                              return RowGram{numbers, static_cast<std::uint32_t>(rows.rows()), context_length};
                            });
 }

@@ -11,11 +11,14 @@ namespace incontext::simulate {
 class InterruptGuard {
  public:
   InterruptGuard() : previous_(std::signal(SIGINT, on_signal)) { requested_ = 0; }
-  ~InterruptGuard() { std::signal(SIGINT, previous_); }
+  ~InterruptGuard() {
+    std::signal(SIGINT, previous_);
+    requested_ = 0;
+  }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// Whether a stop was asked for since the last guard was made.
+  /// Whether a stop was asked for while this guard lived; false where there is none.
   [[nodiscard]] static bool requested() { return requested_ != 0; }
 
  private:

@@ -2,7 +2,6 @@
 
 #include <thrust/memory.h>
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -64,8 +63,9 @@ class RegressionModelStorage {
  public:
   RegressionModelStorage(const regression::Attention<double>& attention, const regression::LinearTask<double>& task,
                          std::int64_t context_length)
-      : RegressionModelStorage(attention, task.input_mean(), task.input_covariance().llt().matrixL(), task.task_mean(),
-                               task.task_covariance().llt().matrixL(), task.noise_variance(), context_length) {}
+      : RegressionModelStorage(attention, task.input_mean(), detail::plain_cholesky(task.input_covariance()),
+                               task.task_mean(), detail::plain_cholesky(task.task_covariance()), task.noise_variance(),
+                               context_length) {}
 
   RegressionModelStorage(const regression::Attention<double>& attention, const regression::Vector<double>& input_mean,
                          const regression::Matrix<double>& input_factor, const regression::Vector<double>& task_mean,
@@ -85,11 +85,11 @@ class RegressionModelStorage {
     model_.context_length = context_length;
     model_.label_value = static_cast<T>(attention.label_value);
     model_.noise_stddev = static_cast<T>(std::sqrt(noise_variance));
-    model_.value_offset = static_cast<T>(attention.input_value.dot(input_mean));
+    model_.value_offset = static_cast<T>(detail::plain_product(attention.input_value.transpose(), input_mean)(0, 0));
     std::vector<T> all;
     for (const regression::Matrix<double>& part : std::vector<regression::Matrix<double>>{
              input_mean, input_factor, task_mean, task_factor, attention.key_query, attention.input_value,
-             input_factor.transpose() * attention.input_value}) {
+             detail::plain_product(input_factor.transpose(), attention.input_value)}) {
       const std::vector<T> numbers = detail::by_rows<T>(part);
       all.insert(all.end(), numbers.begin(), numbers.end());
     }

@@ -5,6 +5,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/simulate/detail/factors.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/row_tokens.hpp"
@@ -46,19 +47,20 @@ Simulation regression_error_on_rows(const regression::Attention<double>& attenti
   require_at_least(where, "rows.rows()", rows.rows(), Eigen::Index{1});
   const bool own_labels = labels.labels.size() > 0;
   if (own_labels) require_same_size(where, "labels.size()", labels.labels.size(), rows.rows());
+  if (!own_labels) {
+    require_same_size(where, "task_mean.size()", labels.task_mean.size(), d);
+    regression::detail::require_positive_semidefinite(where, "task_covariance", labels.task_covariance, d);
+  }
   const regression::Vector<double> task_mean = own_labels ? regression::Vector<double>::Zero(d) : labels.task_mean;
   const regression::Matrix<double> task_factor =
-      own_labels ? regression::Matrix<double>::Zero(d, d)
-                 : detail::covariance_factor(where, labels.task_covariance, task_mean.size());
-  require_same_size(where, "task_mean.size()", task_mean.size(), d);
-  const regression::Vector<double> mean = rows.colwise().mean();
+      own_labels ? regression::Matrix<double>::Zero(d, d) : detail::plain_cholesky(labels.task_covariance);
   const auto grid = detail::checked_grid<T>(maps, context_length, convention, Estimator::literal);
   const Device device = resolve(options.device);
   return detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     using Memory = typename System::template Memory<T>;
     const RegressionModelStorage<T, System::template Memory> storage(
-        attention, mean, regression::Matrix<double>::Identity(d, d), task_mean, task_factor,
+        attention, detail::plain_mean(rows), regression::Matrix<double>::Identity(d, d), task_mean, task_factor,
         own_labels ? 0.0 : labels.noise_variance, context_length);
     const std::vector<T> row_numbers = detail::by_rows<T>(rows);
     const std::vector<T> label_numbers = detail::by_rows<T>(labels.labels);

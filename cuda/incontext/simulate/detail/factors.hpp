@@ -1,22 +1,52 @@
 #pragma once
 
-#include <Eigen/Eigenvalues>
-#include <string_view>
+#include <cmath>
 #include <vector>
 
-#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
 /// Host algebra the front doors share.
 namespace incontext::simulate::detail {
 
-/// A square root C of a positive semidefinite covariance, C C^T = covariance; not triangular.
-inline regression::Matrix<double> covariance_factor(std::string_view where,
-                                                    const regression::Matrix<double>& covariance,
-                                                    Eigen::Index dimension) {
-  regression::detail::require_positive_semidefinite(where, "task_covariance", covariance, dimension);
-  const Eigen::SelfAdjointEigenSolver<regression::Matrix<double>> solver(covariance);
-  return solver.eigenvectors() * solver.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+/// The product a b by plain loops: Eigen's own depend on the width of the vector unit in the last bit, and what the
+/// trials read must not.
+inline regression::Matrix<double> plain_product(const regression::Matrix<double>& a,
+                                                const regression::Matrix<double>& b) {
+  regression::Matrix<double> product = regression::Matrix<double>::Zero(a.rows(), b.cols());
+  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+    for (Eigen::Index j = 0; j < b.cols(); ++j) {
+      double sum = 0;
+      for (Eigen::Index k = 0; k < a.cols(); ++k) sum += a(i, k) * b(k, j);
+      product(i, j) = sum;
+    }
+  }
+  return product;
+}
+
+/// The lower triangular A with A A^T = covariance, by plain loops for the same reason. A pivot that is zero to rounding
+/// leaves its column zero, so a positive semidefinite covariance has a factor too.
+inline regression::Matrix<double> plain_cholesky(const regression::Matrix<double>& covariance) {
+  const Eigen::Index d = covariance.rows();
+  const double smallest_pivot = 1e-14 * static_cast<double>(d) * covariance.diagonal().cwiseAbs().maxCoeff();
+  regression::Matrix<double> factor = regression::Matrix<double>::Zero(d, d);
+  for (Eigen::Index j = 0; j < d; ++j) {
+    for (Eigen::Index i = j; i < d; ++i) {
+      double rest = covariance(i, j);
+      for (Eigen::Index k = 0; k < j; ++k) rest -= factor(i, k) * factor(j, k);
+      if (i == j) {
+        factor(j, j) = rest > smallest_pivot ? std::sqrt(rest) : 0.0;
+      } else {
+        factor(i, j) = factor(j, j) > 0 ? rest / factor(j, j) : 0.0;
+      }
+    }
+  }
+  return factor;
+}
+
+/// The mean of the rows, by plain loops.
+inline regression::Vector<double> plain_mean(const regression::Matrix<double>& rows) {
+  const regression::Matrix<double> ones = regression::Matrix<double>::Ones(1, rows.rows());
+  return plain_product(ones, rows).transpose() / static_cast<double>(rows.rows());
 }
 
 /// The entries of a matrix by rows, as the trials read them.

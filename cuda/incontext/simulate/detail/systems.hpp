@@ -16,6 +16,7 @@
 #include <thrust/system/omp/execution_policy.h>
 #endif
 #if defined(INCONTEXT_SIMULATE_TBB)
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <thrust/system/tbb/execution_policy.h>
 #endif
@@ -68,6 +69,9 @@ struct TbbSystem {
   }
   template <class Function>
   static void for_each_index(std::int64_t count, int threads, Function function) {
+    // Without the control TBB refuses, with a warning, more threads than cores.
+    const auto allowed = static_cast<std::size_t>(workers(threads));
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, allowed);
     tbb::task_arena arena(workers(threads));
     arena.execute(
         [&] { thrust::for_each_n(thrust::tbb::par, thrust::counting_iterator<std::int64_t>(0), count, function); });

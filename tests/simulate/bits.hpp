@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "incontext/simulate/bayes_ridge.hpp"
+#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/regression_on_rows.hpp"
+#include "models.hpp"
+
+/// Every kind of trial, in numbers that show every bit: what must come out the same from every device, thread count,
+/// compiler and instruction set.
+namespace incontext::testing {
+
+inline void append_bits(std::vector<std::string>& lines, const char* name, const simulate::Simulation& simulation) {
+  for (const auto& estimate : simulation.estimates) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%s %a %a %lld", name, estimate.mean, estimate.standard_error,
+                  static_cast<long long>(estimate.count));
+    lines.emplace_back(line);
+  }
+}
+
+/// Twenty dimensions with full covariances and attention: wide enough that a product by vector units would show.
+inline std::pair<regression::LinearTask<double>, regression::Attention<double>> wide_model() {
+  constexpr Eigen::Index d = 20;
+  regression::LinearTask<double>::Parameters law;
+  law.input_covariance = law.task_covariance = regression::Matrix<double>::Zero(d, d);
+  law.input_mean = law.task_mean = regression::Vector<double>::Zero(d);
+  for (Eigen::Index i = 0; i < d; ++i) {
+    law.input_mean(i) = 0.1 * static_cast<double>(i % 3);
+    for (Eigen::Index j = 0; j < d; ++j) {
+      law.input_covariance(i, j) = 1.0 / static_cast<double>(1 + (i - j) * (i - j));
+      law.task_covariance(i, j) = 0.3 / static_cast<double>(d + d * std::abs(i - j));
+    }
+  }
+  law.noise_variance = 0.1;
+  regression::Attention<double> attention{0.7 * law.input_covariance, 0.3 * law.input_mean, 0.9};
+  return {regression::LinearTask<double>(law), attention};
+}
+
+inline std::vector<std::string> bits(simulate::Device device, int threads) {
+  using simulate::at_temperatures;
+  using simulate::Estimator;
+  using Approximate = scoring::ApproximateSoftmax<double>;
+  const auto task = general_task();
+  const auto attention = general_attention();
+  const std::vector<double> temperatures{0.75, 1.5};
+  const simulate::Options options{.seed = 0x123456789abcdefULL, .trials = 9999, .device = device, .threads = threads};
+  const auto approximate = at_temperatures<Approximate>(temperatures);
+  const regression::ErrorConvention included{.query = regression::QueryToken::included};
+  std::vector<std::string> lines;
+  append_bits(lines, "approximate-float", simulate::regression_error<float>(attention, task, 11, approximate, options));
+  append_bits(lines, "approximate-double",
+              simulate::regression_error<double>(attention, task, 11, approximate, options, included));
+  append_bits(lines, "linear-float",
+              simulate::regression_error<float>(
+                  attention, task, 6, at_temperatures<scoring::LinearAttention<double>>(temperatures), options));
+  append_bits(lines, "softmax-float",
+              simulate::regression_error<float>(attention, task, 9,
+                                                at_temperatures<scoring::Softmax<double>>(temperatures), options));
+  append_bits(lines, "softmax-double",
+              simulate::regression_error<double>(
+                  attention, task, 9, at_temperatures<scoring::Softmax<double>>(temperatures), options, included));
+  append_bits(lines, "conditional-float",
+              simulate::regression_error<float>(attention, task, 11, approximate, options, {}, Estimator::conditional));
+  append_bits(lines, "sufficient-double",
+              simulate::regression_error<double>(attention, task, 11, approximate, options, {},
+                                                 Estimator::sufficient_statistics));
+  const regression::Matrix<double> rows{{1.0, 0.5, 0.25}, {-0.25, 2.0, 1.0}, {0.75, -1.0, 0.5}, {3.0, 0.125, -2.0}};
+  append_bits(
+      lines, "rows-float",
+      simulate::regression_error_on_rows<float>(
+          attention, rows, {task.task_mean(), regression::Matrix<double>::Zero(3, 3), 0.25}, 7, approximate, options));
+  append_bits(lines, "ridge-double", simulate::bayes_ridge_risk(task, 5, options));
+  append_bits(lines, "ridge-rows-double",
+              simulate::bayes_ridge_risk_on_rows(rows, task.task_covariance(), 0.25, 6, options));
+  const auto wide = wide_model();
+  append_bits(lines, "wide-double",
+              simulate::regression_error<double>(wide.second, wide.first, 30, approximate, options));
+  append_bits(lines, "wide-ridge-double", simulate::bayes_ridge_risk(wide.first, 30, options));
+  return lines;
+}
+
+}  // namespace incontext::testing

@@ -1,0 +1,14 @@
+// Prints the bits of every kind of trial on the device named by the first argument: compiled several ways, run on
+// several devices, it must always print the same.
+
+#include "bits.hpp"
+
+int main(int count, char** arguments) {
+  const auto device = incontext::simulate::device_named(count > 1 ? arguments[1] : "serial");
+  if (!incontext::simulate::is_available(device)) {
+    std::puts("skipped: no such device here");
+    return 77;
+  }
+  for (const std::string& line : incontext::testing::bits(device, 0)) std::puts(line.c_str());
+  return 0;
+}

@@ -1,0 +1,103 @@
+#include "incontext/simulate/regression_on_rows.hpp"
+
+#include <cmath>
+
+#include "incontext/regression/any_law_error.hpp"
+#include "incontext/regression/generalization_error.hpp"
+#include "incontext/statistics/agreement.hpp"
+#include "models.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace incontext;
+using regression::Matrix;
+using regression::Offset;
+using regression::Vector;
+using Approximate = scoring::ApproximateSoftmax<double>;
+
+const std::vector<double> temperatures{0.7, 1.0, 1.7, 3.0};
+
+/// Five skewed rows: as far from Gaussian as it takes to tell the formulas apart.
+Matrix<double> skewed_rows() {
+  return Matrix<double>{{1.0, 0.5}, {-0.25, 2.0}, {0.75, -1.0}, {3.0, 0.125}, {-1.0, -0.5}};
+}
+
+regression::Attention<double> attention() {
+  return {Matrix<double>{{1.0, 0.1}, {-0.2, 0.9}}, Vector<double>{{0.1, -0.2}}, 0.8};
+}
+
+const Vector<double> task_mean{{0.25, -0.5}};
+const Matrix<double> task_covariance{{0.5, 0.125}, {0.125, 0.25}};
+constexpr double noise_variance = 0.3;
+
+double largest_z(const simulate::Simulation& simulation, const regression::InverseTemperatureParabola<double>& theory) {
+  double largest = 0;
+  for (std::size_t i = 0; i < temperatures.size(); ++i) {
+    largest = std::max(largest, std::abs(statistics::agree(theory(temperatures[i]), simulation.estimates[i]).z));
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("resampled rows agree with the exact any-law error, and reject the Gaussian one", "", float,
+                   double) {
+  const regression::InputRows<double> law(skewed_rows());
+  const regression::LinearTask<double> gaussian(
+      {law.mean(), law.covariance(), task_mean, task_covariance, noise_variance});
+  for (const std::int64_t context_length : {2, 4, 9}) {
+    for (const Offset offset : {Offset::kept, Offset::removed}) {
+      const auto simulation = simulate::regression_error_on_rows<TestType>(
+          attention(), skewed_rows(), {task_mean, task_covariance, noise_variance}, context_length,
+          simulate::at_temperatures<Approximate>(temperatures), {.seed = 21, .trials = 1 << 18}, {.offset = offset});
+      CAPTURE(context_length, offset == Offset::removed);
+      CHECK(largest_z(simulation, regression::any_law_error(attention(), law, task_mean, task_covariance,
+                                                            noise_variance, context_length, offset)) <= 5);
+      CHECK(largest_z(simulation,
+                      regression::generalization_error(attention(), gaussian, context_length, {.offset = offset})) > 5);
+    }
+  }
+}
+
+TEST_CASE("resampled rows with their own labels agree with the exact error of labelled rows") {
+  const Vector<double> labels{{1.0, -2.0, 0.5, 3.0, 0.2}};
+  const regression::InputRows<double> law(skewed_rows());
+  for (const std::int64_t context_length : {2, 6}) {
+    for (const Offset offset : {Offset::kept, Offset::removed}) {
+      const auto simulation = simulate::regression_error_on_rows(
+          attention(), skewed_rows(), {.labels = labels}, context_length,
+          simulate::at_temperatures<Approximate>(temperatures), {.seed = 22, .trials = 1 << 18}, {.offset = offset});
+      CHECK(largest_z(simulation, regression::labelled_rows_error(attention(), law, labels, context_length, offset)) <=
+            5);
+      CHECK(largest_z(simulation,
+                      regression::labelled_rows_error(attention(), law, labels, context_length + 1, offset)) > 5);
+    }
+  }
+}
+
+TEST_CASE("a known task, of covariance zero, is a task law too") {
+  const regression::InputRows<double> law(skewed_rows());
+  const Matrix<double> zero = Matrix<double>::Zero(2, 2);
+  const auto simulation = simulate::regression_error_on_rows(
+      attention(), skewed_rows(), {task_mean, zero, noise_variance}, 5,
+      simulate::at_temperatures<Approximate>(temperatures), {.seed = 23, .trials = 1 << 17});
+  CHECK(largest_z(simulation, regression::any_law_error(attention(), law, task_mean, zero, noise_variance, 5)) <= 5);
+}
+
+TEST_CASE("rows of the wrong shape are refused") {
+  const simulate::Options options{.trials = 10};
+  const auto maps = simulate::at_temperatures<Approximate>(temperatures);
+  CHECK_THROWS_AS(simulate::regression_error_on_rows(attention(), skewed_rows(), {.labels = Vector<double>::Zero(4)}, 5,
+                                                     maps, options),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(simulate::regression_error_on_rows(attention(), skewed_rows(),
+                                                     {Vector<double>::Zero(3), task_covariance, 0.1}, 5, maps, options),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(simulate::regression_error_on_rows(attention(), skewed_rows(), {task_mean, -task_covariance, 0.1}, 5,
+                                                     maps, options),
+                  std::domain_error);
+  CHECK_THROWS_AS(simulate::regression_error_on_rows(attention(), Matrix<double>(0, 2),
+                                                     {task_mean, task_covariance, 0.1}, 5, maps, options),
+                  std::invalid_argument);
+}

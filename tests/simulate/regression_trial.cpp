@@ -1,0 +1,219 @@
+#include "incontext/simulate/regression_trial.hpp"
+
+#include <Eigen/Cholesky>
+#include <cmath>
+#include <vector>
+
+#include "incontext/simulate/detail/systems.hpp"
+#include "models.hpp"
+#include "support/catch.hpp"
+
+// One trial at a time against the paper's matrix form, fed with the same normals read one by one from the streams.
+
+namespace {
+
+using namespace incontext;
+using simulate::Stream;
+template <class T>
+using Memory = std::vector<T>;
+using Matrix = regression::Matrix<double>;
+using Vector = regression::Vector<double>;
+
+constexpr std::uint64_t seed = 2024;
+const std::vector<double> temperatures{0.4, 1.0, 2.5};
+
+/// Normal number `index` of a stream, as the trial of scalar T sees it.
+template <class T>
+double normal(std::uint64_t trial, Stream stream, std::int64_t index) {
+  constexpr int per_block = random::normals_per_block<T>;
+  T block[per_block][1];
+  random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)),
+                  static_cast<std::uint32_t>(index / per_block), block);
+  return static_cast<double>(block[index % per_block][0]);
+}
+
+template <class T>
+Vector gaussian(std::uint64_t trial, Stream stream, std::int64_t first, const Vector& mean, const Matrix& covariance) {
+  Vector g(mean.size());
+  for (Eigen::Index i = 0; i < g.size(); ++i) g(i) = normal<T>(trial, stream, first + i);
+  return mean + covariance.llt().matrixL() * g;
+}
+
+enum class Map { approximate, linear, softmax };
+
+/// E + V E a(E^T K^T Q E / temperature), last row, last column, with whole matrices and no shortcut.
+double matrix_form(const Matrix& tokens, const regression::Attention<double>& attention, Map map, double temperature,
+                   regression::QueryToken query) {
+  const Eigen::Index d = tokens.rows() - 1;
+  Matrix merged = Matrix::Zero(d + 1, d + 1);
+  merged.topLeftCorner(d, d) = attention.key_query;
+  Matrix value = Matrix::Zero(d + 1, d + 1);
+  value.bottomLeftCorner(1, d) = attention.input_value.transpose();
+  value(d, d) = attention.label_value;
+  const Vector column = tokens.transpose() * merged * tokens.col(tokens.cols() - 1) / temperature;
+  const Eigen::Index n = query == regression::QueryToken::included ? tokens.cols() : tokens.cols() - 1;
+  const Vector scores = column.head(n);
+  Vector weights(n);
+  switch (map) {
+    case Map::approximate:
+      weights = (1.0 + (scores.array() - scores.mean())) / static_cast<double>(n);
+      break;
+    case Map::linear:
+      weights = scores / static_cast<double>(n);
+      break;
+    case Map::softmax:
+      weights = (scores.array() - scores.maxCoeff()).exp();
+      weights /= weights.sum();
+      break;
+  }
+  const Vector attended = value * tokens.leftCols(n) * weights;
+  return tokens(d, tokens.cols() - 1) + attended(d);
+}
+
+template <class T, class Readout>
+struct Fixture {
+  const regression::LinearTask<double>& task;
+  const regression::Attention<double>& attention;
+  std::int64_t context_length;
+  regression::QueryToken query;
+  std::vector<T> inverse_temperatures;
+  simulate::RegressionModelStorage<T, Memory> storage;
+
+  Fixture(const regression::LinearTask<double>& law, const regression::Attention<double>& layer, std::int64_t length,
+          regression::QueryToken token)
+      : task(law), attention(layer), context_length(length), query(token), storage(layer, law, length) {
+    for (const double temperature : temperatures) inverse_temperatures.push_back(static_cast<T>(1 / temperature));
+  }
+
+  template <int W>
+  std::vector<T> run(std::uint64_t first_trial, Readout readout) const {
+    readout.grid = {inverse_temperatures.data(), static_cast<int>(inverse_temperatures.size())};
+    const simulate::RegressionErrorTrial<T, simulate::GaussianTokens<T>, Readout> trial{
+        storage.model(), {}, readout, query};
+    std::vector<T> scratch(static_cast<std::size_t>(trial.scratch_rows() * W));
+    std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
+    trial.template run<W>(seed, first_trial, {scratch.data(), W}, values.data(), W);
+    return values;
+  }
+
+  double by_matrices(std::uint64_t trial, Map map, double temperature) const {
+    const Eigen::Index d = task.dimension();
+    const Vector w = gaussian<T>(trial, Stream::task, 0, task.task_mean(), task.task_covariance());
+    Matrix tokens = Matrix::Zero(d + 1, context_length + 1);
+    const double noise = std::sqrt(task.noise_variance());
+    for (Eigen::Index j = 0; j < context_length; ++j) {
+      tokens.col(j).head(d) = gaussian<T>(trial, Stream::inputs, j * d, task.input_mean(), task.input_covariance());
+      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(trial, Stream::noise, j);
+    }
+    const Vector query_input = gaussian<T>(trial, Stream::query, 0, task.input_mean(), task.input_covariance());
+    tokens.col(context_length).head(d) = query_input;
+    const double label = w.dot(query_input) + noise * normal<T>(trial, Stream::query_noise, 0);
+    const double error = matrix_form(tokens, attention, map, temperature, query) - label;
+    return error * error;
+  }
+};
+
+/// The largest deviation of a trial from the matrix form, and the relative deviation of the means, over 256 trials.
+template <class T, class Readout>
+std::pair<double, double> deviations(const regression::LinearTask<double>& task,
+                                     const regression::Attention<double>& attention, std::int64_t context_length,
+                                     regression::QueryToken query, Map map, const Readout& readout) {
+  const Fixture<T, Readout> fixture(task, attention, context_length, query);
+  double largest = 0;
+  double worst_bias = 0;
+  for (std::size_t point = 0; point < temperatures.size(); ++point) {
+    double difference_sum = 0;
+    double error_sum = 0;
+    for (std::uint64_t trial = 0; trial < 256; ++trial) {
+      const double expected = fixture.by_matrices(trial, map, temperatures[point]);
+      const double difference = static_cast<double>(fixture.template run<1>(trial, readout)[point]) - expected;
+      difference_sum += difference;
+      error_sum += expected;
+      largest = std::max(largest, std::abs(difference) / (1 + expected));
+    }
+    worst_bias = std::max(worst_bias, std::abs(difference_sum) / error_sum);
+  }
+  return {largest, worst_bias};
+}
+
+template <class T>
+void check_all(const regression::LinearTask<double>& task, const regression::Attention<double>& attention,
+               std::int64_t context_length, double tolerance) {
+  for (const auto query : {regression::QueryToken::excluded, regression::QueryToken::included}) {
+    CAPTURE(context_length, task.dimension(), query == regression::QueryToken::included);
+    const auto approximate = deviations<T>(task, attention, context_length, query, Map::approximate,
+                                           simulate::ApproximateSoftmaxReadout<T>{});
+    CHECK(approximate.first <= tolerance);
+    const auto linear =
+        deviations<T>(task, attention, context_length, query, Map::linear, simulate::LinearAttentionReadout<T>{});
+    CHECK(linear.first <= tolerance);
+    const auto softmax =
+        deviations<T>(task, attention, context_length, query, Map::softmax, simulate::SoftmaxReadout<T>{});
+    CHECK(softmax.first <= tolerance);
+    if (sizeof(T) == 4) {
+      CHECK(approximate.second <= 1e-6);
+      CHECK(linear.second <= 1e-6);
+      CHECK(softmax.second <= 1e-6);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a literal trial in double is the matrix form of the model") {
+  for (const std::int64_t context_length : {2, 3, 8, 13}) {
+    check_all<double>(testing::general_task(), testing::general_attention(), context_length, 1e-12);
+  }
+  for (const std::int64_t dimension : {1, 2, 5}) {
+    check_all<double>(testing::isotropic_task(dimension), testing::plain_attention(dimension), 7, 1e-12);
+  }
+}
+
+TEST_CASE("a literal trial in float is the matrix form to single precision, with no bias to speak of") {
+  for (const std::int64_t context_length : {2, 5, 41}) {
+    check_all<float>(testing::general_task(), testing::general_attention(), context_length, 2e-5);
+  }
+}
+
+TEST_CASE("the comparison with the matrix form sees a wrong map") {
+  const auto wrong =
+      deviations<double>(testing::general_task(), testing::general_attention(), 8, regression::QueryToken::excluded,
+                         Map::softmax, simulate::ApproximateSoftmaxReadout<double>{});
+  CHECK(wrong.first > 1e-3);
+  const auto wrong_tokens =
+      deviations<double>(testing::general_task(), testing::general_attention(), 8, regression::QueryToken::included,
+                         Map::approximate, simulate::ApproximateSoftmaxReadout<double>{{}, true});
+  CHECK(wrong_tokens.first > 1e-3);
+}
+
+TEMPLATE_TEST_CASE("the number of lanes does not show in a trial", "", float, double) {
+  using T = TestType;
+  const auto task = testing::general_task();
+  const auto attention = testing::general_attention();
+  const auto check = [&](auto readout) {
+    const Fixture<T, decltype(readout)> fixture(task, attention, 11, regression::QueryToken::included);
+    const std::uint64_t first = std::uint64_t{1} << 32;
+    const auto side_by_side = fixture.template run<64>(first, readout);
+    for (std::uint64_t lane = 0; lane < 64; ++lane) {
+      const auto alone = fixture.template run<1>(first + lane, readout);
+      for (std::size_t point = 0; point < temperatures.size(); ++point) {
+        CHECK(alone[point] == side_by_side[point * 64 + lane]);
+      }
+    }
+  };
+  check(simulate::ApproximateSoftmaxReadout<T>{});
+  check(simulate::LinearAttentionReadout<T>{});
+  check(simulate::SoftmaxReadout<T>{});
+}
+
+TEST_CASE("a single-precision trial of a very long context loses no digits to its sums") {
+  const auto task = testing::isotropic_task(2);
+  const auto attention = testing::plain_attention(2);
+  const Fixture<float, simulate::ApproximateSoftmaxReadout<float>> fixture(task, attention, 200000,
+                                                                           regression::QueryToken::excluded);
+  const auto values = fixture.run<1>(3, {});
+  for (std::size_t point = 0; point < temperatures.size(); ++point) {
+    const double expected = fixture.by_matrices(3, Map::approximate, temperatures[point]);
+    CHECK(std::abs(static_cast<double>(values[point]) - expected) <= 1e-5 * (1 + expected));
+  }
+}

@@ -1,0 +1,27 @@
+# The bits program, compiled by every compiler and for every instruction set at hand; where there is nvcc, its CUDA
+# edition, run where there is a GPU.
+set(_bits_flags
+  -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/cuda
+  -DTHRUST_HOST_SYSTEM=THRUST_HOST_SYSTEM_CPP -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP)
+foreach(_target Eigen3::Eigen Boost::headers Random123::Random123 _Thrust_Base)
+  if(TARGET ${_target})
+    get_target_property(_directories ${_target} INTERFACE_INCLUDE_DIRECTORIES)
+    foreach(_directory IN LISTS _directories)
+      if(IS_DIRECTORY "${_directory}" AND NOT _directory STREQUAL "/usr/include")
+        list(APPEND _bits_flags -isystem ${_directory})
+      endif()
+    endforeach()
+  endif()
+endforeach()
+list(JOIN _bits_flags " " _bits_flags)
+add_test(NAME simulate/bits_of_every_build
+         COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_builds.sh" "${PROJECT_SOURCE_DIR}"
+                 "${CMAKE_CURRENT_BINARY_DIR}/bits" "${_bits_flags}")
+set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200)
+
+incontext_add_program(incontext-bits SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp" CUDA)
+if(TARGET incontext-bits-cuda)
+  add_test(NAME gpu/bits COMMAND "${INCONTEXT_BASH}" -c
+    "'$<TARGET_FILE:incontext-bits-cuda>' cuda > bits.out || exit $?; diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' bits.out")
+  set_tests_properties(gpu/bits PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()

@@ -1,0 +1,150 @@
+#include "incontext/simulate/run.hpp"
+
+#include <cmath>
+#include <csignal>
+
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace {
+
+using namespace incontext;
+using simulate::Device;
+using simulate::Options;
+
+/// Two outputs a trial: a squared normal, whose mean is 1 and variance 2, and the trial's own number.
+struct SquareTrial {
+  using Scalar = double;
+  std::int64_t poisoned = -1;  // this trial's first value is NaN
+
+  INCONTEXT_HD int outputs() const { return 2; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return 1; }
+
+  template <int W>
+  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, simulate::detail::Scratch<double, W> scratch,
+                        double* values, std::int64_t stride) const {
+    double normal[2][W];
+    random::normals(random::LaneStream<W>(seed, first_trial, 0u), 0u, normal);
+    for (int lane = 0; lane < W; ++lane) {
+      scratch.row(0)[lane] = normal[0][lane];
+      const auto trial = static_cast<std::int64_t>(first_trial) + lane;
+      values[lane] = trial == poisoned ? std::nan("") : scratch.row(0)[lane] * scratch.row(0)[lane];
+      values[stride + lane] = static_cast<double>(trial);
+    }
+  }
+};
+static_assert(simulate::Trial<SquareTrial>);
+
+simulate::Simulation run(const Options& options, const SquareTrial& trial = {}) {
+  return simulate::run_on<simulate::detail::SerialSystem>(Device::serial, trial, options);
+}
+
+}  // namespace
+
+TEST_CASE("a run of a given number of trials runs exactly those") {
+  for (const std::int64_t trials : {1, 2, 63, 64, 65, 1023, 1024, 1025, 5000, 100000}) {
+    const auto result = run({.trials = trials});
+    CHECK(result.trials == trials);
+    CHECK_FALSE(result.interrupted);
+    REQUIRE(result.estimates.size() == 2);
+    CHECK(result.estimates[0].count == trials);
+    CHECK(result.estimates[1].count == trials);
+    CHECK(std::abs(result.estimates[1].mean - 0.5 * static_cast<double>(trials - 1)) <= 1e-9);
+  }
+}
+
+TEST_CASE("the mean of squared normals is one, and a wrong mean is rejected") {
+  const auto estimate = run({.seed = 5, .trials = 1 << 20}).estimates[0];
+  CHECK(std::abs(estimate.mean - 1) <= 5 * estimate.standard_error);
+  CHECK(std::abs(estimate.mean - 1.01) > 5 * estimate.standard_error);
+  CHECK(std::abs(estimate.standard_error - std::sqrt(2.0 / (1 << 20))) <= 0.02 * estimate.standard_error);
+}
+
+TEST_CASE("different seeds give different, independent answers") {
+  const auto a = run({.seed = 1, .trials = 4096}).estimates[0];
+  const auto b = run({.seed = 2, .trials = 4096}).estimates[0];
+  CHECK(a.mean != b.mean);
+  CHECK(run({.seed = 1, .trials = 4096}).estimates[0].mean == a.mean);
+}
+
+TEST_CASE("a target relative error is met with a pilot and one more stage") {
+  // The second output's relative error falls like 0.58 / sqrt(n), the first's like 1.41 / sqrt(n): the first decides.
+  const auto result = run({.seed = 3, .relative_error = 0.005});
+  CHECK(result.estimates[0].relative_error() <= 0.005);
+  CHECK(result.trials >= 80000);
+  CHECK(result.trials <= 90000);
+  CHECK(result.trials % simulate::chunk_trials == 0);
+  CHECK(run({.seed = 3, .relative_error = 0.5}).trials == 16 * simulate::chunk_trials);
+  CHECK(run({.seed = 3, .trials = 20000, .relative_error = 0.005}).trials == 20000);
+}
+
+TEST_CASE("two stages reproduce one run of the same length") {
+  const auto staged = run({.seed = 3, .relative_error = 0.005});
+  const auto direct = run({.seed = 3, .trials = staged.trials});
+  CHECK(staged.estimates[0].mean == direct.estimates[0].mean);
+  CHECK(staged.estimates[0].standard_error == direct.estimates[0].standard_error);
+}
+
+TEST_CASE("a trial that is not finite is counted and left out") {
+  const auto estimate = run({.trials = 5000}, SquareTrial{.poisoned = 1234}).estimates[0];
+  CHECK(estimate.non_finite == 1);
+  CHECK(estimate.count == 4999);
+  CHECK(std::isfinite(estimate.mean));
+}
+
+TEST_CASE("progress is told after every wave and ends at the plan") {
+  std::int64_t calls = 0;
+  std::int64_t last = 0;
+  const auto result = run({.trials = 200000, .progress = [&](const simulate::Progress& progress) {
+                             CHECK(progress.done > last);
+                             CHECK(progress.planned == 200000);
+                             last = progress.done;
+                             ++calls;
+                           }});
+  CHECK(calls >= 2);
+  CHECK(last == result.trials);
+}
+
+TEST_CASE("Ctrl-C keeps what was reached") {
+  const auto interrupted_run = [] {
+    const simulate::InterruptGuard guard;
+    return run({.seed = 9, .trials = 10000000, .progress = [](const simulate::Progress& progress) {
+                  if (progress.done >= 20000) std::raise(SIGINT);
+                }});
+  };
+  const auto result = interrupted_run();
+  CHECK(result.interrupted);
+  CHECK(result.trials >= 20000);
+  CHECK(result.trials < 10000000);
+  CHECK(result.estimates[0].count == result.trials);
+  CHECK(result.estimates[0].mean == run({.seed = 9, .trials = result.trials}).estimates[0].mean);
+}
+
+TEST_CASE("a stop that was asked for does not outlive its guard") {
+  {
+    const simulate::InterruptGuard guard;
+    std::raise(SIGINT);
+    CHECK(simulate::InterruptGuard::requested());
+  }
+  const simulate::InterruptGuard guard;
+  CHECK_FALSE(simulate::InterruptGuard::requested());
+}
+
+TEST_CASE("options that ask for nothing or for what cannot be are refused by name") {
+  CHECK_THROWS_AS(simulate::validate(Options{}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::validate(Options{.trials = -1}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::validate(Options{.trials = 10, .threads = -2}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::validate(Options{.relative_error = -0.1}), std::domain_error);
+  CHECK_THROWS_AS(simulate::validate(Options{.relative_error = std::nan("")}), std::domain_error);
+  CHECK_NOTHROW(simulate::validate(Options{.relative_error = 0.1}));
+  CHECK(testing::names(testing::message_of([&] { simulate::validate(Options{.trials = -7}); }), "trials", "-7"));
+}
+
+TEST_CASE("devices are known by name, and one that is not there is refused") {
+  for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb, Device::cuda}) {
+    CHECK(simulate::device_named(simulate::name(device)) == device);
+  }
+  CHECK_THROWS_AS(simulate::device_named("gpu"), std::invalid_argument);
+  CHECK(simulate::is_available(simulate::resolve(Device::automatic)));
+  if (!simulate::is_available(Device::cuda)) CHECK_THROWS_AS(simulate::resolve(Device::cuda), std::invalid_argument);
+}
