@@ -11,11 +11,7 @@ launcher=()
 builds=0
 for compiler in g++ clang++; do
   command -v "$compiler" >/dev/null || { echo "skipped: no $compiler"; continue; }
-  for target in "" -march=x86-64-v3 -march=native; do
-    if [ "$target" = -march=x86-64-v3 ] && ! grep -qm1 -w avx2 /proc/cpuinfo; then
-      echo "skipped: no AVX2 to run $target"
-      continue
-    fi
+  for target in "" -march=native; do
     "${launcher[@]}" "$compiler" -std=c++20 -O2 $target -ffp-contract=off -fno-math-errno "${flags[@]}" \
       -c "$source_dir/tests/simulate/bits_program.cpp" -o "$work/bits.o"
     "$compiler" "$work/bits.o" -o "$work/bits"
