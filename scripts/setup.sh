@@ -12,3 +12,6 @@ configure() { cmake --preset "$1" -DCMAKE_CUDA_ARCHITECTURES="$cuda_architecture
 
 # build PRESET TARGET...
 build() { cmake --build --preset "$1" --parallel "$jobs" --target "${@:2}"; }
+
+# build_directory PRESET: ci shares the default's
+build_directory() { case $1 in default | ci) echo build ;; *) echo "build-$1" ;; esac; }

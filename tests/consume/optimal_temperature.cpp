@@ -7,8 +7,8 @@
 namespace regression = incontext::regression;
 
 int main() {
-  const auto pretraining = regression::LinearTask<double>::isotropic(
-      {.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
+  const auto pretraining =
+      regression::LinearTask<double>::isotropic({.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
   const auto attention = regression::pretrained_attention(pretraining, 40);
   const auto shifted = pretraining.with_input_covariance_scaled(2.0);
   const double best = regression::generalization_error(attention, shifted, 40).optimal_temperature();
