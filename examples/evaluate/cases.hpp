@@ -173,10 +173,10 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
   }
   report.tables.push_back(std::move(table));
   report.verdict.agrees = disagreeing == 0;
-  report.verdict.text = (disagreeing == 0 ? "agreement: " : "DISAGREEMENT: ") + std::to_string(cases.size()) +
+  report.verdict.text = (disagreeing == 0 ? "Agreement: " : "DISAGREEMENT: ") + std::to_string(cases.size()) +
                         " cases, " + std::to_string(agreeing) + " agree (" + std::to_string(fields) + " fields), " +
                         std::to_string(disagreeing) + " disagree, " + std::to_string(unjudged) +
-                        " without reference, " + std::to_string(missing) + " not implemented";
+                        " without reference, " + std::to_string(missing) + " not implemented.";
   report.verdict.details = {{"cases", cases.size()},         {"agree", agreeing},
                             {"disagree", disagreeing},       {"fields_compared", fields},
                             {"without_reference", unjudged}, {"not_implemented", missing}};

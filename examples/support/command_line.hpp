@@ -175,31 +175,33 @@ inline void add_simulation_options(CLI::App& app, SimulationOptions& options) {
   add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, 4096);
 }
 
-/// Every option with the value the run used, numbers as numbers, for the report's `arguments`.
+/// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
+/// list where it takes a list, null where it has no value.
 inline nlohmann::ordered_json arguments_of(const CLI::App& app) {
   using json = nlohmann::ordered_json;
-  const auto value_of = [](const std::string& text) -> json {
-    const auto number = parse_decimal(text);
-    if (!number || !std::isfinite(*number)) return text;
+  const auto number = [](const std::string& text) -> json {
     std::uint64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error == std::errc() && end == text.data() + text.size()) return count;
-    return *number;
+    return parse_decimal(text).value_or(0);
   };
   json arguments = json::object();
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
-    if (name == "help" || name == "version") continue;
-    const std::vector<std::string> given = option->count() > 0 ? option->results() : std::vector<std::string>{};
+    if (name == "help") continue;
     if (option->get_expected_max() == 0) {
-      arguments[name] = !given.empty();
-    } else if (given.size() > 1) {
-      json list = json::array();
-      for (const std::string& text : given) list.push_back(value_of(text));
-      arguments[name] = std::move(list);
+      arguments[name] = option->count() > 0;
+      continue;
+    }
+    const std::string text = option->count() > 0 ? option->results().front() : option->get_default_str();
+    const std::string type = option->get_type_name();
+    const bool numeric = type == "N" || type == "X" || type == "N,N,..." || type == "X,X,...";
+    json& argument = arguments[name];
+    if (text.empty()) continue;
+    if (type.ends_with(",...")) {
+      for (const std::string& part : parse_list(text)) argument.push_back(numeric ? number(part) : json(part));
     } else {
-      const std::string text = given.empty() ? option->get_default_str() : given.front();
-      arguments[name] = text.empty() ? json(nullptr) : value_of(text);
+      argument = numeric ? number(text) : json(text);
     }
   }
   return arguments;

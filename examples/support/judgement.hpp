@@ -4,8 +4,10 @@
 #include <incontext/statistics/estimate.hpp>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,7 @@ inline std::vector<Column> comparison_columns() {
   return {{.name = "theory", .decimals_as = 1},
           {.name = "simulation", .decimals_as = 1},
           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
-          {.name = "z", .digits = 3}};
+          {.name = "z", .style = Style::two_decimals}};
 }
 
 /// Collects every comparison of a run. The bound on |z| depends on how many there are, so the verdict comes last.
@@ -46,14 +48,14 @@ class Judgement {
 
   /// The line every table carries; call it once all comparisons are in.
   std::string note() const {
-    return "family-wise bound: |z| <= " + fixed(bound(), 2) + " for all of " + std::to_string(family_.size()) +
-           " comparisons (Holm, false-alarm rate " + detail::number_text(false_alarm_rate) + " a run)";
+    return "Family-wise bound: |z| <= " + fixed(bound(), 2) + " in all of " + std::to_string(family_.size()) +
+           " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
   }
 
   Verdict verdict() const {
     Verdict result;
     if (family_.empty()) {
-      result.text = "nothing to judge: no row has both an exact theory and a simulation";
+      result.text = "Nothing to judge: no row has both an exact theory and a simulation.";
       return result;
     }
     const std::vector<bool> rejected = statistics::disagreements(family_, false_alarm_rate);
@@ -67,10 +69,9 @@ class Judgement {
     }
     if (!finite) worst = std::nan("");
     result.agrees = rejections == 0;
-    result.text = (rejections == 0 ? "agreement" : "DISAGREEMENT in " + std::to_string(rejections)) +
-                  std::string(": ") + std::to_string(family_.size()) + " comparisons, largest |z| " + fixed(worst, 2) +
-                  ", bound " + fixed(bound(), 2) + "; a deviation of " + fixed(100 * resolution, 2) +
-                  "% would have been seen in every one";
+    result.text = (rejections == 0 ? "Agreement: " : "DISAGREEMENT in " + std::to_string(rejections) + " of ") +
+                  std::to_string(family_.size()) + " comparisons, largest |z| " + fixed(worst, 2) + ", bound " +
+                  fixed(bound(), 2) + "; a deviation of " + fixed(100 * resolution, 1) + "% would have shown.";
     result.details = {{"comparisons", family_.size()},
                       {"disagreements", rejections},
                       {"largest_absolute_z", detail::json_number(worst)},
@@ -88,8 +89,13 @@ class Judgement {
     return std::isfinite(value) ? detail::number_text(value, std::chars_format::fixed, decimals)
                                 : detail::non_finite_word(value);
   }
+  /// statistics::family_wise_bound, with the tails of Student's t where the error is known from few batches only.
   double bound() const {
-    return statistics::family_wise_bound(std::max<std::size_t>(family_.size(), 1), false_alarm_rate);
+    std::int64_t fewest = std::int64_t{1} << 40;
+    for (const statistics::Agreement& member : family_) fewest = std::min(fewest, member.estimate.count);
+    const auto members = static_cast<double>(std::max<std::size_t>(family_.size(), 1));
+    const boost::math::students_t law(static_cast<double>(std::max<std::int64_t>(fewest - 1, 1)));
+    return boost::math::quantile(boost::math::complement(law, false_alarm_rate / 2 / members));
   }
 
   std::vector<statistics::Agreement> family_;

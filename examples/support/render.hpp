@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -28,16 +29,20 @@ inline std::size_t screen_width(std::string_view text) {
 
 inline std::string non_finite_word(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
 
-/// Decimals that show `digits` significant digits of the largest finite number, or -1 where only exponents will do.
+/// Decimals that show `digits` significant digits of the largest finite number and at least 4 of the smallest, or -1
+/// where only exponents will do.
 inline int shared_decimals(const std::vector<double>& values, int digits) {
-  double largest = 0;
+  double largest = 0, smallest = std::numeric_limits<double>::infinity();
   for (const double value : values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    if (!std::isfinite(value) || value == 0) continue;
+    largest = std::max(largest, std::abs(value));
+    smallest = std::min(smallest, std::abs(value));
   }
   if (largest == 0) return 0;
-  const int exponent = static_cast<int>(std::floor(std::log10(largest)));
-  if (exponent > 7 || exponent < -4) return -1;
-  return std::max(0, digits - 1 - std::max(exponent, 0));
+  const int high = static_cast<int>(std::floor(std::log10(largest)));
+  const int low = static_cast<int>(std::floor(std::log10(smallest)));
+  if (high > 7 || high < -4) return -1;
+  return std::clamp(std::max(digits - 1 - std::max(high, 0), 3 - low), 0, std::max(8 - high, 0));
 }
 
 /// `precision` < 0 asks for the shortest text that reads back as the same double.
@@ -49,8 +54,10 @@ inline std::string number_text(double value, std::chars_format format = std::cha
   return std::string(buffer, written.ptr);
 }
 
-inline std::string shown_number(double value, int decimals, int digits) {
+inline std::string shown_number(double value, Style style, int decimals, int digits) {
   if (!std::isfinite(value)) return non_finite_word(value);
+  if (style == Style::shortest) return number_text(value, std::chars_format::general, digits);
+  if (style == Style::two_decimals) return number_text(value, std::chars_format::fixed, 2);
   if (decimals < 0 || (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals))) {
     return number_text(value, std::chars_format::scientific, std::clamp(digits, 1, 4) - 1);
   }
@@ -156,7 +163,7 @@ inline std::string render_table(const Table& table) {
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       const Cell& cell = table.rows[i][j];
       if (const double* value = std::get_if<double>(&cell)) {
-        cells[i + 1][j] = detail::shown_number(*value, decimals[j], column.digits);
+        cells[i + 1][j] = detail::shown_number(*value, column.style, decimals[j], column.digits);
       } else if (const std::int64_t* count = std::get_if<std::int64_t>(&cell)) {
         cells[i + 1][j] = std::to_string(*count);
       } else if (const std::string* word = std::get_if<std::string>(&cell)) {

@@ -18,6 +18,10 @@ struct Nested {
 /// An absent cell, a number, a count, a word, or something nested.
 using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested>;
 
+/// How a column of numbers looks as text: decimal points under each other, as short as it gets (for the values somebody
+/// chose), or two decimals (for z).
+enum class Style { aligned, shortest, two_decimals };
+
 /// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).
 struct Column {
   std::string name;
@@ -25,6 +29,7 @@ struct Column {
   std::string unit = {};
   int digits = 6;       ///< significant digits of the text table; CSV and JSON carry all 17
   int decimals_as = 0;  ///< columns with the same number (not 0) share their count of decimals
+  Style style = Style::aligned;
 };
 
 struct Table {

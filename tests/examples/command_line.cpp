@@ -55,6 +55,7 @@ TEST_CASE("the common options arrive as numbers, and the report repeats them", "
   CHECK(parsed.arguments["seed"] == 18446744073709551615ULL);
   CHECK(parsed.arguments["context-length"] == 100);
   CHECK(parsed.arguments["quiet"] == true);
+  CHECK(parsed.arguments["output"] == "x.json");
   CHECK(parsed.arguments["relative-error"].is_null());
 }
 

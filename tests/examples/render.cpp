@@ -91,8 +91,10 @@ TEST_CASE("a row with another number of cells than columns is a programming erro
 }
 
 TEST_CASE("numbers too small for their column keep their size by an exponent", "[render]") {
-  CHECK(detail::shown_number(3e-9, 5, 6) == "3.000e-09");
-  CHECK(detail::shown_number(0, 5, 6) == "0.00000");
-  CHECK(detail::shown_number(-INFINITY, 5, 6) == "-inf");
-  CHECK(detail::shown_number(std::nan(""), 5, 6) == "nan");
+  CHECK(detail::shown_number(3e-9, Style::aligned, 5, 6) == "3.000e-09");
+  CHECK(detail::shown_number(0, Style::aligned, 5, 6) == "0.00000");
+  CHECK(detail::shown_number(-INFINITY, Style::aligned, 5, 6) == "-inf");
+  CHECK(detail::shown_number(std::nan(""), Style::aligned, 5, 6) == "nan");
+  CHECK(detail::shown_number(0.25, Style::shortest, 5, 4) == "0.25");
+  CHECK(detail::shown_number(-2e-3, Style::two_decimals, 5, 4) == "-0.00");
 }

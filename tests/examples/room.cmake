@@ -5,3 +5,12 @@ if(TARGET CLI11::CLI11)
 else()
   set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/command_line.cpp" PROPERTIES HEADER_FILE_ONLY ON)
 endif()
+
+# The programs themselves, where they are built: run as a user runs them.
+if(TARGET incontext-evaluate AND TARGET incontext-temperature)
+  file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
+  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext::incontext LABEL examples TIMEOUT 300)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
+                                                   INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")
+  add_dependencies(test_programs incontext-evaluate incontext-temperature)
+endif()

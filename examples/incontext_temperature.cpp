@@ -1,0 +1,56 @@
+// incontext-temperature: the error of in-context regression against the attention temperature, theory beside
+// simulation: a figure of arXiv 2511.01292, a free sweep, or a user's own data.
+
+#include <incontext/simulate/regression.hpp>
+
+#include "examples/support/command_line.hpp"
+#include "examples/temperature/data.hpp"
+#include "examples/temperature/figures.hpp"
+#include "examples/temperature/options.hpp"
+#include "examples/temperature/scores.hpp"
+#include "examples/temperature/sweep.hpp"
+
+namespace {
+
+using namespace incontext::examples;
+
+int run(const CLI::App& app, TemperatureOptions& options) {
+  check_combination(app, options);
+  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  Report report{.program = "incontext-temperature", .arguments = arguments_of(app)};
+  if (!options.scores.empty()) {
+    report.tables = {scores_table(options)};
+    deliver(report, options.output);
+    return exit_agreement;
+  }
+  Judgement judgement;
+  Simulator simulator(options.simulation, options.output.quiet);
+  Run parts{options, simulator, judgement};
+  if (!options.data.empty()) {
+    report.tables = data_tables(parts);
+  } else {
+    const LinearTask training = training_task(options, app.count("--dimension") > 0);
+    report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
+  }
+  for (Table& table : report.tables) {
+    if (simulator.stopped()) table.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
+    if (judgement.size() > 0) table.notes.push_back(judgement.note());
+  }
+  report.verdict = judgement.verdict();
+  deliver(report, options.output);
+  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "The error of in-context linear regression against the attention temperature: closed form beside simulation.\n"
+      "Without --figure, --data or --scores: a sweep over temperatures of an attention pretrained on one law and\n"
+      "tested on another. Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input.",
+      "incontext-temperature");
+  app.option_defaults()->always_capture_default();
+  TemperatureOptions options;
+  add_temperature_options(app, options);
+  return run_main(app, argc, argv, [&] { return run(app, options); });
+}

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace incontext::testing {
+
+inline std::string content_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// An empty folder that is gone at the end of the test, and what stands in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("incontext-test-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directory(path_);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+    return file(name);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Finished {
+  int exit_code = -1;
+  std::string output = {};
+  std::string errors = {};
+};
+
+inline std::string quoted(const std::string& argument) {
+  std::string result = "'";
+  for (const char c : argument) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+/// Runs a program, without a shell's help but for the redirections.
+inline Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
+                            const std::string& input = "") {
+  static const std::string base =
+      (std::filesystem::temp_directory_path() / ("incontext-run-" + std::to_string(::getpid()))).string();
+  std::ofstream(base + ".in", std::ios::binary) << input;
+  std::string command = quoted(program);
+  for (const std::string& argument : arguments) command += ' ' + quoted(argument);
+  command += " <" + quoted(base + ".in") + " >" + quoted(base + ".out") + " 2>" + quoted(base + ".err");
+  const int status = std::system(command.c_str());
+  Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(base + ".out"), content_of(base + ".err")};
+  for (const char* end : {".in", ".out", ".err"}) std::filesystem::remove(base + end);
+  return finished;
+}
+
+}  // namespace incontext::testing

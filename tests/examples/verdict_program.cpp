@@ -1,0 +1,226 @@
+// What the programs answer to input that can be used: exit code 0 where theory and simulation, or computation and
+// reference, agree, and 1 where they do not.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "examples/support/npy.hpp"
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string oracle_file = std::string(INCONTEXT_ORACLES) + "/regression.json";
+
+Finished evaluate(const Json& document) {
+  return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
+}
+
+/// The oracle file with only the cases of one kind.
+Json oracles_of(const std::string& kind) {
+  Json document = Json::parse(content_of(oracle_file));
+  Json cases = Json::array();
+  for (const Json& item : document["cases"]) {
+    if (item["kind"] == kind) cases.push_back(item);
+  }
+  document["cases"] = cases;
+  return document;
+}
+
+Json temperature(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--format", "json", "--trials", "4096", "--device", "serial"});
+  const Finished finished = run_program(INCONTEXT_TEMPERATURE, arguments);
+  CAPTURE(finished.errors, finished.output);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(finished.errors.empty());
+  return Json::parse(finished.output);
+}
+
+}  // namespace
+
+TEST_CASE("incontext-evaluate agrees with every regression oracle it implements", "[programs]") {
+  const Finished finished = run_program(INCONTEXT_EVALUATE, {oracle_file, "--format", "json"});
+  CHECK(finished.exit_code == 0);
+  CHECK(finished.errors.empty());
+  const Json report = Json::parse(finished.output);
+  CHECK(report["program"] == "incontext-evaluate");
+  CHECK(report["verdict"]["disagree"] == 0);
+  CHECK(report["verdict"]["agree"].get<int>() >= 30);
+  CHECK(report["verdict"]["cases"] == 49);
+}
+
+TEST_CASE("a perturbed reference is a mismatch, whichever field it stands in", "[programs]") {
+  for (const std::string kind : {"approximate_softmax", "linear_attention", "pretrained", "bayes_ridge", "moment_ratio",
+                                 "approximate_softmax_any_law", "bayes_risk_isotropic_limit"}) {
+    const Json document = oracles_of(kind);
+    REQUIRE(evaluate(document).exit_code == 0);
+    for (const auto& [name, value] : document["cases"][0]["out"].items()) {
+      CAPTURE(kind, name);
+      Json perturbed = document;
+      Json* number = &perturbed["cases"][0]["out"][name];
+      while (number->is_array()) number = &number->back();
+      const double exact = std::stod(number->get<std::string>());
+      *number = exact * (1 + 1e-9) + 1e-9;
+      CHECK(evaluate(perturbed).exit_code == 1);
+      *number = "nan";
+      CHECK(evaluate(perturbed).exit_code == 1);
+      *number = nullptr;
+      CHECK(evaluate(perturbed).exit_code == 1);
+    }
+  }
+}
+
+TEST_CASE("another shape and a field that is not computed are mismatches", "[programs]") {
+  Json document = oracles_of("pretrained");
+  document["cases"][0]["out"]["v_x"].push_back("0");
+  CHECK(evaluate(document).exit_code == 1);
+  document = oracles_of("pretrained");
+  document["cases"][0]["out"]["colour"] = "1";
+  CHECK(evaluate(document).exit_code == 1);
+}
+
+TEST_CASE("a case without reference, and a kind that is unknown, are listed and pass", "[programs]") {
+  Json document = oracles_of("pretrained");
+  document["cases"][0].erase("out");
+  document["cases"][1]["kind"] = "unheard_of";
+  document["cases"][2]["out"].erase("M");
+  const Finished finished = evaluate(document);
+  CHECK(finished.exit_code == 0);
+  const Json verdict = Json::parse(finished.output)["verdict"];
+  CHECK(verdict["without_reference"] == 1);
+  CHECK(verdict["not_implemented"] == 1);
+  CHECK(verdict["agree"] == 1);
+  const Finished text = run_program(INCONTEXT_EVALUATE, {"-"}, document.dump());
+  CHECK(text.output == part("not implemented"));
+}
+
+TEST_CASE("every figure prints its tables with theory, simulation, error and z, and agrees", "[programs]") {
+  for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
+    CAPTURE(figure);
+    const Json report = temperature({"--figure", figure, "--dimension", "4", "--context-length", "12"});
+    CHECK(report["verdict"]["agrees"] == true);
+    CHECK(report["arguments"]["figure"] == figure);
+    int judged = 0;
+    for (const Json& table : report["tables"]) {
+      CHECK(table["notes"].back() == part("Family-wise bound"));
+      for (const Json& row : table["rows"]) {
+        CHECK(row["theory"].is_number());
+        CHECK(row["simulation"].is_number());
+        CHECK(row["standard_error"].is_number());
+        judged += row["z"].is_number() ? 1 : 0;
+      }
+    }
+    CHECK(judged == report["verdict"]["comparisons"]);
+    CHECK(judged >= 6);
+  }
+}
+
+TEST_CASE("the free sweep follows its options", "[programs]") {
+  const auto row_at = [](const Json& report, double temperature) {
+    for (const Json& row : report["tables"][0]["rows"]) {
+      if (row["temperature"] == temperature) return row;
+    }
+    return Json();
+  };
+  const std::vector<std::string> small{"--dimension", "3", "--context-length", "8", "--temperatures", "0.8,3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    return row_at(temperature(more), 3.0);
+  };
+  const Json plain = with({});
+  CHECK(temperature(small)["arguments"]["temperatures"] == Json({0.8, 3}));
+  REQUIRE(plain["theory"].is_number());
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--input-scale", "2"},
+                                                                                    {"--task-scale", "2"},
+                                                                                    {"--noise-variance", "0.7"},
+                                                                                    {"--test-noise-variance", "0.7"},
+                                                                                    {"--mean-shift", "1"},
+                                                                                    {"--query", "included"},
+                                                                                    {"--offset", "removed"},
+                                                                                    {"--scoring", "linear"}}) {
+    CAPTURE(more);
+    const Json shifted = with(more);
+    CHECK(shifted["theory"] != plain["theory"]);
+    CHECK(shifted["simulation"] != plain["simulation"]);
+  }
+  for (const char* estimator : {"conditional", "sufficient-statistics"}) {
+    const Json faster = with({"--estimator", estimator});
+    CHECK(faster["theory"] == plain["theory"]);
+    CHECK(faster["standard_error"].get<double>() < 0.8 * plain["standard_error"].get<double>());
+  }
+  const Json softmax = with({"--scoring", "softmax"});
+  CHECK(softmax["z"].is_null());
+  CHECK(softmax["approximate_theory"] == plain["theory"]);
+}
+
+TEST_CASE("the same run gives the same bytes, another seed others", "[programs]") {
+  const auto bytes = [](const std::string& seed) {
+    return temperature({"--dimension", "3", "--context-length", "8", "--seed", seed})["tables"].dump();
+  };
+  CHECK(bytes("5") == bytes("5"));
+  CHECK(bytes("5") != bytes("6"));
+}
+
+TEST_CASE("real inputs: exact theory, Gaussian theory and simulation, labels from the law or from the file",
+          "[programs]") {
+  const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
+  const Json law = temperature({"--data", data, "--without", "progression", "--standardise", "--context-length", "30"});
+  CHECK(law["verdict"]["agrees"] == true);
+  for (const Json& row : law["tables"][0]["rows"]) {
+    if (row["predictor"] == "Bayes ridge") continue;
+    CHECK(row["gaussian_theory"] != row["theory"]);
+    CHECK(std::abs(row["gaussian_theory"].get<double>() / row["theory"].get<double>() - 1) < 0.05);
+  }
+  const Json own = temperature({"--data", data, "--labels", "progression", "--standardise", "--context-length", "30"});
+  CHECK(own["verdict"]["agrees"] == true);
+  CHECK(own["tables"][0]["rows"][0]["least_squares_theory"] != own["tables"][0]["rows"][0]["theory"]);
+  const Json some = temperature({"--data", data, "--columns", "bmi,s5", "--context-length", "30"});
+  CHECK(some["tables"][0]["title"] == part("d = 2"));
+}
+
+TEST_CASE("the units of the inputs do not matter but for the mean", "[programs]") {
+  // A prior that gives every input the same share makes the error of centred inputs free of their units.
+  const TemporaryFolder folder;
+  Eigen::MatrixXd rows = Eigen::MatrixXd::Random(40, 3);
+  rows.rowwise() -= rows.colwise().mean().eval();
+  const std::string raw = folder.write("raw.npy", incontext::examples::npy_bytes(rows));
+  rows.col(1) *= 1000;
+  const std::string scaled = folder.write("scaled.npy", incontext::examples::npy_bytes(rows));
+  const auto theory = [](const Json& report) { return report["tables"][0]["rows"][0]["theory"].get<double>(); };
+  const double expected = theory(temperature({"--data", raw}));
+  CHECK(std::abs(theory(temperature({"--data", scaled})) / expected - 1) < 1e-9);
+  CHECK(std::abs(theory(temperature({"--data", scaled, "--standardise"})) / expected - 1) < 1e-9);
+}
+
+TEST_CASE("scores of attention give the moment-ratio temperature", "[programs]") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("scores.npy", incontext::examples::npy_bytes(Eigen::MatrixXd::Constant(6, 6, 2)));
+  const Finished finished = run_program(INCONTEXT_TEMPERATURE, {"--scores", file, "--format", "json"});
+  REQUIRE(finished.exit_code == 0);
+  CHECK(Json::parse(finished.output)["tables"][0]["rows"][0]["value"] == 2.0);
+}
+
+TEST_CASE("--output holds what --format says, --quiet leaves the screen empty", "[programs]") {
+  const TemporaryFolder folder;
+  const std::string output = folder.file("report.json");
+  const std::vector<std::string> small{"--dimension", "2",    "--context-length", "4",
+                                       "--trials",    "2048", "--format",         "json"};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    return run_program(INCONTEXT_TEMPERATURE, more);
+  };
+  const Finished loud = run({"--output", output});
+  CHECK(loud.exit_code == 0);
+  CHECK(loud.output == part("Agreement"));
+  CHECK(Json::parse(content_of(output))["program"] == "incontext-temperature");
+  const Finished quiet = run({"--output", output, "--quiet"});
+  CHECK(quiet.exit_code == 0);
+  CHECK(quiet.output.empty());
+  CHECK(folder.names() == std::vector<std::string>{"report.json"});
+}
