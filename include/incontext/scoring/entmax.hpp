@@ -8,7 +8,6 @@
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/entmax_pass.hpp"
-#include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -73,8 +72,8 @@ INCONTEXT_HD auto read(const Map& map, Row<const typename Map::value_type> score
 ///
 /// Source    see Entmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  64 eps (1 + 1 / (alpha - 1)) for alpha <= 2; above, a weight at the edge of the support is only
-///           continuous in the scores, with exponent 1 / (alpha - 1) < 1: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute; for alpha > 2 a weight at the edge of the support is only
+///           continuous in the scores, with exponent 1 / (alpha - 1) < 1: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
 INCONTEXT_HD void weights(const Map& map, Row<const typename Map::value_type> scores,
@@ -91,7 +90,7 @@ INCONTEXT_HD void weights(const Map& map, Row<const typename Map::value_type> sc
 ///
 /// Source    see Entmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  64 eps (1 + 1 / (alpha - 1)) / x_i absolute, x_i = a_i^(alpha - 1): tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps ((1 + 1 / (alpha - 1)) / a_i + |log a_i|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
 INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type> scores,
@@ -114,8 +113,8 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type
 ///
 /// Source    arXiv 1905.05702. At the edge of the support the derivative with the smaller support is taken.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
-/// Accuracy  128 eps (1 + 1 / (alpha - 1)) times the same sum with absolute values:
-///           tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  64 eps (1 + G) times the same sum with absolute values, G = log(max a / min a) on the support:
+///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
 INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores,
@@ -123,20 +122,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
-  const T reference = direction[pass.highest];
-  detail::Sum<T> total, product;
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    if (!detail::is_visible(scores[i])) continue;
-    const T s = pass.sensitivity(scores[i]);
-    if (!(T(0) < s)) continue;
-    total.add(s);
-    product.add(s * (direction[i] - reference));
-  }
-  const T mean = product.value() / total.value();
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    const T s = detail::is_visible(scores[i]) ? pass.sensitivity(scores[i]) : T(0);
-    out[i] = T(0) < s ? T(s * ((direction[i] - reference) - mean)) : T(0);
-  }
+  pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T { return direction[i]; });
 }
 
 /// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
@@ -159,34 +145,16 @@ INCONTEXT_HD void vjp(const Map& map, Row<const typename Map::value_type> scores
 /// Source    arXiv 1909.00015, regrouped so that the two terms of order (alpha - 1)^-2 there, which cancel, are one.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Limits    alpha -> 1: softmax's second-order response, finite.
-/// Accuracy  256 eps (1 + (alpha - 1)^-2) times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  512 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const std::type_identity_t<T>> scores,
                              Row<std::type_identity_t<T>> out) {
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
-  const T reference = detail::relative_entropy_term(T(pass.reach - T(1)));
-  detail::Sum<T> total, product;
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    if (!detail::is_visible(scores[i])) continue;
-    const T s = pass.sensitivity(scores[i]);
-    if (!(T(0) < s)) continue;
-    const T r = detail::relative_entropy_term(T(pass.excess(scores[i]) - T(1)));
-    total.add(s);
-    product.add(s * (r - reference));
-  }
-  const T mean = product.value() / total.value();
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    const T z = scores[i];
-    const T s = detail::is_visible(z) ? pass.sensitivity(z) : T(0);
-    if (!(T(0) < s)) {
-      out[i] = T(0);
-      continue;
-    }
-    const T r = detail::relative_entropy_term(T(pass.excess(z) - T(1)));
-    out[i] = s * (mean - (r - reference)) / pass.slope / pass.slope;
-  }
+  pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T {
+    return -detail::relative_entropy_term(T(pass.excess(scores[i]) - T(1))) / pass.slope / pass.slope;
+  });
 }
 
 }  // namespace incontext::scoring

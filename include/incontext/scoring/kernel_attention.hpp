@@ -123,12 +123,11 @@ INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value
   detail::fill(query_out, pass.valid() ? T(0) : detail::not_a_number<T>());
   detail::fill(key_out, pass.valid() ? T(0) : detail::not_a_number<T>());
   if (!pass.valid()) return;
-  const T reference = cotangent[pass.reference_index()];
-  const T mean = pass.normaliser_moves()
-                     ? T(reference + pass.mean([=](std::ptrdiff_t j) -> T { return cotangent[j] - reference; }))
-                     : T(0);
+  const bool moves = pass.normaliser_moves();
+  const auto change = pass.centre([=](std::ptrdiff_t j) -> T { return cotangent[j]; });
   for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
-    pass.kernel(j).vjp(query, keys.row(j), T(pass.sensitivity(j) * (cotangent[j] - mean)), query_out, key_out.row(j));
+    const T pull = moves ? change(j) : cotangent[j];
+    pass.kernel(j).vjp(query, keys.row(j), T(pass.sensitivity(j) * pull), query_out, key_out.row(j));
   }
 }
 

@@ -61,7 +61,7 @@ INCONTEXT_HD void linear_attention_row(const LinearAttention<T>& map, Row<const 
 ///
 /// Source    see LinearAttention.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  2 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_identity_t<T>> scores,
@@ -73,7 +73,7 @@ INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_ide
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
-/// Accuracy  2 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void jvp(const LinearAttention<T>& map, Row<const std::type_identity_t<T>> scores,
@@ -85,7 +85,7 @@ INCONTEXT_HD void jvp(const LinearAttention<T>& map, Row<const std::type_identit
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
-/// Accuracy  2 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void vjp(const LinearAttention<T>& map, Row<const std::type_identity_t<T>> scores,
@@ -97,7 +97,7 @@ INCONTEXT_HD void vjp(const LinearAttention<T>& map, Row<const std::type_identit
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  4 eps relative: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void derivative(const LinearAttention<T>& map, parameter::Temperature,

@@ -69,7 +69,7 @@ INCONTEXT_HD ScoreRange<T> range_of(Row<const T> scores) {
 ///
 /// Source    see NormalisedSaSoftmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  relative, (16 + 2 (max z - z_i)) eps: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + |log(a_i / max a)|) relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void weights(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
@@ -87,7 +87,7 @@ INCONTEXT_HD void weights(const NormalisedSaSoftmax<T>&, Row<const std::type_ide
 ///
 /// Source    see NormalisedSaSoftmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  8 eps (1 + |log r_i| + |log p_i|): tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + |log a_i|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
@@ -117,7 +117,8 @@ INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
-/// Accuracy  32 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
+///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
@@ -127,14 +128,13 @@ INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
   if (!pass.valid || range.flat()) return detail::fill(out, detail::not_a_number<T>());
   const T low_rate = range.lowest < 0 ? T(0) : direction[range.lowest];
   const T high_rate = range.highest < 0 ? T(0) : direction[range.highest];
-  const T reference = direction[pass.reference_index];
-  const T mean = pass.mean(scores, [=](std::ptrdiff_t i, const T&) -> T { return direction[i] - reference; });
+  const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T u = direction[i];
     const T r = range.position(z);
     const T rate = (range.complement(z) * (u - low_rate) + r * (u - high_rate)) / (range.high - range.low);
-    out[i] = detail::is_visible(z) ? T(pass.weight(z) * (rate + r * ((u - reference) - mean))) : T(0);
+    out[i] = detail::is_visible(z) ? T(pass.weight(z) * (rate + r * change(i))) : T(0);
   }
 }
 
@@ -145,7 +145,8 @@ INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
-/// Accuracy  32 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
+///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void vjp(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
@@ -154,22 +155,20 @@ INCONTEXT_HD void vjp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
   const auto range = detail::range_of(scores);
   if (!pass.valid || range.flat()) return detail::fill(out, detail::not_a_number<T>());
   const T width = range.high - range.low;
-  const T reference = range.position(pass.reference) * cotangent[pass.reference_index];
-  const T mean = pass.mean(
-      scores, [=](std::ptrdiff_t i, const T& z) -> T { return range.position(z) * cotangent[i] - reference; });
+  const auto change =
+      pass.centre(scores, [=](std::ptrdiff_t i) -> T { return range.position(scores[i]) * cotangent[i]; });
   // The extreme entries' own terms cancel their p g / (h - l) exactly: both are left out.
-  const T low_pull = pass.mean(scores, [=](std::ptrdiff_t i, const T& z) -> T {
-    return i == range.lowest ? T(0) : T(range.complement(z) * cotangent[i]);
+  const T low_pull = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
+    return i == range.lowest ? T(0) : T(range.complement(scores[i]) * cotangent[i]);
   });
-  const T high_pull = pass.mean(scores, [=](std::ptrdiff_t i, const T& z) -> T {
-    return i == range.highest ? T(0) : T(range.position(z) * cotangent[i]);
+  const T high_pull = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
+    return i == range.highest ? T(0) : T(range.position(scores[i]) * cotangent[i]);
   });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T g = cotangent[i];
-    const T h = range.position(z) * g;
     const T own = i == range.lowest || i == range.highest ? T(0) : T(g / width);
-    out[i] = detail::is_visible(z) ? T(pass.weight(z) * (own + ((h - reference) - mean))) : T(0);
+    out[i] = detail::is_visible(z) ? T(pass.weight(z) * (own + change(i))) : T(0);
   }
   if (range.lowest >= 0) out[range.lowest] = out[range.lowest] - low_pull / width;
   if (range.highest >= 0) out[range.highest] = out[range.highest] - high_pull / width;

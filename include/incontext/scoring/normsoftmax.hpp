@@ -62,7 +62,7 @@ MatrixNormSoftmax(T, Spread) -> MatrixNormSoftmax<T>;
 ///
 /// Source    see MatrixNormSoftmax.
 /// Shapes    (scores: q x n, out: q x n), out may be scores.
-/// Accuracy  relative, (16 + 8 (max z - z_i) / D) eps: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + |log(a_i / max a)|) relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
@@ -76,7 +76,7 @@ INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_
 ///
 /// Source    see MatrixNormSoftmax.
 /// Shapes    (scores: q x n, out: q x n), out may be scores.
-/// Accuracy  8 eps (1 + |log a|): tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + |log a_i|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
@@ -94,7 +94,8 @@ INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::t
 /// Source    derived from the definition; nu = n, or n - 1 for the sample standard deviation; 0 in place of nabla D if
 ///           sigma >= tau.
 /// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either.
-/// Accuracy  64 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
+///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
@@ -112,7 +113,8 @@ INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_iden
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either.
-/// Accuracy  64 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
+///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
@@ -128,7 +130,7 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_iden
 ///
 /// Source    derived from the definition.
 /// Shapes    (scores: q x n, out: q x n), out may be scores.
-/// Accuracy  16 eps times softmax's sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void derivative(const MatrixNormSoftmax<T>& map, parameter::Temperature,

@@ -16,8 +16,8 @@
 /// with no visible score, with a NaN or +infinity, or a map outside its domain gives NaN in every entry. Rows may lie
 /// on top of each other (the output on the scores, on the direction, or both); nothing is allocated.
 ///
-/// Every difference is taken against the largest weight's entry r: weights from phi(z_i) - phi(z_r), derivatives from
-/// u_i - u_r. So weights keep relative accuracy, and derivatives of a peaked row keep theirs.
+/// Weights come from differences phi(z_i) - phi(z_r) to the largest weight's entry r, so they keep relative accuracy;
+/// derivatives from differences u_i - u_j, so that neither a peaked row nor an offset common to u costs digits.
 namespace incontext::scoring {
 
 /// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores,
@@ -55,7 +55,7 @@ INCONTEXT_HD auto read(const Map& map, Row<const Value<Map>> scores) {
 /// Units     dimensionless.
 /// Limits    n = 1: (1).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  relative, (8 + 2 |phi(z_i) - phi(z_r)|) eps for any n: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  4 eps (1 + |log(a_i / a_r)|) relative, for any n: tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
@@ -76,7 +76,7 @@ INCONTEXT_HD void weights(const Map& map, Row<const Value<Map>> scores, Row<Valu
 /// Units     nats.
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  8 eps (1 + |log a_i|); relative for the largest weight: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + |log a_i|): tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void log_weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
@@ -97,7 +97,8 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const Value<Map>> scores, Row<
 /// Shapes    (scores: n, direction: n, out: n)
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  16 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
+///           tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> direction,
@@ -105,9 +106,8 @@ INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Va
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  const T reference = pass.phi.slope(pass.reference) * direction[pass.reference_index];
-  detail::centre(pass, scores, out,
-                 [=](std::ptrdiff_t i, const T& z) -> T { return pass.phi.slope(z) * direction[i] - reference; });
+  detail::write_centred(pass, scores, out,
+                        [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * direction[i]; });
 }
 
 /// Transposed Jacobian times a cotangent, in O(n).
@@ -118,7 +118,8 @@ INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// Shapes    (scores: n, cotangent: n, out: n)
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  16 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
+///           tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> cotangent,
@@ -126,11 +127,10 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  const T reference = cotangent[pass.reference_index];
-  const T mean = pass.mean(scores, [=](std::ptrdiff_t i, const T&) -> T { return cotangent[i] - reference; });
+  const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    out[i] = detail::is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * ((cotangent[i] - reference) - mean)) : T(0);
+    out[i] = detail::is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * change(i)) : T(0);
   }
 }
 
@@ -144,7 +144,7 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// Units     one over the parameter's.
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file; a parameter the map does not have does not compile.
-/// Accuracy  16 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  16 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map, class Parameter>
 requires requires(const Map& map, Value<Map> z) { map.elementwise(1).difference_by(Parameter{}, z, z); }
@@ -152,8 +152,9 @@ INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Valu
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  detail::centre(pass, scores, out,
-                 [=](std::ptrdiff_t, const T& z) -> T { return pass.phi.difference_by(parameter, z, pass.reference); });
+  detail::write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T {
+    return pass.phi.difference_by(parameter, scores[i], pass.reference);
+  });
 }
 
 /// Second derivative of the weights along two directions, in O(n).
@@ -165,7 +166,7 @@ INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Valu
 /// Shapes    (scores: n, first: n, second: n, out: n)
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  64 eps times the same sum with absolute values: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/derivatives_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void second_derivative(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> first,
@@ -173,17 +174,10 @@ INCONTEXT_HD void second_derivative(const Map& map, Row<const Value<Map>> scores
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  const T slope = pass.phi.slope(pass.reference);
-  const T first_reference = slope * first[pass.reference_index];
-  const T second_reference = slope * second[pass.reference_index];
-  const T first_mean = pass.mean(
-      scores, [=](std::ptrdiff_t i, const T& z) -> T { return pass.phi.slope(z) * first[i] - first_reference; });
-  const T second_mean = pass.mean(
-      scores, [=](std::ptrdiff_t i, const T& z) -> T { return pass.phi.slope(z) * second[i] - second_reference; });
-  detail::centre(pass, scores, out, [=](std::ptrdiff_t i, const T& z) -> T {
-    const T s = (pass.phi.slope(z) * first[i] - first_reference) - first_mean;
-    const T t = (pass.phi.slope(z) * second[i] - second_reference) - second_mean;
-    return s * t + pass.phi.curvature(z) * first[i] * second[i];
+  const auto s = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * first[i]; });
+  const auto t = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * second[i]; });
+  detail::write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T {
+    return s(i) * t(i) + pass.phi.curvature(scores[i]) * first[i] * second[i];
   });
 }
 

@@ -83,7 +83,7 @@ struct SignedLogarithm {
 /// Domain    base > 0, exponent >= 1, temperature > 0.
 /// Limits    b = 1/k, k -> infinity: softmax; z -> c z, c -> infinity: proportional to z^k on the positive scores.
 /// Errors    NaN weights and derivatives outside the domain. Not twice differentiable at z = 0.
-/// Accuracy  as stated in softmax_of.hpp, with phi(z) - phi(w) good to 8 k eps.
+/// Accuracy  as stated in softmax_of.hpp.
 /// Runs on   host and device
 template <Real T = double>
 struct SSA {

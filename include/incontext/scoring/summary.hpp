@@ -37,8 +37,7 @@ struct RowSummary {
 /// Source    derived; both terms of H are non-negative, so a peaked row keeps its digits.
 /// Shapes    (scores: n) -> scalars
 /// Errors    NaN for what `weights` answers with a NaN row.
-/// Accuracy  16 eps relative for entropy, participation and complement, (1 + max phi) eps for log_sum_exp:
-///           tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  16 eps (1 + G) relative, G the largest gap of phi: tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD RowSummary<Value<Map>> summary(const Map& map, Row<const Value<Map>> scores) {
@@ -49,11 +48,11 @@ INCONTEXT_HD RowSummary<Value<Map>> summary(const Map& map, Row<const Value<Map>
     return {0, nan, nan, nan, nan};
   }
   const T log_total = detail::log_one_plus(pass.others);
-  const T spread = pass.mean(scores, [=](std::ptrdiff_t, const T& z) -> T {
-    const T gap = -pass.relative(z);
+  const T spread = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
+    const T gap = -pass.relative(scores[i]);
     return detail::is_finite(gap) ? gap : T(0);
   });
-  const T participation = pass.mean(scores, [=](std::ptrdiff_t, const T& z) -> T { return pass.weight(z); });
+  const T participation = pass.mean(scores, [=](std::ptrdiff_t i) -> T { return pass.weight(scores[i]); });
   return {detail::count_visible(scores), pass.phi.value(pass.reference) + log_total, log_total + spread, participation,
           pass.others / (T(1) + pass.others)};
 }

@@ -15,29 +15,40 @@ namespace incontext::scoring::detail {
 template <Real T>
 struct Centre {
   std::ptrdiff_t count = 0;
-  T score = T(0);
+  T value = T(0);
   T offset = T(0);
 
-  INCONTEXT_HD bool valid() const { return count > 0 && is_finite(offset); }
-  INCONTEXT_HD T deviation(const T& z) const { return (z - score) - offset; }
+  INCONTEXT_HD bool valid() const { return count > 0 && is_finite(value); }
+  INCONTEXT_HD T deviation(const T& z) const { return (z - value) - offset; }
 };
+
+/// Mean of `values` over the visible scores: first about one of them, then about the rounded mean.
+template <Real T>
+INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores, Grid<const T> values) {
+  Centre<T> centre;
+  for (int round = 0; round < 2; ++round) {
+    Sum<T> sum;
+    std::ptrdiff_t count = 0;
+    for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
+      for (std::ptrdiff_t j = 0; j < scores.columns; ++j) {
+        if (!is_visible(scores(i, j))) continue;
+        if (!is_finite(scores(i, j))) return Centre<T>{};
+        if (round == 0 && count == 0) centre.value = values(i, j);
+        ++count;
+        sum.add(values(i, j) - centre.value);
+      }
+    }
+    if (count == 0) return Centre<T>{};
+    centre.count = count;
+    centre.offset = sum.value() / from_count<T>(count);
+    if (round == 0) centre.value = centre.value + centre.offset;
+  }
+  return centre;
+}
 
 template <Real T>
 INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores) {
-  Centre<T> centre;
-  Sum<T> sum;
-  for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
-    for (std::ptrdiff_t j = 0; j < scores.columns; ++j) {
-      const T z = scores(i, j);
-      if (!is_visible(z)) continue;
-      if (!is_finite(z)) return Centre<T>{};
-      if (centre.count == 0) centre.score = z;
-      ++centre.count;
-      sum.add(z - centre.score);
-    }
-  }
-  if (centre.count > 0) centre.offset = sum.value() / from_count<T>(centre.count);
-  return centre;
+  return centre_of(scores, scores);
 }
 
 /// A row as a matrix of one row.

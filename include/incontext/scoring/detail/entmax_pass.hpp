@@ -6,6 +6,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/centred.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/row.hpp"
@@ -33,6 +34,37 @@ struct EntmaxPass {
   INCONTEXT_HD T sensitivity(const T& z) const {
     const T x = excess(z);
     return T(0) < x ? T(detail::power(x, power) / x) : T(0);
+  }
+  /// Normalised sensitivities s / sum(s): the weights of the mean that the Jacobian subtracts.
+  struct Sensitivities {
+    T total = T(0);
+    std::ptrdiff_t top = -1;
+  };
+  INCONTEXT_HD Sensitivities sensitivities(Row<const T> scores) const {
+    Sensitivities result;
+    Sum<T> sum;
+    T largest_sensitivity = T(0);
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+      const T s = is_visible(scores[i]) ? sensitivity(scores[i]) : T(0);
+      sum.add(s);
+      if (!(largest_sensitivity < s)) continue;
+      largest_sensitivity = s;
+      result.top = i;
+    }
+    result.total = sum.value();
+    return result;
+  }
+  /// out_i = s_i (rate_i - sum_j s_j rate_j / sum(s)), 0 outside the support.
+  template <class Rate>
+  INCONTEXT_HD void write_centred(Row<const T> scores, Row<T> out, Rate rate) const {
+    const Sensitivities all = sensitivities(scores);
+    const auto own = [&](std::ptrdiff_t i) -> T { return is_visible(scores[i]) ? sensitivity(scores[i]) : T(0); };
+    const auto change = centred<T>(
+        scores.size, all.top, [&](std::ptrdiff_t i) -> T { return own(i) / all.total; }, rate);
+    for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+      const T s = own(i);
+      out[i] = T(0) < s ? T(s * change(i)) : T(0);
+    }
   }
   /// Newton's step for (sum x^p)^(1/p) = 1, a convex function of the reach that is linear for equal scores if p >= 1.
   INCONTEXT_HD T step(Row<const T> scores, T& excess_mass) const {

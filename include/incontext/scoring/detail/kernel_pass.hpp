@@ -5,6 +5,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/centred.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/kernel.hpp"
@@ -71,12 +72,11 @@ class KernelPass {
     }
   }
 
-  /// sum_j a_j rate(j).
+  /// rate(j) - sum_i a_i rate(i).
   template <class Rate>
-  INCONTEXT_HD T mean(Rate rate) const {
-    Sum<T> sum;
-    for (std::ptrdiff_t j = 0; j < keys_.rows; ++j) sum.add(weight(j) * rate(j));
-    return sum.value();
+  INCONTEXT_HD Centred<T, Rate> centre(Rate rate) const {
+    return centred<T>(
+        keys_.rows, reference_, [&](std::ptrdiff_t j) -> T { return weight(j); }, rate);
   }
 
   /// out_j = change of the weight when score j changes by rate(kernel, j).
@@ -84,11 +84,8 @@ class KernelPass {
   INCONTEXT_HD void change(Row<T> out, Rate rate) const {
     if (!valid_) return fill(out, not_a_number<T>());
     if (logarithmic() && moves_) {
-      const T reference = rate(kernel(reference_), reference_);
-      const T centre = mean([&](std::ptrdiff_t j) -> T { return rate(kernel(j), j) - reference; });
-      for (std::ptrdiff_t j = 0; j < keys_.rows; ++j) {
-        out[j] = weight(j) * ((rate(kernel(j), j) - reference) - centre);
-      }
+      const auto change = centre([&](std::ptrdiff_t j) -> T { return rate(kernel(j), j); });
+      for (std::ptrdiff_t j = 0; j < keys_.rows; ++j) out[j] = weight(j) * change(j);
       return;
     }
     Sum<T> sum;

@@ -56,15 +56,11 @@ struct NormSoftmaxPass {
 
   /// nabla D . u; the mean of u drops out.
   INCONTEXT_HD T divisor_rate(Grid<const T> scores, Grid<const T> direction) const {
+    const Centre<T> mean = centre_of(scores, direction);
     Sum<T> sum;
-    bool first = true;
-    T reference = T(0);
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
-        if (!is_visible(scores(r, i))) continue;
-        if (first) reference = direction(r, i);
-        first = false;
-        sum.add(centre.deviation(scores(r, i)) * (direction(r, i) - reference));
+        if (is_visible(scores(r, i))) sum.add(centre.deviation(scores(r, i)) * mean.deviation(direction(r, i)));
       }
     }
     return slope * sum.value();
@@ -73,8 +69,9 @@ struct NormSoftmaxPass {
   INCONTEXT_HD void jvp(Row<const T> scores, Row<const T> direction, const T& rate, Row<T> out) const {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, not_a_number<T>());
-    const T reference = direction[pass.reference_index];
-    centre_row(pass, scores, out, direction, reference, rate);
+    const T scale = divisor;
+    write_centred(pass, scores, out,
+                  [=](std::ptrdiff_t i) -> T { return (direction[i] - (scores[i] - pass.reference) * rate) / scale; });
   }
 
   /// (z - mean) . y / D^2 over all rows.
@@ -85,11 +82,9 @@ struct NormSoftmaxPass {
       const Row<const T> g = cotangent.row(r);
       const auto pass = softmax(row);
       if (!pass.valid) continue;
-      const T reference = g[pass.reference_index];
-      const T mean = pass.mean(row, [=](std::ptrdiff_t i, const T&) -> T { return g[i] - reference; });
+      const auto change = pass.centre(row, [=](std::ptrdiff_t i) -> T { return g[i]; });
       for (std::ptrdiff_t i = 0; i < row.size; ++i) {
-        if (!is_visible(row[i])) continue;
-        sum.add((row[i] - pass.reference) / divisor * (pass.weight(row[i]) * ((g[i] - reference) - mean)));
+        if (is_visible(row[i])) sum.add((row[i] - pass.reference) / divisor * (pass.weight(row[i]) * change(i)));
       }
     }
     return sum.value() / divisor;
@@ -98,11 +93,10 @@ struct NormSoftmaxPass {
   INCONTEXT_HD void vjp(Row<const T> scores, Row<const T> cotangent, const T& common, Row<T> out) const {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, not_a_number<T>());
-    const T reference = cotangent[pass.reference_index];
-    const T mean = pass.mean(scores, [=](std::ptrdiff_t i, const T&) -> T { return cotangent[i] - reference; });
+    const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
     for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
       const T z = scores[i];
-      const T y = pass.weight(z) * ((cotangent[i] - reference) - mean);
+      const T y = pass.weight(z) * change(i);
       out[i] = is_visible(z) ? T(y / divisor - slope * centre.deviation(z) * common) : T(0);
     }
   }
@@ -111,17 +105,7 @@ struct NormSoftmaxPass {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, not_a_number<T>());
     const T factor = capped() ? T(T(1) / divisor) : T(0);
-    detail::centre(pass, scores, out, [=](std::ptrdiff_t, const T& z) -> T { return -pass.relative(z) * factor; });
-  }
-
- private:
-  template <class Pass>
-  INCONTEXT_HD void centre_row(const Pass& pass, Row<const T> scores, Row<T> out, Row<const T> direction,
-                               const T& reference, const T& rate) const {
-    const T scale = divisor;
-    detail::centre(pass, scores, out, [=](std::ptrdiff_t i, const T& z) -> T {
-      return ((direction[i] - reference) - (z - pass.reference) * rate) / scale;
-    });
+    write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T { return -pass.relative(scores[i]) * factor; });
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/centred.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/row.hpp"
@@ -39,14 +40,21 @@ struct SoftmaxPass {
     const T exponent = relative(z);
     return exp(exponent) / (T(1) + others);
   }
-  /// sum_i a_i rate(i, z_i) over the visible entries.
+  INCONTEXT_HD T weight_or_zero(const T& z) const { return is_visible(z) ? weight(z) : T(0); }
+  /// sum_i a_i rate(i) over the visible entries.
   template <class Rate>
   INCONTEXT_HD T mean(Row<const T> scores, Rate rate) const {
     Sum<T> sum;
     for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-      if (is_visible(scores[i])) sum.add(weight(scores[i]) * rate(i, scores[i]));
+      if (is_visible(scores[i])) sum.add(weight(scores[i]) * rate(i));
     }
     return sum.value();
+  }
+  /// rate(i) - sum_j a_j rate(j).
+  template <class Rate>
+  INCONTEXT_HD Centred<T, Rate> centre(Row<const T> scores, Rate rate) const {
+    return centred<T>(
+        scores.size, reference_index, [&](std::ptrdiff_t i) -> T { return weight_or_zero(scores[i]); }, rate);
   }
 };
 
@@ -77,11 +85,11 @@ INCONTEXT_HD SoftmaxPass<Phi, T> softmax_pass(const Phi& phi, Row<const T> score
 
 /// out_i = a_i (rate_i - sum_j a_j rate_j), 0 where masked.
 template <class Phi, Real T, class Rate>
-INCONTEXT_HD void centre(const SoftmaxPass<Phi, T>& pass, Row<const T> scores, Row<T> out, Rate rate) {
-  const T mean = pass.mean(scores, rate);
+INCONTEXT_HD void write_centred(const SoftmaxPass<Phi, T>& pass, Row<const T> scores, Row<T> out, Rate rate) {
+  const auto change = pass.centre(scores, rate);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    out[i] = is_visible(z) ? T(pass.weight(z) * (rate(i, z) - mean)) : T(0);
+    out[i] = is_visible(z) ? T(pass.weight(z) * change(i)) : T(0);
   }
 }
 

@@ -8,24 +8,31 @@
 
 namespace incontext::scoring::detail {
 
-/// A running sum whose error does not grow with the number of terms: Neumaier's compensated summation, and double for
-/// float terms. Infinite terms give what the plain sum would give.
+/// A running sum whose error does not grow with the number of terms: Neumaier's compensated summation; for float terms
+/// a plain sum in double. Infinite terms give what the plain sum would give.
 template <Real T>
 class Sum {
  public:
   INCONTEXT_HD void add(const T& term) {
-    const Accumulator x = Accumulator(term);
-    const Accumulator next = total_ + x;
-    const Accumulator rounded = next - total_;
-    const Accumulator lost_total = total_ - (next - rounded);
-    const Accumulator lost_term = x - rounded;
-    compensation_ = compensation_ + (lost_total + lost_term);
-    total_ = next;
+    if constexpr (std::is_same_v<T, float>) {
+      total_ += static_cast<double>(term);
+    } else {
+      const T next = total_ + term;
+      const T rounded = next - total_;
+      const T lost_total = total_ - (next - rounded);
+      const T lost_term = term - rounded;
+      compensation_ = compensation_ + (lost_total + lost_term);
+      total_ = next;
+    }
   }
 
   INCONTEXT_HD T value() const {
-    const Accumulator corrected = total_ + compensation_;
-    return is_finite(corrected) ? T(corrected) : T(total_);
+    if constexpr (std::is_same_v<T, float>) {
+      return static_cast<float>(total_);
+    } else {
+      const T corrected = total_ + compensation_;
+      return is_finite(corrected) ? corrected : total_;
+    }
   }
 
  private:

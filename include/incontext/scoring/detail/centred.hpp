@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+
+namespace incontext::scoring::detail {
+
+/// r_i - sum_j w_j r_j for weights of sum 1, accurate against |r_i - r_j| rather than |r|: a common offset of r costs
+/// nothing, and at the entry of the largest weight, where 1 - w cancels, the differences are summed directly.
+template <Real T, class Rate>
+struct Centred {
+  Rate rate;
+  T mean = T(0);
+  T correction = T(0);
+  std::ptrdiff_t top = 0;
+  T at_top = T(0);
+
+  INCONTEXT_HD T operator()(std::ptrdiff_t i) const { return i == top ? at_top : T((rate(i) - mean) - correction); }
+};
+
+/// weight(i) is 0 where the entry does not count; `top` has the largest weight.
+template <Real T, class Weight, class Rate>
+INCONTEXT_HD Centred<T, Rate> centred(std::ptrdiff_t size, std::ptrdiff_t top, Weight weight, Rate rate) {
+  Centred<T, Rate> result{rate};
+  result.top = top;
+  Sum<T> mean;
+  for (std::ptrdiff_t i = 0; i < size; ++i) {
+    const T w = weight(i);
+    if (w < T(0) || T(0) < w) mean.add(w * rate(i));
+  }
+  result.mean = mean.value();
+  const T top_rate = rate(top);
+  Sum<T> correction, gap;
+  for (std::ptrdiff_t i = 0; i < size; ++i) {
+    const T w = weight(i);
+    if (!(w < T(0) || T(0) < w)) continue;
+    const T r = rate(i);
+    correction.add(w * (r - result.mean));
+    if (i != top) gap.add(w * (top_rate - r));
+  }
+  result.correction = correction.value();
+  result.at_top = gap.value();
+  return result;
+}
+
+}  // namespace incontext::scoring::detail
