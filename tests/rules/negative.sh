@@ -77,7 +77,9 @@ Defined(T) -> Defined;
 }  // namespace incontext
 H
   cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
-  echo 'a plain file' >"$work/tree/README.md"
+  printf '```cpp\nint main() {}\n```\n' >"$work/tree/README.md"
+  mkdir -p "$work/tree/tests/consume"
+  printf '// The program.\nint main() {}\n' >"$work/tree/tests/consume/simulate.cpp"
 }
 
 # accepts RULE
@@ -104,7 +106,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows plain_headers doc_blocks tracked_words; do
+for rule in include_arrows plain_headers doc_blocks tracked_words readme_program; do
   fresh
   accepts "$rule"
 done
@@ -134,6 +136,12 @@ fresh; mkdir "$work/tree/include/incontext/attic"; header include/incontext/atti
 refuses include_arrows "room 'attic' is not known"
 fresh; mkdir "$work/tree/include/incontext/simulate"; header include/incontext/simulate/a.hpp ''
 refuses include_arrows "room 'simulate' is not known"
+
+# ---- README's program
+fresh; echo 'int main() { return 1; }' >>"$work/tree/tests/consume/simulate.cpp"
+refuses readme_program 'its first program is not'
+fresh; echo 'no program' >"$work/tree/README.md"
+refuses readme_program 'no .*cpp block'
 
 # ---- plain headers
 fresh; header include/incontext/scoring/a.hpp 'inline Eigen::VectorXd f();'
@@ -185,7 +193,7 @@ refuses doc_blocks 'cuda/incontext/simulate/a.hpp:3: f has no doc block'
 # ---- words; in halves, because this file is tracked too
 for word in "../sha""red/design.md" "see sha""red/theory" "/work/sha""red" "TO""DO: later" "FIX""ME"; do
   fresh; echo "$word" >>"$work/tree/README.md"
-  refuses tracked_words 'README.md:2:'
+  refuses tracked_words 'README.md:4:'
 done
 
 [ "$failures" -eq 0 ] || { echo "$failures power checks failed"; exit 1; }
