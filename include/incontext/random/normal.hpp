@@ -20,8 +20,8 @@ inline constexpr int normals_per_block = sizeof(T) == 4 ? 4 : 2;
 ///
 /// Source    Box and Muller 1958; the sign takes the place of half of the circle and costs one exclusive or.
 /// Domain    every pair of words.
-/// Limits    |z| <= 6.66, since u >= 2^-32.
-/// Accuracy  5e-7 absolute against the same map in double; moments in tests/random/normal.cpp.
+/// Limits    |z| <= 6.6605, since u >= 2^-32.
+/// Accuracy  3e-7 of the radius against the same map in double; law and moments (tests/random/normal.cpp).
 /// Random    two words; bits depend on neither libm, compiler, nor instruction set.
 /// Runs on   host and device
 INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, float& first, float& second) {
@@ -38,8 +38,8 @@ INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, fl
 ///
 /// Source    as above.
 /// Domain    every four words.
-/// Limits    |z| <= 8.58, since u >= 2^-53.
-/// Accuracy  2e-15 absolute against the same map in 50 digits; moments in tests/random/normal.cpp.
+/// Limits    |z| <= 8.572, since u >= 2^-53.
+/// Accuracy  6e-16 of the radius (tests/random/normal_50digits.cpp); law and moments (tests/random/normal.cpp).
 /// Random    four words.
 /// Runs on   host and device
 INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, std::uint32_t word2, std::uint32_t word3,

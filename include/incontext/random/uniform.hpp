@@ -12,7 +12,7 @@ namespace incontext::random {
 ///
 /// Source    derived; 31 bits, because AVX2 converts signed integers only.
 /// Domain    every word.
-/// Limits    smallest 2^-32; largest exactly 1 (rounding of the 64 largest words); 0 never.
+/// Limits    smallest 2^-32; largest exactly 1 (rounding of the 128 largest words); 0 never.
 /// Accuracy  mean and variance of U(0,1) to 2^-24 (tests/random/uniform.cpp).
 /// Random    one word.
 /// Runs on   host and device
