@@ -20,7 +20,7 @@ namespace incontext::statistics {
 ///
 /// Source    textbook; Student t with n - 1 degrees of freedom for the p-value.
 /// Units     z in standard errors; resolution relative to the theory.
-/// Limits    a trial that was not finite, or no standard error: z is NaN and nothing agrees with NaN.
+/// Limits    a trial that was not finite, or no finite standard error: z is NaN and nothing agrees with NaN.
 /// Accuracy  tests/statistics/agreement.cpp.
 /// Runs on   host
 struct Agreement {
@@ -48,6 +48,7 @@ struct Agreement {
 inline Agreement agree(double theory, const Estimate& estimate) {
   Agreement result{theory, estimate, std::numeric_limits<double>::quiet_NaN()};
   if (estimate.non_finite > 0 || estimate.count < 2) return result;
+  if (!(estimate.standard_error <= (std::numeric_limits<double>::max)())) return result;
   const double difference = estimate.mean - theory;
   result.z = difference == 0 ? 0 : difference / estimate.standard_error;
   return result;

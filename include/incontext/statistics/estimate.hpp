@@ -52,7 +52,8 @@ struct Estimate {
     }
     if (count < 2) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
     const boost::math::students_t distribution(static_cast<double>(count - 1));
-    const double reach = boost::math::quantile(distribution, 0.5 + 0.5 * level) * standard_error;
+    const double quantile = boost::math::quantile(boost::math::complement(distribution, 0.5 * (1 - level)));
+    const double reach = quantile * standard_error;
     return {mean - reach, mean + reach};
   }
 };
