@@ -70,12 +70,19 @@ struct ReadoutFor<scoring::Softmax<U>> {
   }
 };
 
+/// Whether the map's weights are affine in the scores, so that estimators other than the literal one exist. (nvcc does
+/// not take the same requirement inside a generic lambda.)
+template <class Map>
+inline constexpr bool is_affine = requires {
+  ReadoutFor<Map>::kind(regression::Offset::kept);
+};
+
 /// Refuses what no trial stands for, and turns the maps into inverse temperatures.
 template <class T, class Map>
 std::vector<T> checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
                             const regression::ErrorConvention& convention, Estimator estimator) {
   constexpr auto where = "simulate::regression_error";
-  constexpr bool is_softmax = !requires { ReadoutFor<Map>::kind(regression::Offset::kept); };
+  constexpr bool is_softmax = !is_affine<Map>;
   require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
   const bool included = convention.query == regression::QueryToken::included;
   if (included && estimator != Estimator::literal) {
@@ -160,7 +167,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
   return detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);
-    if constexpr (requires { detail::ReadoutFor<Map>::kind(convention.offset); }) {
+    if constexpr (detail::is_affine<Map>) {
       const AffineAttention kind = detail::ReadoutFor<Map>::kind(convention.offset);
       if (estimator == Estimator::conditional) {
         return detail::run_conditional<System, TokenMoments<T>>(device, storage.model(), grid, kind, options);
