@@ -12,7 +12,7 @@
 
 using namespace incontext;
 
-namespace {
+namespace incontext::testing {
 
 /// The least a scalar must offer: no implicit conversions, no compound operators, no libm.
 class Minimal {
@@ -29,6 +29,12 @@ class Minimal {
  private:
   double value_;
 };
+
+}  // namespace incontext::testing
+
+namespace {
+
+using incontext::testing::Minimal;
 
 struct Plain {
   std::array<double, 3> values;
