@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
   using namespace incontext::examples;
   CLI::App app(
       "Computes every case of a JSON file of oracles and compares with the references in it.\n"
-      "Exit code: 0 all agree, 1 a mismatch, 2 bad input. A kind that is unknown is listed and counted, no more.",
+      "A kind that is unknown is listed and counted, no more.\n"
+      "Exit code: 0 all agree, 1 a mismatch, 2 bad input.",
       "incontext-evaluate");
   app.option_defaults()->always_capture_default();
   std::string file;

@@ -45,9 +45,10 @@ int run(const CLI::App& app, TemperatureOptions& options) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "The error of in-context linear regression against the attention temperature: closed form beside simulation.\n"
-      "Without --figure, --data or --scores: a sweep over temperatures of an attention pretrained on one law and\n"
-      "tested on another. Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input.",
+      "The error of in-context linear regression against the attention temperature, closed form beside\n"
+      "simulation. Without --figure, --data or --scores: many temperatures of an attention pretrained on\n"
+      "one law and tested on another.\n"
+      "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input.",
       "incontext-temperature");
   app.option_defaults()->always_capture_default();
   TemperatureOptions options;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -151,11 +152,20 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Value& target, c
       ->default_str(chosen);
 }
 
+/// Puts every option added since the last call under a heading of the help text.
+inline void head_options(CLI::App& app, const std::string& heading) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool unnamed = option->get_group() == "Options" && option->get_single_name() != "help";
+    if (unnamed && !option->get_positional()) option->group(heading);
+  }
+}
+
 inline void add_output_options(CLI::App& app, OutputOptions& options) {
   add_choice<Format>(app, "--format", options.format, "Form of the report",
                      {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}});
   app.add_option("--output", options.file, "Write the report to this file, complete or not at all")->type_name("FILE");
   app.add_flag("--quiet", options.quiet, "No progress, nothing on standard output: exit code and --output only");
+  head_options(app, "Output");
 }
 
 inline void add_simulation_options(CLI::App& app, SimulationOptions& options) {
@@ -173,6 +183,7 @@ inline void add_simulation_options(CLI::App& app, SimulationOptions& options) {
       app, "--device", options.device, "Where to simulate",
       {{"automatic", "automatic"}, {"serial", "serial"}, {"openmp", "openmp"}, {"tbb", "tbb"}, {"cuda", "cuda"}});
   add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, 4096);
+  head_options(app, "Simulation");
 }
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
@@ -188,7 +199,7 @@ inline nlohmann::ordered_json arguments_of(const CLI::App& app) {
   json arguments = json::object();
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
-    if (name == "help") continue;
+    if (name == "help" || name == "version") continue;
     if (option->get_expected_max() == 0) {
       arguments[name] = option->count() > 0;
       continue;
@@ -207,9 +218,11 @@ inline nlohmann::ordered_json arguments_of(const CLI::App& app) {
   return arguments;
 }
 
+/// What a file holds may stand in a message: line ends and other control characters of it stay off the terminal.
 inline std::string one_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+  for (char& c : text)
+    c = c == '\n' || c == '\r' || c == '\t' ? ' ' : std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;
   return text;
 }
 
@@ -222,6 +235,7 @@ int run_main(CLI::App& app, int argc, char** argv, Body&& body) {
     return exit_bad_input;
   };
   try {
+    app.set_version_flag("--version", app.get_name() + " " + version());
     app.parse(argc, argv);
     return std::forward<Body>(body)();
   } catch (const CLI::ParseError& error) {

@@ -125,9 +125,8 @@ inline std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
                                                            gaussian.task_covariance(), noise, l, o.convention.offset);
   const Parabola normal = regression::generalization_error(attention, gaussian, l, {.offset = o.convention.offset});
 
-  Table table = data_table(
-      data_title(o, data) + ", noise " + in_words(noise) + "; inputs from the rows, tasks and noise from the law",
-      "exact theory", {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z");
+  Table table = data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law", "exact theory",
+                           {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z");
   const auto named =
       named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, exact.optimal_temperature());
   const simulate::RowLabels labels{.task_mean = gaussian.task_mean(),

@@ -128,7 +128,7 @@ inline void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 
 inline void add_data_options(CLI::App& app, TemperatureOptions& o) {
   app.add_option("--data", o.data, "Real inputs: rows of a .csv (with a header line) or .npy file")->type_name("FILE");
-  add_list(app, "--columns", o.columns, "Input columns of --data; all but the labels if absent (.npy: 0, 1, ...)");
+  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 0,1,...); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
   app.add_option("--labels", o.labels, "Column of --data with the rows' own labels")->type_name("NAME");
   app.add_flag("--standardise", o.standardise, "Shift and scale every column of --data to mean 0, variance 1");
@@ -140,9 +140,10 @@ inline void add_data_options(CLI::App& app, TemperatureOptions& o) {
            o.self_column =
                parse_count<std::int64_t>("--self-column", text, 0, std::numeric_limits<std::int64_t>::max());
          },
-         "Column of --scores (from 0) with each query's score on itself; the diagonal if absent")
+         "Column of --scores, from 0, of the self-scores; the diagonal if absent")
       ->type_name("N");
-  app.add_option("--self-scores", o.self_scores, "Each query's score on itself, if not in --scores")->type_name("FILE");
+  app.add_option("--self-scores", o.self_scores, "Each query's score on itself, if --scores does not hold it")
+      ->type_name("FILE");
 }
 
 /// Options that would be ignored are refused: silence would let a reader think they counted.
@@ -156,8 +157,11 @@ inline void refuse_unused(const CLI::App& app, const std::string& mode, const st
 
 inline void add_temperature_options(CLI::App& app, TemperatureOptions& o) {
   detail::add_figure_options(app, o);
+  head_options(app, "Figures");
   detail::add_law_options(app, o);
+  head_options(app, "Pretraining and test laws");
   detail::add_data_options(app, o);
+  head_options(app, "Real data");
   add_simulation_options(app, o.simulation);
   add_output_options(app, o.output);
 }

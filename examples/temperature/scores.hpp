@@ -41,7 +41,7 @@ inline Table scores_table(const TemperatureOptions& o) {
   table.add_row({"mean score of a query on itself", estimate.first_moment, std::monostate{}});
   table.notes = {"Temperature ≈ E[z_j²] / E[z_q]; the error is a jackknife over queries (delta method: " +
                      in_words(estimate.delta_standard_error) + ").",
-                 "Multiply the scores' present temperature by nothing: raw scores in, temperature for raw scores out."};
+                 "The scores are taken as they stand: raw, before any temperature."};
   return table;
 }
 

@@ -177,7 +177,7 @@ inline void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefi
 }
 
 inline constexpr const char* bayes_note =
-    "Bayes ridge: the theory is a deterministic equivalent, good to 1-2% at 20 dimensions, hence no z.";
+    "Bayes ridge: its theory is a deterministic equivalent, good to 1-2% in 20 dimensions: no z.";
 
 /// 5 significant digits, for a sentence.
 inline std::string in_words(double value) {

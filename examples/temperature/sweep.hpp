@@ -20,14 +20,13 @@ inline std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   const bool exact = o.scoring != ScoringChoice::softmax;
   const Parabola error = error_beside(at, o);
 
-  const std::string scoring = o.scoring == ScoringChoice::linear ? "linear attention"
-                              : exact                            ? "approximate softmax"
-                                                                 : "softmax";
-  Table table =
-      comparison_table("Error of " + scoring + " against temperature: d = " + std::to_string(training.dimension()) +
-                           ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
-                           " in pretraining, " + in_words(at.task.noise_variance()) + " at test",
-                       {}, exact);
+  const std::string scoring = o.scoring == ScoringChoice::linear ? "Linear attention"
+                              : exact                            ? "Approximate softmax"
+                                                                 : "Softmax";
+  Table table = comparison_table(scoring + " against temperature: d = " + std::to_string(training.dimension()) +
+                                     ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
+                                     ", tested with noise " + in_words(at.task.noise_variance()),
+                                 {}, exact);
   const auto named =
       named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, error.optimal_temperature());
   run.simulator.announce("temperatures");

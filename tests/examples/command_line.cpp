@@ -110,4 +110,5 @@ TEST_CASE("a list of positive numbers refuses what is no positive number", "[com
 
 TEST_CASE("a message of several lines becomes one", "[command_line]") {
   CHECK(one_line("first\nsecond\n") == "first second");
+  CHECK(one_line("\033[31mred\tτ*") == "?[31mred τ*");
 }

@@ -206,7 +206,7 @@ TEST_CASE("scores of attention give the moment-ratio temperature", "[programs]")
   CHECK(Json::parse(finished.output)["tables"][0]["rows"][0]["value"] == 2.0);
 }
 
-TEST_CASE("--output holds what --format says, --quiet leaves the screen empty", "[programs]") {
+TEST_CASE("the output file holds the format asked for, quiet leaves the screen empty", "[programs]") {
   const TemporaryFolder folder;
   const std::string output = folder.file("report.json");
   const std::vector<std::string> small{"--dimension", "2",    "--context-length", "4",
