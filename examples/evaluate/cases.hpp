@@ -137,7 +137,8 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
   Table table{.title = "Computed values of every case, compared with the reference where there is one",
               .columns = {{"case"}, {"field"}, {"computed"}}};
   if (complete) table.columns.insert(table.columns.end(), {{"kind"}, {"reference"}});
-  table.columns.push_back({.name = "error_over_tolerance", .heading = "err/tol", .digits = 3});
+  table.columns.push_back(
+      {.name = "error_over_tolerance", .heading = "err/tol", .digits = 2, .style = Style::shortest});
   table.columns.push_back({"verdict"});
   std::int64_t agreeing = 0, disagreeing = 0, unjudged = 0, missing = 0, fields = 0;
   for (const EvaluatedCase& item : cases) {

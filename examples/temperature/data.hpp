@@ -57,6 +57,7 @@ inline DataSet read_data(const TemperatureOptions& o) {
   } catch (const std::exception& error) {
     throw InputError(o.data + ": " + error.what());
   }
+  if (o.centre) data.inputs = centred(data.inputs);
   if (o.standardise) {
     data.inputs = standardised(data.inputs);
     if (!o.labels.empty()) data.labels = standardised(data.labels);
@@ -73,20 +74,25 @@ inline Matrix even_prior(const Matrix& input_covariance, double signal) {
 
 inline std::string data_title(const TemperatureOptions& o, const DataSet& data) {
   return o.data + ": " + std::to_string(data.inputs.rows()) + " rows, d = " + std::to_string(data.inputs.cols()) +
-         (o.standardise ? " (standardised)" : "") + ", l = " + std::to_string(o.simulation.context_length);
+         (o.standardise ? " (standardised)"
+          : o.centre    ? " (centred)"
+                        : "") +
+         ", l = " + std::to_string(o.simulation.context_length);
 }
 
 /// Columns of both tables: the theory that is judged, another beside it, and how far that one is off in standard
 /// errors.
-inline Table data_table(std::string title, const std::string& judged, Column other, const std::string& other_z) {
-  Table table{.title = std::move(title), .columns = {{"predictor"}, {.name = "temperature", .digits = 5}}};
+inline Table data_table(std::string title, const std::string& judged, Column other, const std::string& other_z,
+                        const std::string& z_heading) {
+  Table table{.title = std::move(title),
+              .columns = {{"predictor"}, {.name = "temperature", .heading = "τ", .digits = 5}}};
   std::vector<Column> columns = comparison_columns();
   columns[0].heading = judged;
   other.decimals_as = 1;
   table.columns.push_back(columns[0]);
   table.columns.push_back(std::move(other));
   table.columns.insert(table.columns.end(), columns.begin() + 1, columns.end());
-  table.columns.push_back({.name = other_z, .style = Style::two_decimals});
+  table.columns.push_back({.name = other_z, .heading = z_heading, .style = Style::two_decimals});
   return table;
 }
 
@@ -103,6 +109,14 @@ inline void add_ridge_row(Table& table, const std::string& name, const statistic
   if (simulated.count < 2) return;
   const std::monostate none;
   table.add_row({name, none, none, none, simulated.mean, simulated.standard_error, none, none});
+}
+
+/// Says so where the means of raw columns swamp what the attention should read.
+inline void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
+  const double largest = rows.mean().cwiseAbs2().cwiseQuotient(rows.covariance().diagonal()).maxCoeff();
+  if (!(largest > 0.01)) return;
+  table.notes.push_back("The inputs are not centred: a mean is " + in_words(std::sqrt(largest)) +
+                        " deviations from 0, which the scores carry; --centre or --standardise takes it off.");
 }
 
 /// Inputs from the rows; tasks and noise from the law.
@@ -126,7 +140,7 @@ inline std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   const Parabola normal = regression::generalization_error(attention, gaussian, l, {.offset = o.convention.offset});
 
   Table table = data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law", "exact theory",
-                           {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z");
+                           {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z", "z Gaussian");
   const auto named =
       named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, exact.optimal_temperature());
   const simulate::RowLabels labels{.task_mean = gaussian.task_mean(),
@@ -140,10 +154,11 @@ inline std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   if (noise > 0) {
     add_ridge_row(table, "Bayes ridge", run.simulator.bayes_risk_on_rows(rows, gaussian.task_covariance(), noise, l));
   }
+  warn_of_means(table, test_rows);
   table.notes.push_back(gain_note("Exact theory for these rows", exact));
   table.notes.push_back(
       "Gaussian inputs of the same mean and covariance would have τ* = " + in_words(normal.optimal_temperature()) +
-      "; gaussian z says how far that theory is off here (not judged).");
+      "; z Gaussian says how far that theory is off here (not judged).");
   return {std::move(table)};
 }
 
@@ -191,8 +206,9 @@ inline std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   const Parabola exact = regression::labelled_rows_error<double>(attention, law, labels, l, o.convention.offset);
   const Parabola by_line = regression::any_law_error<double>(attention, law, line.slope, Matrix::Zero(d, d),
                                                              line.residual_variance, l, o.convention.offset);
-  Table table = data_table(data_title(o, data) + ", labels from column " + o.labels, "exact theory",
-                           {.name = "least_squares_theory", .heading = "least squares"}, "least_squares_z");
+  Table table =
+      data_table(data_title(o, data) + ", labels from column " + o.labels, "exact theory",
+                 {.name = "least_squares_theory", .heading = "least squares"}, "least_squares_z", "z least sq.");
   const auto named =
       named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, exact.optimal_temperature());
   run.simulator.announce("resampled rows");
@@ -204,6 +220,7 @@ inline std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
     add_ridge_row(table, "ridge, same prior",
                   ridge_on_labelled_rows(rows, labels, prior, noise, l, 1024, run.simulator.seed()));
   }
+  warn_of_means(table, law);
   table.notes.push_back(gain_note("Exact theory for these rows and labels", exact));
   double off = 0;
   for (const NamedTemperature& one : named) {

@@ -199,7 +199,7 @@ class Figures {
         comparison_table("Mean shift (Remark 3.4): error against the length of the inputs' mean" + setting(true),
                          {shift.column, {"scoring"}});
     const std::vector<std::pair<std::string, ScoringChoice>> scorings{
-        {"approximate softmax", ScoringChoice::approximate_softmax}, {"linear", ScoringChoice::linear}};
+        {"approximate", ScoringChoice::approximate_softmax}, {"linear", ScoringChoice::linear}};
     std::vector<double> lengths_of_mean = values(shift);
     if (options_.shifts.empty()) lengths_of_mean.insert(lengths_of_mean.begin(), 0);
     for (const double value : lengths_of_mean) {

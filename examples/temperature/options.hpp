@@ -40,6 +40,7 @@ struct TemperatureOptions {
   std::vector<std::string> columns = {};
   std::vector<std::string> without = {};
   std::string labels = {};
+  bool centre = false;
   bool standardise = false;
 
   std::string scores = {};
@@ -131,6 +132,7 @@ inline void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 0,1,...); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
   app.add_option("--labels", o.labels, "Column of --data with the rows' own labels")->type_name("NAME");
+  app.add_flag("--centre", o.centre, "Shift every input column of --data to mean 0");
   app.add_flag("--standardise", o.standardise, "Shift and scale every column of --data to mean 0, variance 1");
   app.add_option("--scores", o.scores, "Raw attention scores, queries x keys: the moment-ratio temperature")
       ->type_name("FILE");
@@ -173,7 +175,8 @@ inline void check_combination(const CLI::App& app, TemperatureOptions& o) {
   const bool figure = !o.figure.empty(), data = !o.data.empty(), scores = !o.scores.empty();
   if (figure + data + scores > 1) throw InputError("--figure, --data and --scores exclude each other");
   if (!figure) detail::refuse_unused(app, "no --figure", {"--context-lengths", "--shifts"});
-  if (!data) detail::refuse_unused(app, "no --data", {"--columns", "--without", "--labels", "--standardise"});
+  if (!data)
+    detail::refuse_unused(app, "no --data", {"--columns", "--without", "--labels", "--centre", "--standardise"});
   if (!scores) detail::refuse_unused(app, "no --scores", {"--self-column", "--self-scores"});
   if (figure) detail::refuse_unused(app, "--figure", {"--temperatures", "--scoring"});
   if (data) {

@@ -195,6 +195,12 @@ TEST_CASE("the units of the inputs do not matter but for the mean", "[programs]"
   const double expected = theory(temperature({"--data", raw}));
   CHECK(std::abs(theory(temperature({"--data", scaled})) / expected - 1) < 1e-9);
   CHECK(std::abs(theory(temperature({"--data", scaled, "--standardise"})) / expected - 1) < 1e-9);
+  rows.rowwise() += Eigen::RowVector3d(5, 7000, -3);
+  const std::string moved = folder.write("moved.npy", incontext::examples::npy_bytes(rows));
+  CHECK(std::abs(theory(temperature({"--data", moved, "--centre"})) / expected - 1) < 1e-9);
+  const Json uncentred = temperature({"--data", moved});
+  CHECK(theory(uncentred) > 2 * expected);
+  CHECK(uncentred["tables"][0]["notes"][0] == part("The inputs are not centred"));
 }
 
 TEST_CASE("scores of attention give the moment-ratio temperature", "[programs]") {
