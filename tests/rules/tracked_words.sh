@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 words="\.\./sha""red|(^|[^[:alnum:]_./-])sha""red/|/work/sha""red|\bTO""DO\b|\bFIX""ME\b|\bXX""X\b"
 
 list() {
-  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then git ls-files; else find . -type f; fi
+  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then git ls-files; else find . -path './build*' -prune -o -type f -print; fi
 }
 while IFS= read -r hit; do breach "$hit"; done < <(
   list | tr '\n' '\0' | xargs -0 -r grep -InE "$words" -- 2>/dev/null || true
