@@ -27,7 +27,9 @@ if(INCONTEXT_NATIVE)
   if(INCONTEXT_HAS_AVX512)
     target_compile_options(incontext_native INTERFACE
       $<$<COMPILE_LANGUAGE:CXX>:-mprefer-vector-width=512>
-      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-mprefer-vector-width=512>)
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-mprefer-vector-width=512>
+      # g++ 12 warns of an uninitialised variable in its own AVX-512 intrinsics, which Eigen uses
+      $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-maybe-uninitialized>)
   endif()
 endif()
 

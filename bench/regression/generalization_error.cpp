@@ -1,0 +1,74 @@
+#include "incontext/regression/generalization_error.hpp"
+
+#include "bench/support/answer.hpp"
+#include "bench/support/workload.hpp"
+#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/linear_attention_error.hpp"
+#include "incontext/regression/optimal_temperature.hpp"
+#include "incontext/regression/pretrained_attention.hpp"
+
+// Closed forms for a general d x d law: a matrix product or two each, whatever the context length.
+
+namespace {
+
+using namespace incontext;
+
+/// The label's own variance, which every error is at an infinite temperature, but for the mean label attention
+/// predicts.
+double label_variance(const bench::Workload& workload) {
+  return workload.task.noise_variance() +
+         (workload.task.input_second_moment() * workload.task.task_second_moment()).trace();
+}
+
+void generalization_error(benchmark::State& state) {
+  const auto w = bench::make_workload(state.range(0));
+  // Of the same family, where the optimal temperature has a closed form of its own.
+  const double scale = w.attention.key_query(0, 0);
+  const regression::IsotropicTask<double> law{w.task.dimension(), w.task.input_covariance()(0, 0),
+                                              w.task.task_covariance()(0, 0), w.task.noise_variance()};
+  const double optimal =
+      regression::optimal_temperature_isotropic<double>({scale, w.attention.label_value}, law, w.context_length);
+  if (!bench::equals(state, optimal, w.error.optimal_temperature())) return;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(regression::generalization_error(w.attention, w.task, w.context_length));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void linear_attention_error(benchmark::State& state) {
+  const auto w = bench::make_workload(state.range(0));
+  const auto error = regression::linear_attention_error(w.attention, w.task, w.context_length);
+  if (!bench::equals(state, label_variance(w), error.constant)) return;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(regression::linear_attention_error(w.attention, w.task, w.context_length));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+void pretrained_attention(benchmark::State& state) {
+  const auto w = bench::make_workload(state.range(0));
+  const auto attention = regression::pretrained_attention(w.task, w.context_length);
+  const double ridge = w.task.noise_variance() / static_cast<double>(w.context_length) / w.task.task_covariance()(0, 0);
+  if (!bench::equals(state, 1 / (w.task.input_covariance()(0, 0) + ridge), attention.key_query(0, 0))) return;
+  for (auto _ : state) benchmark::DoNotOptimize(regression::pretrained_attention(w.task, w.context_length));
+  state.SetItemsProcessed(state.iterations());
+}
+
+void bayes_risk(benchmark::State& state) {
+  const auto w = bench::make_workload(state.range(0));
+  const regression::IsotropicTask<double> law{w.task.dimension(), w.task.input_covariance()(0, 0),
+                                              w.task.task_covariance()(0, 0), w.task.noise_variance()};
+  const double risk = regression::bayes_risk_deterministic_equivalent(w.task, w.context_length).risk;
+  if (!bench::equals(state, regression::bayes_risk_isotropic_limit(law, w.context_length), risk)) return;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(regression::bayes_risk_deterministic_equivalent(w.task, w.context_length));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+}  // namespace
+
+BENCHMARK(generalization_error)->ArgName("d")->Arg(20)->Arg(200);
+BENCHMARK(linear_attention_error)->ArgName("d")->Arg(20)->Arg(200);
+BENCHMARK(pretrained_attention)->ArgName("d")->Arg(20)->Arg(200);
+BENCHMARK(bayes_risk)->ArgName("d")->Arg(20)->Arg(200);

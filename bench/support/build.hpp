@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+/// What these programs were built from and how; part of every result.
+namespace incontext::bench {
+
+#if defined(__clang__)
+inline constexpr std::string_view build_compiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+inline constexpr std::string_view build_compiler = "g++ " __VERSION__;
+#else
+inline constexpr std::string_view build_compiler = "unknown";
+#endif
+inline constexpr std::string_view build_version = INCONTEXT_VERSION;
+inline constexpr std::string_view build_flags = INCONTEXT_BENCH_FLAGS;
+
+/// The commit's hash, with "-dirty" after it where files differed from it.
+std::string_view build_commit();
+
+}  // namespace incontext::bench
