@@ -25,8 +25,8 @@ namespace incontext::regression {
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
 /// Limits    no noise: a b max(d - n, 0). l -> infinity: s2. b -> infinity with d < n: s2 / (1 - gamma).
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
-/// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp); the limit itself is O(1/d) from the finite
-///           risk: 1-2% at d = 20 (tests/regression/bayes_risk.cpp).
+/// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp). The limit is O(1/d) from the finite risk:
+///           at d = 20 within 1%, near l = d 2.5% below it (tests/regression/bayes_risk.cpp).
 /// Runs on   host
 template <Real T>
 T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
@@ -96,9 +96,9 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
 ///           bayes_risk_isotropic_limit. l -> infinity: s2.
 /// Errors    std::invalid_argument for l < 2.
-/// Accuracy  20 d eps times the condition of W S (tests/regression/bayes_risk_50digits.cpp); the equivalent is O(1/d)
-/// from the
-///           finite risk: 1-2% at d = 20 (tests/regression/bayes_risk.cpp).
+/// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/bayes_risk_50digits.cpp). The
+///           equivalent is O(1/d) from the finite risk: at d = 20 within 1-2%, near l = d up to 4.5% below it
+///           (tests/regression/bayes_risk.cpp).
 /// Runs on   host
 template <Real T>
 BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {

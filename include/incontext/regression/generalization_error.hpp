@@ -60,8 +60,8 @@ InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const L
 /// Limits    l -> infinity with the offset removed: generalization_error_leading_order.
 /// Errors    std::invalid_argument for l < 2, shapes, or a query included outside its domain; std::domain_error for
 ///           entries that are not finite.
-/// Accuracy  40 eps of each coefficient's sum of absolute terms (tests/regression/rounding_50digits.cpp); exact against
-///           the attention run as written (tests/regression/generalization_error.cpp).
+/// Accuracy  12 eps of g_0, sqrt(g_0 g_2) and g_2 for d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
+///           against the attention run as written (tests/regression/generalization_error.cpp).
 /// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,

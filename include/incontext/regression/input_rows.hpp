@@ -59,10 +59,8 @@ class InputRows {
   Vector<T> quadratic_form(const Matrix<T>& b) const { return (centred_ * b).cwiseProduct(centred_).rowwise().sum(); }
 
   Matrix<T> weighted_square(const Vector<T>& weights) const {
-    Matrix<T> lower = Matrix<T>::Zero(dimension(), dimension());
-    lower.template triangularView<Eigen::Lower>() = centred_.transpose() * (weights.asDiagonal() * centred_);
-    lower /= detail::real<T>(count());
-    return lower.template selfadjointView<Eigen::Lower>();
+    const Matrix<T> product = centred_.transpose() * (weights.asDiagonal() * centred_);
+    return (product + product.transpose()) / (T(2.0) * detail::real<T>(count()));  // symmetric to the last bit
   }
 
   Matrix<T> centred_;

@@ -33,7 +33,8 @@ struct LeastSquaresTask {
 /// Domain    as require_regressable; labels finite.
 /// Limits    labels linear in the inputs: residual_variance 0 up to rounding.
 /// Errors    as require_regressable; std::invalid_argument for the number of labels.
-/// Accuracy  20 d eps times the condition of the standardised columns (tests/regression/rounding_50digits.cpp).
+/// Accuracy  eps times the condition of the standardised columns: 40 eps of |labels| / |column| for random columns of
+///           any unit (tests/regression/least_squares_task_50digits.cpp).
 /// Runs on   host
 template <Real T>
 LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>& labels,

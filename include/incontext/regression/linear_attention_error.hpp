@@ -22,8 +22,8 @@ namespace incontext::regression {
 /// Units     label units squared.
 /// Domain    l >= 2; the query attends to the l examples only.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
-/// Accuracy  40 eps of each coefficient's sum of absolute terms (tests/regression/rounding_50digits.cpp); exact against
-///           the attention run as written (tests/regression/linear_attention_error.cpp).
+/// Accuracy  12 eps of g_0, sqrt(g_0 g_2) and g_2 for d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
+///           against the attention run as written (tests/regression/linear_attention_error.cpp).
 /// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attention, const LinearTask<T>& task,

@@ -33,7 +33,8 @@ struct MomentRatio {
 /// Limits    the isotropic family: r = m a.
 /// Errors    std::domain_error if the mean self-score tr(M Sigma) is not positive: the heuristic has no meaning there.
 ///           std::invalid_argument for shapes.
-/// Accuracy  10 d eps of the sums of absolute terms (tests/regression/rounding_50digits.cpp).
+/// Accuracy  8 eps for d <= 8 (tests/regression/pretrained_attention_50digits.cpp); the moments are those of drawn
+///           scores (tests/regression/moment_ratio.cpp).
 /// Runs on   host
 template <Real T>
 MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& task) {

@@ -22,7 +22,8 @@ namespace incontext::regression {
 /// Domain    l >= 2.
 /// Limits    no noise or l -> infinity: M = Sigma^-1, v_x = 0.
 /// Errors    std::invalid_argument for l < 2.
-/// Accuracy  20 d eps times the condition of Sigma + (s2 / l) W^-1 (tests/regression/rounding_50digits.cpp).
+/// Accuracy  eps times the condition of Sigma and W: 40 eps of the norm of M and v_x for covariances of condition 40
+///           (tests/regression/pretrained_attention_50digits.cpp).
 /// Runs on   host
 template <Real T>
 Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {

@@ -85,9 +85,8 @@ StandardisedColumns<T> standardised_columns(std::string_view where, const Matrix
 
 /// Refuses a table of inputs on which no linear regression is determined, naming the row and column at fault.
 ///
-/// Source    rank by Householder QR with column pivoting (Golub and Van Loan, section 5.4) of the columns, centred and
-/// of
-///           unit norm.
+/// Source    rank by Householder QR with column pivoting (Golub and Van Loan, section 5.4) of the columns, centred
+///           and of unit norm.
 /// Shapes    (inputs: one row an input, n x d; column_names: d, or none and columns are numbered from 0)
 /// Domain    accepts n > d, finite entries, no constant column (spread below 16 eps of its size) and no column within
 ///           4 n eps of the span of others.

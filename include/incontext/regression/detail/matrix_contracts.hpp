@@ -1,10 +1,7 @@
 #pragma once
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -64,11 +61,23 @@ void require_symmetric(std::string_view where, std::string_view parameter, const
   }
 }
 
-/// The smallest eigenvalue, in double whatever T: it decides messages and semidefiniteness, no result.
 template <Real T>
-double smallest_eigenvalue(const Matrix<T>& matrix) {
-  const Matrix<double> rounded = matrix.unaryExpr([](const T& x) { return static_cast<double>(x); });
-  return Eigen::SelfAdjointEigenSolver<Matrix<double>>(rounded, Eigen::EigenvaluesOnly).eigenvalues()(0);
+bool has_cholesky_factor(const Matrix<T>& matrix) {
+  return Eigen::LLT<Matrix<T>>(matrix).info() == Eigen::Success;
+}
+
+/// The smallest eigenvalue, for messages: the largest t for which matrix - t I has a Cholesky factor, by bisection from
+/// Gershgorin's bound. (Eigen's eigenvalue solver would cost every user of this header five seconds of compilation.)
+template <Real T>
+float smallest_eigenvalue(const Matrix<T>& matrix) {
+  const Matrix<T> identity = Matrix<T>::Identity(matrix.rows(), matrix.cols());
+  T low = -matrix.cwiseAbs().rowwise().sum().maxCoeff();
+  T high = matrix.diagonal().minCoeff();
+  for (int step = 0; step < 60; ++step) {
+    const T middle = (low + high) / T(2.0);
+    (has_cholesky_factor<T>(matrix - middle * identity) ? low : high) = middle;
+  }
+  return static_cast<float>(high);
 }
 
 template <Real T>
@@ -84,24 +93,22 @@ template <Real T>
 void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                Eigen::Index dimension) {
   require_covariance(where, parameter, matrix, dimension);
-  if (Eigen::LLT<Matrix<T>>(matrix).info() != Eigen::Success) {
+  if (!has_cholesky_factor(matrix)) {
     throw_domain_error(where, std::string(parameter) + " is not positive definite: smallest eigenvalue",
                        smallest_eigenvalue(matrix), "a symmetric positive definite matrix");
   }
 }
 
-/// Symmetric with no eigenvalue below -64 d eps times the largest entry: a singular covariance passes.
+/// Symmetric with no eigenvalue below -64 d eps times the largest variance: a singular covariance passes.
 template <Real T>
 void require_positive_semidefinite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                    Eigen::Index dimension) {
   require_covariance(where, parameter, matrix, dimension);
-  const double smallest = smallest_eigenvalue(matrix);
-  const double eps =
-      std::max(std::numeric_limits<double>::epsilon(), static_cast<double>(Eigen::NumTraits<T>::epsilon()));
-  const double largest_entry = static_cast<double>(matrix.cwiseAbs().maxCoeff());
-  if (!(smallest >= -64.0 * static_cast<double>(dimension) * eps * largest_entry)) {
-    throw_domain_error(where, std::string(parameter) + " is not positive semidefinite: smallest eigenvalue", smallest,
-                       "a symmetric positive semidefinite matrix");
+  if (!(matrix.cwiseAbs().maxCoeff() > T(0.0))) return;
+  const T rounding = T(64.0) * real<T>(dimension) * Eigen::NumTraits<T>::epsilon() * matrix.diagonal().maxCoeff();
+  if (!has_cholesky_factor<T>(matrix + rounding * Matrix<T>::Identity(dimension, dimension))) {
+    throw_domain_error(where, std::string(parameter) + " is not positive semidefinite: smallest eigenvalue",
+                       smallest_eigenvalue(matrix), "a symmetric positive semidefinite matrix");
   }
 }
 

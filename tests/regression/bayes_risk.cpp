@@ -1,0 +1,179 @@
+#include "incontext/regression/bayes_risk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "incontext/regression/bayes_ridge.hpp"
+#include "regression/literal_attention.hpp"
+#include "regression/refusal.hpp"
+#include "regression/regression_cases.hpp"
+#include "support/catch.hpp"
+
+using namespace incontext::regression;
+using namespace incontext::testing;
+
+TEST_CASE("the deterministic equivalent of an isotropic task is the isotropic limit") {
+  const std::int64_t d = GENERATE(1, 5, 40);
+  const std::int64_t l = GENERATE(2, 6, 40, 41, 42, 1000);
+  const double noise = GENERATE(0.0, 1e-12, 0.1, 100.0);
+  const IsotropicTask<double> law{
+      .dimension = d, .input_variance = 2.0, .task_variance = 0.125, .noise_variance = noise};
+  const auto equivalent = bayes_risk_deterministic_equivalent(LinearTask<double>::isotropic(law), l);
+  const double limit = bayes_risk_isotropic_limit(law, l);
+  CHECK(std::abs(equivalent.risk - limit) <= 1e-12 * limit);
+  CHECK(equivalent.mean_excess == 0.0);
+}
+
+TEST_CASE("without noise the Bayes risk is what the context leaves open") {
+  const IsotropicTask<double> law{.dimension = 10, .input_variance = 3.0, .task_variance = 0.5};
+  CHECK(bayes_risk_isotropic_limit(law, 11) == 0.0);
+  CHECK(bayes_risk_isotropic_limit(law, 12) == 0.0);
+  CHECK(std::abs(bayes_risk_isotropic_limit(law, 8) - 1.5 * 3.0) <= 1e-14);
+  // Exact at every size: a query's part outside n random directions.
+  const auto task = LinearTask<double>::isotropic(law);
+  RegressionCases cases(81);
+  CHECK(std::abs(bayes_ridge_risk<double>(cases.matrix(8, 10), task) - 4.5) <= 1e-13);
+}
+
+TEST_CASE("the Bayes risk falls with the context to the noise, and grows with the noise") {
+  IsotropicTask<double> law{.dimension = 10, .input_variance = 3.0, .task_variance = 0.5, .noise_variance = 0.2};
+  double before = 1e300;
+  for (const std::int64_t l : {2, 5, 10, 11, 12, 20, 100, 100'000, 1'000'000'000}) {
+    const double risk = bayes_risk_isotropic_limit(law, l);
+    CHECK(risk < before);
+    CHECK(risk > 0.2);
+    CHECK(risk < 0.2 + 15.0);
+    before = risk;
+  }
+  CHECK(before - 0.2 <= 0.2 * 11.0 * 1e-9);
+  law.task_variance = 1e12;  // a flat prior: least squares, s2 / (1 - gamma)
+  CHECK(std::abs(bayes_risk_isotropic_limit(law, 21) - 0.4) <= 1e-9);
+}
+
+namespace {
+
+struct FiniteRisk {
+  MeanOfDraws about_mean;
+  MeanOfDraws mean_excess;
+};
+
+FiniteRisk finite_risk(const LinearTask<double>& task, Eigen::Index l, int contexts) {
+  const auto centred = task.with_input_mean(Vector<double>::Zero(task.dimension()));
+  const Matrix<double> root = task.input_covariance().llt().matrixL();
+  std::mt19937_64 engine(83);
+  FiniteRisk result;
+  for (int trial = 0; trial < contexts; ++trial) {
+    Matrix<double> inputs(l, task.dimension());
+    for (Eigen::Index i = 0; i < l; ++i)
+      inputs.row(i) = (root * standard_normals(task.dimension(), engine)).transpose();
+    const double risk = bayes_ridge_risk(inputs, centred);
+    result.about_mean.add(risk);
+    result.mean_excess.add(bayes_ridge_risk(inputs, task) - risk);
+  }
+  return result;
+}
+
+LinearTask<double> uneven_task(Eigen::Index d) {
+  RegressionCases cases(82);
+  Matrix<double> input_covariance = Matrix<double>::Identity(d, d);
+  for (Eigen::Index i = 0; i < d; ++i)
+    input_covariance(i, i) = 0.25 + 2.0 * static_cast<double>(i) / static_cast<double>(d);
+  return LinearTask<double>(
+      {2.0 * cases.vector(d), input_covariance, Vector<double>::Zero(d), cases.covariance(d, 1.0) / 64.0, 0.1});
+}
+
+}  // namespace
+
+TEST_CASE("finite risks meet the equivalent within 5% at twenty dimensions, a mean of the inputs included") {
+  const Eigen::Index l = GENERATE(10, 21, 60, 200);
+  const auto task = uneven_task(20);
+  const auto finite = finite_risk(task, l, 400);
+  const auto equivalent = bayes_risk_deterministic_equivalent(task, l);
+  const double off = equivalent.risk / finite.about_mean.mean - 1.0;
+  CHECK(std::abs(off) <= (l == 21 ? 0.05 : l == 10 ? 0.025 : 0.01));
+  CHECK(std::abs(equivalent.mean_excess / finite.mean_excess.mean - 1.0) <= 0.06);
+  // Power: the isotropic task of the same traces is seen, and so is a query's mean left out.
+  if (l <= 21) {
+    const IsotropicTask<double> averaged{.dimension = 20,
+                                         .input_variance = task.input_covariance().trace() / 20.0,
+                                         .task_variance = task.task_covariance().trace() / 20.0,
+                                         .noise_variance = 0.1};
+    CHECK(std::abs(bayes_risk_isotropic_limit(averaged, l) / finite.about_mean.mean - 1.0) > 0.05);
+  }
+  CHECK(equivalent.mean_excess > 0.06 * equivalent.risk);
+  const auto centred = task.with_input_mean(Vector<double>::Zero(20));
+  CHECK(bayes_risk_deterministic_equivalent(centred, l).mean_excess == 0.0);
+  CHECK(bayes_risk_deterministic_equivalent(centred, l).risk == equivalent.risk);
+}
+
+TEST_CASE("the finite risk approaches the isotropic limit as 1/d") {
+  double before = 0.0;
+  for (const std::int64_t d : {5, 20, 80}) {
+    const IsotropicTask<double> law{
+        .dimension = d, .task_variance = 1.0 / static_cast<double>(d), .noise_variance = 0.1};
+    const auto finite = finite_risk(LinearTask<double>::isotropic(law), d + 1, d == 5 ? 4000 : 150);
+    const double off = std::abs(bayes_risk_isotropic_limit(law, d + 1) / finite.about_mean.mean - 1.0);
+    if (before > 0.0) CHECK(off < 0.5 * before);
+    before = off;
+    // Power: the degree of freedom that centring takes is seen.
+    if (d == 80) CHECK(std::abs(bayes_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean - 1.0) > 1.5 * off);
+  }
+  CHECK(before <= 0.01);
+}
+
+TEST_CASE("the effective ridge solves its equation, also for covariances of any condition") {
+  const double noise = GENERATE(0.0, 1e-20, 0.1, 1e6);
+  const std::int64_t l = GENERATE(2, 4, 5, 6, 50);
+  Matrix<double> covariance = Matrix<double>::Zero(4, 4);
+  covariance.diagonal() << 1e-9, 1e-3, 1.0, 1e6;
+  const LinearTask<double> task(
+      {Vector<double>::Zero(4), covariance, Vector<double>::Zero(4), Matrix<double>::Identity(4, 4), noise});
+  const double kappa = bayes_risk_deterministic_equivalent(task, l).effective_ridge;
+  const double n = static_cast<double>(l - 1);
+  if (noise == 0.0 && l >= 5) {
+    CHECK(kappa == 0.0);
+  } else {
+    double left = noise / kappa, right = n - 4.0;
+    for (const double e : {1e-9, 1e-3, 1.0, 1e6}) right += kappa / (e + kappa);
+    CHECK(std::abs(left - right) <= 1e-12 * (left + n + 4.0));
+  }
+}
+
+TEST_CASE("the Bayes risks refuse what is outside their domain") {
+  CHECK_THROWS_AS(bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1), std::invalid_argument);
+  CHECK(refusal([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1); },
+                {"context_length", "value = 1"}) == "");
+  CHECK(refusal([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = -3}, 4); },
+                {"dimension", "value = -3"}) == "");
+  CHECK(refusal([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3, .input_variance = -1.0}, 4); },
+                {"input_variance", "value = -1"}) == "");
+  RegressionCases cases(84);
+  CHECK(refusal([&] { bayes_risk_deterministic_equivalent(cases.task(2), 1); }, {"context_length", "value = 1"}) == "");
+}
+
+TEMPLATE_TEST_CASE("the Bayes risks in float and long double are those in double", "", float, long double) {
+  using T = TestType;
+  const double eps =
+      std::max(std::numeric_limits<double>::epsilon(), static_cast<double>(std::numeric_limits<T>::epsilon()));
+  for (const Eigen::Index d : {1, 3, 8}) {
+    RegressionCases cases(static_cast<std::uint64_t>(210 + d));
+    for (const double noise : {0.0, 0x1p-20, 0.25, 64.0}) {
+      const auto task = cases.task(d, noise);
+      const IsotropicTask<double> law{
+          .dimension = d, .input_variance = 0.75, .task_variance = 1.5, .noise_variance = noise};
+      const IsotropicTask<T> law_t{
+          .dimension = d, .input_variance = T(0.75), .task_variance = T(1.5), .noise_variance = T(noise)};
+      for (const std::int64_t l : {2, 4, 9, 10, 1000}) {
+        const auto expected = bayes_risk_deterministic_equivalent(task, l);
+        const auto value = bayes_risk_deterministic_equivalent(as<T>(task), l);
+        CHECK(std::abs(static_cast<double>(value.risk) - expected.risk) <= 120.0 * eps * expected.risk);
+        CHECK(std::abs(static_cast<double>(value.mean_excess) - expected.mean_excess) <=
+              240.0 * eps * expected.mean_excess);
+        const double limit = bayes_risk_isotropic_limit(law, l);
+        CHECK(std::abs(static_cast<double>(bayes_risk_isotropic_limit(law_t, l)) - limit) <= 20.0 * eps * limit);
+      }
+    }
+  }
+}
