@@ -102,13 +102,12 @@ INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std:
   if (count == 1 || !(T(0) < range)) return {T(0), 0, T(0)};
   const T n = detail::from_count<T>(count);
   const T competitors = n - T(1);
-  const bool far = detail::is_far(range);
-  const T growth = far ? T(0) : detail::exp_minus_one(range);
+  const T growth = detail::exp_minus_one(range);
   const T opposite = -range;
   const T decay = exp(opposite);
 
   T fraction = T(0.5) - range / T(12);
-  if (T(0.001) < range) fraction = T(1) / range - (far ? decay : T(T(1) / growth));
+  if (T(0.001) < range) fraction = T(1) / range - T(1) / growth;
   std::ptrdiff_t near = 0;  // floor((n - 1) kappa*), by doubling: T may have no conversion to an integer
   for (std::ptrdiff_t bit = std::ptrdiff_t{1} << 53; bit > 0; bit /= 2) {
     if (near + bit < count && detail::from_count<T>(near + bit) <= fraction * competitors) near += bit;
@@ -119,9 +118,10 @@ INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std:
     const T share = detail::from_count<T>(k) / competitors;
     const T remaining = detail::from_count<T>(count - 1 - k) / competitors;
     const T mixture = share + remaining * decay;
-    const T height =
-        far ? T(log(mixture) + remaining * range)
-            : T(share * detail::exp_minus_one_minus(range) - detail::minus_log_one_plus(T(share * growth)));
+    // h(kappa), without its cancellation at small R and without e^R at large R
+    const T near_height = share * detail::exp_minus_one_minus(range) - detail::minus_log_one_plus(T(share * growth));
+    const T far_height = log(mixture) + remaining * range;
+    const T height = range <= T(1) ? near_height : far_height;
     const T value = -(competitors / n) * height / n;
     if (value < best.value) best = {value, k, T(-log(mixture))};
   }

@@ -74,7 +74,7 @@ INCONTEXT_HD void attend(const KernelAttention<K>& map, Grid<const typename K::v
       total = total + feature * state(c, row.size);
     }
     if (map.normalisation == KernelNormalisation::sum) {
-      if (total < map.floor) total = map.floor;
+      if (T(0) < map.floor && total < map.floor) total = map.floor;
     } else {
       total = map.normalisation == KernelNormalisation::none ? T(1) : detail::from_count<T>(seen);
     }

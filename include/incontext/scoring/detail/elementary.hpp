@@ -38,6 +38,7 @@ struct Constants {
   static constexpr T infinity = std::numeric_limits<T>::infinity();
   static constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
   static constexpr T epsilon = std::numeric_limits<T>::epsilon();
+  static constexpr T pi = static_cast<T>(3.141592653589793238462643383279502884L);
 };
 
 template <Real T>
@@ -69,8 +70,8 @@ INCONTEXT_HD T epsilon() {
 
 template <Real T>
 INCONTEXT_HD T pi() {
-  if constexpr (std::is_same_v<T, long double>) {
-    return 3.141592653589793238462643383279502884L;
+  if constexpr (std::is_floating_point_v<T>) {
+    return Constants<T>::pi;
   } else if constexpr (std::numeric_limits<T>::digits <= 53) {
     return T(3.14159265358979323846);
   } else {

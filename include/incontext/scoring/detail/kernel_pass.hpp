@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
@@ -46,7 +47,7 @@ class KernelPass {
       Sum<T> total;
       for (std::ptrdiff_t j = 0; j < keys.rows; ++j) total.add(value(j));
       total_ = total.value();
-      if (!logarithmic() && total_ < map.floor) {
+      if (!logarithmic() && T(0) < map.floor && total_ < map.floor) {
         total_ = map.floor;
         moves_ = false;
       }
@@ -101,7 +102,7 @@ class KernelPass {
  private:
   INCONTEXT_HD static constexpr bool logarithmic() {
     if constexpr (PositionalKernel<K>) {
-      return decltype(static_cast<const K*>(nullptr)->at(0, 0))::logarithmic;
+      return decltype(std::declval<const K&>().at(0, 0))::logarithmic;
     } else {
       return K::logarithmic;
     }

@@ -1,0 +1,86 @@
+#include "incontext/scoring/checked.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "scoring/maps.hpp"
+#include "scoring/rows.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace scoring;
+
+TEST_CASE("the front door lets every map through and gives the same bits", "[scoring]") {
+  const std::vector<double> z{0.5, -1, 2}, u{1, -2, 0};
+  for_each_map<double>([&](auto map, const Facts& facts) {
+    INFO(facts.name);
+    std::vector<double> out(3);
+    checked::weights(map, z, out);
+    CHECK(out == weights_of(map, z));
+    checked::jvp(map, z, u, out);
+    CHECK(out == jvp_of(map, z, u));
+    checked::vjp(map, z, u, out);
+    CHECK(out == vjp_of(map, z, u));
+    for_each_parameter<decltype(map)>([&](auto name, const char*) {
+      checked::derivative(map, name, z, out);
+      CHECK(out == derivative_of(map, name, z));
+    });
+    if constexpr (LogScoring<decltype(map)>) {
+      std::vector<double> expected(3);
+      checked::log_weights(map, z, out);
+      log_weights(map, z, expected);
+      CHECK(out == expected);
+    }
+  });
+}
+
+TEST_CASE("the front door names the parameter, its value and what it needs", "[scoring]") {
+  const std::vector<double> z{0.5, -1, 2};
+  std::vector<double> out(3);
+  CHECK_THROWS_AS(checked::weights(Softmax<double>{0}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(Softmax<double>{nan}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(ApproximateSoftmax<double>{-1}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(LinearAttention<double>{-1}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(NormSoftmax<double>{0}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSA<double>{0}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSA<double>{1, 0.5}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSA<double>{1, 1.5, 0}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(Entmax<double>{1}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSMax<double>{nan}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSMax<double>{1, infinity}, z, out), std::domain_error);
+  CHECK(names(message_of([&] { checked::weights(Softmax<double>{-2}, z, out); }), "temperature", "-2", "0 < value"));
+  CHECK(names(message_of([&] { checked::jvp(SSA<double>{-3}, z, z, out); }), "base", "-3"));
+  CHECK(names(message_of([&] { checked::vjp(Entmax<double>{1}, z, z, out); }), "alpha", "1 < value"));
+  CHECK_THROWS_AS(validate(MatrixNormSoftmax<double>{0}), std::domain_error);
+  CHECK_THROWS_AS(validate(HeatSchedule<double>{0, 8, 3}), std::domain_error);
+  CHECK_THROWS_AS(validate(HeatSchedule<double>{1, 8, 0}), std::invalid_argument);
+  CHECK_NOTHROW(validate(HeatSchedule<double>{}));
+}
+
+TEST_CASE("the front door refuses rows that cannot be scored", "[scoring]") {
+  const Softmax<double> map;
+  std::vector<double> out(3), none;
+  CHECK_THROWS_AS(checked::weights(map, none, none), std::invalid_argument);
+  CHECK_THROWS_AS(checked::weights(map, std::vector<double>{-infinity, -infinity, -infinity}, out),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(checked::weights(map, std::vector<double>{0, nan, 1}, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(map, std::vector<double>{0, infinity, 1}, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(map, std::vector<double>{0, 1}, out), std::invalid_argument);
+  CHECK_THROWS_AS(checked::jvp(map, std::vector<double>{0, 1, 2}, std::vector<double>{0, 1}, out),
+                  std::invalid_argument);
+  CHECK_NOTHROW(checked::weights(map, std::vector<double>{0, -infinity, 1}, out));
+}
+
+TEST_CASE("the front door refuses a result that is undefined: ties of hardmax, equal scores of NormSoftmax, a zero sum",
+          "[scoring]") {
+  const std::vector<double> equal{1, 1}, opposite{1, -1};
+  std::vector<double> out(2);
+  CHECK_NOTHROW(checked::weights(Hardmax<double>{}, equal, out));
+  CHECK_THROWS_AS(checked::jvp(Hardmax<double>{}, equal, equal, out), std::domain_error);
+  CHECK_THROWS_AS(checked::vjp(NormSoftmax<double>{}, equal, equal, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(RatioScore<Tanh>{ScoreNormalisation::sum}, opposite, out), std::domain_error);
+}
+
+}  // namespace incontext::testing

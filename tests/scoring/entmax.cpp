@@ -1,0 +1,137 @@
+#include "incontext/scoring/entmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "scoring/maps.hpp"
+#include "scoring/rows.hpp"
+#include "support/catch.hpp"
+
+namespace incontext::testing {
+
+using namespace scoring;
+
+namespace {
+
+/// The published sorting algorithms, for alpha = 2 and 1.5.
+std::vector<double> by_sorting(double alpha, const std::vector<double>& z) {
+  std::vector<double> x = z;
+  for (double& y : x) y *= alpha - 1;
+  std::vector<double> sorted = x;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  double threshold = 0, sum = 0, squares = 0;
+  for (std::size_t k = 1; k <= sorted.size(); ++k) {
+    const double n = static_cast<double>(k);
+    sum += sorted[k - 1];
+    squares += sorted[k - 1] * sorted[k - 1];
+    const double mean = sum / n;
+    const double scatter = squares - n * mean * mean;
+    const double t = alpha == 2 ? (sum - 1) / n : mean - std::sqrt(std::max(0.0, (1 - scatter) / n));
+    if (t <= sorted[k - 1]) threshold = t;
+  }
+  std::vector<double> a;
+  for (const double y : x) a.push_back(std::pow(std::max(y - threshold, 0.0), 1 / (alpha - 1)));
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("entmax agrees with the published sorting algorithms", "[scoring]") {
+  Random random(51);
+  for (int trial = 0; trial < 200; ++trial) {
+    const std::size_t n = 1 + random.below(60);
+    auto z = random.normals(n, trial % 2 == 0 ? 0.3 : 3);
+    if (trial % 5 == 0) std::fill(z.begin(), z.begin() + static_cast<long>(n / 2), z[0]);
+    CHECK(distance(weights_of(Entmax<double>{1.5}, z), by_sorting(1.5, z)) < 1e-12);
+    CHECK(distance(weights_of(Sparsemax<double>{}, z), by_sorting(2, z)) < 1e-12);
+    CHECK(weights_of(Entmax<double>{2}, z) == weights_of(Sparsemax<double>{}, z));
+  }
+  CHECK(distance(weights_of(Entmax<double>{1.499}, {1, 0.5, 0}), by_sorting(1.5, {1, 0.5, 0})) > 1e-5);
+}
+
+TEST_CASE("entmax is the largest of a.z plus Tsallis entropy on the simplex", "[scoring]") {
+  // optimality: (alpha - 1) z_i - a_i^(alpha - 1) is one number on the support, and not larger outside
+  Random random(52);
+  for (const double alpha : {1.01, 1.25, 1.5, 1.9, 2.0, 2.5, 4.0, 40.0}) {
+    for (int trial = 0; trial < 40; ++trial) {
+      const auto z = random.normals(1 + random.below(30), 0.5 + static_cast<double>(trial) / 10);
+      const auto a = weights_of(Entmax<double>{alpha}, z);
+      CHECK(std::abs(total(a) - 1) < 1e-11);
+      const std::size_t top = static_cast<std::size_t>(std::max_element(a.begin(), a.end()) - a.begin());
+      const double level = (alpha - 1) * z[top] - std::pow(a[top], alpha - 1);
+      for (std::size_t i = 0; i < z.size(); ++i) {
+        const double own = (alpha - 1) * z[i] - std::pow(a[i], alpha - 1);
+        INFO("alpha " << alpha << ", a " << a[i] << ", level " << level << ", own " << own);
+        CHECK((a[i] > 0 ? std::abs(own - level) < 1e-12 * (1 + alpha) * (1 + std::abs(level)) : own <= level + 1e-13));
+      }
+    }
+  }
+}
+
+TEST_CASE("entmax is one-hot exactly from a gap of 1/(alpha - 1)", "[scoring]") {
+  for (const double alpha : {1.25, 1.5, 2.0, 3.0}) {
+    const double gap = 1 / (alpha - 1);
+    CHECK(weights_of(Entmax<double>{alpha}, {0, -gap, -gap, -gap - 1}) == std::vector<double>{1, 0, 0, 0});
+    const double below =
+        alpha < 1.5 ? 0.9 : 0.999;  // near the edge the second weight is a high power of a small number
+    const auto nearly = weights_of(Entmax<double>{alpha}, {0, -gap * below, -gap - 1});
+    CHECK(nearly[0] < 1);
+    CHECK(nearly[1] > 0);
+    CHECK(nearly[2] == 0);
+  }
+}
+
+TEST_CASE("entmax tends to softmax for alpha towards 1, also in its derivatives", "[scoring]") {
+  const std::vector<double> z{0.5, -1, 2, 0}, u{1, -2, 0.5, 3};
+  double last_gap = 1;
+  for (const double alpha : {1.01, 1.0001, 1.000001}) {
+    const Entmax<double> map{alpha};
+    const double gap = distance(weights_of(map, z), weights_of(Softmax<double>{}, z));
+    CHECK(gap < 2 * (alpha - 1));
+    CHECK(gap < last_gap / 50);
+    last_gap = gap;
+    CHECK(distance(jvp_of(map, z, u), jvp_of(Softmax<double>{}, z, u)) < 20 * (alpha - 1));
+    // d a / d alpha tends to a (r - a.r) with r = -(log a)^2 / 2: the second-order response, finite
+    const auto p = weights_of(Softmax<double>{}, z);
+    double mean = 0;
+    for (const double a : p) mean += a * std::log(a) * std::log(a) / 2;
+    std::vector<double> limit;
+    for (const double a : p) limit.push_back(a * (mean - std::log(a) * std::log(a) / 2));
+    CHECK(distance(derivative_of(map, parameter::Alpha{}, z), limit) < 20 * (alpha - 1) + 1e-8);
+  }
+}
+
+TEST_CASE("the threshold is found for equal scores of any number and for geometric ladders", "[scoring]") {
+  for (const std::size_t n : {std::size_t{2}, std::size_t{1000}, std::size_t{100000}}) {
+    for (const double alpha : {1.1, 1.5, 2.0, 3.0}) {
+      const auto a = weights_of(Entmax<double>{alpha}, std::vector<double>(n, -3.0));
+      CHECK(std::abs(a[n / 2] * static_cast<double>(n) - 1) < 1e-13);
+    }
+  }
+  std::vector<double> ladder;  // each support but the last fails: the worst case of active-set methods
+  for (int i = 0; i < 60; ++i) ladder.push_back(1 - std::pow(2.0, -i));
+  CHECK(distance(weights_of(Sparsemax<double>{}, ladder), by_sorting(2, ladder)) < 1e-13);
+  CHECK(distance(weights_of(Entmax<double>{1.5}, ladder), by_sorting(1.5, ladder)) < 1e-12);
+}
+
+TEST_CASE("sparsemax is the projection onto the simplex: nothing on the simplex is nearer", "[scoring]") {
+  Random random(53);
+  const auto z = random.normals(6);
+  const auto a = weights_of(Sparsemax<double>{}, z);
+  const auto squared_distance = [&](const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < b.size(); ++i) sum += (b[i] - z[i]) * (b[i] - z[i]);
+    return sum;
+  };
+  for (int trial = 0; trial < 500; ++trial) {
+    std::vector<double> b(6);
+    for (double& x : b) x = -std::log(random.uniform());
+    const double sum = total(b);
+    for (std::size_t i = 0; i < 6; ++i) b[i] = a[i] + 0.1 * (b[i] / sum - a[i]);
+    CHECK(squared_distance(a) <= squared_distance(b) + 1e-15);
+  }
+}
+
+}  // namespace incontext::testing

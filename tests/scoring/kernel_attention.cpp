@@ -1,0 +1,215 @@
+#include "incontext/scoring/kernel_attention.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "incontext/scoring/scoring.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "scoring/kernels.hpp"
+#include "scoring/oracle.hpp"
+#include "scoring/rows.hpp"
+#include "support/catch.hpp"
+#include "support/real50.hpp"
+
+namespace incontext::testing {
+
+using namespace scoring;
+
+namespace {
+
+std::vector<double> values_over_sum(const Vectors<double>& data, const auto& kernel_value) {
+  std::vector<double> a;
+  for (std::ptrdiff_t j = 0; j < data.keys.rows; ++j) a.push_back(kernel_value(data.query, data.keys.row(j), j));
+  const double sum = total(a);
+  for (double& x : a) x /= sum;
+  return a;
+}
+
+double dot(Row<const double> q, Row<const double> k) {
+  double sum = 0;
+  for (std::ptrdiff_t c = 0; c < q.size; ++c) sum += q[c] * k[c];
+  return sum;
+}
+
+/// Weights and outputs of every query of an oracle case.
+template <class K>
+void check_case(const Json& one, const KernelAttention<K>& map, const std::string& weights_key,
+                const std::string& output_key, Visibility visibility = Visibility::all) {
+  const std::vector<double> q = flat(one.at("in").at("Q")), k = flat(one.at("in").at("K")),
+                            v = flat(one.at("in").at("V"));
+  const auto d = static_cast<std::ptrdiff_t>(one.at("in").at("Q")[0].size());
+  const auto dv = static_cast<std::ptrdiff_t>(one.at("in").at("V")[0].size());
+  const auto queries = static_cast<std::ptrdiff_t>(q.size()) / d, n = static_cast<std::ptrdiff_t>(k.size()) / d;
+  std::vector<double> all(static_cast<std::size_t>(queries * n), 0.0), out(static_cast<std::size_t>(queries * dv), 0.0);
+  const Grid<double> a(all.data(), queries, n), o(out.data(), queries, dv);
+  const Grid<const double> values(v.data(), n, dv);
+  for (std::ptrdiff_t i = 0; i < queries; ++i) {
+    const std::ptrdiff_t visible = visible_keys(visibility, i, n);
+    weights(map, Row<const double>(q.data() + i * d, d), Grid<const double>(k.data(), visible, d),
+            a.row(i).first(visible), i);
+    for (std::ptrdiff_t j = 0; j < visible; ++j) {
+      for (std::ptrdiff_t e = 0; e < dv; ++e) o(i, e) += a(i, j) * values(j, e);
+    }
+  }
+  if (!weights_key.empty()) check_output(one, weights_key, all);
+  if (!output_key.empty()) check_output(one, output_key, out);
+}
+
+}  // namespace
+
+TEST_CASE("kernel attention and cosFormer reproduce the reference values", "[scoring][oracle]") {
+  using enum KernelNormalisation;
+  for (const Json& one : cases("kernel_attention")) {
+    const std::string id = one.at("id");
+    if (id == "kernel_rbf") {
+      const double h = number(one.at("in").at("h"));
+      check_case(one, KernelAttention<GaussianKernel<double>>{{h}, sum}, "weights_over_sum", "out_over_sum");
+      check_case(one, KernelAttention<GaussianKernel<double>>{{h}, none}, "kernel", "");
+      check_case(one, KernelAttention<GaussianKernel<double>>{{h}, context_length}, "", "out_over_n");
+    } else if (id == "kernel_exp_dot") {
+      const double tau = number(one.at("in").at("tau"));
+      check_case(one, KernelAttention<ExponentialKernel<double>>{{tau}, sum}, "weights_over_sum", "out_over_sum");
+    } else {
+      REQUIRE(id == "kernel_elu1");
+      check_case(one, KernelAttention<EluKernel<double>>{{}, none}, "kernel", "");
+      check_case(one, KernelAttention<EluKernel<double>>{{}, sum}, "weights_over_sum", "out_over_sum");
+    }
+  }
+  for (const Json& one : cases("linear_attention")) {
+    check_case(one, KernelAttention<DotKernel<double>>{{number(one.at("in").at("tau"))}, context_length}, "weights",
+               "out");
+  }
+  for (const Json& one : cases("cosformer")) {
+    const auto map = cosformer(number(one.at("in").at("m")));
+    CHECK(map.floor == number(one.at("in").at("eps")));
+    check_case(one, map, "weights", "out",
+               one.at("in").at("causal").get<bool>() ? Visibility::causal : Visibility::all);
+  }
+}
+
+TEST_CASE("exponential and Gaussian kernels over their sum are softmax, near and far", "[scoring]") {
+  Random random(61);
+  for (const double size : {0.5, 30.0}) {
+    const Vectors<double> data(random, 7, 3, size);
+    std::vector<double> a(7), scores(7), shifted(7);
+    for (std::ptrdiff_t j = 0; j < 7; ++j) {
+      scores[static_cast<std::size_t>(j)] = dot(data.query, data.keys.row(j));
+      shifted[static_cast<std::size_t>(j)] =
+          (dot(data.query, data.keys.row(j)) - dot(data.keys.row(j), data.keys.row(j)) / 2) / 4;
+    }
+    weights(KernelAttention<ExponentialKernel<double>>{{1.5}}, data.query, data.keys, a);
+    std::vector<double> expected(7);
+    weights(Softmax<double>{1.5}, scores, expected);
+    CHECK(distance(a, expected) < 1e-12);
+    weights(KernelAttention<GaussianKernel<double>>{{2}}, data.query, data.keys, a);
+    weights(Softmax<double>{}, shifted, expected);
+    CHECK(distance(a, expected) < 1e-11);
+    std::vector<double> log_row(7);
+    log_weights(KernelAttention<GaussianKernel<double>>{{2}}, data.query, data.keys, log_row);
+    log_weights(Softmax<double>{}, shifted, expected);
+    CHECK(distance(log_row, expected) < 1e-10);
+  }
+}
+
+TEST_CASE("polynomial, elu and cosFormer kernels are their definitions", "[scoring]") {
+  Random random(62);
+  const Vectors<double> data(random, 6, 4, 1);
+  std::vector<double> a(6);
+  weights(KernelAttention<PolynomialKernel<double>>{{4, 0.5, 1.5}}, data.query, data.keys, a);
+  CHECK(distance(a, values_over_sum(data, [](auto q, auto k, auto) { return std::pow(0.5 * dot(q, k) + 1.5, 4); })) <
+        1e-14);
+  weights(KernelAttention<EluKernel<double>>{}, data.query, data.keys, a);
+  const auto feature = [](double x) { return x > 0 ? x + 1 : std::exp(x); };
+  CHECK(distance(a, values_over_sum(data, [&](auto q, auto k, auto) {
+                   double sum = 0;
+                   for (std::ptrdiff_t c = 0; c < 4; ++c) sum += feature(q[c]) * feature(k[c]);
+                   return sum;
+                 })) < 1e-14);
+  weights(cosformer(6.0), data.query, data.keys, a, 2);
+  CHECK(distance(a, values_over_sum(data, [&](auto q, auto k, std::ptrdiff_t j) {
+                   double sum = 0;
+                   for (std::ptrdiff_t c = 0; c < 4; ++c) sum += std::max(q[c], 0.0) * std::max(k[c], 0.0);
+                   return sum * std::cos(std::acos(-1.0) * static_cast<double>(2 - j) / 12);
+                 })) < 1e-14);
+}
+
+TEST_CASE("a cosFormer query without a positive component attends to nothing", "[scoring]") {
+  const std::vector<double> q{-1, -2}, k{1, 2, 3, 4};
+  std::vector<double> a(2, nan), query_out(2), keys_out(4);
+  weights(cosformer(2.0), q, Grid<const double>(k.data(), 2, 2), a);
+  CHECK(a == std::vector<double>{0, 0});
+  vjp(cosformer(2.0), q, Grid<const double>(k.data(), 2, 2), std::vector<double>{1, 1}, query_out,
+      Grid<double>(keys_out.data(), 2, 2));
+  CHECK(query_out == std::vector<double>{0, 0});
+}
+
+TEST_CASE("what kernel attention cannot normalise is NaN", "[scoring]") {
+  const std::vector<double> q{1, 0}, k{1, 5, -1, 7};
+  const Grid<const double> keys(k.data(), 2, 2);
+  std::vector<double> a(2), query_out(2), keys_out(4);
+  const auto refused = [&](const auto& map) {
+    weights(map, q, keys, a);
+    CHECK(all_nan(a));
+    jvp(map, q, keys, q, keys, a);
+    CHECK(all_nan(a));
+    vjp(map, q, keys, std::vector<double>{1, 2}, query_out, Grid<double>(keys_out.data(), 2, 2));
+    CHECK((all_nan(query_out) && all_nan(keys_out)));
+  };
+  refused(KernelAttention<DotKernel<double>>{{1}});  // 1 - 1
+  refused(KernelAttention<DotKernel<double>>{{0}, KernelNormalisation::none});
+  refused(KernelAttention<ExponentialKernel<double>>{{-1}});
+  refused(KernelAttention<GaussianKernel<double>>{{0}});
+  refused(KernelAttention<PolynomialKernel<double>>{{0, 1, 1}});
+  refused(cosformer(0.0));
+  log_weights(KernelAttention<GaussianKernel<double>>{{1}, KernelNormalisation::none}, q, keys, a);
+  CHECK(all_nan(a));
+  std::vector<double> none;
+  weights(KernelAttention<GaussianKernel<double>>{}, q, Grid<const double>(nullptr, 0, 2), none);
+  const std::vector<double> bad{1, nan, -1, 7};
+  weights(KernelAttention<GaussianKernel<double>>{}, q, Grid<const double>(bad.data(), 2, 2), a);
+  CHECK(all_nan(a));
+}
+
+TEST_CASE("kernel concepts hold for the kernels and refuse others", "[scoring]") {
+  STATIC_REQUIRE(Kernel<DotKernel<double>>);
+  STATIC_REQUIRE(Kernel<GaussianKernel<float>>);
+  STATIC_REQUIRE(Kernel<EluKernel<Real50>>);
+  STATIC_REQUIRE(PositionalKernel<CosformerKernel<double>>);
+  STATIC_REQUIRE_FALSE(Kernel<CosformerKernel<double>>);
+  STATIC_REQUIRE_FALSE(Kernel<Softmax<double>>);
+  STATIC_REQUIRE(FeatureKernel<CosformerKernel<double>>);
+  STATIC_REQUIRE(FeatureKernel<EluKernel<double>>);
+  STATIC_REQUIRE(FeatureKernel<DotKernel<double>>);
+  STATIC_REQUIRE_FALSE(FeatureKernel<GaussianKernel<double>>);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<KernelAttention<CosformerKernel<double>>>);
+  STATIC_REQUIRE(std::is_aggregate_v<PolynomialKernel<float>>);
+}
+
+TEST_CASE("kernel weights round as stated", "[scoring][accuracy]") {
+  Random random(63);
+  for (int trial = 0; trial < 30; ++trial) {
+    const std::ptrdiff_t d = 1 + static_cast<std::ptrdiff_t>(random.below(6));
+    const Vectors<double> data(random, 5, d, trial % 2 == 0 ? 1 : 4);
+    const Vectors<Real50> exact(data);
+    const auto check = [&](const auto& map, const auto& map50) {
+      std::vector<double> a(5);
+      std::vector<Real50> truth(5);
+      weights(map, data.query, data.keys, a);
+      weights(map50, exact.query, exact.keys, truth);
+      double range = 0;
+      for (const Real50& x : truth) range = std::max(range, std::abs(std::log(static_cast<double>(x) + 1e-300)));
+      for (std::size_t j = 0; j < 5; ++j) {
+        const double error = std::abs(static_cast<double>(Real50(a[j]) - truth[j]));
+        const double bound = (16 + 4 * static_cast<double>(d)) * (1 + range) * 2.3e-16 * static_cast<double>(truth[j]);
+        CHECK(error <= bound + 1e-300);
+        CHECK_FALSE(std::abs(static_cast<double>(Real50(a[j] * (1 + 1e-9)) - truth[j])) <= bound * 1e-3);
+      }
+    };
+    check(KernelAttention<GaussianKernel<double>>{{2}}, KernelAttention<GaussianKernel<Real50>>{{2}});
+    check(KernelAttention<EluKernel<double>>{}, KernelAttention<EluKernel<Real50>>{});
+    check(KernelAttention<PolynomialKernel<double>>{{2, 1, 1}}, KernelAttention<PolynomialKernel<Real50>>{{2, 1, 1}});
+  }
+}
+
+}  // namespace incontext::testing
