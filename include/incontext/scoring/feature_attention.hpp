@@ -50,7 +50,7 @@ INCONTEXT_HD Grid<typename K::value_type> attend_state(const KernelAttention<K>&
 /// Domain    the kernel's; N != 0.
 /// Limits    a zero row under a floor: zero output.
 /// Errors    NaN row where N is 0, NaN or infinite.
-/// Accuracy  (64 + 8 features + 4 n) eps times the same sum with absolute values: tests/scoring/feature_attention.cpp.
+/// Accuracy  plain sums, so errors grow like (n + features) eps: tests/scoring/feature_attention.cpp, to 1e-12.
 /// Runs on   host and device
 template <FeatureKernel K>
 INCONTEXT_HD void attend(const KernelAttention<K>& map, Grid<const typename K::value_type> queries,

@@ -52,7 +52,7 @@ INCONTEXT_HD KernelAttention<CosformerKernel<T>> cosformer(const T& reach) {
 ///
 /// Source    see KernelAttention.
 /// Shapes    (query: d, keys: n x d, out: n), query_index: position of the query, used by positional kernels alone.
-/// Accuracy  relative, (16 + 4 d + 2 max |log kappa|) eps for positive kernels: tests/scoring/kernel_attention.cpp.
+/// Accuracy  (16 + 4 d) (1 + max |log a|) eps relative for positive kernels: tests/scoring/kernel_attention.cpp.
 /// Runs on   host and device
 template <class K>
 INCONTEXT_HD void weights(const KernelAttention<K>& map, Row<const typename K::value_type> query,
@@ -68,7 +68,7 @@ INCONTEXT_HD void weights(const KernelAttention<K>& map, Row<const typename K::v
 /// Source    see KernelAttention.
 /// Shapes    (query: d, keys: n x d, out: n).
 /// Errors    NaN row also for other normalisations.
-/// Accuracy  (8 + 4 d) eps (1 + max |log kappa|): tests/scoring/kernel_attention.cpp.
+/// Accuracy  (16 + 4 d) (1 + max |log a|) eps: tests/scoring/kernel_attention.cpp.
 /// Runs on   host and device
 template <Kernel K>
 requires(K::logarithmic) INCONTEXT_HD
@@ -90,7 +90,7 @@ requires(K::logarithmic) INCONTEXT_HD
 ///
 /// Source    derived from the definition; exponential kernels under the sum as in softmax_of.hpp.
 /// Shapes    (query: d, keys: n x d, query_direction: d, key_direction: n x d, out: n).
-/// Accuracy  (32 + 8 d) eps times the same sum with absolute values: tests/scoring/kernel_attention.cpp.
+/// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.
 /// Runs on   host and device
 template <class K>
 INCONTEXT_HD void jvp(const KernelAttention<K>& map, Row<const typename K::value_type> query,
@@ -111,7 +111,7 @@ INCONTEXT_HD void jvp(const KernelAttention<K>& map, Row<const typename K::value
 ///
 /// Source    derived from the definition; a . g is left out where N does not depend on the kernel.
 /// Shapes    (query: d, keys: n x d, cotangent: n, query_out: d, key_out: n x d).
-/// Accuracy  (32 + 8 d) eps times the same sum with absolute values: tests/scoring/kernel_attention.cpp.
+/// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.
 /// Runs on   host and device
 template <class K>
 INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value_type> query,
@@ -136,7 +136,7 @@ INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value
 /// Source    derived from the definition.
 /// Shapes    (query: d, keys: n x d, out: n).
 /// Errors    a parameter the kernel does not have does not compile.
-/// Accuracy  (32 + 8 d) eps times the same sum with absolute values: tests/scoring/kernel_attention.cpp.
+/// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.
 /// Runs on   host and device
 template <Kernel K, class Parameter>
 INCONTEXT_HD auto derivative(const KernelAttention<K>& map, Parameter parameter,

@@ -30,7 +30,7 @@ struct EntmaxPass {
     const T x = excess(z);
     return T(0) < x ? detail::power(x, power) : T(0);
   }
-  /// a^(2 - alpha) = a / x, the square root of minus the Jacobian's rank-one part up to its sum.
+  /// s = a^(2 - alpha) = a / x: the Jacobian is diag(s) - s s^T / sum(s).
   INCONTEXT_HD T sensitivity(const T& z) const {
     const T x = excess(z);
     return T(0) < x ? T(detail::power(x, power) / x) : T(0);
