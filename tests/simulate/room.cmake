@@ -17,7 +17,7 @@ list(JOIN _bits_flags " " _bits_flags)
 add_test(NAME simulate/bits_of_every_build
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_builds.sh" "${PROJECT_SOURCE_DIR}"
                  "${CMAKE_CURRENT_BINARY_DIR}/bits" "${_bits_flags}")
-set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200)
+set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
 
 incontext_add_program(incontext-bits SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp" CUDA)
 if(TARGET incontext-bits-cuda)
