@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/normsoftmax_pass.hpp"
+#include "incontext/scoring/normsoftmax.hpp"
+#include "incontext/scoring/row.hpp"
+
+namespace incontext::scoring {
+
+/// What decides NormSoftmax's divisor: nothing (a constant row has uniform weights whatever it is), the spread of the
+/// scores, or the cap tau.
+///
+/// Runs on   host and device
+enum class NormSoftmaxBranch { constant_row, spread, temperature };
+
+/// The divisor of NormSoftmax, and where it comes from.
+///
+/// Source    arXiv 2310.12956 eq. 2.
+/// Units     of the scores (squared under Spread::population_variance).
+/// Runs on   host and device
+template <Real T>
+struct NormSoftmaxDivisor {
+  T spread;
+  T divisor;
+  NormSoftmaxBranch branch;
+};
+
+/// The divisor of a matrix of scores, min(sigma, tau).
+///
+/// \f[ D = \min(\sigma(z_{11}, \ldots, z_{qn}), \tau) \f]
+///
+/// Source    arXiv 2310.12956 eq. 2.
+/// Shapes    (scores: q x n) -> scalars; masked scores are -infinity and left out.
+/// Limits    constant scores: 0; sigma = tau counts as the temperature's branch.
+/// Errors    NaN spread and divisor for no visible score, a NaN or +infinity, or a temperature outside the domain.
+/// Accuracy  8 eps relative to the spread: tests/scoring/normsoftmax_divisor.cpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const MatrixNormSoftmax<T>& map,
+                                                       Grid<const std::type_identity_t<T>> scores) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+  const T nan = detail::not_a_number<T>();
+  if (!pass.valid()) return {nan, nan, NormSoftmaxBranch::constant_row};
+  if (pass.constant()) return {pass.spread, pass.divisor, NormSoftmaxBranch::constant_row};
+  return {pass.spread, pass.divisor, pass.capped() ? NormSoftmaxBranch::temperature : NormSoftmaxBranch::spread};
+}
+
+/// The divisor of one row: the matrix form with one row.
+///
+/// Source    arXiv 2310.12956 eq. 2.
+/// Shapes    (scores: n) -> scalars
+/// Accuracy  as the matrix form.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map,
+                                                       Row<const std::type_identity_t<T>> scores) {
+  return normsoftmax_divisor(detail::matrix_scope(map), detail::as_grid(scores));
+}
+
+/// Largest weight NormSoftmax can give on any row of n scores whose spread stays below tau: short rows cannot be sharp.
+///
+/// \f[ \max a \le \frac{1}{1 + (n-1) e^{-n/\sqrt{n-1}}}, \qquad \text{sample standard deviation: } e^{-\sqrt n} \f]
+///
+/// Attained by one score above n - 1 equal ones, whatever the gap. The variance has no such bound: small scores make
+/// it as sharp as they like, and the supremum is 1.
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    n >= 1.
+/// Limits    n = 1: 1; population: smallest at n = 7, 0.744; n -> infinity: 1.
+/// Errors    NaN outside the domain.
+/// Accuracy  8 eps relative, 1 minus it 8 eps (1 + sqrt n): tests/scoring/normsoftmax_divisor.cpp.
+/// Runs on   host and device
+template <Real T = double>
+INCONTEXT_HD T normsoftmax_largest_weight(std::ptrdiff_t count, Spread spread = Spread::population_stddev) {
+  using std::exp;
+  using std::sqrt;
+  if (count < 1) return detail::not_a_number<T>();
+  if (count == 1 || spread == Spread::population_variance) return T(1);
+  const T n = detail::from_count<T>(count);
+  const T others = detail::from_count<T>(count - 1);
+  const T gap = spread == Spread::sample_stddev ? T(sqrt(n)) : T(n / sqrt(others));
+  const T opposite = -gap;
+  return T(1) / (T(1) + others * exp(opposite));
+}
+
+}  // namespace incontext::scoring

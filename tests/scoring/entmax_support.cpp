@@ -1,0 +1,78 @@
+#include "incontext/scoring/entmax_support.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "scoring/maps.hpp"
+#include "scoring/oracle.hpp"
+#include "scoring/rows.hpp"
+#include "support/catch.hpp"
+
+namespace incontext::testing {
+
+using namespace scoring;
+
+TEST_CASE("thresholds, supports and one-hot gaps reproduce the reference values", "[scoring][oracle]") {
+  for (const Json& one : cases("entmax")) {
+    const Entmax<double> map{number(one.at("in").at("alpha"))};
+    const auto support = entmax_support(map, view(numbers(one.at("in").at("z"))));
+    check_output(one, "threshold", support.threshold);
+    check_output(one, "support_size", static_cast<double>(support.size));
+    check_output(one, "one_hot_gap", one_hot_gap(map));
+  }
+}
+
+TEST_CASE("the threshold solves its own equation, and no other one does", "[scoring]") {
+  Random random(231);
+  for (const double alpha : {1.05, 1.25, 1.5, 2.0, 3.0}) {
+    for (int trial = 0; trial < 40; ++trial) {
+      const auto z = random.normals(1 + random.below(20), 2);
+      const auto support = entmax_support(Entmax<double>{alpha}, view(z));
+      const auto mass = [&](double threshold) {
+        double sum = 0;
+        for (const double x : z) sum += std::pow(std::max((alpha - 1) * x - threshold, 0.0), 1 / (alpha - 1));
+        return sum;
+      };
+      CHECK(std::abs(mass(support.threshold) - 1) < 1e-10);
+      CHECK(std::abs(mass(support.threshold + 1e-6) - 1) > 1e-8);
+      std::ptrdiff_t above = 0;
+      for (const double x : z) above += (alpha - 1) * x > support.threshold + 1e-14;
+      CHECK(std::abs(above - support.size) <= 0);
+    }
+  }
+  const std::vector<double> z{0.5, 0.25, -3};
+  const auto support = entmax_support(Sparsemax<double>{}, view(z));
+  CHECK(std::abs(support.threshold + 0.125) < 1e-15);
+  CHECK(support.size == 2);
+}
+
+TEST_CASE("entmax is one-hot from the gap on and not below it, for any number of scores", "[scoring]") {
+  for (const double alpha : {1.25, 1.5, 2.0, 3.0}) {
+    const Entmax<double> map{alpha};
+    for (const std::size_t n : {std::size_t{2}, std::size_t{1000}}) {
+      if (alpha > 2 && n > 2) continue;  // shares below the threshold's own rounding
+      std::vector<double> z(n, 0.0);
+      z[0] = one_hot_gap(map);
+      CHECK(entmax_support(map, view(z)).size == 1);
+      z[0] *= 1 - 1e-3;
+      CHECK(entmax_support(map, view(z)).size == static_cast<std::ptrdiff_t>(n));
+    }
+  }
+  CHECK(one_hot_gap(Sparsemax<double>{}) == 1);
+  CHECK(std::isnan(one_hot_gap(Entmax<double>{1})));
+  CHECK(one_hot_gap(Entmax<float>{1.5F}) == 2.0F);
+}
+
+TEST_CASE("one score, masks, and rows without weights", "[scoring]") {
+  const auto of = [](const auto& map, std::vector<double> z) { return entmax_support(map, view(z)); };
+  CHECK(of(Entmax<double>{1.5}, {4}).threshold == 1);
+  CHECK(of(Entmax<double>{1.5}, {4}).size == 1);
+  CHECK(of(Entmax<double>{1.5}, {-infinity, 1, 0}).threshold == of(Entmax<double>{1.5}, {1, 0}).threshold);
+  CHECK(of(Entmax<double>{1.5}, {-infinity, 1, 0}).size == 2);
+  CHECK(std::isnan(of(Entmax<double>{1.5}, {nan}).threshold));
+  CHECK(of(Entmax<double>{1.5}, {nan}).size == 0);
+  CHECK(std::isnan(of(Entmax<double>{1}, {0, 1}).threshold));
+}
+
+}  // namespace incontext::testing
