@@ -3,6 +3,7 @@
 #include <string>
 
 #include "examples/evaluate/cases.hpp"
+#include "examples/evaluate/laws.hpp"
 #include "examples/evaluate/registry.hpp"
 #include "examples/evaluate/regression.hpp"
 #include "examples/support/command_line.hpp"
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
     if (!output.to_standard_output()) require_writable(output.file);
     Registry registry;
     register_regression(registry);
+    register_laws(registry);
     const auto cases = evaluate_cases(file, read_whole_file(file), registry);
     Report report = report_cases(cases, output.format != Format::table);
     report.arguments = arguments_of(app);

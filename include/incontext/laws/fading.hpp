@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+
+/// Attention fading in closed form: one score above n - 1 equal ones, and the bounds such rows give for any row.
+/// Scores enter as differences times the inverse temperature, beta g; for SSMax beta = s log n + b.
+namespace incontext::laws {
+
+/// Weights of a row with one score above n - 1 equal ones.
+///
+/// Units     dimensionless.
+/// Runs on   host
+template <Real T>
+struct TwoLevelWeights {
+  T high;        ///< weight of the one score
+  T low;         ///< weight of each other score; NaN for n = 1
+  T complement;  ///< 1 - high = (n - 1) low, without cancellation
+};
+
+/// Softmax of one score at beta g above n - 1 equal ones.
+///
+/// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-\beta g}}, \qquad a_{\mathrm{other}} = \frac{e^{-\beta g}}{1 + (n-1) e^{-\beta
+///     g}} \f]
+///
+/// Source    arXiv 2501.19399, Fig. 1 with scores -2 and 3; arXiv 2510.05554 is the case g = 1 - rho.
+/// Units     exponent_gap = beta g dimensionless; weights dimensionless.
+/// Domain    count >= 1, not necessarily whole; exponent_gap finite, of either sign.
+/// Limits    count = 1: high 1; exponent_gap = 0: uniform; softmax, n -> infinity: high ~ e^(beta g) / n.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps (1 + |beta g|) relative, each field: tests/laws/fading.cpp.
+/// Runs on   host
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const T& count, const T& exponent_gap) {
+  using std::exp;
+  detail::require_count("laws::two_level_weights", "count", count);
+  detail::require_finite("laws::two_level_weights", "exponent_gap", exponent_gap);
+  const T others = count - T(1);
+  if (!(T(0) < others)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
+  const bool above = T(0) <= exponent_gap;
+  const T ratio = exp(above ? T(-exponent_gap) : exponent_gap);  // the smaller weight over the larger
+  const T high = above ? T(1) : ratio;
+  const T low = above ? ratio : T(1);
+  const T total = high + others * low;
+  return {high / total, low / total, others * low / total};
+}
+
+/// Least weight of the largest score, if every other score lies at least g below it.
+///
+/// \f[ a_{\max} \ge \frac{1}{1 + (n-1) e^{-\beta g}} \f]
+///
+/// Source    derived; attained by the two-level row.
+/// Units     exponent_gap = beta g dimensionless.
+/// Domain    count >= 1, exponent_gap >= 0.
+/// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.
+/// Errors    std::domain_error.
+/// Accuracy  as two_level_weights; no random row breaks it: tests/laws/fading.cpp.
+/// Runs on   host
+template <Real T>
+T largest_weight_lower_bound(const T& count, const T& exponent_gap) {
+  require_non_negative("laws::largest_weight_lower_bound", "exponent_gap", exponent_gap);
+  return two_level_weights(count, exponent_gap).high;
+}
+
+/// Greatest weight of the largest score, if all scores lie within D of each other.
+///
+/// \f[ a_{\max} \le \frac{1}{1 + (n-1) e^{-\beta D}} \f]
+///
+/// Source    arXiv 2501.19399; attained by the two-level row.
+/// Units     exponent_range = beta D dimensionless.
+/// Domain    count >= 1, exponent_range >= 0.
+/// Limits    exponent_range = 0: 1/n. SSMax, n -> infinity: 0 for s D < 1.
+/// Errors    std::domain_error.
+/// Accuracy  as two_level_weights; no random row breaks it: tests/laws/fading.cpp.
+/// Runs on   host
+template <Real T>
+T largest_weight_upper_bound(const T& count, const T& exponent_range) {
+  require_non_negative("laws::largest_weight_upper_bound", "exponent_range", exponent_range);
+  return two_level_weights(count, exponent_range).high;
+}
+
+}  // namespace incontext::laws

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cmath>
+
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+
+/// Where attention fades: row lengths and score gaps at which the largest weight is lost or kept.
+namespace incontext::laws {
+
+/// Row length at which softmax on a two-level row has given its high score down to `weight`.
+///
+/// \f[ n = 1 + e^{\beta g} \frac{1 - w}{w} \f]
+///
+/// Source    derived: laws/fading.hpp solved for n.
+/// Units     exponent_gap = beta g dimensionless; a number of scores, not necessarily whole.
+/// Domain    exponent_gap finite, 0 < weight < 1.
+/// Limits    weight = 1/2: 1 + e^(beta g).
+/// Errors    std::domain_error; infinity where e^(beta g) overflows.
+/// Accuracy  4 eps (1 + |beta g|) relative: tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
+  using std::exp;
+  detail::require_finite("laws::two_level_count", "exponent_gap", exponent_gap);
+  detail::require_fraction("laws::two_level_count", "weight", weight);
+  return T(1) + exp(exponent_gap) * ((T(1) - weight) / weight);
+}
+
+/// Gap that gives the high score of a two-level row of n scores the weight `weight`.
+///
+/// \f[ \beta g = \log(n - 1) + \log \frac{w}{1 - w} \f]
+///
+/// Source    derived: laws/fading.hpp solved for the gap.
+/// Units     dimensionless: the gap times the inverse temperature.
+/// Domain    count > 1, 0 < weight < 1.
+/// Limits    weight = 1/n: 0.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps (1 + log n + |log(w / (1 - w))|) absolute: tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T two_level_exponent_gap(const T& count, const T& weight = T(0.5)) {
+  using std::log;
+  if (!(T(1) < count && detail::is_finite(count))) {
+    throw_domain_error("laws::two_level_exponent_gap", "count is too small or not finite", count, "more than 1");
+  }
+  detail::require_fraction("laws::two_level_exponent_gap", "weight", weight);
+  return log(T(count - T(1))) + log(T(weight / (T(1) - weight)));
+}
+
+/// Row length above which SSMax is sharper than softmax on the same scores.
+///
+/// \f[ s \log n + b > 1 \iff n > e^{(1 - b)/s} \f]
+///
+/// Source    derived.
+/// Units     a number of scores, not necessarily whole.
+/// Domain    scale > 0, bias finite.
+/// Limits    s = 0.43, b = 0: 10.2.
+/// Errors    std::domain_error; infinity on overflow.
+/// Accuracy  4 eps (1 + |1 - b| / s) relative: tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
+  using std::exp;
+  require_positive("laws::ssmax_crossover_count", "scale", scale);
+  detail::require_finite("laws::ssmax_crossover_count", "bias", bias);
+  return exp(T((T(1) - bias) / scale));
+}
+
+/// The gap that decides whether SSMax keeps one score among n -> infinity bounded competitors.
+///
+/// \f[ g_c = 1/s \f]
+///
+/// Every competitor further below than this: the largest weight tends to 1. Every score within less: it tends to 0.
+/// It is not the threshold of normal competitors, see laws/retrieval.hpp.
+///
+/// Source    arXiv 2501.19399; derived from the bounds of laws/fading.hpp.
+/// Units     of the scores.
+/// Domain    scale > 0.
+/// Errors    std::domain_error.
+/// Accuracy  1 eps: tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_critical_gap(const T& scale) {
+  require_positive("laws::ssmax_critical_gap", "scale", scale);
+  return T(1) / scale;
+}
+
+/// Limit for n -> infinity of SSMax's weight of the high score of a two-level row.
+///
+/// \f[ \lim_n \frac{1}{1 + (n-1) n^{-s g}} = 1, \tfrac12, 0 \text{ for } s g >, =, < 1 \f]
+///
+/// The distance to the limit falls like n^-|s g - 1|.
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    scale > 0, gap finite.
+/// Errors    std::domain_error.
+/// Accuracy  exact for the rounded product s g: tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_two_level_limit(const T& scale, const T& gap) {
+  require_positive("laws::ssmax_two_level_limit", "scale", scale);
+  detail::require_finite("laws::ssmax_two_level_limit", "gap", gap);
+  const T product = scale * gap;
+  if (T(1) < product) return T(1);
+  return product < T(1) ? T(0) : T(0.5);
+}
+
+/// Row length, as a real number, at which SSMax's weight of the high score of a two-level row is smallest.
+///
+/// \f[ n_* = \frac{s g}{s g - 1} \f]
+///
+/// Source    derived: (n - 1) n^(-s g) is largest there.
+/// Units     a number of scores, not necessarily whole.
+/// Domain    scale > 0, scale gap > 1; otherwise the weight falls for every n.
+/// Limits    s g -> infinity: 1.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps (1 + 1 / (s g - 1)) relative: tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_weakest_count(const T& scale, const T& gap) {
+  require_positive("laws::ssmax_weakest_count", "scale", scale);
+  const T product = scale * gap;
+  if (!(T(1) < product && detail::is_finite(product))) {
+    throw_domain_error("laws::ssmax_weakest_count", "scale times gap is not above 1", product, "1 < value < infinity");
+  }
+  return product / (product - T(1));
+}
+
+/// Score that SSMax retrieves with probability one half among competitors of a law with an upper edge, for long rows.
+///
+/// \f[ m_c = z_+ + \frac1s - \kappa \frac{\log(s \log n)}{s \log n},\qquad
+///     \log E e^{\beta z} = \beta z_+ - \kappa \log\beta + O(1) \f]
+///
+/// kappa is 1 where the density at the edge is positive and finite (uniform scores, the grid), 0 for finitely many
+/// values. The limit z_+ + 1/s is approached with a lag of log log n / log n.
+///
+/// Source    derived; the caption of Fig. 3 of arXiv 2501.19399 has the limit for the grid, 1 + 1/s.
+/// Units     of the scores.
+/// Domain    count > 1, scale > 0, upper_edge finite, edge_exponent >= 0 and finite.
+/// Errors    std::domain_error.
+/// Accuracy  asymptotic: 2e-4 of the grid's exact threshold for s log n > 6: tests/laws/fading_grid.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_bounded_threshold(const T& count, const T& scale, const T& upper_edge, const T& edge_exponent = T(1)) {
+  using std::log;
+  if (!(T(1) < count && detail::is_finite(count))) {
+    throw_domain_error("laws::ssmax_bounded_threshold", "count is too small or not finite", count, "more than 1");
+  }
+  require_positive("laws::ssmax_bounded_threshold", "scale", scale);
+  detail::require_finite("laws::ssmax_bounded_threshold", "upper_edge", upper_edge);
+  require_non_negative("laws::ssmax_bounded_threshold", "edge_exponent", edge_exponent);
+  const T beta = scale * log(count);
+  return upper_edge + T(1) / scale - edge_exponent * log(beta) / beta;
+}
+
+/// Gap above which alpha-entmax gives its largest score the weight 1 exactly, whatever the number of scores.
+///
+/// \f[ g_c = \frac{1}{\alpha - 1} \f]
+///
+/// Source    derived; sparsemax (alpha = 2): Martins & Astudillo 2016.
+/// Units     of the scores.
+/// Domain    alpha > 1.
+/// Errors    std::domain_error.
+/// Accuracy  2 eps alpha / (alpha - 1): tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T entmax_one_hot_gap(const T& alpha) {
+  if (!(T(1) < alpha && detail::is_finite(alpha))) {
+    throw_domain_error("laws::entmax_one_hot_gap", "alpha is not above 1", alpha, "1 < value < infinity");
+  }
+  return T(1) / (alpha - T(1));
+}
+
+}  // namespace incontext::laws
