@@ -2,10 +2,12 @@
 
 #include <string>
 
+#include "examples/evaluate/attention.hpp"
 #include "examples/evaluate/cases.hpp"
 #include "examples/evaluate/laws.hpp"
 #include "examples/evaluate/registry.hpp"
 #include "examples/evaluate/regression.hpp"
+#include "examples/evaluate/scoring.hpp"
 #include "examples/support/command_line.hpp"
 
 int main(int argc, char** argv) {
@@ -25,6 +27,8 @@ int main(int argc, char** argv) {
     Registry registry;
     register_regression(registry);
     register_laws(registry);
+    register_scoring(registry);
+    register_attention(registry);
     const auto cases = evaluate_cases(file, read_whole_file(file), registry);
     Report report = report_cases(cases, output.format != Format::table);
     report.arguments = arguments_of(app);

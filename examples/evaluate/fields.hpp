@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "examples/support/text.hpp"
 
@@ -41,7 +43,24 @@ class Fields {
     return at(name).get<std::string>();
   }
 
+  bool flag(const std::string& name) const {
+    if (!at(name).is_boolean()) refuse(path_ + "." + name, "is not a truth value", at(name), "true or false");
+    return at(name).get<bool>();
+  }
+
   double number(const std::string& name) const { return finite(at(name), path_ + "." + name); }
+
+  double positive(const std::string& name) const {
+    const double value = number(name);
+    if (!(value > 0)) refuse(path_ + "." + name, "is not positive", at(name), "0 < value");
+    return value;
+  }
+
+  double non_negative(const std::string& name) const {
+    const double value = number(name);
+    if (!(value >= 0)) refuse(path_ + "." + name, "is negative", at(name), "0 <= value");
+    return value;
+  }
 
   std::int64_t count(const std::string& name) const {
     const double value = number(name);
@@ -51,12 +70,56 @@ class Fields {
     return static_cast<std::int64_t>(value);
   }
 
+  std::int64_t count(const std::string& name, std::int64_t minimum) const {
+    const std::int64_t value = count(name);
+    if (value < minimum) refuse(path_ + "." + name, "is too small", at(name), "at least " + std::to_string(minimum));
+    return value;
+  }
+
+  /// One of a fixed set of words, as its place in the list.
+  std::size_t choice(const std::string& name, const std::vector<std::string>& words) const {
+    const std::string word = text(name);
+    std::string known;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == word) return i;
+      known += (i == 0 ? "" : " | ") + words[i];
+    }
+    refuse(path_ + "." + name, "is unknown", at(name), known);
+  }
+
   Eigen::VectorXd vector(const std::string& name) const {
     const std::string path = path_ + "." + name;
     const Json& array = array_at(at(name), path);
     Eigen::VectorXd values(static_cast<Eigen::Index>(array.size()));
     for (std::size_t i = 0; i < array.size(); ++i) {
       values(static_cast<Eigen::Index>(i)) = finite(array[i], path + index(i));
+    }
+    return values;
+  }
+
+  Eigen::VectorXd vector(const std::string& name, Eigen::Index size) const {
+    Eigen::VectorXd values = vector(name);
+    if (values.size() != size) {
+      refuse(path_ + "." + name, "has the wrong size", values.size(), std::to_string(size) + " numbers");
+    }
+    return values;
+  }
+
+  /// A row of scores: numbers, or -inf where a key is masked; at least one is visible.
+  Eigen::VectorXd scores(const std::string& name) const { return score_row(at(name), path_ + "." + name); }
+
+  /// A lower triangle of scores, as a causal mask leaves it: one more in every row.
+  Eigen::MatrixXd lower_triangle(const std::string& name) const {
+    const std::string path = path_ + "." + name;
+    const Json& rows = array_at(at(name), path);
+    const auto size = static_cast<Eigen::Index>(rows.size());
+    Eigen::MatrixXd values = Eigen::MatrixXd::Zero(size, size);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Eigen::VectorXd row = score_row(rows[i], path + index(i));
+      if (row.size() != static_cast<Eigen::Index>(i) + 1) {
+        refuse(path + index(i), "has the wrong size", row.size(), std::to_string(i + 1) + " numbers");
+      }
+      values.row(static_cast<Eigen::Index>(i)).head(row.size()) = row.transpose();
     }
     return values;
   }
@@ -95,6 +158,18 @@ class Fields {
   static const Json& array_at(const Json& value, const std::string& path) {
     if (!value.is_array() || value.empty()) refuse(path, "is not an array with entries", value, "[...]");
     return value;
+  }
+  static Eigen::VectorXd score_row(const Json& value, const std::string& path) {
+    const Json& array = array_at(value, path);
+    Eigen::VectorXd values(static_cast<Eigen::Index>(array.size()));
+    bool visible = false;
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const bool masked = oracle_number(array[i]) == -INFINITY;
+      values(static_cast<Eigen::Index>(i)) = masked ? -INFINITY : finite(array[i], path + index(i));
+      visible = visible || !masked;
+    }
+    if (!visible) refuse(path, "has no visible score", value, "a score above -inf");
+    return values;
   }
   static double finite(const Json& value, const std::string& path) {
     const auto number = oracle_number(value);

@@ -27,7 +27,7 @@ inline regression::Attention<double> read_attention(const Fields& in) {
   return {attention.matrix("M"), attention.vector("v_x"), attention.number("v_y")};
 }
 
-inline Json to_json(const regression::InverseTemperatureParabola<double>& error) {
+inline Json parabola_fields(const regression::InverseTemperatureParabola<double>& error) {
   return {{"constant", error.constant},
           {"linear", error.linear},
           {"quadratic", error.quadratic},
@@ -36,7 +36,7 @@ inline Json to_json(const regression::InverseTemperatureParabola<double>& error)
 }
 
 inline Json gaussian_error(const Fields& in, regression::ErrorConvention convention) {
-  return to_json(
+  return parabola_fields(
       regression::generalization_error(read_attention(in), read_task(in), in.count("context_length"), convention));
 }
 
@@ -52,11 +52,11 @@ inline void register_regression(Registry& registry) {
     return detail::gaussian_error(in, {.query = QueryToken::included});
   };
   registry["approximate_softmax_asymptotic"] = [](const Fields& in) {
-    return detail::to_json(generalization_error_leading_order(detail::read_attention(in), detail::read_task(in),
-                                                              in.count("context_length")));
+    return detail::parabola_fields(generalization_error_leading_order(detail::read_attention(in), detail::read_task(in),
+                                                                      in.count("context_length")));
   };
   registry["linear_attention"] = [](const Fields& in) {
-    return detail::to_json(
+    return detail::parabola_fields(
         linear_attention_error(detail::read_attention(in), detail::read_task(in), in.count("context_length")));
   };
   registry["pretrained"] = [](const Fields& in) -> Json {
@@ -85,9 +85,9 @@ inline void register_regression(Registry& registry) {
     return {{"effective_ridge", equivalent.effective_ridge}, {"risk", equivalent.risk}};
   };
   registry["approximate_softmax_any_law"] = [](const Fields& in) {
-    return detail::to_json(any_law_error<double>(detail::read_attention(in), InputRows<double>(in.matrix("input_rows")),
-                                                 in.vector("mean_w"), in.matrix("cov_w"), in.number("noise_variance"),
-                                                 in.count("context_length"), Offset::removed));
+    return detail::parabola_fields(any_law_error<double>(
+        detail::read_attention(in), InputRows<double>(in.matrix("input_rows")), in.vector("mean_w"), in.matrix("cov_w"),
+        in.number("noise_variance"), in.count("context_length"), Offset::removed));
   };
 }
 

@@ -13,13 +13,12 @@ namespace incontext::testing {
 
 using namespace scoring;
 
-TEST_CASE("thresholds, supports and one-hot gaps reproduce the reference values", "[scoring][oracle]") {
+TEST_CASE("thresholds and supports reproduce the reference values", "[scoring][oracle]") {
   for (const Json& one : cases("entmax")) {
     const Entmax<double> map{number(one.at("in").at("alpha"))};
     const auto support = entmax_support(map, view(numbers(one.at("in").at("z"))));
     check_output(one, "threshold", support.threshold);
     check_output(one, "support_size", static_cast<double>(support.size));
-    check_output(one, "one_hot_gap", one_hot_gap(map));
   }
 }
 
@@ -47,21 +46,19 @@ TEST_CASE("the threshold solves its own equation, and no other one does", "[scor
   CHECK(support.size == 2);
 }
 
-TEST_CASE("entmax is one-hot from the gap on and not below it, for any number of scores", "[scoring]") {
+TEST_CASE("the support shrinks to one score at the gap 1 / (alpha - 1) and not below it, for any number of scores",
+          "[scoring]") {
   for (const double alpha : {1.25, 1.5, 2.0, 3.0}) {
     const Entmax<double> map{alpha};
     for (const std::size_t n : {std::size_t{2}, std::size_t{1000}}) {
       if (alpha > 2 && n > 2) continue;  // shares below the threshold's own rounding
       std::vector<double> z(n, 0.0);
-      z[0] = one_hot_gap(map);
+      z[0] = 1 / (alpha - 1);
       CHECK(entmax_support(map, view(z)).size == 1);
       z[0] *= 1 - 1e-3;
       CHECK(entmax_support(map, view(z)).size == static_cast<std::ptrdiff_t>(n));
     }
   }
-  CHECK(one_hot_gap(Sparsemax<double>{}) == 1);
-  CHECK(std::isnan(one_hot_gap(Entmax<double>{1})));
-  CHECK(one_hot_gap(Entmax<float>{1.5F}) == 2.0F);
 }
 
 TEST_CASE("one score, masks, and rows without weights", "[scoring]") {

@@ -46,30 +46,4 @@ INCONTEXT_HD EntmaxSupport<typename Map::value_type> entmax_support(const Map& m
   return support;
 }
 
-/// Gap of the two largest scores from which on entmax is exactly one-hot, for any number of scores: no fading above it.
-///
-/// \f[ \frac{1}{\alpha - 1} \f]
-///
-/// Source    derived: at threshold (alpha - 1) max z - 1 the largest score has all the weight.
-/// Units     of the scores.
-/// Domain    alpha > 1.
-/// Limits    alpha -> 1: infinity.
-/// Errors    NaN outside the domain.
-/// Accuracy  2 eps relative: tests/scoring/entmax_support.cpp.
-/// Runs on   host and device
-template <Real T>
-INCONTEXT_HD T one_hot_gap(const Entmax<T>& map) {
-  return T(1) < map.alpha ? T(T(1) / (map.alpha - T(1))) : detail::not_a_number<T>();
-}
-
-/// The same of sparsemax: 1.
-///
-/// Source    derived.
-/// Units     of the scores.
-/// Runs on   host and device
-template <Real T>
-INCONTEXT_HD T one_hot_gap(const Sparsemax<T>&) {
-  return T(1);
-}
-
 }  // namespace incontext::scoring
