@@ -198,3 +198,47 @@ TEST_CASE("incontext-evaluate refuses bad files and bad cases, by case, field an
   check_refused(INCONTEXT_EVALUATE, folder, {"-"}, "-: is not JSON", "not json");
   check_refused(INCONTEXT_EVALUATE, folder, {}, "file is required");
 }
+
+TEST_CASE("incontext-evaluate refuses bad scores and parameters of maps, by field and value", "[bad-input]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& kind, const std::string& in, const std::string& expected) {
+    const std::string text = one_case(R"({"id": "bad-one", "kind": ")" + kind + R"(", "in": )" + in + "}");
+    check_refused(INCONTEXT_EVALUATE, folder, {folder.write("cases.json", text)}, "case bad-one.in." + expected);
+  };
+  refused("softmax", R"({"z": [1, 2], "tau": "-1"})", "tau: is not positive (value = \"-1\"; needs 0 < value)");
+  refused("softmax", R"({"z": [1, 2], "tau": "inf"})", "tau: is not finite (value = \"inf\";");
+  refused("softmax", R"({"z": [], "tau": 1})", "z: is not an array with entries (value = [];");
+  refused("softmax", R"({"z": ["-inf", "-inf"], "tau": 1})", "z: has no visible score");
+  refused("softmax", R"({"z": [1, "nan"], "tau": 1})", "z[1]: is not finite (value = \"nan\";");
+  refused("softmax", R"({"z": [1, "inf"], "tau": 1})", "z[1]: is not finite (value = \"inf\";");
+  refused("softmax", R"({"z": [1, 2], "tau": 1, "u": [1]})", "u: has the wrong size (value = 1; needs 2 numbers)");
+  refused("softmax", R"({"z": [1, 2], "tau": 1, "g": [1, 2, 3]})", "g: has the wrong size (value = 3;");
+  refused("approx_softmax", R"({"z": [1, 2], "tau": 0})", "tau: is not positive (value = 0;");
+  refused("ssmax", R"({"z": [1, 2], "s": 1, "b": 0, "n": 3})",
+          "n: is not the number of visible scores (value = 3; needs 2)");
+  refused("ssmax_causal", R"({"scores_lower": [[1], [2]], "s": 1, "b": 0})",
+          "scores_lower[1]: has the wrong size (value = 1; needs 2 numbers)");
+  refused("ssa", R"({"z": [1], "b": 0, "n_exp": 2})", "b: is not positive (value = 0;");
+  refused("ssa", R"({"z": [1], "b": 1, "n_exp": "0.5"})", "n_exp: is below 1 (value = 0.5;");
+  refused("ssa_softmax_limit", R"({"z": [1], "b": "2/n_exp", "n_exp": 2})", "b: is unknown (value = \"2/n_exp\";");
+  refused("normsoftmax", R"({"z": [1], "tau": 1, "scale_kind": "mad"})",
+          "scale_kind: is unknown (value = \"mad\"; needs pop | sample | var)");
+  refused("normsoftmax_matrix", R"({"scores": [[1, 2], [3]], "tau": 1, "scale_kind": "pop"})",
+          "scores[1]: has the wrong size (value = 1;");
+  refused("normsoftmax_max_weight_bound", R"({"n": 0, "scale_kind": "pop"})", "n: is too small (value = 0;");
+  refused("entmax", R"({"z": [1, 2], "alpha": 1})", "alpha: is not above 1 (value = 1; needs 1 < value)");
+  refused("ratio_score", R"({"z": [1, 2], "f": "cube"})", "f: is unknown (value = \"cube\"; needs average | tanh |");
+  refused("approx_error_bounds", R"({"n": 3, "range": -1})", "range: is negative (value = -1;");
+  refused("heat_schedule", R"({"epochs": 0, "tau_start": 1, "tau_end": 2})", "epochs: is too small (value = 0;");
+  refused("heat_schedule",
+          R"({"epochs": 9, "tau_start": 1, "tau_end": 2, "shape": "linear_half", "variable": "inverse_temperature"})",
+          "variable: does not go with shape linear_half (value = inverse_temperature; needs temperature)");
+  const std::string vectors = R"("Q": [[1, 2]], "K": [[1, 2], [3, 4]], "V": [[1], [2]])";
+  refused("linear_attention", R"({"Q": [[1]], "K": [[1, 2]], "V": [[1]], "tau": 1, "norm": "1"})",
+          "K: has the wrong number of columns (value = 2; needs 1)");
+  refused("linear_attention", R"({"Q": [[1]], "K": [[1]], "V": [[1], [2]], "tau": 1, "norm": "1"})",
+          "V: has the wrong number of rows (value = 2; needs 1)");
+  refused("linear_attention", "{" + vectors + R"(, "tau": 1, "norm": "1/d"})", "norm: is unknown (value = \"1/d\";");
+  refused("kernel_attention", "{" + vectors + R"(, "kernel": "cos"})", "kernel: is unknown (value = \"cos\";");
+  refused("cosformer", "{" + vectors + R"(, "m": 2, "causal": 1})", "causal: is not a truth value (value = 1;");
+}

@@ -16,14 +16,35 @@ using Json = nlohmann::json;
 namespace {
 
 const std::string oracle_file = std::string(INCONTEXT_ORACLES) + "/regression.json";
+const std::string scoring_file = std::string(INCONTEXT_ORACLES) + "/scoring.json";
+
+/// Kinds of one map, and of the approximate softmax' error.
+constexpr const char* scoring_kinds[] = {"softmax",
+                                         "approx_softmax",
+                                         "ssmax",
+                                         "ssmax_causal",
+                                         "ssa",
+                                         "ssa_softmax_limit",
+                                         "normsoftmax",
+                                         "normsoftmax_matrix",
+                                         "normsoftmax_max_weight_bound",
+                                         "sa_softmax",
+                                         "entmax",
+                                         "hardmax",
+                                         "ratio_score",
+                                         "linear_attention",
+                                         "kernel_attention",
+                                         "cosformer",
+                                         "heat_schedule",
+                                         "approx_error_bounds"};
 
 Finished evaluate(const Json& document) {
   return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
 }
 
 /// The oracle file with only the cases of one kind.
-Json oracles_of(const std::string& kind) {
-  Json document = Json::parse(content_of(oracle_file));
+Json oracles_of(const std::string& kind, const std::string& file = oracle_file) {
+  Json document = Json::parse(content_of(file));
   Json cases = Json::array();
   for (const Json& item : document["cases"]) {
     if (item["kind"] == kind) cases.push_back(item);
@@ -73,6 +94,57 @@ TEST_CASE("a perturbed reference is a mismatch, whichever field it stands in", "
       CHECK(evaluate(perturbed).exit_code == 1);
     }
   }
+}
+
+TEST_CASE("incontext-evaluate agrees with every scoring oracle of maps and their errors", "[programs]") {
+  const Finished finished = run_program(INCONTEXT_EVALUATE, {scoring_file, "--format", "json"});
+  CHECK(finished.exit_code == 0);
+  CHECK(finished.errors.empty());
+  const Json report = Json::parse(finished.output);
+  CHECK(report["verdict"]["disagree"] == 0);
+  for (const Json& row : report["tables"][0]["rows"]) {
+    for (const char* kind : scoring_kinds) {
+      if (row["kind"] == kind) CHECK(row["verdict"] != "not implemented");
+    }
+  }
+}
+
+TEST_CASE("a perturbed reference of any scoring kind is a mismatch", "[programs]") {
+  for (const std::string kind : scoring_kinds) {
+    const Json document = oracles_of(kind, scoring_file);
+    REQUIRE(!document["cases"].empty());
+    for (const auto& [name, value] : document["cases"][0]["out"].items()) {
+      CAPTURE(kind, name);
+      Json perturbed = document;
+      Json* entry = &perturbed["cases"][0]["out"][name];
+      while (entry->is_structured()) entry = &entry->back();
+      const bool number = !entry->is_string() || entry->get<std::string>().find_first_not_of("+-.e0123456789") > 99;
+      if (number) {
+        const double exact = entry->is_string() ? std::stod(entry->get<std::string>()) : entry->get<double>();
+        *entry = exact * (1 + 1e-5) + 1e-5;
+      } else {
+        *entry = "another word";
+      }
+      CHECK(evaluate(perturbed).exit_code == 1);
+    }
+  }
+}
+
+TEST_CASE("masked scores have weight 0, and a kind of both rooms is told apart by its inputs", "[programs]") {
+  const auto computed = [](const Json& one) {
+    const Finished finished = evaluate({{"cases", {one}}});
+    CAPTURE(finished.errors);
+    REQUIRE(finished.exit_code == 0);
+    return Json::parse(finished.output)["tables"][0]["rows"];
+  };
+  const Json masked{{"id", "x"}, {"kind", "ssmax"}, {"in", {{"z", {"-inf", 1, 1}}, {"s", 1}, {"b", 0}, {"n", 2}}}};
+  CHECK(computed(masked)[1]["computed"] == Json({0.0, 0.5, 0.5}));
+  const Json one{{1.0}};
+  const Json vectors{{"id", "x"},
+                     {"kind", "linear_attention"},
+                     {"in", {{"Q", one}, {"K", one}, {"V", one}, {"tau", 4}, {"norm", "1/n_keys"}}}};
+  CHECK(computed(vectors)[0]["computed"] == Json({{0.25}}));
+  CHECK(evaluate(oracles_of("linear_attention")).exit_code == 0);
 }
 
 TEST_CASE("another shape and a field that is not computed are mismatches", "[programs]") {
