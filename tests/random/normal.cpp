@@ -153,7 +153,7 @@ TEMPLATE_TEST_CASE("normals have the moments, the tails and the distribution of 
     CHECK(std::abs(z) <= 5);
   }
   CHECK(found.largest > 5);
-  CHECK(found.largest <= (sizeof(TestType) == 4 ? 6.6605 : 8.572));
+  CHECK(found.largest <= (sizeof(TestType) == 4 ? 6.5556 : 8.572));
 }
 
 TEMPLATE_TEST_CASE("normals one part in a thousand too wide, shifted, skewed or with other tails are rejected", "",
@@ -225,7 +225,7 @@ TEMPLATE_TEST_CASE("the two of a pair point in every direction alike", "", float
   CHECK(lost_quarter.against(uniform).chi_square_z > 5);
 }
 
-TEST_CASE("single precision normals follow the same map in double to 3e-7 of the radius") {
+TEST_CASE("single precision normals follow the same map in double to 3.5e-7 of the radius") {
   std::mt19937_64 engine(54);
   double worst = 0;
   double largest = 0;
@@ -240,18 +240,18 @@ TEST_CASE("single precision normals follow the same map in double to 3e-7 of the
     random::box_muller(word0, word1, first, second);
     const double u = random::uniform_open_closed(word0);
     const double radius = std::sqrt(-2 * std::log(u));
-    const double signed_radius = word1 % 2 == 0 ? radius : -radius;
+    const double signed_radius = word0 >> 31 == 0 ? radius : -radius;
     const double angle = 6.28318530717958647693 * static_cast<double>(static_cast<std::int32_t>(word1)) * 0x1p-33;
     const double error =
         std::max(std::abs(first - signed_radius * std::cos(angle)), std::abs(second - signed_radius * std::sin(angle)));
-    beyond += !(error <= 3e-7 * radius);
+    beyond += !(error <= 3.5e-7 * radius);
     if (radius > 0) worst = std::max(worst, error / radius);
     largest = std::max(largest, static_cast<double>(std::max(std::abs(first), std::abs(second))));
   }
   INFO("worst " << worst << " of the radius");
   CHECK(beyond == 0);
   CHECK(worst > 1.5e-7);
-  CHECK(largest > 6.6);
+  CHECK(largest > 6.5);
 }
 
 TEST_CASE("normals stay below their limits at the extreme words") {
@@ -269,8 +269,8 @@ TEST_CASE("normals stay below their limits at the extreme words") {
     random::box_muller(0, i % 4096, any, other, c, d);
     largest_double = std::max({largest_double, std::abs(c), std::abs(d)});
   }
-  CHECK(largest_single <= 6.6605);
-  CHECK(largest_single > 6.66);
+  CHECK(largest_single <= 6.5556);
+  CHECK(largest_single > 6.555);
   CHECK(largest_double <= 8.572);
   CHECK(largest_double > 8.571);
 

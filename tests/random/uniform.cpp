@@ -46,19 +46,21 @@ double worst_deviation(const Sampler& sampler) {
 
 }  // namespace
 
-TEST_CASE("the half-open float uniform ends at 2^-32 and at 1, and never gives 0") {
-  CHECK(uniform_open_closed(0) == 0x1p-32f);
-  CHECK(uniform_open_closed(1) == 0x1p-32f);
+TEST_CASE("the half-open float uniform ends at 2^-31 and at 1, and never gives 0") {
+  CHECK(uniform_open_closed(0) == 0x1p-31f);
+  CHECK(uniform_open_closed(1) == 0x1p-31f);
+  CHECK(uniform_open_closed(2) == 3 * 0x1p-31f);
+  CHECK(uniform_open_closed(0x80000000u) == 0x1p-31f);
   CHECK(uniform_open_closed(~0u) == 1.0f);
-  for (std::uint32_t from_end = 1; from_end <= 128; ++from_end) REQUIRE(uniform_open_closed(0u - from_end) == 1.0f);
-  CHECK(uniform_open_closed(0u - 129) == 1.0f - 0x1p-24f);
+  for (std::uint32_t from_end = 1; from_end <= 64; ++from_end) REQUIRE(uniform_open_closed(0u - from_end) == 1.0f);
+  CHECK(uniform_open_closed(0u - 65) == 1.0f - 0x1p-24f);
   int ones = 0;
   int too_small = 0;
   for (std::uint32_t word = 0; word < 1u << 16; ++word) {
-    too_small += !(uniform_open_closed(word) >= 0x1p-32f);
-    ones += uniform_open_closed(0xffff0000u | word) == 1.0f;
+    too_small += !(uniform_open_closed(word) >= 0x1p-31f);
+    ones += uniform_open_closed(0x7fff0000u | word) == 1.0f;
   }
-  CHECK(ones == 128);
+  CHECK(ones == 64);
   CHECK(too_small == 0);
 }
 
@@ -66,16 +68,16 @@ TEST_CASE("the half-open float uniform rises with its word and stays within half
   float before = 0;
   double off_by = 0;
   int falls = 0;
-  for (std::uint64_t word = 0; word <= 0xffffffffULL; word += 97) {
-    const float u = uniform_open_closed(static_cast<std::uint32_t>(word));
+  for (std::uint32_t word = 0; word <= 0x7fffffffu; word += 97) {
+    const float u = uniform_open_closed(word);
     falls += !(u >= before);
     before = u;
-    const double exact = (static_cast<double>(word >> 1) + 0.5) * 0x1p-31;
+    const double exact = (static_cast<double>(word >> 1) + 0.5) * 0x1p-30;
     off_by = std::max(off_by, std::abs(u - exact));
   }
   CHECK(falls == 0);
   // so that mean and variance are within 2^-24 of U(0, 1)'s
-  CHECK(off_by <= 0x1p-25 + 0x1p-32);
+  CHECK(off_by <= 0x1p-25);
   CHECK(off_by >= 0x1p-26);
 }
 
@@ -84,16 +86,16 @@ TEST_CASE("mean and variance of the half-open float uniform over all words are U
   double mean = 0;
   double square = 0;
   double words = 0;
-  for (std::uint64_t start = 0; start < 1ULL << 32; start += 1ULL << 18) {
+  for (std::uint64_t start = 0; start < 1ULL << 31; start += 1ULL << 18) {
     for (std::uint64_t word = start; word < start + 512; ++word) {
-      const double exact = (static_cast<double>(word >> 1) + 0.5) * 0x1p-31;
+      const double exact = (static_cast<double>(word >> 1) + 0.5) * 0x1p-30;
       const double u = uniform_open_closed(static_cast<std::uint32_t>(word));
       mean += u - exact;
       square += (u - 0.5) * (u - 0.5) - (exact - 0.5) * (exact - 0.5);
       ++words;
     }
   }
-  // of the exact grid, the mean is 1/2 and the variance 1/12 - 2^-62/12
+  // of the exact grid, the mean is 1/2 and the variance 1/12 - 2^-60/12
   CHECK(std::abs(mean / words) <= 0x1p-24);
   CHECK(std::abs(square / words - (mean / words) * (mean / words)) <= 0x1p-24);
 }

@@ -37,14 +37,15 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 
-/// Two vectors of 64-bit lanes at a time: their lower halves fill one vector of 32-bit words.
+/// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words.
+template <int count>
 struct VectorPack {
   static constexpr int width = vector_bytes / 8;
-  static constexpr int stride = 2 * width;
+  static constexpr int stride = count * width;
   typedef std::uint64_t Wide __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t Narrow __attribute__((vector_size(vector_bytes)));
-  struct Pair {
-    Wide a, b;
+  struct Lanes {
+    Wide v[count];
   };
 
   static Wide product(Wide a, std::uint32_t b) {
@@ -57,41 +58,60 @@ struct VectorPack {
     return (Wide)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(b));
 #endif
   }
-  static Pair load(const std::uint64_t* from) {
-    Pair pair;
-    __builtin_memcpy(&pair, from, sizeof pair);
-    return pair;
+  // Each vector by itself: g++ copies a whole pack through the stack in halves, which then stalls (3 x with AVX2).
+  static Lanes load(const std::uint64_t* from) {
+    Lanes p;
+    for (int i = 0; i < count; ++i) __builtin_memcpy(&p.v[i], from + i * width, sizeof p.v[i]);
+    return p;
   }
-  static Pair broadcast(std::uint64_t value) { return {Wide{} + value, Wide{} + value}; }
-  static Pair exclusive_or(Pair p, std::uint64_t b) { return {p.a ^ b, p.b ^ b}; }
-  static Pair multiply(Pair p, std::uint32_t b) { return {product(p.a, b), product(p.b, b)}; }
-  static Pair mix(Pair p, Pair other, std::uint64_t key) {
-    return {(p.a >> 32) ^ other.a ^ key, (p.b >> 32) ^ other.b ^ key};
+  static Lanes broadcast(std::uint64_t value) {
+    Lanes p;
+    for (int i = 0; i < count; ++i) p.v[i] = Wide{} + value;
+    return p;
   }
-  static void store(std::uint32_t* to, Pair p) {
-    const auto a = (Narrow)p.a;
-    const auto b = (Narrow)p.b;
+  static Lanes exclusive_or(Lanes p, std::uint64_t b) {
+    for (int i = 0; i < count; ++i) p.v[i] ^= b;
+    return p;
+  }
+  static Lanes multiply(Lanes p, std::uint32_t b) {
+    for (int i = 0; i < count; ++i) p.v[i] = product(p.v[i], b);
+    return p;
+  }
+  static Lanes mix(Lanes p, Lanes other, std::uint64_t key) {
+    for (int i = 0; i < count; ++i) p.v[i] = (p.v[i] >> 32) ^ other.v[i] ^ key;
+    return p;
+  }
+  static void store(std::uint32_t* to, Lanes p) {
+    for (int i = 0; i < count; i += 2) {
+      const auto a = (Narrow)p.v[i];
+      const auto b = (Narrow)p.v[i + 1];
 #if defined(__AVX512F__)
-    const Narrow low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+      const Narrow low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 #elif defined(__AVX2__)
-    const Narrow low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+      const Narrow low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
 #else
-    const Narrow low = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+      const Narrow low = __builtin_shufflevector(a, b, 0, 2, 4, 6);
 #endif
-    __builtin_memcpy(to, &low, sizeof low);
+      __builtin_memcpy(to + i * width, &low, sizeof low);
+    }
   }
 };
 
-template <bool fits>
-struct PackOf {
-  using type = ScalarPack;
-};
-template <>
-struct PackOf<true> {
-  using type = VectorPack;
-};
+/// As many vectors at a time as hide the latency of the products and find registers.
+constexpr int vectors_at_a_time = vector_bytes == 64 ? 4 : 2;
+
+template <int W, int count = vectors_at_a_time>
+constexpr auto pack_for() {
+  if constexpr (W % VectorPack<count>::stride == 0) {
+    return VectorPack<count>{};
+  } else if constexpr (count > 2) {
+    return pack_for<W, count / 2>();
+  } else {
+    return ScalarPack{};
+  }
+}
 template <int W>
-using Pack = typename PackOf<(W % VectorPack::stride == 0)>::type;
+using Pack = decltype(pack_for<W>());
 
 #else
 
