@@ -1,4 +1,4 @@
-// The posterior in double against 50 digits (float and long double against double in bayes_ridge.cpp); the limit
+// The posterior in double against 50 digits (float and long double against double in bayes_ridge_slow.cpp); the limit
 // without noise at 50 digits.
 
 #include "incontext/regression/bayes_ridge.hpp"

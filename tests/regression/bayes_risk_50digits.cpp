@@ -1,4 +1,4 @@
-// The Bayes risks in double against 50 digits; float and long double against double in bayes_risk.cpp.
+// The Bayes risks in double against 50 digits; float and long double against double in bayes_risk_slow.cpp.
 
 #include "incontext/regression/bayes_risk.hpp"
 

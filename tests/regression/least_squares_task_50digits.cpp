@@ -1,4 +1,4 @@
-// Least squares in double against 50 digits; float and long double against double in regressable.cpp.
+// Least squares in double against 50 digits; float and long double against double in least_squares_task_slow.cpp.
 
 #include "incontext/regression/least_squares_task.hpp"
 
