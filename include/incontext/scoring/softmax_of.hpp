@@ -55,16 +55,12 @@ INCONTEXT_HD auto read(const Map& map, Row<const Value<Map>> scores) {
 /// Units     dimensionless.
 /// Limits    n = 1: (1).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  4 eps (1 + |log(a_i / a_r)|) relative, for any n: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  4 eps (1 + |log(a_i / a_r)|) relative, for any n: tests/scoring/accuracy_50digits.cpp; in float and double
+///           what is below the normal range may be 0.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
-  using T = Value<Map>;
-  const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    out[i] = detail::is_visible(scores[i]) ? pass.weight(scores[i]) : T(0);
-  }
+  detail::write_softmax<Value<Map>>([&](std::ptrdiff_t count) { return map.elementwise(count); }, scores, out);
 }
 
 /// Logarithms of the weights; -infinity for a masked score.

@@ -4,14 +4,51 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/pack.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/pack_functions.hpp"
+#include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::scoring {
 
 namespace detail {
+
+/// phi(z) - phi(reference) of SSA in octaves. On the reference's side of zero it is k log(1 + (|z| - |r|) / (c + |r|)),
+/// on the other k (log(1 + |z| / c) + log(1 + |r| / c)), both times the sign of z.
+template <class T>
+struct SignedLogarithmExponent {
+  struct Side {
+    T from;    // |r|, or 0
+    T rate;    // 1 / (c + |r|), or 1 / c
+    T offset;  // 0, or log(1 + |r| / c)
+  };
+  T knee;
+  T exponent;
+  Side negative;
+  Side positive;
+
+  INCONTEXT_HD static bool is_normal(const T& x) { return Constants<T>::smallest <= x && is_finite(x); }
+  INCONTEXT_HD bool fits(const RowExtent<T>& extent) const {
+    for (const Side& side : {negative, positive}) {
+      if (!is_normal(side.rate) || !is_normal(T(knee * side.rate)) || !is_finite(side.offset)) return false;
+      if (!is_finite(T((knee + extent.largest_size()) * side.rate))) return false;
+    }
+    return is_normal(knee);
+  }
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const {
+    const auto below = z < pack_of(T(0));
+    const Pack<T> size = below ? -z : z;
+    const Pack<T> from = below ? pack_of(negative.from) : pack_of(positive.from);
+    const Pack<T> rate = below ? pack_of(negative.rate) : pack_of(positive.rate);
+    const Pack<T> offset = below ? pack_of(negative.offset) : pack_of(positive.offset);
+    const Pack<T> logarithm = log_one_plus_of<T>((size - from) * rate, (size + knee) * rate);
+    const T octaves = exponent * log2_e<T>;
+    return (logarithm + offset) * (below ? pack_of(T(-octaves)) : pack_of(octaves));
+  }
+};
 
 /// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Within one sign, differences go through (z - w) / (c + |w|);
 /// between signs both parts add up, so the plain difference is exact to rounding.
@@ -46,6 +83,13 @@ struct SignedLogarithm {
     const T ratio = (knee + size) / (knee + reference);
     const T growth = magnitude(change) <= T(0.5) ? log_one_plus(change) : T(log(ratio));
     return z < T(0) ? T(-exponent * growth) : T(exponent * growth);
+  }
+  INCONTEXT_HD SignedLogarithmExponent<T> exponent_from(const T& reference) const {
+    const T size = magnitude(reference);
+    const typename SignedLogarithmExponent<T>::Side own{size, T(T(1) / (knee + size)), T(0)};
+    const typename SignedLogarithmExponent<T>::Side other{T(0), T(T(1) / knee), logarithm(size)};
+    if (reference < T(0)) return {knee, exponent, own, other};
+    return {knee, exponent, other, own};
   }
   INCONTEXT_HD T slope(const T& z) const { return exponent / (knee + magnitude(z)); }
   INCONTEXT_HD T curvature(const T& z) const {

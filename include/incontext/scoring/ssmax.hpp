@@ -26,6 +26,9 @@ struct ScalableExponent {
   INCONTEXT_HD T difference(const T& z, const T& w) const { return factor * (z - w); }
   INCONTEXT_HD T slope(const T&) const { return factor; }
   INCONTEXT_HD T curvature(const T&) const { return T(0); }
+  INCONTEXT_HD LinearExponent<T> exponent_from(const T& reference) const {
+    return LinearExponent<T>(factor, reference);
+  }
   INCONTEXT_HD T difference_by(parameter::Scale, const T& z, const T& w) const { return log_count * (z - w); }
   INCONTEXT_HD T difference_by(parameter::Bias, const T& z, const T& w) const { return z - w; }
   INCONTEXT_HD T difference_by(parameter::VisibleCount, const T& z, const T& w) const {

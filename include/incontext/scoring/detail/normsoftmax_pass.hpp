@@ -40,9 +40,8 @@ struct NormSoftmaxPass {
   }
 
   INCONTEXT_HD void weights(Row<const T> scores, Row<T> out) const {
-    const auto pass = softmax(scores);
-    if (!pass.valid) return fill(out, not_a_number<T>());
-    for (std::ptrdiff_t i = 0; i < scores.size; ++i) out[i] = is_visible(scores[i]) ? pass.weight(scores[i]) : T(0);
+    const Quotient<T> phi{constant() ? infinity<T>() : divisor};
+    write_softmax<T>([&](std::ptrdiff_t) { return phi; }, scores, out);
   }
 
   INCONTEXT_HD void log_weights(Row<const T> scores, Row<T> out) const {

@@ -7,6 +7,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centred.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -22,6 +23,9 @@ struct Quotient {
   INCONTEXT_HD T difference(const T& z, const T& w) const { return (z - w) / divisor; }
   INCONTEXT_HD T slope(const T&) const { return T(1) / divisor; }
   INCONTEXT_HD T curvature(const T&) const { return T(0); }
+  INCONTEXT_HD LinearExponent<T> exponent_from(const T& reference) const {
+    return LinearExponent<T>(T(1) / divisor, reference);
+  }
 };
 
 /// What one reading of a row leaves behind: the entry r of the largest weight, and the sum of the other terms relative
@@ -81,6 +85,20 @@ INCONTEXT_HD SoftmaxPass<Phi, T> softmax_pass(const Phi& phi, Row<const T> score
   pass.others = sum.value();
   pass.valid = true;
   return pass;
+}
+
+/// out_i = a_i of softmax(phi(z)), 0 where masked; `phi_for(n)` is phi for a row of n visible scores.
+template <Real T, class PhiFor>
+INCONTEXT_HD void write_softmax(const PhiFor& phi_for, Row<const T> scores, Row<T> out) {
+  if constexpr (PackedPhi<decltype(phi_for(std::ptrdiff_t{1})), T>) {
+    if (scores.size >= shortest_packed_row) {
+      const auto extent = extent_of<T>(scores);
+      if (write_packed_softmax<T>(phi_for(extent.count), extent, scores, out)) return;
+    }
+  }
+  const auto pass = softmax_pass<T>(phi_for(count_visible(scores)), scores);
+  if (!pass.valid) return fill(out, not_a_number<T>());
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) out[i] = pass.weight_or_zero(scores[i]);
 }
 
 /// out_i = a_i (rate_i - sum_j a_j rate_j), 0 where masked.

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/core/host_device.hpp"
+
+/// A few numbers side by side that + - * / < and ?: treat one by one, as long as the target's vector registers; one
+/// number where there are none, and in whatever nvcc compiles. Code written over packs gives every lane the bits the
+/// plain number would get.
+namespace incontext {
+
+namespace detail {
+
+#if defined(__AVX512F__)
+inline constexpr int pack_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int pack_bytes = 32;
+#else
+inline constexpr int pack_bytes = 16;
+#endif
+
+template <class T>
+struct OneLane {
+  static constexpr int width = 1;
+  using type = T;
+};
+
+template <class T>
+struct PackOf : OneLane<T> {};
+
+#if defined(__GNUC__) && !defined(__CUDACC__)
+template <class T>
+struct VectorLanes {
+  static constexpr int width = pack_bytes / static_cast<int>(sizeof(T));
+  typedef T type __attribute__((vector_size(pack_bytes)));
+};
+
+template <>
+struct PackOf<float> : VectorLanes<float> {};
+template <>
+struct PackOf<double> : VectorLanes<double> {};
+template <>
+struct PackOf<std::int32_t> : VectorLanes<std::int32_t> {};
+template <>
+struct PackOf<std::uint64_t> : VectorLanes<std::uint64_t> {};
+#endif
+
+}  // namespace detail
+
+/// As many T side by side as a vector register holds.
+///
+/// Runs on   host and device
+template <class T>
+using Pack = typename detail::PackOf<T>::type;
+
+/// How many those are.
+///
+/// Runs on   host and device
+template <class T>
+inline constexpr int pack_width = detail::PackOf<T>::width;
+
+/// The pack that begins at an address, aligned or not.
+///
+/// Runs on   host and device
+template <class T>
+INCONTEXT_HD inline Pack<T> load_pack(const T* from) {
+  if constexpr (pack_width<T> == 1) {
+    return *from;
+  } else {
+    Pack<T> pack;
+    __builtin_memcpy(&pack, from, sizeof(pack));
+    return pack;
+  }
+}
+
+/// Writes a pack where `to` points, aligned or not.
+///
+/// Runs on   host and device
+template <class T>
+INCONTEXT_HD inline void store_pack(T* to, const Pack<T>& pack) {
+  if constexpr (pack_width<T> == 1) {
+    *to = pack;
+  } else {
+    __builtin_memcpy(to, &pack, sizeof(pack));
+  }
+}
+
+/// The pack whose lanes all hold x.
+///
+/// Runs on   host and device
+template <class T>
+INCONTEXT_HD inline Pack<T> pack_of(T x) {
+  return Pack<T>{} + x;
+}
+
+}  // namespace incontext

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/pack.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/pack_functions.hpp"
+#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/row.hpp"
+
+/// Softmax of a whole row over packs: one reading for the largest score, one that leaves the exponentials in the
+/// output and sums them, one that scales. The order of all sums is fixed, whatever the width of a pack.
+namespace incontext::scoring::detail {
+
+inline constexpr int sum_lanes = 16;  // what one number a lane of the sum is made of, on every machine
+inline constexpr int row_block = 4 * sum_lanes;
+inline constexpr std::ptrdiff_t shortest_packed_row = 16;  // below, a block is mostly padding
+
+/// The ends of a row and how many of its scores are visible; NaN does not show.
+template <class T>
+struct RowExtent {
+  T low = infinity<T>();  // of the visible scores
+  T high = -infinity<T>();
+  std::ptrdiff_t count = 0;
+
+  INCONTEXT_HD T largest_size() const { return magnitude(low) < magnitude(high) ? magnitude(high) : magnitude(low); }
+};
+
+/// factor (z - reference), in octaves.
+template <class T>
+struct LinearExponent {
+  T octaves;
+  T reference;
+
+  INCONTEXT_HD LinearExponent(const T& factor, const T& from) : octaves(factor * log2_e<T>), reference(from) {}
+  INCONTEXT_HD bool fits(const RowExtent<T>&) const {
+    return Constants<T>::smallest <= magnitude(octaves) && is_finite(octaves);
+  }
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const { return (z - reference) * octaves; }
+};
+
+/// phi's differences to a reference exist over packs.
+template <class Phi, class T>
+concept PackedPhi = (std::same_as<T, float> || std::same_as<T, double>)&&requires(const Phi& phi, T z) {
+  { phi.exponent_from(z)(Pack<T>{}) } -> std::same_as<Pack<T>>;
+};
+
+/// Calls visit(block, first, whole) for blocks of row_block scores: in place where they lie side by side, else a copy,
+/// filled up with `pad`.
+template <class T, class Visit>
+INCONTEXT_HD void for_each_block(Row<const T> row, const T& pad, Visit visit) {
+  alignas(64) T copy[row_block];
+  for (std::ptrdiff_t first = 0; first < row.size; first += row_block) {
+    const bool whole = row.stride == 1 && first + row_block <= row.size;
+    if (!whole) {
+      for (int l = 0; l < row_block; ++l) copy[l] = first + l < row.size ? row[first + l] : pad;
+    }
+    visit(whole ? row.data + first : copy, first, whole);
+  }
+}
+
+template <class T>
+INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
+  constexpr int width = pack_width<T>;
+  constexpr int side_by_side = width == 1 ? 1 : 4;
+  Pack<T> low[side_by_side], high[side_by_side];
+  for (int k = 0; k < side_by_side; ++k) {
+    low[k] = pack_of(infinity<T>());
+    high[k] = pack_of(T(-infinity<T>()));
+  }
+  for_each_block<T>(row, row[0], [&](const T* block, std::ptrdiff_t, bool) {
+    for (int l = 0; l < row_block; l += side_by_side * width) {
+      for (int k = 0; k < side_by_side; ++k) {
+        const Pack<T> z = load_pack(block + l + k * width);
+        low[k] = z < low[k] ? z : low[k];
+        high[k] = high[k] < z ? z : high[k];
+      }
+    }
+  });
+  RowExtent<T> extent;
+  for (int k = 0; k < side_by_side; ++k) {
+    T lows[width], highs[width];
+    store_pack(lows, low[k]);
+    store_pack(highs, high[k]);
+    for (int l = 0; l < width; ++l) {
+      if (lows[l] < extent.low) extent.low = lows[l];
+      if (extent.high < highs[l]) extent.high = highs[l];
+    }
+  }
+  extent.count = row.size;
+  if (is_visible(extent.low)) return extent;
+  extent = RowExtent<T>{infinity<T>(), extent.high, 0};
+  for (std::ptrdiff_t i = 0; i < row.size; ++i) {
+    if (!is_visible(row[i])) continue;
+    ++extent.count;
+    if (row[i] < extent.low) extent.low = row[i];
+  }
+  return extent;
+}
+
+/// total + lost is the sum so far, all but exact.
+template <class P>
+INCONTEXT_HD inline void add_exactly(P& total, P& lost, const P& term) {
+  const P next = total + term;
+  const P rounded = next - total;
+  lost = lost + ((total - (next - rounded)) + (term - rounded));
+  total = next;
+}
+
+/// to_i = 2^exponent(z_i) of one block; `careful` where a score may be masked or a power below the normal range.
+template <bool careful, class T, class Exponent>
+INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to, Pack<T>* total, Pack<T>* lost) {
+  constexpr int width = pack_width<T>;
+  for (int p = 0; p < sum_lanes / width; ++p) {
+    Pack<T> power[4];
+    for (int g = 0; g < 4; ++g) {
+      const Pack<T> score = load_pack(z + g * sum_lanes + p * width);
+      Pack<T> octaves = exponent(score);
+      if constexpr (careful) {
+        const Pack<T> lowest = pack_of(lowest_power<T>);
+        octaves = octaves < lowest ? lowest : octaves;
+        octaves = score <= pack_of(T(-infinity<T>())) ? lowest : octaves;
+      }
+      power[g] = exp2_of<T>(octaves);
+    }
+    for (int g = 0; g < 4; ++g) store_pack(to + g * sum_lanes + p * width, power[g]);
+    add_exactly<Pack<T>>(total[p], lost[p], (power[0] + power[1]) + (power[2] + power[3]));
+  }
+}
+
+/// out_i = 2^exponent(z_i), and their sum.
+template <class T, class Exponent>
+INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T> scores, Row<T> out) {
+  constexpr int width = pack_width<T>;
+  constexpr int packs = sum_lanes / width;
+  Pack<T> total[packs] = {}, lost[packs] = {};
+  for_each_block<T>(scores, T(-infinity<T>()), [&](const T* z, std::ptrdiff_t first, bool whole) {
+    if (whole && out.stride == 1 && !careful) return write_block<false>(exponent, z, out.data + first, total, lost);
+    alignas(64) T copy[row_block];
+    write_block<true>(exponent, z, copy, total, lost);
+    for (int l = 0; l < row_block && first + l < out.size; ++l) out[first + l] = copy[l];
+  });
+  T totals[sum_lanes], losts[sum_lanes];
+  for (int p = 0; p < packs; ++p) {
+    store_pack(totals + p * width, total[p]);
+    store_pack(losts + p * width, lost[p]);
+  }
+  Sum<T> sum;
+  for (int l = 0; l < sum_lanes; ++l) sum.add(totals[l]);
+  for (int l = 0; l < sum_lanes; ++l) sum.add(losts[l]);
+  return sum.value();
+}
+
+/// out_i = a_i of softmax(phi(z)); false, and nothing written, where the scores are beyond what packs do.
+template <class T, class Phi>
+requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi, const RowExtent<T>& extent,
+                                                                  Row<const T> scores, Row<T> out) {
+  if (extent.count == 0 || !is_finite(extent.high) || !phi.in_domain()) return false;
+  const auto exponent = phi.exponent_from(phi.decreasing() ? extent.low : extent.high);
+  if (!exponent.fits(extent)) return false;
+  const bool masked = extent.count < scores.size;
+  const Pack<T> far = exponent(pack_of(phi.decreasing() ? extent.high : extent.low));
+  T farthest[pack_width<T>];
+  store_pack(farthest, far);
+  const bool careful = pack_width<T> == 1 || masked || !(lowest_power<T> + 1 < farthest[0]);
+  const T total = write_powers<T>(exponent, careful, scores, out);
+  const T factor = is_finite(total) ? T(T(1) / total) : not_a_number<T>();
+  for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] * factor;
+  return true;
+}
+
+}  // namespace incontext::scoring::detail
