@@ -160,6 +160,17 @@ inline void head_options(CLI::App& app, const std::string& heading) {
   }
 }
 
+namespace detail {
+
+/// Options that would be ignored are refused: silence would let a reader think they counted.
+inline void refuse_unused(const CLI::App& app, const std::string& mode, const std::vector<std::string>& unused) {
+  for (const std::string& name : unused) {
+    if (app.count(name) > 0) throw InputError(name + ": has no meaning with " + mode);
+  }
+}
+
+}  // namespace detail
+
 inline void add_output_options(CLI::App& app, OutputOptions& options) {
   add_choice<Format>(app, "--format", options.format, "Form of the report",
                      {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}});
@@ -194,7 +205,8 @@ inline nlohmann::ordered_json arguments_of(const CLI::App& app) {
     std::uint64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error == std::errc() && end == text.data() + text.size()) return count;
-    return parse_decimal(text).value_or(0);
+    if (const auto decimal = parse_decimal(text)) return *decimal;
+    return text;  // a masked score, -inf
   };
   json arguments = json::object();
   for (const CLI::Option* option : app.get_options()) {

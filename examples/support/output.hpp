@@ -31,8 +31,8 @@ struct OutputOptions {
 
 namespace detail {
 
-[[noreturn]] inline void throw_unwritable(const std::string& file, int error) {
-  throw_input_error("--output", "cannot be written: " + std::string(std::strerror(error)), file, "a writable file");
+[[noreturn]] inline void throw_unwritable(const std::string& file, int error, const std::string& option = "--output") {
+  throw_input_error(option, "cannot be written: " + std::string(std::strerror(error)), file, "a writable file");
 }
 
 /// Closes its file when it goes, and removes it by name unless the name was released.
@@ -74,10 +74,11 @@ inline std::string replaced_file(const std::string& file) {
 
 inline std::string temporary_name(const std::string& file) { return file + ".incontext-" + std::to_string(::getpid()); }
 
-inline OpenFile open_temporary(const std::string& file, const std::string& shown_name) {
+inline OpenFile open_temporary(const std::string& file, const std::string& shown_name,
+                               const std::string& option = "--output") {
   const std::string name = temporary_name(file);
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw_unwritable(shown_name, errno);
+  if (descriptor < 0) throw_unwritable(shown_name, errno, option);
   return {descriptor, name};
 }
 
@@ -92,14 +93,14 @@ inline bool takes_bytes_directly(const std::string& file) {
 }  // namespace detail
 
 /// Refuses a file that could not be written at the end, before a long run begins. Leaves nothing behind.
-inline void require_writable(const std::string& file) {
+inline void require_writable(const std::string& file, const std::string& option = "--output") {
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) detail::throw_unwritable(file, EISDIR);
+  if (std::filesystem::is_directory(file, error)) detail::throw_unwritable(file, EISDIR, option);
   if (detail::takes_bytes_directly(file)) {
-    if (::access(file.c_str(), W_OK) != 0) detail::throw_unwritable(file, errno);
+    if (::access(file.c_str(), W_OK) != 0) detail::throw_unwritable(file, errno, option);
     return;
   }
-  detail::open_temporary(detail::replaced_file(file), file);  // gone at the end of this statement
+  detail::open_temporary(detail::replaced_file(file), file, option);  // gone at the end of this statement
 }
 
 /// Writes a file beside the target and renames it, so that a reader sees the old content or the new, never a part.

@@ -148,13 +148,6 @@ inline void add_data_options(CLI::App& app, TemperatureOptions& o) {
       ->type_name("FILE");
 }
 
-/// Options that would be ignored are refused: silence would let a reader think they counted.
-inline void refuse_unused(const CLI::App& app, const std::string& mode, const std::vector<std::string>& unused) {
-  for (const std::string& name : unused) {
-    if (app.count(name) > 0) throw InputError(name + ": has no meaning with " + mode);
-  }
-}
-
 }  // namespace detail
 
 inline void add_temperature_options(CLI::App& app, TemperatureOptions& o) {

@@ -7,10 +7,11 @@ else()
 endif()
 
 # The programs themselves, where they are built: run as a user runs them.
-if(TARGET incontext-evaluate AND TARGET incontext-temperature)
+if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
   incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext::incontext LABEL examples TIMEOUT 300)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
+                                                   INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
                                                    INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")
-  add_dependencies(test_programs incontext-evaluate incontext-temperature)
+  add_dependencies(test_programs incontext-evaluate incontext-scores incontext-temperature)
 endif()

@@ -1,0 +1,52 @@
+// incontext-scores: what attention's scoring maps make of a row of scores, for one's own rows and as figures of the
+// papers, beside what theory says about them.
+
+#include "examples/scores/fading_figures.hpp"
+#include "examples/scores/figures.hpp"
+#include "examples/scores/options.hpp"
+#include "examples/scores/rows.hpp"
+#include "examples/support/command_line.hpp"
+
+namespace {
+
+using namespace incontext::examples;
+
+std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
+  if (o.figure == "approximation") return approximation_figure(o, claims);
+  if (o.figure == "ssa-base") return ssa_base_figure(claims);
+  if (o.figure == "ssmax-fading") return ssmax_fading_figure(o, claims);
+  if (o.figure == "ssmax-threshold") return ssmax_threshold_figure(o, claims);
+  if (o.figure == "deviant") return deviant_figure(o, claims);
+  return normsoftmax_bound_figure(o, claims);
+}
+
+int run(const CLI::App& app, const ScoresOptions& options) {
+  check_combination(app, options);
+  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  if (!options.weights.empty()) require_writable(options.weights, "--weights");
+  Report report{.program = "incontext-scores", .arguments = arguments_of(app)};
+  if (!options.figure.empty()) {
+    Claims claims;
+    report.tables = figure_tables(options, claims);
+    report.tables.push_back(claims.table());
+    report.verdict = claims.verdict();
+  } else {
+    report.tables = options.scores.empty() ? row_tables(app, options) : matrix_tables(app, options);
+  }
+  deliver(report, options.output);
+  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Weights that attention's scoring maps give to a row of scores: softmax, SSMax, SSA, NormSoftmax, entmax\n"
+      "and others. Figures of the papers with their thresholds and bounds, or any map on your own scores.\n"
+      "Exit code: 0 every claim holds, 1 one fails, 2 bad input.",
+      "incontext-scores");
+  app.option_defaults()->always_capture_default();
+  ScoresOptions options;
+  add_scores_options(app, options);
+  return run_main(app, argc, argv, [&] { return run(app, options); });
+}

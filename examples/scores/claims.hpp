@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/support/report.hpp"
+
+/// Statements of theory about computed numbers. A claim may be made about many cases; its row in the table shows the
+/// case that came closest to breaking it, and all claims together are the verdict.
+namespace incontext::examples {
+
+class Claims {
+ public:
+  /// Equality up to rounding.
+  void equal(const std::string& claim, std::string where, double computed, double theory) {
+    const double apart = computed == theory ? 0 : std::abs(computed - theory) / std::abs(theory);
+    judge(claim, "=", 1e-9, {std::move(where), computed, theory, apart});
+  }
+  /// A bound that is attained may be missed by rounding.
+  void at_most(const std::string& claim, std::string where, double computed, double bound) {
+    judge(claim, "<=", 1e-12, {std::move(where), computed, bound, excess(computed, bound)});
+  }
+  void at_least(const std::string& claim, std::string where, double computed, double bound) {
+    judge(claim, ">=", 1e-12, {std::move(where), computed, bound, excess(-computed, -bound)});
+  }
+
+  Table table() const {
+    Table table{.title = "What theory says about these numbers, each where it came closest to failing",
+                .columns = {{"claim"},
+                            {"cases"},
+                            {"at"},
+                            {.name = "computed", .style = Style::shortest},
+                            {.name = "relation", .heading = " "},
+                            {.name = "theory", .style = Style::shortest},
+                            {"verdict"}}};
+    for (const Claim& one : claims_) {
+      table.add_row({one.text, one.cases, one.worst.where, one.worst.computed, std::string(one.relation),
+                     one.worst.theory, std::string(one.holds() ? "holds" : "FAILS")});
+    }
+    return table;
+  }
+
+  Verdict verdict() const {
+    std::int64_t failures = 0, cases = 0;
+    for (const Claim& one : claims_) {
+      failures += one.holds() ? 0 : 1;
+      cases += one.cases;
+    }
+    const std::string count = std::to_string(claims_.size()) + (claims_.size() == 1 ? " claim" : " claims") + " in " +
+                              std::to_string(cases) + (cases == 1 ? " case" : " cases");
+    Verdict verdict{.agrees = failures == 0};
+    verdict.text = failures == 0 ? "Agreement: " + count + ", none fails."
+                                 : "DISAGREEMENT: " + count + ", " + std::to_string(failures) + " of the claims " +
+                                       (failures == 1 ? "fails." : "fail.");
+    verdict.details = {{"claims", claims_.size()}, {"cases", cases}, {"failures", failures}};
+    return verdict;
+  }
+
+ private:
+  struct Case {
+    std::string where;
+    double computed;
+    double theory;
+    double excess;  ///< how far beyond the theory, relative to it
+  };
+  struct Claim {
+    std::string text;
+    const char* relation;
+    double allowed;
+    std::int64_t cases;
+    Case worst;
+    bool holds() const { return worst.excess <= allowed; }
+  };
+
+  static double excess(double computed, double bound) {
+    if (computed == bound) return 0;
+    return (computed - bound) / std::max(std::abs(bound), std::numeric_limits<double>::min());
+  }
+  void judge(const std::string& text, const char* relation, double allowed, Case one) {
+    if (std::isnan(one.excess)) one.excess = std::numeric_limits<double>::infinity();
+    for (Claim& claim : claims_) {
+      if (claim.text != text) continue;
+      ++claim.cases;
+      if (one.excess > claim.worst.excess) claim.worst = std::move(one);
+      return;
+    }
+    claims_.push_back({text, relation, allowed, 1, std::move(one)});
+  }
+
+  std::vector<Claim> claims_;
+};
+
+}  // namespace incontext::examples

@@ -1,0 +1,212 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "examples/scores/maps.hpp"
+#include "examples/support/command_line.hpp"
+
+/// What incontext-scores can be asked, and which questions do not go together.
+namespace incontext::examples {
+
+struct ScoresOptions {
+  std::string figure = {};
+  std::vector<std::int64_t> lengths = {};
+  std::vector<double> temperatures = {};
+  double gap = 5;
+
+  Numbers row = {};
+  std::string scores = {};
+  std::string map = "softmax";
+  Numbers direction = {};
+  std::string weights = {};
+  bool causal = false;
+  bool norms = false;
+
+  MapParameters parameters = {};
+  OutputOptions output = {};
+};
+
+/// The figures, what they show, and the options that change them.
+struct FigureEntry {
+  std::string name;
+  std::string meaning;
+  std::vector<std::string> options;
+};
+
+inline const std::vector<FigureEntry>& figure_entries() {
+  static const std::vector<FigureEntry> entries{
+      {"approximation",
+       "softmax, its linearisation and linear attention (2511.01292 Fig. 1)",
+       {"--row", "--temperatures"}},
+      {"ssa-base", "the functions SSA puts in place of e^z (2508.14685 Fig. 5)", {}},
+      {"ssmax-fading", "one score above n - 1 equal ones (2501.19399 Fig. 1)", {"--lengths", "--gap", "--s"}},
+      {"ssmax-threshold", "one score against an even grid (2501.19399 Fig. 3)", {"--lengths", "--s"}},
+      {"deviant",
+       "one deviant token among normal ones, map by map",
+       {"--lengths", "--s", "--base", "--exponent", "--alpha"}},
+      {"normsoftmax-bound", "the largest weight NormSoftmax can give", {"--lengths"}}};
+  return entries;
+}
+
+namespace detail {
+
+/// Scores between commas: finite numbers, or -inf where a key is masked.
+inline Numbers parse_scores(const std::string& name, const std::string& text, bool masks) {
+  Numbers numbers;
+  for (const std::string& part : parse_list(text)) {
+    const bool masked = masks && part == "-inf";
+    numbers.push_back(masked ? -std::numeric_limits<double>::infinity() : parse_number(name, part));
+  }
+  return numbers;
+}
+
+inline void add_figure_options(CLI::App& app, ScoresOptions& o) {
+  std::string known, listed = "One of:";
+  for (const FigureEntry& entry : figure_entries()) {
+    known += (known.empty() ? "" : "|") + entry.name;
+    listed += "\n" + entry.name + std::string(18 - entry.name.size(), ' ') + entry.meaning;
+  }
+  app.add_option_function<std::string>(
+         "--figure",
+         [&o, known](const std::string& name) {
+           for (const FigureEntry& entry : figure_entries()) {
+             if (entry.name == name) o.figure = name;
+           }
+           if (o.figure.empty()) throw_input_error("--figure", "is unknown", name, known);
+         },
+         listed)
+      ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--lengths",
+         [&o](const std::string& text) {
+           o.lengths.clear();
+           for (const std::string& part : parse_list(text)) {
+             o.lengths.push_back(parse_count<std::int64_t>("--lengths", part, 2, 10000000));
+           }
+         },
+         "Row lengths n, all figures but the first two")
+      ->type_name("N,N,...");
+  add_positive_numbers(app, "--temperatures", o.temperatures, "Temperatures of --figure approximation");
+  add_number(
+      app, "--gap", o.gap, "Gap of the one score in --figure ssmax-fading",
+      [](double value) { return value > 0 && value <= 300; }, "0 < value <= 300");
+}
+
+inline void add_row_options(CLI::App& app, ScoresOptions& o) {
+  app.add_option_function<std::string>(
+         "--row", [&o](const std::string& text) { o.row = parse_scores("--row", text, true); },
+         "One row of scores; -inf masks a key")
+      ->type_name("X,X,...");
+  app.add_option("--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv (with a header line)")
+      ->type_name("FILE");
+  app.add_flag("--causal", o.causal, "Query i of --scores sees the first i keys only");
+  std::string listed = "How scores become weights:";
+  for (const MapEntry& entry : map_entries()) {
+    listed += "\n" + entry.name + std::string(23 - entry.name.size(), ' ') + entry.meaning;
+  }
+  app.add_option_function<std::string>(
+         "--map",
+         [&o](const std::string& name) {
+           std::string known;
+           for (const MapEntry& entry : map_entries()) known += (known.empty() ? "" : "|") + entry.name;
+           if (find_map(name) == nullptr) throw_input_error("--map", "is unknown", name, known);
+           o.map = name;
+         },
+         listed)
+      ->type_name("NAME")
+      ->default_str(o.map);
+  app.add_option_function<std::string>(
+         "--direction", [&o](const std::string& text) { o.direction = parse_scores("--direction", text, false); },
+         "Change of the scores of --row: shows the change of the weights")
+      ->type_name("X,X,...");
+  app.add_flag("--norms", o.norms, "Norms of the Jacobian of every row");
+  app.add_option("--weights", o.weights, "Write the weights to this .npy file")->type_name("FILE");
+}
+
+inline void add_map_options(CLI::App& app, MapParameters& p) {
+  const auto positive = [](double value) { return value > 0; };
+  const auto any = [](double) { return true; };
+  add_number(app, "--temperature", p.temperature, "tau, the cap of the spread in NormSoftmax", positive, "0 < value");
+  add_number(app, "--s", p.s, "SSMax: factor of log n", any, "a number");
+  add_number(app, "--bias", p.bias, "SSMax: added to s log n", any, "a number");
+  add_number(app, "--base", p.base, "SSA: b", positive, "0 < value");
+  add_number(
+      app, "--exponent", p.exponent, "SSA: k", [](double value) { return value >= 1; }, "1 <= value");
+  add_number(
+      app, "--alpha", p.alpha, "entmax: alpha", [](double value) { return value > 1; }, "1 < value");
+  add_choice<scoring::Spread>(app, "--spread", p.spread, "NormSoftmax: spread of the scores",
+                              {{"population", scoring::Spread::population_stddev},
+                               {"sample", scoring::Spread::sample_stddev},
+                               {"variance", scoring::Spread::population_variance}});
+  add_choice<scoring::ScoreNormalisation>(app, "--over", p.over, "Linear, average, tanh, relu, square: divided by",
+                                          {{"n", scoring::ScoreNormalisation::context_length},
+                                           {"none", scoring::ScoreNormalisation::none},
+                                           {"sum", scoring::ScoreNormalisation::sum},
+                                           {"absolute-sum", scoring::ScoreNormalisation::absolute_sum}});
+}
+
+/// Refuses every option of `all` that is given and not in `used`.
+inline void refuse_others(const CLI::App& app, const std::string& mode, const std::vector<std::string>& all,
+                          const std::vector<std::string>& used) {
+  std::vector<std::string> unused;
+  for (const std::string& name : all) {
+    if (std::find(used.begin(), used.end(), name) == used.end()) unused.push_back(name);
+  }
+  refuse_unused(app, mode, unused);
+}
+
+}  // namespace detail
+
+inline void add_scores_options(CLI::App& app, ScoresOptions& o) {
+  detail::add_figure_options(app, o);
+  head_options(app, "Figures");
+  detail::add_row_options(app, o);
+  head_options(app, "Rows of scores");
+  detail::add_map_options(app, o.parameters);
+  head_options(app, "Parameters of the map");
+  add_output_options(app, o.output);
+}
+
+/// What depends on more than one option.
+inline void check_combination(const CLI::App& app, const ScoresOptions& o) {
+  const std::vector<std::string> parameters{"--temperature", "--s",     "--bias",   "--base",
+                                            "--exponent",    "--alpha", "--spread", "--over"};
+  const std::vector<std::string> of_figures{"--lengths", "--temperatures", "--gap"};
+  const std::vector<std::string> of_rows{"--row",       "--scores", "--causal", "--map",
+                                         "--direction", "--norms",  "--weights"};
+  const bool figure = !o.figure.empty(), scores = !o.scores.empty(), row = !o.row.empty();
+  if (!figure && !scores && !row) {
+    throw InputError("nothing to do: needs --figure NAME, --row X,X,... or --scores FILE (see --help)");
+  }
+  if (figure) {
+    for (const FigureEntry& entry : figure_entries()) {
+      if (entry.name != o.figure) continue;
+      for (const auto* group : {&of_figures, &of_rows, &parameters}) {
+        detail::refuse_others(app, "--figure " + o.figure, *group, entry.options);
+      }
+    }
+    if (!(o.parameters.s > 0)) {
+      throw_input_error("--s", "is not positive", o.parameters.s, "0 < value");
+    }
+    return;
+  }
+  if (scores && row) throw InputError("--row and --scores exclude each other");
+  detail::refuse_unused(app, "no --figure", of_figures);
+  if (row) detail::refuse_unused(app, "--row", {"--causal"});
+  if (scores) detail::refuse_unused(app, "--scores", {"--direction"});
+  detail::refuse_others(app, "--map " + o.map, parameters, find_map(o.map)->parameters);
+  if (o.map == "linear" && o.parameters.over != scoring::ScoreNormalisation::context_length &&
+      o.parameters.over != scoring::ScoreNormalisation::none) {
+    throw InputError("--over: has no such choice with --map linear (needs n or none)");
+  }
+  if (!o.direction.empty() && o.direction.size() != o.row.size()) {
+    throw_input_error("--direction", "has the wrong size", o.direction.size(),
+                      std::to_string(o.row.size()) + " numbers");
+  }
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,79 @@
+#include "examples/scores/claims.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "support/catch.hpp"
+
+using incontext::examples::Claims;
+
+namespace {
+
+bool holds(const Claims& claims) { return claims.verdict().agrees; }
+
+template <class Make>
+bool holds_after(Make make) {
+  Claims claims;
+  make(claims);
+  return holds(claims);
+}
+
+}  // namespace
+
+TEST_CASE("a claim holds up to rounding and fails beyond it", "[claims]") {
+  const double nan = std::nan("");
+  const auto equal = [](double x, double theory) {
+    return holds_after([=](Claims& c) { c.equal("", "", x, theory); });
+  };
+  CHECK(equal(1, 1));
+  CHECK(equal(1 + 1e-10, 1));
+  CHECK(equal(-1e-300, -1e-300));
+  CHECK(equal(0, 0));
+  CHECK_FALSE(equal(1 + 1e-8, 1));
+  CHECK_FALSE(equal(1 - 1e-8, 1));
+  CHECK_FALSE(equal(1e-300, 0));
+  CHECK_FALSE(equal(nan, 1));
+  CHECK_FALSE(equal(1, nan));
+  CHECK_FALSE(equal(std::numeric_limits<double>::infinity(), 1));
+  const auto at_most = [](double x, double bound) {
+    return holds_after([=](Claims& c) { c.at_most("", "", x, bound); });
+  };
+  CHECK(at_most(0.5, 0.5));
+  CHECK(at_most(-3, -2));
+  CHECK(at_most(0.5 * (1 + 1e-14), 0.5));
+  CHECK_FALSE(at_most(0.5 * (1 + 1e-10), 0.5));
+  CHECK_FALSE(at_most(-2, -3));
+  CHECK_FALSE(at_most(1e-30, 0));
+  CHECK_FALSE(at_most(nan, 1));
+  const auto at_least = [](double x, double bound) {
+    return holds_after([=](Claims& c) { c.at_least("", "", x, bound); });
+  };
+  CHECK(at_least(0.5, 0.5));
+  CHECK(at_least(-2, -3));
+  CHECK_FALSE(at_least(0.5 * (1 - 1e-10), 0.5));
+  CHECK_FALSE(at_least(-3, -2));
+  CHECK_FALSE(at_least(1, nan));
+}
+
+TEST_CASE("one row a claim, with its worst case; one broken case breaks the verdict", "[claims]") {
+  Claims claims;
+  claims.at_most("bound", "n = 2", 0.1, 1);
+  claims.at_most("bound", "n = 3", 0.9, 1);
+  claims.at_most("bound", "n = 4", 0.2, 1);
+  claims.equal("value", "n = 2", 2, 2);
+  CHECK(holds(claims));
+  CHECK(claims.verdict().text == "Agreement: 2 claims in 4 cases, none fails.");
+  const auto table = claims.table();
+  REQUIRE(table.rows.size() == 2);
+  CHECK(std::get<std::int64_t>(table.rows[0][1]) == 3);
+  CHECK(std::get<std::string>(table.rows[0][2]) == "n = 3");
+  CHECK(std::get<std::string>(table.rows[0][6]) == "holds");
+  claims.at_most("bound", "n = 5", 1.1, 1);
+  claims.at_most("bound", "n = 6", 0.1, 1);
+  CHECK_FALSE(holds(claims));
+  CHECK(claims.verdict().text == "DISAGREEMENT: 2 claims in 6 cases, 1 of the claims fails.");
+  CHECK(claims.verdict().details["failures"] == 1);
+  CHECK(std::get<std::string>(claims.table().rows[0][2]) == "n = 5");
+  CHECK(std::get<std::string>(claims.table().rows[0][6]) == "FAILS");
+}
