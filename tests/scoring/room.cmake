@@ -1,0 +1,17 @@
+# Every map in a kernel, compiled by nvcc and run where there is a GPU: float always, double in the long edition.
+if(NOT INCONTEXT_WITH_CUDA)
+  return()
+endif()
+set(_device "${CMAKE_CURRENT_LIST_DIR}/device.cu" "${CMAKE_CURRENT_LIST_DIR}/device_float.cu")
+if(INCONTEXT_SLOW_TESTS)
+  list(APPEND _device "${CMAKE_CURRENT_LIST_DIR}/device_double.cu")
+endif()
+add_executable(test_scoring_device ${_device})
+target_link_libraries(test_scoring_device PRIVATE incontext::incontext incontext_warnings CUDA::cudart_static)
+target_include_directories(test_scoring_device PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+target_compile_definitions(test_scoring_device PRIVATE
+  $<$<BOOL:${INCONTEXT_SLOW_TESTS}>:INCONTEXT_DEVICE_DOUBLE=1>)
+incontext_compile_cuda20(test_scoring_device PRIVATE)
+set_target_properties(test_scoring_device PROPERTIES JOB_POOL_COMPILE heavy)
+add_test(NAME gpu/scoring_maps COMMAND test_scoring_device)
+set_tests_properties(gpu/scoring_maps PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
