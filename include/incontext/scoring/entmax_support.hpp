@@ -31,7 +31,7 @@ struct EntmaxSupport {
 /// Domain    as the map's.
 /// Limits    n = 1: threshold (alpha - 1) z - 1, size 1.
 /// Errors    NaN and 0 for what `weights` answers with a NaN row.
-/// Accuracy  8 eps (1 + |(alpha - 1) max z|) absolute: tests/scoring/entmax_support.cpp.
+/// Accuracy  8 eps (1 + |(alpha - 1) max z|) absolute: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
 INCONTEXT_HD EntmaxSupport<typename Map::value_type> entmax_support(const Map& map,

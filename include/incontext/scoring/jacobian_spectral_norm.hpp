@@ -54,7 +54,7 @@ INCONTEXT_HD bool orthogonalise(Row<T> a, Row<T> b) {
 /// Units     of the entries.
 /// Limits    no entry, or all 0: 0.
 /// Errors    NaN for an entry that is NaN or infinite.
-/// Accuracy  8 n eps relative: tests/scoring/jacobian_spectral_norm.cpp.
+/// Accuracy  8 n eps relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
@@ -99,7 +99,7 @@ INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
 /// Units     of the weights over those of the scores.
 /// Limits    softmax at n equal scores: 1 / (n tau); one-hot weights: 0; n = 1: 0 for maps of sum 1.
 /// Errors    NaN where the map's Jacobian is.
-/// Accuracy  the map's jvp, and 8 n eps relative: tests/scoring/jacobian_spectral_norm.cpp.
+/// Accuracy  the map's jvp, and 8 n eps relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Scoring Map>
 INCONTEXT_HD typename Map::value_type jacobian_spectral_norm(const Map& map, Row<const typename Map::value_type> scores,

@@ -39,7 +39,7 @@ struct NormSoftmaxDivisor {
 /// Shapes    (scores: q x n) -> scalars; masked scores are -infinity and left out.
 /// Limits    constant scores: 0; sigma = tau counts as the temperature's branch.
 /// Errors    NaN spread and divisor for no visible score, a NaN or +infinity, or a temperature outside the domain.
-/// Accuracy  8 eps relative to the spread: tests/scoring/normsoftmax_divisor.cpp.
+/// Accuracy  8 eps relative to the spread: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const MatrixNormSoftmax<T>& map,
@@ -75,7 +75,7 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map
 /// Domain    n >= 1.
 /// Limits    n = 1: 1; population: smallest at n = 7, 0.744; n -> infinity: 1.
 /// Errors    NaN outside the domain.
-/// Accuracy  8 eps relative, 1 minus it 8 eps (1 + sqrt n): tests/scoring/normsoftmax_divisor.cpp.
+/// Accuracy  8 eps relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T = double>
 INCONTEXT_HD T normsoftmax_largest_weight(std::ptrdiff_t count, Spread spread = Spread::population_stddev) {

@@ -55,7 +55,7 @@ INCONTEXT_HD SurvivingSign<T> surviving_sign(Row<const T> scores) {
 /// Units     dimensionless; base and temperature drop out.
 /// Limits    n = 1: (1); k -> infinity: hardmax.
 /// Errors    NaN row: no visible score, a NaN or +infinity, a map outside its domain.
-/// Accuracy  4 eps (1 + k) relative: tests/scoring/ssa_limits.cpp.
+/// Accuracy  4 eps (1 + k) relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identity_t<T>> scores,
@@ -89,7 +89,7 @@ INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identit
 /// Limits    equal scores or n = 1: 0.
 /// Errors    NaN row: no visible score, a NaN or +infinity, exponent outside the domain.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max p / min p):
-///           tests/scoring/ssa_limits.cpp.
+///           tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void ssa_softmax_correction(const T& exponent, Row<const std::type_identity_t<T>> scores,
