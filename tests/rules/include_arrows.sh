@@ -12,6 +12,7 @@ declare -A rooms=(
   [classification]="core scoring laws"
   [training]="core scoring laws regression classification"
   [simulate]="core random scoring laws regression classification training statistics"
+  [apply]="core scoring simulate"
 )
 declare -A outside=(
   [core]=""
@@ -23,16 +24,17 @@ declare -A outside=(
   [classification]="boost Eigen"
   [training]="boost Eigen"
   [simulate]="boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb"
+  [apply]=""
 )
 
 while read -r header; do
   room=${header#*incontext/}
   room=${room%%/*}
   case $header in
-    include/incontext/*/* | cuda/incontext/simulate/*) ;;
+    include/incontext/*/* | cuda/incontext/simulate/* | cuda/incontext/apply/*) ;;
     *) breach "$header:1: a header outside of every room"; continue ;;
   esac
-  if [ -z "${rooms[$room]+named}" ] || { [ "$room" = simulate ] && [[ $header == include/* ]]; }; then
+  if [ -z "${rooms[$room]+named}" ] || { [[ $room =~ ^(simulate|apply)$ ]] && [[ $header == include/* ]]; }; then
     breach "$header:1: room '$room' is not known to the rule"
     continue
   fi

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/detail/problem.hpp"
+#include "incontext/apply/detail/ratio_batch.hpp"
+#include "incontext/apply/detail/row_batch.hpp"
+#include "incontext/apply/detail/softmax_batch.hpp"
+#include "incontext/apply/detail/streams.hpp"
+#include "incontext/apply/options.hpp"
+#include "incontext/scoring/scoring.hpp"
+
+namespace incontext::apply {
+
+namespace detail {
+
+/// Two packs of queries side by side on a CPU, eight where nvcc leaves packs of one, one query a GPU thread.
+template <class System, class T>
+inline constexpr int packs_of = System::lanes == 1 ? 1 : (pack_width<T> == 1 ? 8 : 2);
+
+template <class System, class Batch>
+void run_batches(const Batch& batch, std::int64_t queries, int threads) {
+  using T = typename Batch::T;
+  constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t batches = (queries + Batch::lanes - 1) / Batch::lanes;
+  const std::int64_t per_slot = (batch.scratch() + line - 1) / line * line;
+  const std::int64_t most =
+      System::lanes == 1 ? std::max(std::int64_t{1}, (std::int64_t{1} << 28) / per_slot) : batches;
+  const std::int64_t slots = std::min({batches, most, std::int64_t{System::workers(threads)}});
+  typename System::template Memory<T> memory(static_cast<std::size_t>(slots * per_slot + line));
+  auto first = reinterpret_cast<std::uintptr_t>(address(memory));
+  first = (first + 63) / 64 * 64;
+  System::for_each_index(slots, threads, RunSlot<Batch>{batch, batches, slots, reinterpret_cast<T*>(first), per_slot});
+}
+
+template <class System, class Map>
+void attend_on(const Map& map, const Problem<typename Map::value_type>& problem, int threads) {
+  using T = typename Map::value_type;
+  using Stream = typename StreamOf<Map>::type;
+  constexpr int packs = packs_of<System, T>;
+  const std::int64_t queries = problem.queries.rows;
+  if constexpr (!std::is_same_v<Stream, NoStream>) {
+    const Stream stream{map};
+    if constexpr (!Stream::is_softmax) {
+      return run_batches<System>(RatioBatch<Stream, packs>{stream, problem}, queries, threads);
+    } else {
+      if (stream.fits()) return run_batches<System>(SoftmaxBatch<Stream, packs>{stream, problem}, queries, threads);
+    }
+  }
+  run_batches<System>(RowBatch<Map, packs>{map, problem}, queries, threads);
+}
+
+}  // namespace detail
+
+/// Outputs of one layer of attention, without the matrix of weights.
+///
+/// \f[ o_i = \sum_{j \le n_i} a_{ij} v_j, \qquad a_{i \cdot} = \mathrm{map}(q_i \cdot k_1, \ldots, q_i \cdot k_{n_i})
+///     \f]
+///
+/// Blocks of queries meet blocks of keys. Softmax, SSMax and SSA keep a running maximum, LinearAttention and RatioScore
+/// running sums, in memory of O(threads (d + dv)); any other map gets its rows, O(threads n).
+///
+/// Source    definition; the running maximum: arXiv 1805.02867. The temperature, often sqrt(d), is the map's.
+/// Shapes    (queries: q x d, keys: n x d, values: n x dv, out: q x dv), any strides; out shares no element with them.
+/// Units     those of the values, times those of the weights.
+/// Domain    the map's; q, n, d, dv >= 1.
+/// Limits    n = 1: the map of one score times the value.
+/// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
+///           may be left NaN, for the first query on which the map is undefined; out is written all the same.
+/// Accuracy  plain sums over d, and over keys in blocks of 64: errors grow like (d + 64 + n / 64) eps:
+///           tests/apply/attention.cpp. Queries get the same bits on every CPU system and for any number of threads.
+/// Runs on   serial, OpenMP, TBB, CUDA (one thread a query, from and to host memory)
+template <scoring::Scoring Map>
+void attend(const Map& map, scoring::Grid<const typename Map::value_type> queries,
+            scoring::Grid<const typename Map::value_type> keys, scoring::Grid<const typename Map::value_type> values,
+            scoring::Grid<typename Map::value_type> out, const Options& options = {}) {
+  using T = typename Map::value_type;
+  constexpr auto where = "apply::attend";
+  require_at_least(where, "queries", std::int64_t{queries.rows}, std::int64_t{1});
+  require_at_least(where, "dimension of the queries", std::int64_t{queries.columns}, std::int64_t{1});
+  require_at_least(where, "keys", std::int64_t{keys.rows}, std::int64_t{1});
+  require_at_least(where, "dimension of the values", std::int64_t{values.columns}, std::int64_t{1});
+  detail::require_shape(where, "queries", queries, queries.rows, queries.columns);
+  detail::require_shape(where, "keys", keys, keys.rows, queries.columns);
+  detail::require_shape(where, "values", values, keys.rows, values.columns);
+  detail::require_shape(where, "out", out, queries.rows, values.columns);
+  detail::require_separate_elements(where, out);
+  for (const auto& in : {queries, keys, values}) {
+    if (detail::overlaps<T>(in, out)) {
+      throw_invalid_argument(where, "out shares elements with an input: offset of the data",
+                             static_cast<std::int64_t>(out.data - in.data), "memory of its own");
+    }
+  }
+  validate(where, options, queries.rows, keys.rows);
+  detail::require_valid_map(map);
+  simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
+    using System = decltype(system);
+    const detail::Input<System, T> q(queries), k(keys), v(values);
+    const detail::Output<System, T> written(out);
+    const detail::Counts<System> counts(options, keys.rows);
+    detail::attend_on<System>(map, detail::Problem<T>{q.grid(), k.grid(), v.grid(), written.grid(), counts.keys()},
+                              options.threads);
+    written.collect();
+  });
+  if (options.undefined == Undefined::refuse) detail::require_defined<T>(where, out);
+}
+
+}  // namespace incontext::apply

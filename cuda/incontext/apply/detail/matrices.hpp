@@ -1,0 +1,181 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "incontext/apply/options.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/host_device.hpp"
+#include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/row.hpp"
+#include "incontext/scoring/scoring.hpp"
+#include "incontext/simulate/detail/systems.hpp"
+
+/// What the drivers share: how many keys a row sees, contracts of matrices, and matrices on a system's side.
+namespace incontext::apply::detail {
+
+using scoring::Grid;
+using scoring::Row;
+using simulate::detail::address;
+
+/// How many keys row i sees; plain data.
+struct VisibleKeys {
+  scoring::Visibility visibility;
+  const std::int64_t* counts;  // null: by visibility
+  std::int64_t columns;
+
+  INCONTEXT_HD std::int64_t operator()(std::int64_t row) const {
+    return counts != nullptr ? counts[row] : scoring::visible_keys(visibility, row, columns);
+  }
+};
+
+/// Refuses a map outside its domain, where it knows its domain.
+template <class Map>
+void require_valid_map(const Map& map) {
+  if constexpr (requires { scoring::validate(map); }) scoring::validate(map);
+}
+
+template <class T>
+void require_shape(std::string_view where, const char* name, Grid<T> grid, std::int64_t rows, std::int64_t columns) {
+  require_same_size(where, std::string("rows of ") + name, std::int64_t{grid.rows}, rows);
+  require_same_size(where, std::string("columns of ") + name, std::int64_t{grid.columns}, columns);
+  if (grid.data == nullptr) throw_invalid_argument(where, std::string(name) + " has no data", 0, "memory");
+}
+
+/// Refuses an output whose elements share memory with each other.
+template <class T>
+void require_separate_elements(std::string_view where, Grid<T> out) {
+  const std::int64_t columns = out.columns == 1 ? 1 : (out.columns - 1) * std::abs(out.column_stride) + 1;
+  if (out.columns > 1 && out.column_stride == 0) throw_invalid_argument(where, "column stride of out", 0, "not 0");
+  const bool by_rows = std::abs(out.row_stride) >= columns;
+  const bool by_columns = std::abs(out.column_stride) >= (out.rows - 1) * std::abs(out.row_stride) + 1;
+  if (out.rows > 1 && (out.row_stride == 0 || !(by_rows || by_columns))) {
+    throw_invalid_argument(where, "rows of out overlap: row stride", out.row_stride,
+                           "at least " + std::to_string(columns));
+  }
+}
+
+/// First and one past the last address of a matrix.
+template <class T>
+std::pair<std::uintptr_t, std::uintptr_t> extent(Grid<T> grid) {
+  std::int64_t low = 0, high = 0;
+  for (const std::int64_t reach : {(grid.rows - 1) * grid.row_stride, (grid.columns - 1) * grid.column_stride}) {
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto at = reinterpret_cast<std::uintptr_t>(grid.data);
+  const auto bytes = [](std::int64_t numbers) {
+    return static_cast<std::uintptr_t>(numbers) * static_cast<std::uintptr_t>(sizeof(T));
+  };
+  return {at + bytes(low), at + bytes(high) + sizeof(T)};
+}
+
+/// Whether two matrices of the same strides have an element in common, or two others may.
+template <class T>
+bool overlaps(Grid<const T> a, Grid<const T> b) {
+  const auto [a_first, a_last] = extent(a);
+  const auto [b_first, b_last] = extent(b);
+  if (a_last <= b_first || b_last <= a_first) return false;
+  const bool alike = a.row_stride == b.row_stride && a.column_stride == 1 && b.column_stride == 1;
+  if (!alike || a.row_stride <= 0) return true;
+  const std::int64_t offset = b.data - a.data;
+  const std::int64_t below = offset >= 0 ? offset / a.row_stride : -((-offset + a.row_stride - 1) / a.row_stride);
+  for (const std::int64_t rows : {below, below + 1}) {
+    const std::int64_t columns = offset - rows * a.row_stride;
+    if (-b.rows < rows && rows < a.rows && -b.columns < columns && columns < a.columns) return true;
+  }
+  return false;
+}
+
+/// Accepts an output that is the input itself or apart from it.
+template <class T>
+void require_same_or_apart(std::string_view where, const char* name, Grid<const T> in, Grid<const T> out) {
+  const bool same = in.data == out.data && in.row_stride == out.row_stride && in.column_stride == out.column_stride;
+  if (!same && overlaps(in, out)) {
+    throw_invalid_argument(where, std::string("out overlaps ") + name + " without being it: offset of the data",
+                           static_cast<std::int64_t>(out.data - in.data), "the same matrix, or no common element");
+  }
+}
+
+/// Refuses the first row in which the map left NaN.
+template <class T>
+void require_defined(std::string_view where, Grid<const T> out) {
+  for (std::int64_t i = 0; i < out.rows; ++i) {
+    if (std::isnan(out(i, 0))) {
+      throw_domain_error(where, "the map is undefined on this row of scores: row", i,
+                         "finite visible scores, where the map is defined");
+    }
+  }
+}
+
+/// A host matrix as a system reads it: itself on a CPU, a copy row after row on a GPU.
+template <class System, class T>
+class Input {
+ public:
+  explicit Input(Grid<const T> host) : grid_(host) {
+    if constexpr (System::lanes == 1) {
+      std::vector<T> packed;
+      packed.reserve(static_cast<std::size_t>(host.rows * host.columns));
+      for (std::int64_t i = 0; i < host.rows; ++i) {
+        for (std::int64_t j = 0; j < host.columns; ++j) packed.push_back(host(i, j));
+      }
+      memory_ = typename System::template Memory<T>(packed.begin(), packed.end());
+      grid_ = Grid<const T>(address(memory_), host.rows, host.columns);
+    }
+  }
+  [[nodiscard]] Grid<const T> grid() const { return grid_; }
+
+ private:
+  typename System::template Memory<T> memory_;
+  Grid<const T> grid_;
+};
+
+/// A host matrix as a system writes it; `collect` brings it home.
+template <class System, class T>
+class Output {
+ public:
+  explicit Output(Grid<T> host) : host_(host), grid_(host) {
+    if constexpr (System::lanes == 1) {
+      memory_.resize(static_cast<std::size_t>(host.rows * host.columns));
+      grid_ = Grid<T>(address(memory_), host.rows, host.columns);
+    }
+  }
+  [[nodiscard]] Grid<T> grid() const { return grid_; }
+  void collect() const {
+    if constexpr (System::lanes == 1) {
+      const std::vector<T> packed(memory_.begin(), memory_.end());
+      for (std::int64_t i = 0; i < host_.rows; ++i) {
+        for (std::int64_t j = 0; j < host_.columns; ++j) {
+          host_(i, j) = packed[static_cast<std::size_t>(i * host_.columns + j)];
+        }
+      }
+    }
+  }
+
+ private:
+  typename System::template Memory<T> memory_;
+  Grid<T> host_;
+  Grid<T> grid_;
+};
+
+/// The counts of Options where the system can read them.
+template <class System>
+class Counts {
+ public:
+  Counts(const Options& options, std::int64_t columns) : keys_{options.visibility, nullptr, columns} {
+    if (options.visible_counts.empty()) return;
+    memory_ =
+        typename System::template Memory<std::int64_t>(options.visible_counts.begin(), options.visible_counts.end());
+    keys_.counts = address(memory_);
+  }
+  [[nodiscard]] VisibleKeys keys() const { return keys_; }
+
+ private:
+  typename System::template Memory<std::int64_t> memory_;
+  VisibleKeys keys_;
+};
+
+}  // namespace incontext::apply::detail

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/scoring/scoring.hpp"
+#include "incontext/simulate/device.hpp"
+
+/// Maps applied to whole matrices, on any Thrust system. A room of its own: nothing here is random or an estimate.
+namespace incontext::apply {
+
+/// What becomes of a row on which the map is undefined: std::domain_error after the work, or NaN left in the row.
+///
+/// Runs on   host
+enum class Undefined { refuse, leave };
+
+/// What each query sees, and where the work is done.
+///
+/// `visible_counts` gives the number of keys that row i sees, the first ones; empty, `visibility` decides.
+///
+/// Shapes    visible_counts: empty, or one a row.
+/// Domain    1 <= visible_counts[i] <= n; threads >= 0 (0: all; CUDA ignores it).
+/// Runs on   host
+struct Options {
+  scoring::Visibility visibility = scoring::Visibility::all;
+  std::span<const std::int64_t> visible_counts = {};
+  Undefined undefined = Undefined::refuse;
+  simulate::Device device = simulate::Device::automatic;
+  int threads = 0;
+};
+
+/// Refuses options that do not fit a matrix of that shape.
+///
+/// Shapes    rows x columns
+/// Errors    std::invalid_argument naming the option.
+/// Runs on   host
+inline void validate(std::string_view where, const Options& options, std::int64_t rows, std::int64_t columns) {
+  require_at_least(where, "threads", options.threads, 0);
+  if (options.visible_counts.empty()) return;
+  require_same_size(where, "visible_counts", static_cast<std::int64_t>(options.visible_counts.size()), rows);
+  for (const std::int64_t count : options.visible_counts) {
+    if (count < 1 || count > columns) {
+      throw_invalid_argument(where, "visible count is out of range", count, "1 to " + std::to_string(columns));
+    }
+  }
+}
+
+}  // namespace incontext::apply

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/options.hpp"
+#include "incontext/core/host_device.hpp"
+#include "incontext/scoring/scoring.hpp"
+
+namespace incontext::apply {
+
+namespace detail {
+
+/// Asks for a row that will be worked on next, while this one keeps the processor busy.
+template <class T>
+INCONTEXT_HD inline void expect(Row<T> row, bool written) {
+#if !defined(__CUDACC__)
+  constexpr std::ptrdiff_t line = 64 / static_cast<std::ptrdiff_t>(sizeof(T));
+  constexpr std::ptrdiff_t most = 8192 / static_cast<std::ptrdiff_t>(sizeof(T)) * 8;
+  if (row.stride != 1 || row.size > most) return;
+  for (std::ptrdiff_t j = 0; j < row.size; j += line) {
+    if (written) {
+      __builtin_prefetch(row.data + j, 1);
+    } else {
+      __builtin_prefetch(row.data + j, 0);
+    }
+  }
+#else
+  (void)row;
+  (void)written;
+#endif
+}
+
+struct Weights {
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T>, Row<T> out) const {
+    weights(map, scores, out);
+  }
+};
+
+struct Jvp {
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> direction, Row<T> out) const {
+    jvp(map, scores, direction, out);
+  }
+};
+
+struct Vjp {
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> cotangent, Row<T> out) const {
+    vjp(map, scores, cotangent, out);
+  }
+};
+
+/// One row; a named functor, because nvcc wants no extended lambdas here.
+template <class Map, class Work>
+struct ApplyToRow {
+  using T = typename Map::value_type;
+  Map map;
+  Grid<const T> scores;
+  Grid<const T> other;  // direction or cotangent; the scores again where there is none
+  Grid<T> out;
+  VisibleKeys visible;
+  bool folded;  // long and short rows of a causal mask by turns, so that threads get equal shares
+
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    const std::int64_t i = !folded || index % 2 == 0 ? (folded ? index / 2 : index) : scores.rows - 1 - index / 2;
+    if (!folded && i + 1 < scores.rows) {
+      expect(scores.row(i + 1), false);
+      if (other.data != scores.data) expect(other.row(i + 1), false);
+      if (out.data != scores.data && out.data != other.data) expect(out.row(i + 1), true);
+    }
+    const std::int64_t seen = visible(i);
+    const Row<T> row = out.row(i);
+    Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    for (std::int64_t j = seen; j < row.size; ++j) row[j] = T(0);
+  }
+};
+
+template <class Work, class Map>
+void apply_to_rows(std::string_view where, const Map& map, Grid<const typename Map::value_type> scores,
+                   Grid<const typename Map::value_type> other, Grid<typename Map::value_type> out,
+                   const Options& options) {
+  using T = typename Map::value_type;
+  require_at_least(where, "rows of scores", std::int64_t{scores.rows}, std::int64_t{1});
+  require_at_least(where, "columns of scores", std::int64_t{scores.columns}, std::int64_t{1});
+  require_shape(where, "scores", scores, scores.rows, scores.columns);
+  require_shape(where, "direction", other, scores.rows, scores.columns);
+  require_shape(where, "out", out, scores.rows, scores.columns);
+  require_separate_elements(where, out);
+  require_same_or_apart<T>(where, "scores", scores, out);
+  require_same_or_apart<T>(where, "direction", other, out);
+  validate(where, options, scores.rows, scores.columns);
+  require_valid_map(map);
+  simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
+    using System = decltype(system);
+    const bool has_other = other.data != scores.data;
+    const Input<System, T> read(scores);
+    const Input<System, T> read_other(has_other ? other : Grid<const T>());
+    const Output<System, T> written(out);
+    const Counts<System> counts(options, scores.columns);
+    const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
+    System::for_each_index(scores.rows, options.threads,
+                           ApplyToRow<Map, Work>{map, read.grid(), has_other ? read_other.grid() : read.grid(),
+                                                 written.grid(), counts.keys(), folded});
+    written.collect();
+  });
+  if (options.undefined == Undefined::refuse) require_defined<T>(where, out);
+}
+
+}  // namespace detail
+
+/// Weights of every row of a matrix of scores, each for itself; what a row does not see has weight 0.
+///
+/// \f[ a_{i \cdot} = \mathrm{map}(z_{i1}, \ldots, z_{i n_i}), \qquad a_{ij} = 0 \;\text{for}\; j > n_i \f]
+///
+/// Source    scoring::weights, row by row; n_i is what SSMax takes as n.
+/// Shapes    (scores: q x n, out: q x n), any strides; out may be scores, or share no element with it.
+/// Units     dimensionless.
+/// Domain    the map's; q, n >= 1.
+/// Limits    n = 1: the map of one score.
+/// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
+///           may be left NaN, for the first row on which the map is undefined; out is written all the same.
+/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::weights bit by bit.
+/// Runs on   serial, OpenMP, TBB, CUDA (one thread a row, from and to host memory)
+template <scoring::Scoring Map>
+void weights(const Map& map, scoring::Grid<const typename Map::value_type> scores,
+             scoring::Grid<typename Map::value_type> out, const Options& options = {}) {
+  detail::apply_to_rows<detail::Weights>("apply::weights", map, scores, scores, out, options);
+}
+
+/// Jacobian times a direction, row by row.
+///
+/// Source    scoring::jvp.
+/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either, or share no element with them.
+/// Units     those of the direction over those of the scores.
+/// Domain    as weights.
+/// Errors    as weights.
+/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::jvp bit by bit.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <scoring::Scoring Map>
+void jvp(const Map& map, scoring::Grid<const typename Map::value_type> scores,
+         scoring::Grid<const typename Map::value_type> direction, scoring::Grid<typename Map::value_type> out,
+         const Options& options = {}) {
+  detail::apply_to_rows<detail::Jvp>("apply::jvp", map, scores, direction, out, options);
+}
+
+/// Transposed Jacobian times a cotangent, row by row.
+///
+/// Source    scoring::vjp.
+/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either, or share no element with them.
+/// Units     those of the cotangent over those of the scores.
+/// Domain    as weights.
+/// Errors    as weights.
+/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::vjp bit by bit.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <scoring::Scoring Map>
+void vjp(const Map& map, scoring::Grid<const typename Map::value_type> scores,
+         scoring::Grid<const typename Map::value_type> cotangent, scoring::Grid<typename Map::value_type> out,
+         const Options& options = {}) {
+  detail::apply_to_rows<detail::Vjp>("apply::vjp", map, scores, cotangent, out, options);
+}
+
+}  // namespace incontext::apply
