@@ -45,6 +45,11 @@ int main(int argc, char** argv) {
       "and others. Figures of the papers with their thresholds and bounds, or any map on your own scores.\n"
       "Exit code: 0 every claim holds, 1 one fails, 2 bad input.",
       "incontext-scores");
+  app.footer(
+      "\nExamples:\n"
+      "  incontext-scores --figure ssmax-fading --lengths 10,100,1000\n"
+      "  incontext-scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
+      "  incontext-scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n");
   app.option_defaults()->always_capture_default();
   ScoresOptions options;
   add_scores_options(app, options);

@@ -193,6 +193,8 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
   refused({"--scores", nan}, "nan.npy: row 2, column 1: score is not a number (value = nan;");
   refused({"--scores", masked}, "masked.npy: row 1: has no visible score");
   refused({"--scores", folder.file("none.npy")}, "none.npy: cannot be opened");
+  const std::string wide = folder.write("wide.npy", incontext::examples::npy_bytes(Eigen::MatrixXd::Zero(2, 301)));
+  refused({"--scores", wide, "--norms"}, "--norms: rows are too long (value = 301; needs at most 300 keys)");
   refused({"--scores", nan, "--row", "1"}, "--row and --scores exclude each other");
   refused({"--row", "1", "--weights", folder.file("none/w.npy")}, "--weights: cannot be written");
 }
