@@ -4,6 +4,14 @@
 #include <incontext/laws/fading.hpp>
 #include <incontext/laws/fading_grid.hpp>
 #include <incontext/laws/fading_thresholds.hpp>
+#include <incontext/laws/gaussian_asymptotics.hpp>
+#include <incontext/laws/gaussian_maximum.hpp>
+#include <incontext/laws/gaussian_row.hpp>
+#include <incontext/laws/gaussian_signal.hpp>
+#include <incontext/laws/gradient_flow.hpp>
+#include <incontext/laws/poisson_dirichlet.hpp>
+#include <incontext/laws/retrieval.hpp>
+#include <incontext/laws/ssa_row.hpp>
 
 #include "examples/evaluate/fields.hpp"
 #include "examples/evaluate/registry.hpp"
@@ -46,8 +54,100 @@ inline void register_fading(Registry& registry) {
   };
 }
 
+/// Where a case names no points: around the annealed threshold to the nearest sixteenth, 3 below and 4 above.
+inline Json signal_points(double count, double spread) {
+  const double middle = std::round(16 * laws::annealed_log_partition(count, spread)) / 16;
+  Json points = Json::array();
+  for (const double exponent : {middle, middle - 3, middle + 4}) {
+    points.push_back({{"beta_m", exponent},
+                      {"E_p_signal", laws::signal_weight(count, spread, exponent).value},
+                      {"annealed_lower_bound", laws::signal_weight_annealed(count, spread, exponent)}});
+  }
+  return points;
+}
+
+inline void register_signals(Registry& registry) {
+  using namespace laws;
+  registry["rem_signal"] = [](const Fields& in) -> Json {
+    return {{"points", signal_points(in.number("N_noise"), in.number("x"))}};
+  };
+  registry["rem_random_signal"] = [](const Fields& in) -> Json {
+    const double n = in.number("N_noise"), x = in.number("x");
+    return {{"E_p_signal", random_signal_weight(n, x, in.number("beta_m"), in.number("beta_sd_signal")).value},
+            {"consistency_iid", random_signal_weight(n, x, 0.0, x).value},
+            {"consistency_iid_exact", 1 / (n + 1)}};
+  };
+  registry["rem_signal_complement"] = [](const Fields& in) -> Json {
+    const double n = in.number("N_noise"), x = in.number("x"), exponent = in.number("beta_m");
+    return {{"E_one_minus_p", noise_weight(n, x, exponent).value},
+            {"leading", noise_weight_leading_order(n, x, exponent)}};
+  };
+  registry["retrieval_boundary"] = [](const Fields& in) -> Json {
+    const double noise = in.number("y");
+    return {{"a_c", retrieval_boundary(noise)},
+            {"noise_phase", noise_phase(noise) == NoisePhase::frozen ? "frozen" : "self-averaging"}};
+  };
+}
+
+inline void register_gaussian_rows(Registry& registry) {
+  using namespace laws;
+  registry["rem"] = [](const Fields& in) -> Json {
+    const double n = in.number("n"), x = in.number("x");
+    const auto row = gaussian_row(n, x);
+    return {{"E_logZ", row.log_partition},
+            {"Y2", row.participation},
+            {"Y3", row.third_participation},
+            {"Y22", row.squared_participation},
+            {"E_entropy", row.entropy},
+            {"E_M", row.mean_score},
+            {"E_M2", row.squared_mean_score},
+            {"E_V", row.score_variance},
+            {"E_V2", row.squared_score_variance},
+            {"E_T", row.weighted_deviation},
+            {"E_PF2", row.squared_frobenius},
+            {"E_trP2", row.squared_trace},
+            {"theta", x / critical_spread(n)},
+            {"annealed_logEZ", annealed_log_partition(n, x)},
+            {"annealed_Y2", annealed_participation(n, x)}};
+  };
+  registry["rem_pmax"] = [](const Fields& in) -> Json {
+    return {{"E_p_max", largest_weight(in.number("n"), in.number("x")).value}};
+  };
+  registry["gradflow"] = [](const Fields& in) -> Json {
+    const double x = in.number("x");
+    const auto flow = gradient_flow(gaussian_row(in.number("n"), x), x, in.number("d"));
+    return {{"E_xbar2", flow.mean_token},
+            {"E_Ch2_parallel", flow.covariance_parallel},
+            {"E_Ch2_perp", flow.covariance_orthogonal},
+            {"E_Ch2_isotropic", flow.covariance_isotropic},
+            {"ratio_rms_K_over_V", flow.imbalance}};
+  };
+  registry["poisson_dirichlet"] = [](const Fields& in) -> Json {
+    const double m = in.number("m");
+    return {{"E_sum_p2", poisson_dirichlet_power_sum(m, 2.0)},
+            {"E_sum_p3", poisson_dirichlet_power_sum(m, 3.0)},
+            {"E_entropy", poisson_dirichlet_entropy(m)},
+            {"E_max", poisson_dirichlet_largest(m).value}};
+  };
+  registry["rem_ssa"] = [](const Fields& in) -> Json {
+    const scoring::SSA<double> map{in.number("b"), in.number("n_exp")};
+    const double n = in.number("n"), v = in.number("v");
+    const auto row = ssa_row(map, n, v);
+    return {{"E_w", row.mean_weight},
+            {"E_w2", row.squared_weight},
+            {"E_logZ", row.log_partition},
+            {"Y2", row.participation},
+            {"Y2_lln", row.typical_participation},
+            {"E_p_signal", ssa_signal_weight(map, n, v, in.number("signal_score")).value}};
+  };
+}
+
 }  // namespace detail
 
-inline void register_laws(Registry& registry) { detail::register_fading(registry); }
+inline void register_laws(Registry& registry) {
+  detail::register_fading(registry);
+  detail::register_signals(registry);
+  detail::register_gaussian_rows(registry);
+}
 
 }  // namespace incontext::examples

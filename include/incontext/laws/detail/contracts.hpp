@@ -26,6 +26,15 @@ void require_count(std::string_view where, std::string_view parameter, const T& 
 }
 
 template <Real T>
+void require_whole(std::string_view where, std::string_view parameter, const T& value, int minimum = 1) {
+  using std::floor;
+  require_count(where, parameter, value, minimum);
+  if (value != floor(value)) {
+    throw_domain_error(where, std::string(parameter) + " is not whole", value, "a whole number");
+  }
+}
+
+template <Real T>
 void require_finite(std::string_view where, std::string_view parameter, const T& value) {
   if (!is_finite(value)) throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
 }

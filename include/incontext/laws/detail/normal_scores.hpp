@@ -1,0 +1,232 @@
+#pragma once
+
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+/// Expectations over one normal score z = x g, g ~ N(0, 1), that the laws of a row are made of:
+/// psi(s) = E exp(-e^y) and T_k,l(s) = E[(g - c)^l e^(k y - e^y)], y = s + x g.
+///
+/// Every integrand is log-concave in g with curvature at least 1 and analytic, so the trapezoidal rule converges
+/// exponentially and a sum from the peak outwards may stop at the first negligible term.
+namespace incontext::laws::detail {
+
+/// T_k,l(s) about the centre c that makes T_1,1 zero, the mean of y under T_1,0, and log psi(s).
+template <Real T>
+struct ScoreMoments {
+  T log_psi;
+  T centre, exponent;
+  T first, first_2;                                  // T_1,0 and T_1,2
+  T second, second_1, second_2, second_3, second_4;  // T_2,0 ... T_2,4
+  T third, fourth;                                   // T_3,0 and T_4,0
+};
+
+/// W(e^l): the root of w + log w = l, to the few digits a starting point needs.
+template <Real T>
+T lambert_of_exp(const T& l) {
+  using std::exp;
+  using std::log;
+  T w = l < T(0) ? T(exp(l)) : T(l < T(1) ? T(0.6) : T(l - log(l) * T(0.9)));
+  if (l < T(-30)) return w;
+  for (int i = 0; i < 4; ++i) {
+    const T next = w * (T(1) + l - log(w)) / (T(1) + w);
+    w = next;
+  }
+  return w;
+}
+
+/// P(g > value), accurate in both tails.
+template <Real T>
+T normal_tail(const T& value) {
+  using std::sqrt;
+  const T scaled = value / sqrt(T(2));
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::erfc(scaled) / T(2);
+  } else {
+    return boost::math::erfc(scaled) / T(2);
+  }
+}
+
+template <Real T>
+class NormalScores {
+ public:
+  using value_type = T;
+
+  explicit NormalScores(const T& x) : x_(x) {
+    using std::log;
+    using std::sqrt;
+    const T digits = T(10) - log(T(std::numeric_limits<T>::epsilon()));
+    const T pi = scoring::detail::pi<T>();
+    cut_ = T(std::numeric_limits<T>::epsilon()) / T(64);
+    // Errors of the rule: exp(-pi^2 / step) from the kernel in y, exp(-2 pi^2 / step^2) from the density in g.
+    per_unit_ = digits / (pi * pi);
+    step_ = T(1) / (x * per_unit_ + sqrt(T(per_unit_ / T(2))));
+    by_parts_ = T(2) < x;
+    density_ = T(1) / sqrt(T(2) * pi);
+  }
+
+  const T& spread() const { return x_; }
+
+  /// log E exp(-e^(s + x g)), from the smaller of psi and 1 - psi.
+  T log_psi(const T& s) const {
+    using std::log;
+    if (s <= T(0)) return scoring::detail::log_one_plus(T(-complement(s)));
+    return log(psi(s));
+  }
+
+  /// 1 - psi. For wide scores by parts, which leaves a kernel that ends on both sides: int dy e^(y - e^y) P(x g > y -
+  /// s).
+  T complement(const T& s) const {
+    using std::exp;
+    if (by_parts_) {
+      return x_ * sum_from(peak(s, 1),
+                           [](const T&, const T& g, const T& y) { return T(exp(T(y - exp(y))) * normal_tail(g)); });
+    }
+    return density_ * sum_from(peak(s, 1), [](const T&, const T& g, const T& y) {
+             return T(-scoring::detail::exp_minus_one(T(-exp(y))) * exp(T(-g * g / T(2))));
+           });
+  }
+
+  T psi(const T& s) const {
+    using std::exp;
+    if (by_parts_) {
+      return x_ * sum_from(peak(s, 1),
+                           [](const T&, const T& g, const T& y) { return T(exp(T(y - exp(y))) * normal_tail(T(-g))); });
+    }
+    return density_ *
+           sum_from(peak(s, 0), [](const T&, const T& g, const T& y) { return T(exp(T(-g * g / T(2) - exp(y)))); });
+  }
+
+  /// T_1,0 alone.
+  T first(const T& s) const {
+    using std::exp;
+    return density_ *
+           sum_from(peak(s, 1), [](const T&, const T& g, const T& y) { return T(exp(T(y - exp(y) - g * g / T(2)))); });
+  }
+
+  /// At one node: its share of T_1,0, its share of the integral that is 1 - psi, and what that integral up to here
+  /// must be raised by to be 1 - int_{g' < g} e^(-e^y).
+  struct Running {
+    T own, inside, outside;
+  };
+
+  /// Visits the nodes from left to right, four times as dense as elsewhere: enough for running integrals and for the
+  /// law of the largest of n scores.
+  template <class Visit>
+  void running_nodes(const T& s, const T& count, const Visit& visit) const {
+    using std::exp;
+    using std::log;
+    using std::sqrt;
+    const Start origin = peak(s, 1);
+    const T step = T(1) / (T(4) * (T(1) / step_ + sqrt(T(2) * log(count)) * per_unit_));
+    const auto node = [&](int i) {
+      const T offset = T(double(i)) * step, g = origin.g + offset, y = origin.y + x_ * offset;
+      const T e = exp(y), none = exp(T(-e)), density = density_ * exp(T(-g * g / T(2))) * step, tail = normal_tail(g);
+      const T own = e * none * density;
+      if (by_parts_) return Running{own, x_ * e * none * tail * step, tail * none};
+      return Running{own, T(-scoring::detail::exp_minus_one(T(-e)) * density), tail};
+    };
+    const T negligible = cut_ * node(0).inside / count;
+    int first = 0, last = 0;
+    while (negligible < node(first).inside) --first;
+    while (negligible < node(last).inside) ++last;
+    for (int i = first; i <= last; ++i) visit(node(i));
+  }
+
+  ScoreMoments<T> moments(const T& s) const {
+    using std::exp;
+    nodes_.clear();
+    T total = T(0), mean = T(0);
+    const Start origin = peak(s, 1);
+    sum_from(origin, [&](const T& offset, const T& g, const T& y) {
+      const T e = exp(y);
+      const T weight = e * exp(T(-e - g * g / T(2)));
+      nodes_.push_back({offset, e, weight});
+      total += weight;
+      mean += weight * offset;
+      // to the right T_4 ends last, to the left T_1
+      return offset <= T(0) ? weight : T(weight * e * e * e);
+    });
+    ScoreMoments<T> m = centred(T(mean / total));
+    m.centre = origin.g + mean / total;
+    m.exponent = origin.y + x_ * (mean / total);
+    m.log_psi = log_psi(s);
+    return m;
+  }
+
+ private:
+  struct Start {
+    T g, y;
+  };
+  struct Node {
+    T offset, e, weight;
+  };
+
+  /// Peak of e^(k y - e^y - g^2/2): g = k x - W / x, W e^W = x^2 e^(s + k x^2). The one of g and y that is larger in
+  /// its own unit is rounded, the other one follows.
+  Start peak(const T& s, int k) const {
+    using std::log;
+    if (!(T(1e-4) < x_)) return {T(0), s};
+    const T shift = T(double(k)) * x_;
+    const T log_square = T(2) * log(x_);
+    const T w = lambert_of_exp(T(s + x_ * shift + log_square));
+    const T g = shift - w / x_;
+    if (x_ <= T(1)) return {g, s + x_ * g};
+    const T y = T(0) < w ? T(log(w) - log_square) : T(s + x_ * g);
+    return {(y - s) / x_, y};
+  }
+
+  /// Trapezoidal sum of a positive function of (g - start, g, y) from a node near its peak outwards, each side until a
+  /// term is negligible in that side's sum and falling.
+  template <class Function>
+  T sum_from(const Start& origin, const Function& f) const {
+    T sum = f(T(0), origin.g, origin.y);
+    for (const T& direction : {step_, T(-step_)}) {
+      T side = T(0), previous = T(0);
+      for (int i = 1; i < 100000; ++i) {
+        const T offset = T(double(i)) * direction;
+        const T term = f(offset, T(origin.g + offset), T(origin.y + x_ * offset));
+        side += term;
+        if (term <= cut_ * side && term <= previous) break;
+        previous = term;
+      }
+      sum += side;
+    }
+    return sum * step_;
+  }
+
+  ScoreMoments<T> centred(const T& mean) const {
+    ScoreMoments<T> m{};
+    for (const Node& node : nodes_) {
+      const T u = node.offset - mean;
+      const T u2 = u * u;
+      const T second = node.weight * node.e;
+      m.first += node.weight;
+      m.first_2 += node.weight * u2;
+      m.second += second;
+      m.second_1 += second * u;
+      m.second_2 += second * u2;
+      m.second_3 += second * u2 * u;
+      m.second_4 += second * u2 * u2;
+      m.third += second * node.e;
+      m.fourth += second * node.e * node.e;
+    }
+    const T scale = step_ * density_;
+    for (T* entry :
+         {&m.first, &m.first_2, &m.second, &m.second_1, &m.second_2, &m.second_3, &m.second_4, &m.third, &m.fourth}) {
+      *entry = *entry * scale;
+    }
+    return m;
+  }
+
+  T x_, per_unit_, step_, cut_, density_;
+  bool by_parts_ = false;
+  mutable std::vector<Node> nodes_;
+};
+
+}  // namespace incontext::laws::detail

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <boost/math/constants/constants.hpp>
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+
+/// What a softmax row of n independent normal scores tends to. Everything depends on the spread x = beta sqrt(v)
+/// through theta = x / x_c, x_c = sqrt(2 log n). Powers of n converge only with log n: the exact rows are in
+/// gaussian_row.hpp.
+namespace incontext::laws {
+
+/// The spread x_c = beta_c sqrt(v) above which a few largest scores take all the weight.
+///
+/// \f[ x_c = \sqrt{2 \log n} \f]
+///
+/// Source    Derrida 1981.
+/// Units     dimensionless.
+/// Domain    count >= 1.
+/// Limits    count = 1: 0.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
+/// Runs on   host
+template <Real T>
+T critical_spread(const T& count) {
+  using std::log;
+  using std::sqrt;
+  detail::require_count("laws::critical_spread", "count", count);
+  return sqrt(T(T(2) * log(count)));
+}
+
+/// log E Z, an upper bound of E log Z.
+///
+/// \f[ \log E Z = \log n + \frac{x^2}{2} \f]
+///
+/// Source    derived.
+/// Units     nats.
+/// Domain    count >= 1, spread >= 0.
+/// Limits    theta < 1, n -> infinity: E log Z.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
+/// Runs on   host
+template <Real T>
+T annealed_log_partition(const T& count, const T& spread) {
+  using std::log;
+  detail::require_count("laws::annealed_log_partition", "count", count);
+  require_non_negative("laws::annealed_log_partition", "spread", spread);
+  return log(count) + spread * spread / T(2);
+}
+
+/// Leading order of E log Z for n -> infinity at fixed theta.
+///
+/// \f[ \log n + \frac{x^2}{2}\ (\theta < 1),\qquad x\, x_c\ (\theta \ge 1) \f]
+///
+/// Source    Derrida 1981.
+/// Units     nats.
+/// Domain    count >= 1, spread >= 0.
+/// Limits    continuous with its derivative at theta = 1.
+/// Errors    std::domain_error.
+/// Accuracy  leading order: above theta = 1 it is 1.3 to 6.5 too large for n = 1e2 to 1e9.
+/// Runs on   host
+template <Real T>
+T quenched_log_partition(const T& count, const T& spread) {
+  const T critical = critical_spread(count);
+  if (spread < critical) return annealed_log_partition(count, spread);
+  require_non_negative("laws::quenched_log_partition", "spread", spread);
+  return spread * critical;
+}
+
+/// Leading order of the entropy for n -> infinity at fixed theta.
+///
+/// \f[ \log n - \frac{x^2}{2}\ (\theta < 1),\qquad 0\ (\theta \ge 1) \f]
+///
+/// Source    Derrida 1981; the O(1) above theta = 1 is poisson_dirichlet_entropy.
+/// Units     nats.
+/// Domain    count >= 1, spread >= 0.
+/// Limits    spread = 0: log n.
+/// Errors    std::domain_error.
+/// Accuracy  leading order.
+/// Runs on   host
+template <Real T>
+T quenched_entropy(const T& count, const T& spread) {
+  using std::log;
+  const T critical = critical_spread(count);
+  require_non_negative("laws::quenched_entropy", "spread", spread);
+  return spread < critical ? T(log(count) - spread * spread / T(2)) : T(0);
+}
+
+/// Y_2 with Z replaced by its mean.
+///
+/// \f[ Y_2 \approx \frac{e^{x^2}}{n} \f]
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    count >= 1, spread >= 0; meaningful for theta < 1/sqrt(3).
+/// Limits    spread = 0: 1/n.
+/// Errors    std::domain_error; infinity on overflow.
+/// Accuracy  not an approximation for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
+/// Runs on   host
+template <Real T>
+T annealed_participation(const T& count, const T& spread) {
+  using std::exp;
+  detail::require_count("laws::annealed_participation", "count", count);
+  require_non_negative("laws::annealed_participation", "spread", spread);
+  return exp(T(spread * spread)) / count;
+}
+
+/// Powers of n of a row at reduced spread theta: quantity = n^-power.
+///
+/// Units     dimensionless.
+/// Runs on   host
+template <Real T>
+struct GaussianPowers {
+  T mean_participation;     ///< of E Y_2, which rare rows dominate for 1/sqrt(3) < theta < 1
+  T typical_participation;  ///< of Y_2 in a typical row
+  T typical_largest;        ///< of the largest weight in a typical row
+};
+
+/// The powers of n with which weights fall below the critical inverse temperature.
+///
+/// \f[ E Y_2: 1 - 2\theta^2\ (\theta < 1/\sqrt3),\ \tfrac14 (\tfrac1\theta - \theta)^2\ (\theta < 1);\quad
+///     Y_2: 1 - 2\theta^2\ (\theta < \tfrac12),\ 2 (1 - \theta)^2\ (\theta < 1);\quad \max a: (1 - \theta)^2 \f]
+///
+/// Source    derived.
+/// Units     theta = spread / critical_spread(n).
+/// Domain    theta >= 0.
+/// Limits    theta >= 1: all 0.
+/// Errors    std::domain_error.
+/// Accuracy  slopes of the exact row agree within 0.01 at n = 1e9 to 1e15: tests/laws/gaussian_asymptotics.cpp.
+/// Runs on   host
+template <Real T>
+GaussianPowers<T> gaussian_powers(const T& theta) {
+  require_non_negative("laws::gaussian_powers", "theta", theta);
+  if (T(1) <= theta) return {T(0), T(0), T(0)};
+  const T square = theta * theta, left = T(1) - theta;
+  const T annealed = T(1) - T(2) * square;
+  GaussianPowers<T> powers{annealed, annealed, left * left};
+  if (T(1) < T(3) * square) powers.mean_participation = (T(1) - square) * (T(1) - square) / (T(4) * square);
+  if (T(0.5) < theta) powers.typical_participation = T(2) * left * left;
+  return powers;
+}
+
+/// A frozen row at finite n: the Poisson-Dirichlet index and what follows from it.
+///
+/// Units     log_partition in nats, the rest dimensionless.
+/// Runs on   host
+template <Real T>
+struct FrozenRow {
+  T quantile;       ///< b, exceeded by one score in n
+  T index;          ///< m = h / x
+  T log_partition;  ///< E log Z
+  T participation;  ///< Y_2
+};
+
+/// Extreme-value approximation of a row above the critical inverse temperature.
+///
+/// \f[ b = \Phi^{-1}(1 - \tfrac1n),\quad h = n \varphi(b),\quad m = \frac{h}{x},\quad
+///     E \log Z \approx x b + \frac{\log\Gamma(1 - m) + \gamma (1 - m)}{m},\quad Y_2 \approx 1 - m \f]
+///
+/// Source    derived; gamma is Euler's constant.
+/// Units     as FrozenRow.
+/// Domain    count >= 2, spread > h.
+/// Limits    spread -> infinity: E log Z / x -> b + gamma / h.
+/// Errors    std::domain_error.
+/// Accuracy  theta in 1.25 ... 3: E log Z too large by 0.07 (n = 1e9) to 0.45 (n = 1e2), Y_2 too small by up to 0.1
+///           (n = 1e2) and 0.05 (n = 1e6): tests/laws/gaussian_asymptotics.cpp.
+/// Runs on   host
+template <Real T>
+FrozenRow<T> frozen_row(const T& count, const T& spread) {
+  using std::exp;
+  using std::sqrt;
+  detail::require_count("laws::frozen_row", "count", count, 2);
+  const T pi = boost::math::constants::pi<T>(), euler = boost::math::constants::euler<T>();
+  FrozenRow<T> row{};
+  row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / count));
+  const T hazard = count * exp(T(-row.quantile * row.quantile / T(2))) / sqrt(T(2) * pi);
+  if (!(hazard < spread && detail::is_finite(spread))) {
+    throw_domain_error("laws::frozen_row", "spread is not in the frozen phase", spread, "more than n phi(b)");
+  }
+  row.index = hazard / spread;
+  const T rest = T(1) - row.index;
+  row.log_partition = spread * row.quantile + (boost::math::lgamma(rest) + euler * rest) / row.index;
+  row.participation = rest;
+  return row;
+}
+
+}  // namespace incontext::laws

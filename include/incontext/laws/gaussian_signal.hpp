@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cmath>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/quadrature.hpp"
+
+/// Weight of one signal token among `noise_count` tokens with independent normal scores, and its complement. Scores
+/// enter times the inverse temperature: `spread` = beta times the noise's standard deviation, `exponent` = beta m.
+namespace incontext::laws {
+
+namespace detail {
+
+template <Real T>
+void require_signal(std::string_view where, const T& noise_count, const T& spread, const T& exponent) {
+  require_whole(where, "noise_count", noise_count, 1);
+  require_non_negative(where, "spread", spread);
+  require_finite(where, "exponent", exponent);
+}
+
+/// A point near the maximum in y = s + beta m: the signal's own scale, or where psi^n turns from 1 to 0 below it.
+template <Real T>
+T signal_start(const T& noise_count, const T& spread, const T& exponent) {
+  const T turn = turning_point(noise_count, spread) + exponent;
+  return turn < T(0) ? turn : T(0);
+}
+
+}  // namespace detail
+
+/// Expected weight of a signal token of score m among N normal scores.
+///
+/// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, \psi(s)^N,\qquad F_1(y) = e^{y - e^y} \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md.
+/// Units     dimensionless.
+/// Domain    noise_count >= 1 and whole, spread >= 0, exponent finite.
+/// Limits    spread = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp. Near 1 the complement below keeps the digits.
+/// Runs on   host
+template <Real T>
+Quadrature<T> signal_weight(const T& noise_count, const T& spread, const T& exponent) {
+  detail::require_signal("laws::signal_weight", noise_count, spread, exponent);
+  const detail::NormalScores<T> noise(spread);
+  const auto log_density = [&](const T& y) {
+    return T(detail::log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent)));
+  };
+  return detail::integrate_log_concave<T>("laws::signal_weight", log_density,
+                                          detail::signal_start(noise_count, spread, exponent));
+}
+
+/// Expected weight of all the noise together, without cancellation where it is small.
+///
+/// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, (1 - \psi(s)^N) \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md.
+/// Units     dimensionless.
+/// Domain    as signal_weight.
+/// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> noise_weight(const T& noise_count, const T& spread, const T& exponent) {
+  using std::log;
+  detail::require_signal("laws::noise_weight", noise_count, spread, exponent);
+  const detail::NormalScores<T> noise(spread);
+  const auto log_density = [&](const T& y) {
+    const T log_all_survive = noise_count * noise.log_psi(T(y - exponent));
+    return T(detail::log_gumbel(y) + log(T(-scoring::detail::exp_minus_one(log_all_survive))));
+  };
+  return detail::integrate_log_concave<T>("laws::noise_weight", log_density, T(0));
+}
+
+/// Expected weight of a signal token whose own score is normal, N(m, v_s), independent of the noise.
+///
+/// \f[ \int ds\, E_g F_1(s + \beta m + \beta \sqrt{v_s}\, g)\, \psi(s)^N \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md.
+/// Units     signal_spread = beta times the signal's standard deviation.
+/// Domain    as signal_weight, signal_spread >= 0.
+/// Limits    signal_spread = 0: signal_weight; a signal with the noise's own law: 1 / (N + 1).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> random_signal_weight(const T& noise_count, const T& spread, const T& exponent, const T& signal_spread) {
+  using std::log;
+  detail::require_signal("laws::random_signal_weight", noise_count, spread, exponent);
+  require_non_negative("laws::random_signal_weight", "signal_spread", signal_spread);
+  const detail::NormalScores<T> noise(spread), signal(signal_spread);
+  const auto log_density = [&](const T& y) {
+    const T s = y - exponent;
+    if (signal_spread <= spread) return T(log(signal.first(y)) + noise_count * noise.log_psi(s));
+    // by parts, so that the narrower law is the one that is differentiated
+    const T density = log(T(noise_count * noise.first(s))) + (noise_count - T(1)) * noise.log_psi(s);
+    return T(log(y <= T(0) ? signal.complement(y) : T(T(1) - signal.psi(y))) + density);
+  };
+  return detail::integrate_log_concave<T>("laws::random_signal_weight", log_density,
+                                          detail::signal_start(noise_count, spread, exponent));
+}
+
+/// Jensen's lower bound of signal_weight, exact for spread = 0.
+///
+/// \f[ \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
+///
+/// Source    derived: the weight is convex in Z, and E Z_N = N e^(x^2/2).
+/// Units     dimensionless.
+/// Domain    as signal_weight.
+/// Limits    spread = 0: the weight itself.
+/// Errors    std::domain_error.
+/// Accuracy  8 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_signal.cpp.
+/// Runs on   host
+template <Real T>
+T signal_weight_annealed(const T& noise_count, const T& spread, const T& exponent) {
+  using std::exp;
+  using std::log;
+  detail::require_signal("laws::signal_weight_annealed", noise_count, spread, exponent);
+  const T surplus = exponent - log(noise_count) - spread * spread / T(2);
+  return surplus < T(0) ? T(exp(surplus) / (T(1) + exp(surplus))) : T(T(1) / (T(1) + exp(T(-surplus))));
+}
+
+/// Leading order of noise_weight for a strong signal.
+///
+/// \f[ N e^{x^2/2 - \beta m} \f]
+///
+/// Source    derived: E Z_N e^(-beta m).
+/// Units     dimensionless.
+/// Domain    as signal_weight; an upper bound everywhere.
+/// Limits    beta m -> infinity: noise_weight.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_signal.cpp.
+/// Runs on   host
+template <Real T>
+T noise_weight_leading_order(const T& noise_count, const T& spread, const T& exponent) {
+  using std::exp;
+  detail::require_signal("laws::noise_weight_leading_order", noise_count, spread, exponent);
+  return noise_count * exp(T(spread * spread / T(2) - exponent));
+}
+
+}  // namespace incontext::laws

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cmath>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/gaussian_row.hpp"
+
+/// Gradients of one softmax attention layer at n independent standard normal tokens x_j and a fixed query q: with w =
+/// W_K q / tau, x = |w| and h = W_V g for an upstream gradient g, one query's contribution is C_a h q^T / tau to dW_K
+/// and xbar_a g^T to dW_V, where xbar_a = sum a_j x_j and C_a = sum a_j (x_j - xbar_a)(x_j - xbar_a)^T.
+namespace incontext::laws {
+
+/// Second moments of both gradients' random factors, and their imbalance.
+///
+/// Units     dimensionless, for tokens of unit variance per component.
+/// Runs on   host
+template <Real T>
+struct GradientFlow {
+  T mean_token;             ///< E |xbar_a|^2
+  T covariance_parallel;    ///< E |C_a h|^2 / |h|^2 for h along w
+  T covariance_orthogonal;  ///< the same for h orthogonal to w
+  T covariance_isotropic;   ///< the same averaged over directions of h
+  T imbalance;              ///< x sqrt(covariance_isotropic / mean_token)
+};
+
+/// Mean squares of the gradients of W_K and W_V from the moments of a softmax row; exact for every n, d and x.
+///
+/// \f[ E|\bar x_a|^2 = (d - 1) Y_2 + E M^2,\qquad
+///     \frac{E|C_a h|^2}{|h|^2} = \frac{h_\parallel^2}{|h|^2} [E V^2 + (d-1) E T]
+///     + \frac{h_\perp^2}{|h|^2} [E T + E(\mathrm{tr} P)^2 + d\, E|P|_F^2] \f]
+///
+/// \f[ R = x \sqrt{\frac{\tfrac1d E_\parallel + (1 - \tfrac1d) E_\perp}{E|\bar x_a|^2}} \f]
+///
+/// R is the ratio of the root mean squares of dW_K and dW_V where W_K and W_V have independent entries of one variance;
+/// for given factors it is |q| |h| / (tau |g|) in place of x.
+///
+/// Source    derived; arXiv 2310.12956, Fig. 5 is the small-ViT case, 0.5 to 1 orders of magnitude.
+/// Units     row: gaussian_row(n, spread); spread = x.
+/// Domain    spread >= 0, dimension >= 1.
+/// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
+/// Errors    std::domain_error.
+/// Accuracy  1e-11 relative: tests/laws/gradient_flow.cpp.
+/// Runs on   host
+template <Real T>
+GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const T& dimension) {
+  using std::sqrt;
+  require_non_negative("laws::gradient_flow", "spread", spread);
+  detail::require_count("laws::gradient_flow", "dimension", dimension);
+  const T others = dimension - T(1);
+  GradientFlow<T> flow{};
+  flow.mean_token = others * row.participation + row.squared_mean_score;
+  flow.covariance_parallel = row.squared_score_variance + others * row.weighted_deviation;
+  flow.covariance_orthogonal = row.weighted_deviation + row.squared_trace + dimension * row.squared_frobenius;
+  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / dimension;
+  flow.imbalance = spread * sqrt(T(flow.covariance_isotropic / flow.mean_token));
+  return flow;
+}
+
+/// The imbalance where the noise averages itself, x^2 << log n.
+///
+/// \f[ R \approx x \sqrt{\frac{1 + d q}{x^2 + d q}},\qquad q = \frac{e^{x^2}}{n} \f]
+///
+/// Source    derived: Y_2 replaced by its annealed value, leading order in d q.
+/// Units     dimensionless.
+/// Domain    count >= 1, spread >= 0, dimension >= 1.
+/// Limits    spread = 0: 0.
+/// Errors    std::domain_error.
+/// Accuracy  an approximation: 2% for x <= 1 and d <= n, n >= 64 (tests/laws/gradient_flow.cpp).
+/// Runs on   host
+template <Real T>
+T annealed_imbalance(const T& count, const T& spread, const T& dimension) {
+  using std::exp;
+  using std::sqrt;
+  detail::require_count("laws::annealed_imbalance", "count", count);
+  require_non_negative("laws::annealed_imbalance", "spread", spread);
+  detail::require_count("laws::annealed_imbalance", "dimension", dimension);
+  const T square = spread * spread;
+  const T noise = dimension * exp(square) / count;
+  return spread * sqrt(T((T(1) + noise) / (square + noise)));
+}
+
+}  // namespace incontext::laws

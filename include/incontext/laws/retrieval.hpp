@@ -1,0 +1,141 @@
+#pragma once
+
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/gaussian_signal.hpp"
+
+/// Which score one token needs so that softmax, fixed or growing with log n, retrieves it from n random competitors.
+namespace incontext::laws {
+
+/// How the competitors' sum behaves: its mean is typical, or a few largest terms make it.
+///
+/// Runs on   host
+enum class NoisePhase { self_averaging, frozen };
+
+/// The phase of competitors with normal scores, y = s^2 v log n: frozen from y = 2 on.
+///
+/// Source    derived: x / x_c = sqrt(y / 2), see gaussian_asymptotics.hpp.
+/// Units     dimensionless.
+/// Domain    noise >= 0.
+/// Errors    std::domain_error.
+/// Accuracy  exact.
+/// Runs on   host
+template <Real T>
+NoisePhase noise_phase(const T& noise) {
+  require_non_negative("laws::noise_phase", "noise", noise);
+  return noise < T(2) ? NoisePhase::self_averaging : NoisePhase::frozen;
+}
+
+/// Boundary of retrieval among n -> infinity normal competitors, universal in s = beta / log n.
+///
+/// \f[ s m_c = a_c(y) = 1 + \frac y2\ (y < 2),\qquad \sqrt{2 y}\ (y \ge 2),\qquad y = s^2 v \log n \f]
+///
+/// Source    derived: (leading order of log Z) / log n.
+/// Units     dimensionless.
+/// Domain    noise = y >= 0.
+/// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 lies below it
+/// by
+///           up to 6% for y < 2 and 14% above.
+/// Runs on   host
+template <Real T>
+T retrieval_boundary(const T& noise) {
+  using std::sqrt;
+  if (noise_phase(noise) == NoisePhase::self_averaging) return T(1) + noise / T(2);
+  return sqrt(T(T(2) * noise));
+}
+
+/// The same boundary as a score: what SSMax with b = 0 needs among normal competitors of variance v.
+///
+/// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad \sqrt{2 v \log n}\ \text{beyond, for every } s
+/// \f]
+///
+/// Source    derived.
+/// Units     of the scores.
+/// Domain    count > 1, scale > 0, variance >= 0.
+/// Limits    variance = 0: 1/s.
+/// Errors    std::domain_error.
+/// Accuracy  as retrieval_boundary.
+/// Runs on   host
+template <Real T>
+T ssmax_gaussian_threshold(const T& count, const T& scale, const T& variance) {
+  using std::log;
+  detail::require_count("laws::ssmax_gaussian_threshold", "count", count);
+  require_positive("laws::ssmax_gaussian_threshold", "scale", scale);
+  require_non_negative("laws::ssmax_gaussian_threshold", "variance", variance);
+  return retrieval_boundary(T(scale * scale * variance * log(count))) / scale;
+}
+
+/// Row length beyond which SSMax's noise is frozen.
+///
+/// \f[ n = e^{2 / (s^2 v)} \f]
+///
+/// Source    derived.
+/// Units     a number of scores, not necessarily whole.
+/// Domain    scale > 0, variance > 0.
+/// Limits    s = 0.43, v = 1: 5e4.
+/// Errors    std::domain_error; infinity on overflow.
+/// Accuracy  4 eps (1 + 2 / (s^2 v)) relative: tests/laws/retrieval.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_freezing_count(const T& scale, const T& variance) {
+  using std::exp;
+  require_positive("laws::ssmax_freezing_count", "scale", scale);
+  require_positive("laws::ssmax_freezing_count", "variance", variance);
+  return exp(T(T(2) / (scale * scale * variance)));
+}
+
+/// Longest row, to leading order, from which any inverse temperature retrieves a score m among normal competitors.
+///
+/// \f[ n_{\max} = e^{m^2 / (2 v)},\ \text{attained at } \beta = \frac m v \f]
+///
+/// Source    derived: the boundary maximised over beta.
+/// Units     a number of scores, not necessarily whole.
+/// Domain    score >= 0, variance > 0.
+/// Limits    score = 0: 1.
+/// Errors    std::domain_error; infinity on overflow.
+/// Accuracy  4 eps (1 + m^2 / (2 v)) relative: tests/laws/retrieval.cpp.
+/// Runs on   host
+template <Real T>
+T longest_retrievable_count(const T& score, const T& variance) {
+  using std::exp;
+  require_non_negative("laws::longest_retrievable_count", "score", score);
+  require_positive("laws::longest_retrievable_count", "variance", variance);
+  return exp(T(score * score / (T(2) * variance)));
+}
+
+/// Exact beta m at which a signal among N normal competitors has the expected weight `weight`.
+///
+/// Source    derived: gaussian_signal.hpp, root by Boost.Math's TOMS 748.
+/// Units     dimensionless; divide by beta for the score.
+/// Domain    noise_count >= 1 and whole, spread >= 0, 0 < weight < 1.
+/// Limits    spread = 0: log N + log(w / (1 - w)).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-9 relative: tests/laws/retrieval.cpp.
+/// Runs on   host
+template <Real T>
+T retrieval_exponent(const T& noise_count, const T& spread, const T& weight = T(0.5)) {
+  using std::log;
+  detail::require_fraction("laws::retrieval_exponent", "weight", weight);
+  detail::require_signal("laws::retrieval_exponent", noise_count, spread, T(0));
+  const auto excess = [&](const T& exponent) { return T(signal_weight(noise_count, spread, exponent).value - weight); };
+  // above: Jensen's bound says the weight is reached; below: further down until it isn't
+  const T high = log(noise_count) + spread * spread / T(2) + log(T(weight / (T(1) - weight))) + T(1e-6);
+  T step = T(1) + spread, low = high - step;
+  while (T(0) < excess(low)) {
+    step = step * T(2);
+    low = low - step;
+  }
+  std::uintmax_t evaluations = 200;
+  const auto bracket =
+      boost::math::tools::toms748_solve(excess, low, high, boost::math::tools::eps_tolerance<T>(40), evaluations);
+  return (bracket.first + bracket.second) / T(2);
+}
+
+}  // namespace incontext::laws

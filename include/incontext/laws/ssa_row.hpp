@@ -1,0 +1,103 @@
+#pragma once
+
+#include <boost/math/constants/constants.hpp>
+#include <cmath>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/ssa_weights.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/ssa.hpp"
+
+namespace incontext::laws {
+
+/// Expectations over a row of SSA weights of n independent normal scores.
+///
+/// Units     log_partition in nats, the rest dimensionless.
+/// Runs on   host
+template <Real T>
+struct SsaRow {
+  T mean_weight;            ///< E w of one unnormalised weight
+  T squared_weight;         ///< E w^2
+  T log_partition;          ///< E log Z, Z = sum w_j
+  T participation;          ///< Y_2 = E sum a^2
+  T typical_participation;  ///< E w^2 / (n (E w)^2), its limit for n -> infinity
+  T error_estimate;         ///< the largest relative error estimate of the two integrals
+};
+
+namespace detail {
+
+template <Real T>
+SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, const T& variance) {
+  using std::sqrt;
+  scoring::validate(map);
+  require_non_negative(where, "variance", variance);
+  return {T(map.base * sqrt(variance) / map.temperature), map.exponent};
+}
+
+}  // namespace detail
+
+/// SSA on n independent normal scores of mean 0: all moments of w are finite, so it never freezes and always fades.
+///
+/// \f[ w = (1 + b|z|/\tau)^{\mathrm{sgn}(z) k},\quad Y_2 = n \int ds\, T_2(s) \psi(s)^{n-1},\quad
+///     E \log Z = -\gamma - n \int ds\, s\, T_1(s) \psi(s)^{n-1} \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md with w in place of e^(x g); n Y_2 -> E w^2 / (E w)^2.
+/// Units     variance in units of the scores squared.
+/// Domain    count >= 1 and whole, variance >= 0, map in its domain.
+/// Limits    count = 1 or variance = 0: uniform weights.
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
+/// Runs on   host
+template <Real T>
+SsaRow<T> ssa_row(const scoring::SSA<T>& map, const T& count, const T& variance) {
+  using std::log;
+  detail::require_whole("laws::ssa_row", "count", count, 1);
+  const auto weights = detail::ssa_weights("laws::ssa_row", map, variance);
+  SsaRow<T> r{};
+  r.mean_weight = weights.moment(1);
+  r.squared_weight = weights.moment(2);
+  r.typical_participation = r.squared_weight / (r.mean_weight * r.mean_weight) / count;
+  const detail::IidRow<detail::SsaWeights<T>> row(weights, count, T(-log(T(count * r.mean_weight))));
+  const auto participation =
+      row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(count * m.second * row.others(m, 1)); });
+  // s is the law of a Gumbel variable less log Z
+  const auto location = row.integrate("laws::ssa_row", [&](const auto& m, const T& s) {
+    return T((s + boost::math::constants::euler<T>()) * count * m.first * row.others(m, 1));
+  });
+  r.participation = participation.value;
+  r.log_partition = -location.value;
+  const T relative = participation.error_estimate / participation.value;
+  r.error_estimate = relative < location.error_estimate ? location.error_estimate : relative;
+  return r;
+}
+
+/// Expected SSA weight of a token of score m among N independent normal scores of mean 0.
+///
+/// \f[ \int ds\, F_1(s + \phi(m))\, \psi(s)^N \approx \frac{w(m)}{w(m) + N E w},\qquad \phi = \log w \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md.
+/// Units     dimensionless.
+/// Domain    noise_count >= 1 and whole, variance >= 0, score finite, map in its domain.
+/// Limits    variance = 0: w(m) / (w(m) + N).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> ssa_signal_weight(const scoring::SSA<T>& map, const T& noise_count, const T& variance, const T& score) {
+  using std::log;
+  detail::require_whole("laws::ssa_signal_weight", "noise_count", noise_count, 1);
+  detail::require_finite("laws::ssa_signal_weight", "score", score);
+  const auto weights = detail::ssa_weights("laws::ssa_signal_weight", map, variance);
+  const T exponent = map.elementwise(1).value(score);
+  const T turn = exponent - log(T(noise_count * weights.moment(1)));
+  return detail::integrate_log_concave<T>(
+      "laws::ssa_signal_weight",
+      [&](const T& y) { return T(detail::log_gumbel(y) + noise_count * weights.log_psi(T(y - exponent))); },
+      turn < T(0) ? turn : T(0));
+}
+
+}  // namespace incontext::laws
