@@ -13,6 +13,7 @@ declare -A rooms=(
   [training]="core scoring laws regression classification"
   [simulate]="core random scoring laws regression classification training statistics"
   [apply]="core scoring simulate"
+  [adapters]="core scoring"
 )
 declare -A outside=(
   [core]=""
@@ -25,6 +26,7 @@ declare -A outside=(
   [training]="boost Eigen"
   [simulate]="boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb"
   [apply]=""
+  [adapters]="torch ATen c10"
 )
 
 while read -r header; do
