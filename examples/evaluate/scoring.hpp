@@ -1,9 +1,11 @@
 #pragma once
 
 #include <incontext/laws/fading_thresholds.hpp>
+#include <incontext/laws/gaussian_row.hpp>
 #include <incontext/scoring/approximate_softmax.hpp>
 #include <incontext/scoring/approximate_softmax_error.hpp>
 #include <incontext/scoring/approximate_softmax_error_bounds.hpp>
+#include <incontext/scoring/approximate_softmax_expected_error.hpp>
 #include <incontext/scoring/entmax.hpp>
 #include <incontext/scoring/entmax_support.hpp>
 #include <incontext/scoring/hardmax.hpp>
@@ -19,6 +21,8 @@
 #include <incontext/scoring/ssa_limits.hpp>
 #include <incontext/scoring/ssmax.hpp>
 #include <incontext/scoring/summary.hpp>
+
+#include <cmath>
 
 #include "examples/evaluate/fields.hpp"
 #include "examples/evaluate/registry.hpp"
@@ -267,6 +271,17 @@ inline Json approx_error_bounds_case(const Fields& in) {
           {"inf_arg", {{"k_low", infimum.high_count}, {"d_low", 0.0 - infimum.rise}}}};
 }
 
+inline Json approx_error_expected_case(const Fields& in) {
+  const std::int64_t n = in.count("n", 1);
+  const double tau = in.has("tau") ? in.positive("tau") : 1;
+  const double variance = in.non_negative("v") / (tau * tau);
+  const double participation = laws::gaussian_row(static_cast<double>(n), std::sqrt(variance)).participation;
+  return {{"n2_E_e2_exact", scoring::approximate_softmax_expected_squared_error(n, variance, participation)},
+          {"n2_E_e2_limit", scoring::approximate_softmax_expected_squared_error_limit(variance)},
+          {"n_E_abs_e_limit", scoring::approximate_softmax_expected_absolute_error_limit(variance)},
+          {"P_negative_weight", scoring::approximate_softmax_negative_weight_probability(n, variance)}};
+}
+
 }  // namespace detail
 
 inline void register_scoring(Registry& registry) {
@@ -288,6 +303,7 @@ inline void register_scoring(Registry& registry) {
   };
   registry["ratio_score"] = detail::ratio_score_case;
   registry["approx_error_bounds"] = detail::approx_error_bounds_case;
+  registry["approx_error_expected"] = detail::approx_error_expected_case;
 }
 
 }  // namespace incontext::examples

@@ -229,6 +229,8 @@ TEST_CASE("incontext-evaluate refuses bad scores and parameters of maps, by fiel
   refused("entmax", R"({"z": [1, 2], "alpha": 1})", "alpha: is not above 1 (value = 1; needs 1 < value)");
   refused("ratio_score", R"({"z": [1, 2], "f": "cube"})", "f: is unknown (value = \"cube\"; needs average | tanh |");
   refused("approx_error_bounds", R"({"n": 3, "range": -1})", "range: is negative (value = -1;");
+  refused("approx_error_expected", R"({"n": 3, "v": -1})", "v: is negative (value = -1;");
+  refused("approx_error_expected", R"({"n": 0, "v": 1})", "n: is too small (value = 0;");
   refused("heat_schedule", R"({"epochs": 0, "tau_start": 1, "tau_end": 2})", "epochs: is too small (value = 0;");
   refused("heat_schedule",
           R"({"epochs": 9, "tau_start": 1, "tau_end": 2, "shape": "linear_half", "variable": "inverse_temperature"})",

@@ -36,7 +36,8 @@ constexpr const char* scoring_kinds[] = {"softmax",
                                          "kernel_attention",
                                          "cosformer",
                                          "heat_schedule",
-                                         "approx_error_bounds"};
+                                         "approx_error_bounds",
+                                         "approx_error_expected"};
 
 Finished evaluate(const Json& document) {
   return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
