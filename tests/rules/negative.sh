@@ -77,9 +77,10 @@ Defined(T) -> Defined;
 }  // namespace incontext
 H
   cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
-  printf '```cpp\nint main() {}\n```\n' >"$work/tree/README.md"
+  printf '```cpp\nint main() {}\n```\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/README.md"
   mkdir -p "$work/tree/tests/consume"
   printf '// The program.\nint main() {}\n' >"$work/tree/tests/consume/simulate.cpp"
+  printf '// The other.\nint main() { return 0; }\n' >"$work/tree/tests/consume/torch.cpp"
 }
 
 # accepts RULE
@@ -144,6 +145,8 @@ refuses include_arrows "room 'simulate' is not known"
 # ---- README's program
 fresh; echo 'int main() { return 1; }' >>"$work/tree/tests/consume/simulate.cpp"
 refuses readme_program 'its first program is not'
+fresh; echo 'int other;' >>"$work/tree/tests/consume/torch.cpp"
+refuses readme_program 'consume/torch.cpp is not in it'
 fresh; echo 'no program' >"$work/tree/README.md"
 refuses readme_program 'no .*cpp block'
 
@@ -197,7 +200,7 @@ refuses doc_blocks 'cuda/incontext/simulate/a.hpp:3: f has no doc block'
 # ---- words; in halves, because this file is tracked too
 for word in "../sha""red/design.md" "see sha""red/theory" "/work/sha""red" "TO""DO: later" "FIX""ME"; do
   fresh; echo "$word" >>"$work/tree/README.md"
-  refuses tracked_words 'README.md:4:'
+  refuses tracked_words 'README.md:7:'
 done
 
 [ "$failures" -eq 0 ] || { echo "$failures power checks failed"; exit 1; }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# README's first program is a consumer project's, word for word, and so compiles and runs.
+# README's programs are consumer projects', word for word, and so compile and run.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 block=$(awk '/^```cpp$/ { inside = 1; next } /^```$/ && inside { exit } inside' README.md)
@@ -9,4 +9,6 @@ if [ "$block" != "$program" ]; then
   breach "README.md: its first program is not tests/consume/simulate.cpp"
   diff <(echo "$block") <(echo "$program") || true
 fi
-verdict "README's first program compiles and runs"
+program=$(tail -n +2 tests/consume/torch.cpp)
+[[ $(<README.md) == *$'```cpp\n'"$program"$'\n```'* ]] || breach "README.md: tests/consume/torch.cpp is not in it"
+verdict "README's programs compile and run"
