@@ -67,7 +67,7 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const 
 /// Domain    count >= 1, spread >= 0, dimension >= 1.
 /// Limits    spread = 0: 0.
 /// Errors    std::domain_error.
-/// Accuracy  an approximation: 2% for x <= 1 and d <= n, n >= 64 (tests/laws/gradient_flow.cpp).
+/// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host
 template <Real T>
 T annealed_imbalance(const T& count, const T& spread, const T& dimension) {

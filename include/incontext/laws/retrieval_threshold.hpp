@@ -98,7 +98,7 @@ struct RetrievalThreshold {
 /// Domain    count > 1, inverse_temperature > 0.
 /// Limits    NormalLaw: ssmax_gaussian_threshold (retrieval.hpp). Law with an upper edge: ssmax_bounded_threshold.
 /// Errors    std::domain_error.
-/// Accuracy  1e-12 relative of the limit: tests/laws/retrieval.cpp.
+/// Accuracy  1e-12 relative of the limit: tests/laws/retrieval_threshold.cpp.
 /// Runs on   host
 template <Real T, ScoreLaw<T> Law>
 RetrievalThreshold<T> retrieval_threshold(const Law& law, const T& count, const T& inverse_temperature) {

@@ -1,0 +1,136 @@
+#include "incontext/laws/gaussian_asymptotics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "incontext/laws/gaussian_row.hpp"
+#include "laws/refusal.hpp"
+#include "support/catch.hpp"
+
+namespace incontext::testing {
+
+using namespace laws;
+
+namespace {
+
+double relative(double value, double reference) { return std::abs(value / reference - 1); }
+
+/// -d log Y_2 / d log n at fixed theta, between two lengths of the exact row.
+double slope_of_participation(double theta, double n, double m) {
+  const auto log_y2 = [&](double count) {
+    return std::log(gaussian_row(count, theta * critical_spread(count)).participation);
+  };
+  return (log_y2(n) - log_y2(m)) / std::log(m / n);
+}
+
+}  // namespace
+
+TEST_CASE("log Z lies between its bounds and tends to the quenched law", "[laws]") {
+  for (const double theta : {0.3, 0.7, 1.0, 1.5, 3.0}) {
+    double before = 10;
+    for (const double n : {1e2, 1e6, 1e12}) {
+      const double x = theta * critical_spread(n), exact = gaussian_row(n, x).log_partition;
+      CHECK(exact <= annealed_log_partition(n, x));
+      CHECK(std::log(n) <= exact);
+      const double away = quenched_log_partition(n, x) / exact - 1;
+      CHECK(away >= 0);
+      CHECK(away < before);
+      before = away;
+    }
+    CHECK(before < 0.05);
+  }
+  // above the critical temperature alone
+  const double x = 2 * critical_spread(1e12);
+  CHECK_FALSE(relative(annealed_log_partition(1e12, x), gaussian_row(1e12, x).log_partition) < 0.2);
+  CHECK(quenched_log_partition(50.0, critical_spread(50.0)) == annealed_log_partition(50.0, critical_spread(50.0)));
+  for (const double theta : {0.2, 0.5}) {
+    const double spread = theta * critical_spread(1e9);
+    CHECK(relative(quenched_entropy(1e9, spread), gaussian_row(1e9, spread).entropy) < 1e-2);
+  }
+  CHECK(quenched_entropy(1e9, 100.0) == 0);
+}
+
+TEST_CASE("participation falls with the stated powers of n", "[laws]") {
+  for (const double theta : {0.1, 0.3, 0.5, 0.65, 0.8}) {
+    const double power = gaussian_powers(theta).mean_participation;
+    INFO("theta " << theta << ", power " << power);
+    // rows converge with log n alone: what is left of the slope is of order 1 / log n
+    const double slope = slope_of_participation(theta, 1e12, 1e15);
+    CHECK(std::abs(slope - power) < (theta < 0.55 ? 0.01 : 0.05));
+    if (theta > 0.6) CHECK_FALSE(std::abs(slope - (1 - 2 * theta * theta)) < 0.05);
+  }
+}
+
+TEST_CASE("powers of n are continuous and fall to zero", "[laws]") {
+  const double edge = 1 / std::sqrt(3.0), step = 1e-9;
+  CHECK(std::abs(gaussian_powers(edge - step).mean_participation - gaussian_powers(edge + step).mean_participation) <
+        1e-8);
+  CHECK(std::abs(gaussian_powers(0.5 - step).typical_participation -
+                 gaussian_powers(0.5 + step).typical_participation) < 1e-8);
+  CHECK(gaussian_powers(0.0).mean_participation == 1);
+  CHECK(gaussian_powers(0.0).typical_largest == 1);
+  for (const double theta : {1.0, 5.0}) {
+    CHECK(gaussian_powers(theta).mean_participation == 0);
+    CHECK(gaussian_powers(theta).typical_participation == 0);
+    CHECK(gaussian_powers(theta).typical_largest == 0);
+  }
+  for (double theta = 0.01; theta < 1; theta += 0.01) {
+    const auto powers = gaussian_powers(theta);
+    CHECK(powers.mean_participation <= powers.typical_participation + 1e-15);   // rare rows only add
+    CHECK(powers.typical_largest <= powers.typical_participation + 1e-15);      // sum a^2 <= max a
+    CHECK(powers.typical_participation <= 2 * powers.typical_largest + 1e-15);  // (max a)^2 <= sum a^2
+  }
+}
+
+TEST_CASE("a frozen row at finite n beats the limit by far", "[laws]") {
+  for (const double n : {1e2, 1e6, 1e9}) {
+    for (const double theta : {1.25, 2.0, 3.0}) {
+      const double x = theta * critical_spread(n);
+      const auto exact = gaussian_row(n, x);
+      const auto frozen = frozen_row(n, x);
+      const double excess = frozen.log_partition - exact.log_partition;
+      INFO("n " << n << ", theta " << theta << ", excess " << excess);
+      CHECK(excess > 0);
+      CHECK(excess < 0.45);
+      CHECK_FALSE(quenched_log_partition(n, x) - exact.log_partition < 1);
+      CHECK(frozen.participation < exact.participation);
+      CHECK(exact.participation - frozen.participation < (n < 1e6 ? 0.11 : 0.05));
+    }
+  }
+  // one score in n lies above the quantile
+  for (const double n : {2.0, 100.0, 1e12}) {
+    const double quantile = frozen_row(n, 50.0).quantile;
+    CHECK(std::abs(std::erfc(quantile / std::sqrt(2.0)) / 2 * n - 1) < 1e-12);
+  }
+}
+
+TEST_CASE("asymptotics keep their digits", "[laws]") {
+  using L = long double;
+  for (const double n : {1.5, 2.0, 1e3, 1e15}) {
+    const L critical = std::sqrt(2 * std::log(L(n))), log_partition = std::log(L(n)) + 12.25L / 2;
+    CHECK(eps_from(critical_spread(n), critical, critical) <= 4);
+    CHECK(eps_from(annealed_log_partition(n, 3.5), log_partition, log_partition) <= 4);
+    CHECK(relative(annealed_participation(n, 1.5), static_cast<double>(std::exp(L(2.25)) / L(n))) < 1e-15);
+  }
+  CHECK(critical_spread(1.0) == 0);
+}
+
+TEST_CASE("asymptotics refuse what is no row", "[laws]") {
+  CHECK(refuses([] { critical_spread(0.5); }, {"critical_spread", "count", "0.5"}));
+  CHECK(refuses([] { annealed_log_partition(5.0, -1.0); }, {"spread", "-1"}));
+  CHECK(refuses([] { gaussian_powers(-0.1); }, {"theta", "-0.1"}));
+  CHECK(refuses([] { frozen_row(1.0, 5.0); }, {"frozen_row", "count", "value = 1"}));
+  CHECK(refuses([] { frozen_row(100.0, 0.5); }, {"spread", "frozen phase", "0.5"}));
+  for (const double x : out_of_reach) {
+    CHECK(refuses([x] { critical_spread(x); }, {"count"}));
+    CHECK(refuses([x] { annealed_log_partition(5.0, x); }, {"spread"}));
+    CHECK(refuses([x] { quenched_log_partition(5.0, x); }, {"spread"}));
+    CHECK(refuses([x] { quenched_entropy(5.0, x); }, {"spread"}));
+    CHECK(refuses([x] { annealed_participation(5.0, x); }, {"spread"}));
+    CHECK(refuses([x] { gaussian_powers(x); }, {"theta"}));
+    CHECK(refuses([x] { frozen_row(5.0, x); }, {"spread"}));
+  }
+}
+
+}  // namespace incontext::testing
