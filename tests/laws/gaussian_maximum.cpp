@@ -58,7 +58,7 @@ TEST_CASE("the largest weight agrees with sampled rows", "[laws][statistics]") {
   }
 }
 
-TEST_CASE("the largest weight at its limits, up to a quadrillion scores", "[laws]") {
+TEST_CASE("the largest weight at its limits, up to a trillion scores", "[laws]") {
   CHECK(largest_weight(1.0, 3.0).value == 1);
   for (const double n : {2.0, 1e3, 1e12}) {
     CHECK(relative(largest_weight(n, 0.0).value, 1 / n) < 1e-11);
@@ -68,10 +68,6 @@ TEST_CASE("the largest weight at its limits, up to a quadrillion scores", "[laws
       CHECK(y2 <= largest);             // sum a^2 <= max a
       CHECK(largest <= std::sqrt(y2));  // (max a)^2 <= sum a^2, and Jensen
     }
-  }
-  for (const auto& [n, x] : {std::pair{3.0, 0.7}, std::pair{1e4, 0.1}, std::pair{1e5, 9.0}}) {
-    const auto exact = largest_weight(static_cast<long double>(n), static_cast<long double>(x));
-    CHECK(relative(largest_weight(n, x).value, static_cast<double>(exact.value)) < 1e-11);
   }
 }
 

@@ -84,7 +84,7 @@ T largest_share(const NormalScores<T>& scores, const T& count, const T& s, const
 /// Domain    count >= 1 and whole, spread >= 0.
 /// Limits    count = 1: 1; spread = 0: 1/n; spread -> infinity: 1.
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-11 relative: tests/laws/gaussian_maximum.cpp.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
 Quadrature<T> largest_weight(const T& count, const T& spread) {
