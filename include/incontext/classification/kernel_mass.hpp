@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/classification/kernel_mean.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+
+/// The kernel mass around a query, S = sum_j e^(kappa u_j.x), over n independent uniform context points of the sphere.
+namespace incontext::classification {
+
+/// Whether the query token attends to itself too: one more key, with the largest score and no label.
+///
+/// Runs on   host
+enum class QueryKey { excluded, included };
+
+namespace detail {
+
+/// A(2 kappa) - A(kappa)^2 over A(kappa)^2 for small kappa: a series without differences.
+template <Real T>
+T mass_excess_series(const T& half_dimension, const T& kappa, const T& log_mean) {
+  using std::exp;
+  T sum = T(0), term = T(1), ratio = T(0.5);
+  for (T m = T(1); m < T(10000); m += T(1)) {
+    const T factor = kappa / m * (kappa / (half_dimension + m - T(1)));
+    term *= factor;
+    sum += term * (T(1) - ratio);
+    if (factor < T(0.5) && term <= std::numeric_limits<T>::epsilon() / T(8) * sum) break;
+    ratio *= (half_dimension - T(0.5) + m) / (T(2) * half_dimension - T(1) + m);
+  }
+  return sum * exp(T(T(-2) * log_mean));
+}
+
+/// v and log(1 + v).
+template <Real T>
+struct MassExcess {
+  T value, log_second_moment;
+};
+
+template <Real T>
+MassExcess<T> mass_excess(std::int64_t dimension, const T& kappa) {
+  using std::expm1;
+  using std::log1p;
+  const T half = T(static_cast<double>(dimension)) / T(2);
+  const auto mean = log_mean(dimension, kappa);
+  if (kappa * kappa <= T(30) * half) {
+    const T v = mass_excess_series(half, kappa, mean.plain);
+    return {v, log1p(v)};
+  }
+  const T log_ratio = log_mean(dimension, T(T(2) * kappa)).scaled - T(2) * mean.scaled;
+  return {expm1(log_ratio), log_ratio};
+}
+
+/// log(1 + e^x) without overflow.
+template <Real T>
+T softplus(const T& x) {
+  using std::exp;
+  using std::log1p;
+  return T(0) < x ? T(x + log1p(exp(T(-x)))) : T(log1p(exp(x)));
+}
+
+template <Real T>
+T magnitude(const T& x) {
+  return x < T(0) ? T(-x) : x;
+}
+
+}  // namespace detail
+
+/// Excess of the second moment of the kernel over its squared mean: the squared coefficient of variation of one term.
+///
+/// \f[ v_d(\kappa) = \frac{A_d(2\kappa)}{A_d(\kappa)^2} - 1,\qquad
+///     A_d(2\kappa) - A_d(\kappa)^2 = \sum_{m \ge 1} \frac{\kappa^{2m}}{m! (h)_m}
+///     \left[1 - \frac{(h-1/2)_m}{(2h-1)_m}\right],\quad h = d/2 \f]
+///
+/// Source    derived; the series, all of whose terms are positive, for kappa^2 <= 30 h.
+/// Units     dimensionless; Var S = n A^2 v.
+/// Domain    dimension >= 1, kappa finite; even in kappa.
+/// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
+/// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
+/// Accuracy  64 eps relative where log(1 + v) <= 10, log(1 + v) times that beyond
+///           (tests/classification/kernel_mean_50digits.cpp).
+/// Runs on   host
+template <Real T>
+T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
+  require_at_least("classification::kernel_mass_excess", "dimension", dimension, std::int64_t{1});
+  detail::require_finite("classification::kernel_mass_excess", "kappa", kappa);
+  return detail::mass_excess(dimension, detail::magnitude(kappa)).value;
+}
+
+/// Logarithm of the second moment of the kernel over its squared mean, for where the excess itself is beyond T.
+///
+/// \f[ \log(1 + v_d(\kappa)) = \log A_d(2\kappa) - 2 \log A_d(\kappa) \f]
+///
+/// Source    derived.
+/// Units     dimensionless; n / (1 + v) points are attended to effectively in a long context.
+/// Domain    as kernel_mass_excess.
+/// Limits    kappa -> 0: kappa^2/d.
+/// Errors    as kernel_mass_excess.
+/// Accuracy  as kernel_mass_excess.
+/// Runs on   host
+template <Real T>
+T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
+  require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
+  detail::require_finite("classification::log_kernel_second_moment_ratio", "kappa", kappa);
+  return detail::mass_excess(dimension, detail::magnitude(kappa)).log_second_moment;
+}
+
+/// Coefficient of variation of the kernel mass: how unevenly contexts crowd around queries.
+///
+/// \f[ CV(S) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
+///
+/// Source    derived; [q] = 1 if the query is a key.
+/// Units     dimensionless.
+/// Domain    dimension >= 1, kappa finite, context_length >= 1.
+/// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
+/// Errors    std::invalid_argument for counts, std::domain_error for kappa.
+/// Accuracy  as kernel_mass_excess.
+/// Runs on   host
+template <Real T>
+T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryKey query) {
+  using std::exp;
+  using std::log;
+  using std::sqrt;
+  constexpr auto where = "classification::kernel_mass_variation";
+  require_at_least(where, "dimension", dimension, std::int64_t{1});
+  require_at_least(where, "context_length", context_length, std::int64_t{1});
+  detail::require_finite(where, "kappa", kappa);
+  const auto excess = detail::mass_excess(dimension, detail::magnitude(kappa));
+  const T log_n = log(T(static_cast<double>(context_length)));
+  const auto mean = detail::log_mean(dimension, detail::magnitude(kappa));
+  // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
+  const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
+  const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
+  // where v is beyond T the damping brings the quotient back
+  if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
+  return sqrt(excess.value) * exp(T(-log_n / T(2) - log_damping));
+}
+
+}  // namespace incontext::classification

@@ -1,0 +1,95 @@
+#include "incontext/classification/kernel_mass.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "classification/oracle.hpp"
+#include "classification/sphere.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+TEST_CASE("the kernel mass' spread reproduces the reference values", "[classification][oracle]") {
+  for (const Json& one : cases("v_excess")) {
+    check_output(one, "value", kernel_mass_excess<double>(one["in"]["d"], number(one["in"]["kappa"])));
+  }
+  for (const Json& one : cases("cv_S")) {
+    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
+    check_output(one, "value",
+                 kernel_mass_variation<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query));
+  }
+}
+
+TEST_CASE("the excess is the variance of one term by quadrature", "[classification]") {
+  for (const int d : {2, 3, 6, 30}) {
+    for (const double kappa : {0.001, 0.7, 5.0, 11.0, 60.0}) {
+      const double mean = std::exp(log_kernel_mean(d, kappa) - kappa);
+      const double variance =
+          angle_mean(d, [&](double a) { return std::pow(std::exp(kappa * (std::cos(a) - 1)) / mean - 1, 2); });
+      INFO("d = " << d << ", kappa = " << kappa);
+      CHECK(std::abs(kernel_mass_excess(d, kappa) / variance - 1) <= 1e-9);
+      CHECK(std::abs(kernel_mass_excess(d + 1, kappa) / variance - 1) > 1e-4);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("the excess meets its closed forms on the line and in space", "[classification]", float, double,
+                   long double) {
+  using T = TestType;
+  const T eps = std::numeric_limits<T>::epsilon();
+  for (const double k : {1e-5, 0.5, 3.0, 6.0, 20.0}) {
+    const T kappa = T(k), t = std::tanh(kappa);
+    CHECK(std::abs(kernel_mass_excess(1, kappa) / (t * t) - 1) <= 64 * eps);
+    CHECK(kernel_mass_excess(1, -kappa) == kernel_mass_excess(1, kappa));
+    if (k > 0.4) CHECK(std::abs(kernel_mass_excess(3, kappa) + 1 - kappa / t) <= 64 * eps * kappa);
+  }
+  CHECK(kernel_mass_excess(4, T(0)) == 0);
+  CHECK(std::abs(kernel_mass_excess(7, T(1e-6)) * 7 / T(1e-12) - 1) <= 64 * eps + T(1e-10));
+  CHECK(std::abs(log_kernel_second_moment_ratio(3, T(9000)) - std::log(T(9000))) <= 32 * eps * 10);
+}
+
+TEST_CASE("the spread of the mass is that of drawn contexts", "[classification]") {
+  const int d = 3, n = 8;
+  const double kappa = 2.0;
+  SpherePoints points(d, 61);
+  Draws mass, square;
+  for (int trial = 0; trial < 100'000; ++trial) {
+    double s = 0;
+    for (int j = 0; j < n; ++j) s += std::exp(kappa * points.draw()[0]);
+    mass.add(s);
+    square.add(std::pow(s - n * kernel_mean(d, kappa), 2));
+  }
+  CHECK(std::abs(mass.z(n * kernel_mean(d, kappa))) <= 5);
+  const auto variance = [&](double v) { return n * std::pow(kernel_mean(d, kappa), 2) * v; };
+  CHECK(std::abs(square.z(variance(kernel_mass_excess(d, kappa)))) <= 5);
+  CHECK(std::abs(square.z(variance(kernel_mass_excess(d + 1, kappa)))) > 5);
+}
+
+TEST_CASE("the variation has no overflow where the excess has, and the query's key damps it", "[classification]") {
+  CHECK(std::isinf(kernel_mass_excess(300, 2e5)));
+  const double log_v = log_kernel_second_moment_ratio(300, 2e5);
+  CHECK(log_v > 710);
+  const double damped = kernel_mass_variation(300, 2e5, 10, QueryKey::included);
+  const double log_self = 2e5 - log_kernel_mean(300, 2e5) - std::log(10.0);
+  CHECK(std::abs(std::log(damped) - ((log_v - std::log(10.0)) / 2 - log_self)) <= 1e-9);
+  CHECK(kernel_mass_variation(5, 0.0, 10, QueryKey::excluded) == 0);
+  const double free = kernel_mass_variation(4, 3.0, 1'000'000'000, QueryKey::excluded);
+  CHECK(std::abs(kernel_mass_variation(4, 3.0, 1'000'000'000, QueryKey::included) / free - 1) <= 1e-7);
+  // below kappa = 0 the query is the farthest key
+  const double self = std::exp(-3.0) / (20 * kernel_mean(4, 3.0));
+  const double below = kernel_mass_variation(4, -3.0, 20, QueryKey::included);
+  CHECK(std::abs(below * (1 + self) / kernel_mass_variation(4, 3.0, 20, QueryKey::excluded) - 1) <= 1e-14);
+}
+
+TEST_CASE("the kernel mass refuses what is outside its domain", "[classification]") {
+  CHECK_THROWS_AS(kernel_mass_excess(0, 1.0), std::invalid_argument);
+  CHECK_THROWS_AS(kernel_mass_excess(3, std::nan("")), std::domain_error);
+  CHECK_THROWS_AS(log_kernel_second_moment_ratio(3, INFINITY), std::domain_error);
+  CHECK(names(message_of([] { kernel_mass_variation(3, 1.0, 0, QueryKey::excluded); }), "context_length", "value = 0"));
+  CHECK(names(message_of([] { kernel_mass_variation(3, INFINITY, 5, QueryKey::excluded); }), "kappa", "inf"));
+}
+
+}  // namespace incontext::testing
