@@ -8,6 +8,7 @@
 #include "examples/evaluate/registry.hpp"
 #include "examples/evaluate/regression.hpp"
 #include "examples/evaluate/scoring.hpp"
+#include "examples/evaluate/softmax.hpp"
 #include "examples/support/command_line.hpp"
 
 int main(int argc, char** argv) {
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
     register_laws(registry);
     register_scoring(registry);
     register_attention(registry);
+    register_softmax_error(registry);
     const auto cases = evaluate_cases(file, read_whole_file(file), registry);
     Report report = report_cases(cases, output.format != Format::table);
     report.arguments = arguments_of(app);

@@ -1,0 +1,247 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/math/quadrature/gauss.hpp>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+/// One normal score under a map w = e^phi(z), with g the score in units of its standard deviation, at one s:
+/// averages over g of products of t = e^s w, e^-t and g.
+namespace incontext::laws::detail {
+
+template <Real T>
+struct ScoreBlocks {
+  T log_psi;        // log E e^-t
+  T first;          // E t e^-t
+  T first_slope;    // E (d phi / d g) t e^-t
+  T first_score;    // E g t e^-t
+  T second;         // E t^2 e^-t
+  T second_square;  // E g^2 t^2 e^-t
+  T third, fourth;  // E t^3 e^-t, E t^4 e^-t
+};
+
+/// The law of g replaced by nodes, in panels of ascending phi.
+template <Real T>
+class SampledScores {
+ public:
+  static constexpr int order = 15;
+
+  /// How far out normal scores matter in a row of `count`.
+  static T reach(const T& count) {
+    using std::log;
+    using std::sqrt;
+    return sqrt(T(2) * (T(6) + log(count) - log(T(std::numeric_limits<T>::epsilon()))));
+  }
+
+  /// phi(g) = spread g, by the trapezoidal rule on the whole line: errors exp(-pi^2 / (spread step)) from the kernel
+  /// and exp(-2 pi^2 / step^2) from the density.
+  static SampledScores linear(const T& spread, const T& count) {
+    using std::ceil;
+    using std::log;
+    using std::sqrt;
+    const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
+    const T pi = scoring::detail::pi<T>(), end = reach(count);
+    const T step = T(1) / (spread * digits / (pi * pi) + sqrt(T(digits / (T(2) * pi * pi))));
+    const int half = static_cast<int>(ceil(T(end / step)));
+    SampledScores scores;
+    for (int i = -half; i <= half; i += order) {
+      const int stop = i + order <= half + 1 ? i + order : half + 1;
+      scores.open_panel(T(spread * T(double(stop - 1)) * step));
+      for (int j = i; j < stop; ++j) scores.add(T(T(double(j)) * step), step, T(spread * T(double(j)) * step), spread);
+    }
+    scores.finish();
+    return scores;
+  }
+
+  /// phi(deviation g), smooth on either side of 0, by Gauss and Legendre's rule on panels over which neither g nor phi
+  /// changes by more than `longest`.
+  template <class Phi>
+  static SampledScores panels(const Phi& phi, const T& deviation, const T& count, const T& longest) {
+    SampledScores scores;
+    const auto positive = edges(phi, deviation, reach(count), longest);
+    const auto negative = edges(phi, T(-deviation), reach(count), longest);
+    if (positive.empty() || negative.empty()) return scores;
+    for (std::size_t i = negative.size() - 1; i > 0; --i) {
+      scores.add_panel(phi, deviation, T(-negative[i]), T(-negative[i - 1]));
+    }
+    for (std::size_t i = 1; i < positive.size(); ++i) scores.add_panel(phi, deviation, positive[i - 1], positive[i]);
+    scores.finish();
+    return scores;
+  }
+
+  bool empty() const { return nodes_.empty(); }
+
+  ScoreBlocks<T> operator()(const T& s) const {
+    using std::exp;
+    using std::log;
+    ScoreBlocks<T> sums{};
+    const T least = -s - lost_below_;
+    const auto first = std::partition_point(panels_.begin(), panels_.end(),
+                                            [&](const Panel& panel) { return panel.exponent < least; });
+    T kept = first == panels_.end() ? T(1) : first->weight_below, complement = T(0);
+    for (auto at = first; at != panels_.end(); ++at) {
+      const Panel& panel = *at;
+      const T top = exp(T(s + panel.exponent));
+      if (largest_exponent() < top * nodes_[panel.first].growth) {
+        complement += panel.weight_from_here;
+        break;
+      }
+      if (top < negligible_square()) {
+        accumulate(panel, top, sums, kept, complement,
+                   [](const T& t) { return std::pair(T(T(1) - t), T(t - t * t / T(2))); });
+      } else {
+        accumulate(panel, top, sums, kept, complement, [](const T& t) {
+          if (T(0.5) < t) {
+            const T e = exp(T(-t));
+            return std::pair(e, T(T(1) - e));
+          }
+          const T c = -scoring::detail::exp_minus_one(T(-t));
+          return std::pair(T(T(1) - c), c);
+        });
+      }
+    }
+    sums.log_psi = complement < T(0.5) ? scoring::detail::log_one_plus(T(-complement)) : T(log(kept));
+    return sums;
+  }
+
+ private:
+  struct Node {
+    T g, weight, growth, slope;
+  };
+  struct Panel {
+    T exponent;  // phi at its last node; growth = e^(phi - exponent)
+    std::size_t first, last;
+    T weight_below, weight_from_here;
+  };
+
+  static T largest_exponent() {
+    using std::log;
+    return T(10) - T(2) * log(T(std::numeric_limits<T>::epsilon()));
+  }
+  /// t below which t^3 / 6 is beyond the last digit of t.
+  static T negligible_square() {
+    using std::sqrt;
+    return sqrt(T(std::numeric_limits<T>::epsilon()));
+  }
+
+  template <class Kernel>
+  void accumulate(const Panel& panel, const T& top, ScoreBlocks<T>& sums, T& kept, T& complement,
+                  const Kernel& kernel) const {
+    for (std::size_t i = panel.first; i < panel.last; ++i) {
+      const Node& node = nodes_[i];
+      const T t = top * node.growth;
+      const auto [e, c] = kernel(t);
+      kept += node.weight * e;
+      complement += node.weight * c;
+      const T first = node.weight * t * e, second = first * t, third = second * t;
+      sums.first += first;
+      sums.first_slope += node.slope * first;
+      sums.first_score += node.g * first;
+      sums.second += second;
+      sums.second_square += node.g * node.g * second;
+      sums.third += third;
+      sums.fourth += third * t;
+    }
+  }
+
+  /// 0 and the panels' ends out to `end`, in the direction of the deviation's sign; none if they are too many.
+  template <class Phi>
+  static std::vector<T> edges(const Phi& phi, const T& deviation, const T& end, const T& longest) {
+    constexpr std::size_t most = 100000;
+    std::vector<T> result{T(0)};
+    T step = longest, here = phi.value(T(0));
+    while (result.back() < end) {
+      if (result.size() == most) return {};
+      const T from = result.back();
+      step = step + step < longest ? T(step + step) : longest;
+      T there = phi.value(T(deviation * (from + step)));
+      while (longest < scoring::detail::magnitude(T(there - here))) {
+        step = step / T(2);
+        there = phi.value(T(deviation * (from + step)));
+      }
+      if (!(from < from + step)) return {};
+      result.push_back(from + step);
+      here = there;
+    }
+    return result;
+  }
+
+  template <class Phi>
+  void add_panel(const Phi& phi, const T& deviation, const T& low, const T& high) {
+    using Rule = boost::math::quadrature::gauss<T, order>;
+    const T centre = (low + high) / T(2), half = (high - low) / T(2);
+    const auto& x = Rule::abscissa();  // 0 and the positive ones
+    const auto& w = Rule::weights();
+    open_panel(phi.value(T(deviation * high)));
+    const auto node = [&](const T& g, const T& weight) {
+      const T z = deviation * g;
+      add(g, T(weight * half), phi.value(z), T(deviation * phi.slope(z)));
+    };
+    for (std::size_t i = x.size() - 1; i > 0; --i) node(T(centre - half * x[i]), w[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) node(T(centre + half * x[i]), w[i]);
+  }
+
+  void open_panel(const T& exponent) { panels_.push_back({exponent, nodes_.size(), nodes_.size(), T(0), T(0)}); }
+
+  void add(const T& g, const T& length, const T& phi, const T& slope) {
+    using std::exp;
+    nodes_.push_back({g, T(length * exp(T(-g * g / T(2)))), T(exp(T(phi - panels_.back().exponent))), slope});
+    panels_.back().last = nodes_.size();
+  }
+
+  /// Scales the weights to sum 1 and sums them from above.
+  void finish() {
+    using std::log;
+    T total = T(0);
+    for (const Node& node : nodes_) total += node.weight;
+    for (Node& node : nodes_) node.weight = node.weight / total;
+    const auto weight = [&](const Panel& panel) {
+      T sum = T(0);
+      for (std::size_t i = panel.first; i < panel.last; ++i) sum += nodes_[i].weight;
+      return sum;
+    };
+    T below = T(0), above = T(0);
+    for (std::size_t p = 0; p < panels_.size(); ++p) {
+      panels_[p].weight_below = below;
+      below += weight(panels_[p]);
+    }
+    for (std::size_t p = panels_.size(); p-- > 0;) {
+      above += weight(panels_[p]);
+      panels_[p].weight_from_here = above;
+    }
+    // t below this, times a density at most this much larger, adds nothing to the sums
+    const T& end = nodes_.front().g;
+    lost_below_ = end * end / T(2) - log(T(std::numeric_limits<T>::epsilon()));
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<Panel> panels_;
+  T lost_below_ = T(0);
+};
+
+/// phi(g) = spread g for spreads too wide for nodes that serve every s.
+template <Real T>
+class WideScores {
+ public:
+  explicit WideScores(const T& spread) : scores_(spread) {}
+
+  ScoreBlocks<T> operator()(const T& s) const {
+    const ScoreMoments<T> m = scores_.moments(s);
+    const T c = m.centre;
+    return {m.log_psi,      m.first,  T(scores_.spread() * m.first),
+            T(c * m.first), m.second, T(m.second_2 + T(2) * c * m.second_1 + c * c * m.second),
+            m.third,        m.fourth};
+  }
+
+ private:
+  NormalScores<T> scores_;
+};
+
+}  // namespace incontext::laws::detail

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/joint_quadrature.hpp"
+#include "incontext/laws/detail/sampled_scores.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "incontext/scoring/ssmax.hpp"
+
+/// Moments of a row of weights of independent scores g ~ N(0, 1) under w = e^phi(g).
+namespace incontext::laws::detail {
+
+template <Real T>
+struct StandardRow {
+  T participation;      // E sum p^2
+  T mean_score;         // E sum p g
+  T mean_square_score;  // E (sum p g)^2
+  /// 1 - (mean_square_score - participation) / spread^2 for phi(g) = spread g, without that difference.
+  T lost_square;
+  T error_estimate;  // relative
+};
+
+/// Whether phi(z) is slope z; then nodes are shared by the whole line and some differences have closed forms.
+template <class Phi>
+inline constexpr bool is_linear = false;
+template <class T>
+inline constexpr bool is_linear<scoring::detail::SoftmaxExponent<T>> = true;
+template <class T>
+inline constexpr bool is_linear<scoring::detail::ScalableExponent<T>> = true;
+
+/// The row's integrals over s: docs/derivations/row_moments.md.
+template <class Scores, Real T>
+StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const T& count) {
+  using std::exp;
+  using std::log;
+  const T others = count - T(1);
+  const auto log_density = [&](const T& s) {
+    const ScoreBlocks<T> m = scores(s);
+    return T(log(T(m.second * exp(m.log_psi) + others * m.first * m.first)) + (others - T(1)) * m.log_psi);
+  };
+  const Interval<T> interval = support(log_density, T(-log(count)), negligible_drop<T>());
+  const T width = interval.high - interval.low;
+  const auto row = integrate_bumps<5, T>(
+      where,
+      [&](const T& u) {
+        const ScoreBlocks<T> m = scores(T(interval.low + width * u));
+        const T one = width * count * exp(T(others * m.log_psi));
+        const T two = width * count * others * exp(T((others - T(1)) * m.log_psi));
+        return std::array<T, 5>{T(one * m.second), T(two * m.first_slope * m.first),
+                                T(one * m.second_square + two * m.first_score * m.first_score),
+                                T(one * (m.second + T(3) * m.third - m.fourth) - two * m.second * m.second),
+                                // E (sum p)^2 = 1
+                                T(one * m.second + two * m.first * m.first)};
+      },
+      quadrature_tolerance<T>());
+  T worst = scoring::detail::magnitude(T(row.value[4] - T(1)));
+  for (const std::size_t k : {0, 2, 4}) worst = std::max(worst, T(row.change[k] / row.size[k]));
+  return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
+}
+
+/// phi of a row of `count` scores, of which only the deviation of the scores is left open.
+template <class Phi, Real T>
+class StandardRows {
+ public:
+  StandardRows(std::string_view where, const Phi& phi, const T& count) : where_(where), phi_(phi), count_(count) {
+    if (!phi.in_domain()) {
+      throw_domain_error(where, "the map is outside its domain in a row of count scores", count,
+                         "parameters as the map's header states");
+    }
+  }
+
+  const T& count() const { return count_; }
+
+  /// d phi / dz, for phi linear.
+  T slope() const { return phi_.slope(T(0)); }
+
+  StandardRow<T> operator()(const T& deviation) const {
+    if (count_ <= T(1)) return {T(1), T(0), T(1), T(1), T(0)};
+    if constexpr (is_linear<Phi>) {
+      return linear(T(slope() * deviation));
+    } else {
+      return curved(deviation);
+    }
+  }
+
+ private:
+  static T widest_sampled() { return T(256); }
+
+  StandardRow<T> linear(const T& spread) const {
+    if (spread < T(0)) {
+      StandardRow<T> mirrored = linear(T(-spread));
+      mirrored.mean_score = -mirrored.mean_score;
+      return mirrored;
+    }
+    if (spread <= widest_sampled()) return integrate_row(where_, SampledScores<T>::linear(spread, count_), count_);
+    return integrate_row(where_, WideScores<T>(spread), count_);
+  }
+
+  StandardRow<T> curved(const T& deviation) const {
+    const auto scores = SampledScores<T>::panels(phi_, deviation, count_, T(1));
+    const auto finer = SampledScores<T>::panels(phi_, deviation, count_, T(0.5));
+    if (scores.empty() || finer.empty()) {
+      throw QuadratureError(where_, 1.0, static_cast<double>(quadrature_tolerance<T>()));
+    }
+    StandardRow<T> row = integrate_row(where_, scores, count_);
+    row.error_estimate += difference(scores, finer);
+    return row;
+  }
+
+  /// Of the averages over one score by two sets of nodes, relative, at the s where an average weight is told apart.
+  T difference(const SampledScores<T>& coarse, const SampledScores<T>& fine) const {
+    using std::log;
+    const T s = -log(count_) - phi_.value(T(0));
+    const ScoreBlocks<T> a = coarse(s), b = fine(s);
+    T worst = T(0);
+    for (const T& ratio : {T(a.log_psi / b.log_psi), T(a.first / b.first), T(a.second_square / b.second_square)}) {
+      const T off = scoring::detail::magnitude(T(ratio - T(1)));
+      if (!(off <= worst)) worst = off;
+    }
+    if (!(worst <= quadrature_tolerance<T>())) {
+      throw QuadratureError(where_, static_cast<double>(worst), static_cast<double>(quadrature_tolerance<T>()));
+    }
+    return worst;
+  }
+
+  std::string_view where_;
+  Phi phi_;
+  T count_;
+};
+
+}  // namespace incontext::laws::detail

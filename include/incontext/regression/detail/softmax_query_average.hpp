@@ -1,0 +1,111 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/standard_row.hpp"
+#include "incontext/laws/quadrature.hpp"
+
+/// The error of true softmax attention given the query, averaged over it: docs/derivations/softmax_error.md.
+namespace incontext::regression::detail {
+
+/// Queries of one score deviation sigma, x = L e: their density in u and its moments sum beta e^2, sum delta e^2.
+template <Real T>
+struct QueryDensity {
+  T deviation, density, linear, quadratic;
+};
+
+/// sigma = scale * r, r = exp(u - e^-u): whatever power of r the density starts with, it dies out doubly exponentially
+/// on both sides of u.
+template <Real T>
+T radius(const T& u) {
+  using std::exp;
+  return exp(T(u - exp(T(-u))));
+}
+
+/// d log r / du.
+template <Real T>
+T radius_rate(const T& u) {
+  using std::exp;
+  return T(1) + exp(T(-u));
+}
+
+/// The u of a radius that is at least 1.
+template <Real T>
+T place_of_radius(const T& r) {
+  using std::exp;
+  using std::log;
+  const T target = log(r);
+  T u = target < T(0.5) ? T(0.5) : target;
+  for (int i = 0; i < 8; ++i) u = u - (u - exp(T(-u)) - target) / radius_rate(u);
+  return u;
+}
+
+/// What E[error | query] is made of. The row's mean score is sigma a, its mean square participation + sigma^2 b; a and
+/// b are averaged as a_0 - a and a_0^2 - b, small where the error without a_0's part is.
+template <Real T>
+struct QueryTerms {
+  T without_context;  // error if the weighted mean of the inputs were a_0 S M x_q
+  T reference;        // a_0
+  T label_value;
+  T label_variance;  // s2 + tr(R S)
+};
+
+/// Whether the linear map is so flat at these deviations that a and b are near their limits slope and slope^2.
+template <class Phi, Real T>
+T mean_reference(const laws::detail::StandardRows<Phi, T>& rows, const T& deviation) {
+  if constexpr (laws::detail::is_linear<Phi>) {
+    const T spread = rows.slope() * deviation;
+    if (T(-4) < spread && spread < T(4)) return rows.slope();
+  }
+  return T(0);
+}
+
+template <Real T>
+struct Departures {
+  T mean, square;  // a_0 - a, a_0^2 - b
+};
+
+/// Wherever spread^2 is large, b is the difference of its moments; where it is small, of 1 and what is lost.
+template <class Phi, Real T>
+Departures<T> departures(const laws::detail::StandardRows<Phi, T>& rows, const laws::detail::StandardRow<T>& row,
+                         const T& deviation, bool about_reference) {
+  const T mean = -row.mean_score / deviation;
+  if constexpr (laws::detail::is_linear<Phi>) {
+    const T slope = rows.slope(), spread = slope * deviation;
+    if (about_reference) return {T(slope * row.participation), T(slope * slope * row.lost_square)};
+    if (T(-1) < spread && spread < T(1)) return {mean, T(-slope * slope * (T(1) - row.lost_square))};
+  }
+  return {mean, T(-(row.mean_square_score - row.participation) / deviation / deviation)};
+}
+
+template <class Phi, class Law, Real T>
+laws::Quadrature<T> average_over_queries(std::string_view where, const laws::detail::StandardRows<Phi, T>& rows,
+                                         const Law& law, const QueryTerms<T>& terms) {
+  const auto interval = laws::detail::support([&](const T& u) { return law.log_density(u); }, law.start(),
+                                              laws::detail::negligible_drop<T>());
+  const T width = interval.high - interval.low;
+  const T v = terms.label_value;
+  const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
+  T row_error = T(0);
+  const auto sums = laws::detail::integrate_bumps<2, T>(
+      where,
+      [&](const T& u) {
+        const QueryDensity<T> query = law(T(interval.low + width * u));
+        const auto row = rows(query.deviation);
+        row_error = std::max(row_error, row.error_estimate);
+        const auto off = departures(rows, row, query.deviation, about_reference);
+        return std::array<T, 2>{T(width * query.density),
+                                T(width * (v * v * terms.label_variance * row.participation * query.density +
+                                           T(2) * v * off.mean * query.linear - v * v * off.square * query.quadratic))};
+      },
+      laws::quadrature_tolerance<T>());
+  const T mass = sums.value[0];
+  return {T(terms.without_context + sums.value[1] / mass),
+          T((sums.change[1] + sums.size[1] * (row_error + sums.change[0] / mass)) / mass)};
+}
+
+}  // namespace incontext::regression::detail

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/laws/detail/standard_row.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/regression/detail/softmax_query_average.hpp"
+#include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/optimal_temperature.hpp"
+#include "incontext/scoring/softmax_of.hpp"
+
+namespace incontext::regression {
+
+namespace detail {
+
+/// Isotropic queries: sigma = a |m| r with r chi distributed, d degrees of freedom.
+template <Real T>
+class ChiQueries {
+ public:
+  ChiQueries(const T& dimension, const T& deviation, const T& linear, const T& quadratic)
+      : dimension_(dimension), deviation_(deviation), linear_(linear), quadratic_(quadratic) {
+    using std::sqrt;
+    peak_ = sqrt(dimension);
+  }
+
+  T start() const { return place_of_radius(peak_); }
+
+  /// Up to a constant.
+  T log_density(const T& u) const {
+    using std::exp;
+    using std::log;
+    const T log_ratio = u - exp(T(-u)) - log(peak_);
+    return dimension_ * (log_ratio - scoring::detail::exp_minus_one(T(T(2) * log_ratio)) / T(2)) + log(radius_rate(u));
+  }
+
+  QueryDensity<T> operator()(const T& u) const {
+    using std::exp;
+    const T r = radius(u), density = exp(log_density(u));
+    return {T(deviation_ * r), density, T(linear_ * r * r * density), T(quadratic_ * r * r * density)};
+  }
+
+ private:
+  T dimension_, deviation_, linear_, quadratic_, peak_;
+};
+
+}  // namespace detail
+
+/// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on the
+/// isotropic family: exact at every context length, every dimension and every temperature.
+///
+/// \f[ x \sim N(0, a I),\quad w \sim N(0, b I),\quad z_j = m\,x_j^T x_q,\quad \hat y = v \textstyle\sum_j p_j y_j \f]
+/// \f[ G = \sigma^2 (1 + v^2 E p_2) + a b\, E\left[ r^2 - 2 v\,\mathrm{sgn}(m)\, r Z_1 + v^2 (Z_2 + (d - 1) p_2)
+/// \right],
+///     \quad r \sim \chi_d \f]
+/// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp for scores of deviation a |m| r, in units of that.
+///
+/// Source    derived: docs/derivations/softmax_error.md.
+/// Shapes    scalars; the query attends to the l examples only
+/// Units     label units squared; the map's parameters in units of the scores, a temperature included.
+/// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
+/// Limits    temperature -> infinity: a b d + s2 + v^2 (a b d + s2) / l, as generalization_error;
+///           l -> infinity: s2 + a b d (1 - v m a / temperature)^2 for softmax.
+/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where an estimate
+///           stays above eps^0.64.
+/// Accuracy  in double 1e-11 relative (tests/regression/softmax_error_isotropic.cpp).
+/// Runs on   host
+template <Real T, scoring::SoftmaxLike Map>
+laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                            std::int64_t context_length, const Map& map) {
+  constexpr auto where = "softmax_error_isotropic";
+  detail::require_context_length(where, context_length);
+  detail::require_isotropic(where, task);
+  require_non_negative(where, "key_query_scale squared", T(attention.key_query_scale * attention.key_query_scale));
+  require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
+  using std::sqrt;
+  const laws::detail::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
+                                        detail::real<T>(context_length));
+  const T d = detail::real<T>(task.dimension), v = attention.label_value;
+  const T score = task.input_variance * attention.key_query_scale;
+  const T signal = task.input_variance * task.task_variance;
+  const T label_variance = task.noise_variance + signal * d;
+  if (!(score < T(0) || T(0) < score)) {
+    const auto row = rows(T(0));
+    return {T(label_variance * (T(1) + v * v * row.participation)), row.error_estimate};
+  }
+  const T deviation = score < T(0) ? T(-score) : score;
+  const detail::ChiQueries<T> queries(d, deviation, T(signal * score), T(signal * score * score));
+  const T reference = detail::mean_reference(rows, T(deviation * sqrt(d)));
+  const T missed = T(1) - v * reference * score;
+  return detail::average_over_queries(
+      where, rows, queries,
+      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed), reference, v, label_variance});
+}
+
+}  // namespace incontext::regression

@@ -1,0 +1,213 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/softmax_error_isotropic.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "incontext/scoring/ssa.hpp"
+
+namespace incontext::regression {
+
+/// A parameter of a scoring map at which an error is least, and that error.
+///
+/// Units     the parameter's; label units squared.
+/// Runs on   host
+template <Real T>
+struct SoftmaxOptimum {
+  T parameter;
+  T error;
+};
+
+/// Where to look for a positive parameter.
+///
+/// Domain    0 < lowest <= start <= highest.
+/// Runs on   host
+template <Real T>
+struct SearchRange {
+  T lowest, start, highest;
+};
+
+/// The minimum of error(parameter) over a range of positive parameters, in the valley that `start` lies in.
+///
+/// Steps of a factor of 2 downhill until the error rises, then Brent's method in the logarithm of the parameter. For
+/// any covariance: `minimise_softmax_error([&](T t) { return softmax_error(attention, task, l, Softmax{t}).value; },
+/// range)`.
+///
+/// Source    Boost.Math's brent_find_minima.
+/// Units     the parameter's.
+/// Domain    a continuous error with one valley, as every error of the isotropic family tried in
+///           tests/regression/softmax_optimum.cpp has.
+/// Limits    an error that falls up to an end of the range: that end.
+/// Errors    std::domain_error for the range; what `error` throws.
+/// Accuracy  a minimum is flat: the parameter to 1e-5 relative in double, the error to that of `error`
+///           (tests/regression/softmax_optimum.cpp).
+/// Runs on   host
+template <Real T, class Error>
+SoftmaxOptimum<T> minimise_softmax_error(const Error& error, const SearchRange<T>& range) {
+  using std::exp;
+  using std::log;
+  constexpr auto where = "minimise_softmax_error";
+  require_positive(where, "lowest", range.lowest);
+  require_positive(where, "highest", range.highest);
+  if (!(range.lowest <= range.start && range.start <= range.highest)) {
+    throw_domain_error(where, "start is outside the range", range.start, "lowest <= start <= highest");
+  }
+  const auto inside = [&](const T& x) { return std::min(std::max(x, range.lowest), range.highest); };
+  SoftmaxOptimum<T> best{range.start, T(error(range.start))};
+  T low = range.lowest, high = range.highest;
+  for (const T& factor : {T(2.0), T(0.5)}) {
+    T& ahead = T(1.0) < factor ? high : low;
+    T& behind = T(1.0) < factor ? low : high;
+    const T start = best.parameter;
+    for (T next = inside(T(start * factor)); next < best.parameter || best.parameter < next;
+         next = inside(T(next * factor))) {
+      const T value = error(next);
+      if (!(value < best.error)) {
+        ahead = next;
+        break;
+      }
+      behind = best.parameter;
+      best = {next, value};
+    }
+    if (start < best.parameter) break;  // it falls upwards, so it rises downwards
+  }
+  constexpr int bits = std::numeric_limits<T>::digits / 2;
+  const auto found = boost::math::tools::brent_find_minima([&](const T& x) { return T(error(T(exp(x)))); }, T(log(low)),
+                                                           T(log(high)), bits);
+  return found.second < best.error ? SoftmaxOptimum<T>{T(exp(found.first)), found.second} : best;
+}
+
+namespace detail {
+
+/// The isotropic family seen as a function of a parameter that makes a map.
+template <Real T>
+struct IsotropicSearch {
+  IsotropicAttention<T> attention;
+  IsotropicTask<T> task;
+  std::int64_t context_length;
+
+  T guess() const { return optimal_temperature_isotropic(attention, task, context_length); }
+  bool helps() const { return guess() < std::numeric_limits<T>::infinity(); }
+
+  /// Largest deviation of the scores that is not rare, and a little more.
+  T deviation() const {
+    using std::sqrt;
+    const T score = task.input_variance * attention.key_query_scale;
+    return (score < T(0.0) ? T(-score) : score) * sqrt(real<T>(task.dimension));
+  }
+
+  template <class Map>
+  T error(const Map& map) const {
+    return softmax_error_isotropic(attention, task, context_length, map).value;
+  }
+  T without_scores() const { return error(scoring::Softmax<T>{std::numeric_limits<T>::infinity()}); }
+
+  template <class Family>
+  SoftmaxOptimum<T> minimise(const Family& family, const T& lowest, const T& start, const T& highest) const {
+    return minimise_softmax_error([&](const T& x) { return error(family(x)); },
+                                  SearchRange<T>{lowest, std::min(std::max(start, lowest), highest), highest});
+  }
+};
+
+}  // namespace detail
+
+/// The temperature at which true softmax attention errs least on the isotropic family, beside
+/// optimal_temperature_isotropic, which is that of approximate softmax.
+///
+/// Source    derived: docs/derivations/softmax_error.md.
+/// Shapes    scalars
+/// Units     the scores'.
+/// Domain    as softmax_error_isotropic.
+/// Limits    l -> infinity at fixed d: m v a, as approximate softmax. m v <= 0: infinity. Never below 1e-6 of the
+/// scores'
+///           deviation.
+/// Errors    as softmax_error_isotropic.
+/// Accuracy  as minimise_softmax_error.
+/// Runs on   host
+template <Real T>
+SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention<T>& attention,
+                                                        const IsotropicTask<T>& task, std::int64_t context_length) {
+  const detail::IsotropicSearch<T> search{attention, task, context_length};
+  if (!search.helps()) return {std::numeric_limits<T>::infinity(), search.without_scores()};
+  const T deviation = search.deviation();
+  return search.minimise([](const T& t) { return scoring::Softmax<T>{t}; }, T(deviation * T(1e-6)), search.guess(),
+                         T(search.guess() * T(1e6) + deviation));
+}
+
+/// The scale s of SSMax with which attention errs least on the isotropic family. Rows of one length l are those of
+/// softmax at temperature 1 / (s log l), so the error is that of the optimal temperature; of either sign.
+///
+/// \f[ s = \frac{\mathrm{sgn}(m v)}{\tau^*(|m v|) \log l} \f]
+///
+/// Source    derived: docs/derivations/softmax_error.md.
+/// Shapes    scalars
+/// Units     in one over the scores'.
+/// Domain    as softmax_error_isotropic.
+/// Limits    m v = 0: 0.
+/// Errors    as softmax_error_isotropic.
+/// Accuracy  as minimise_softmax_error.
+/// Runs on   host
+template <Real T>
+SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                                std::int64_t context_length) {
+  using std::log;
+  const T gain = attention.key_query_scale * attention.label_value;
+  auto mirrored = attention;
+  if (gain < T(0.0)) mirrored.key_query_scale = -attention.key_query_scale;
+  const auto best = softmax_optimal_temperature_isotropic(mirrored, task, context_length);
+  const T scale = T(1.0) / (best.parameter * log(detail::real<T>(context_length)));
+  return {gain < T(0.0) ? T(-scale) : scale, best.error};
+}
+
+/// The base b of SSA with a given exponent at temperature 1 with which attention errs least on the isotropic family.
+///
+/// Source    derived: docs/derivations/softmax_error.md.
+/// Shapes    scalars
+/// Units     in one over the scores'.
+/// Domain    as softmax_error_isotropic, exponent >= 1.
+/// Limits    m v <= 0: 0, uniform weights. Exponent -> infinity: exponent times base -> 1 / optimal temperature. Never
+///           above 1e6 over the scores' deviation.
+/// Errors    as softmax_error_isotropic; std::domain_error for the exponent.
+/// Accuracy  as minimise_softmax_error.
+/// Runs on   host
+template <Real T>
+SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                             std::int64_t context_length, const T& exponent) {
+  const detail::IsotropicSearch<T> search{attention, task, context_length};
+  search.error(scoring::SSA<T>{T(1.0), exponent});
+  if (!search.helps()) return {T(0.0), search.without_scores()};
+  const T unit = T(1.0) / search.deviation();
+  return search.minimise(
+      [&](const T& b) {
+        return scoring::SSA<T>{b, exponent};
+      },
+      T(unit * T(1e-9)), T(T(1.0) / (exponent * search.guess())), T(unit * T(1e6)));
+}
+
+/// The exponent k of SSA with a given base at temperature 1 with which attention errs least on the isotropic family,
+/// among 1 <= k <= 1000.
+///
+/// Source    derived: docs/derivations/softmax_error.md.
+/// Shapes    scalars
+/// Units     dimensionless.
+/// Domain    as softmax_error_isotropic, base > 0.
+/// Limits    m v <= 0: 1, the flattest.
+/// Errors    as softmax_error_isotropic; std::domain_error for the base.
+/// Accuracy  as minimise_softmax_error.
+/// Runs on   host
+template <Real T>
+SoftmaxOptimum<T> ssa_optimal_exponent_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                                 std::int64_t context_length, const T& base) {
+  const detail::IsotropicSearch<T> search{attention, task, context_length};
+  const auto family = [&](const T& k) { return scoring::SSA<T>{base, k}; };
+  const T flattest = search.error(family(T(1.0)));
+  if (!search.helps()) return {T(1.0), flattest};
+  return search.minimise(family, T(1.0), T(T(1.0) / (base * search.guess())), T(1000.0));
+}
+
+}  // namespace incontext::regression

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <cmath>
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/softmax_domain.hpp"
+#include "incontext/regression/linear_task.hpp"
+
+namespace incontext::regression {
+
+/// A temperature at which softmax attention has no expansion in 1/l: too low.
+///
+/// Units     the scores'.
+/// Runs on   host
+class SecondOrderDomainError : public std::domain_error {
+ public:
+  SecondOrderDomainError(std::string_view where, double given, double lowest)
+      : std::domain_error(incontext::detail::contract_message(
+            where, "temperature is outside the domain of the expansion in 1 / context_length", given,
+            "temperature above " + text(lowest))),
+        temperature(given),
+        lowest_temperature(lowest) {}
+
+  double temperature;
+  double lowest_temperature;  ///< the domain's open end
+
+ private:
+  static std::string text(double value) {
+    std::ostringstream stream;
+    stream << value;
+    return std::move(stream).str();
+  }
+};
+
+/// The temperature above which the second moments of softmax's weights grow no faster than 1/l, and
+/// softmax_error_second_order exists.
+///
+/// \f[ \tau > \sqrt{2 \lambda_{\max}(\Sigma^{1/2} M^T \Sigma M \Sigma^{1/2})} \f]
+///
+/// Source    derived: docs/derivations/softmax_error.md; \f$ \Sigma^{-1} - 2 K^T \Sigma K \f$ positive definite.
+/// Shapes    (attention: d, task: d) -> scalar
+/// Units     the scores'.
+/// Domain    as softmax_error_second_order.
+/// Limits    M = 0: 0.
+/// Errors    as softmax_error_second_order.
+/// Accuracy  4 d eps relative (tests/regression/softmax_second_order.cpp).
+/// Runs on   host
+template <Real T>
+T second_order_lowest_temperature(const Attention<T>& attention, const LinearTask<T>& task) {
+  using std::sqrt;
+  constexpr auto where = "second_order_lowest_temperature";
+  detail::require_softmax_domain(where, attention, task, 2);
+  const auto white = detail::white_attention(attention, task);
+  const Matrix<T> square = white.key_query.transpose() * white.key_query;
+  const Matrix<T> identity = Matrix<T>::Identity(square.rows(), square.cols());
+  // Bisection on the sign of a Cholesky factorisation: an eigenvalue solver costs every user seconds of compilation.
+  T low = T(0.0), high = square.trace();
+  for (int step = 0; step < Eigen::NumTraits<T>::digits() + 4; ++step) {
+    const T middle = (low + high) / T(2.0);
+    (detail::has_cholesky_factor<T>(middle * identity - square) ? high : low) = middle;
+  }
+  return sqrt(T(T(2.0) * high));
+}
+
+/// The mean squared error of true softmax attention to order 1/l, Gaussian centred inputs.
+///
+/// \f[ G = \sigma^2 + \mathrm{tr}(R H \Sigma H^T) + \frac{v^2 Z}{l}\left(\mathrm{tr}(K^T \Sigma R \Sigma K T)
+///     + \mathrm{tr}(R\Sigma) + \sigma^2\right) + \frac{2 v Z}{l}\,\mathrm{tr}(H^T R \Sigma K T) \f]
+/// \f[ K = M/\tau,\quad H = I - v \Sigma K,\quad T = (\Sigma^{-1} - 2 K^T \Sigma K)^{-1},\quad
+///     Z = \sqrt{\det T / \det \Sigma} \f]
+///
+/// At l -> infinity softmax predicts what approximate softmax predicts, at every temperature: Gaussian inputs tilted by
+/// e^(k.x) have mean S k.
+///
+/// Source    derived: docs/derivations/softmax_error.md.
+/// Shapes    (attention: d, task: d, temperature, context_length l) -> scalar
+/// Units     label units squared; temperature the scores'.
+/// Domain    temperature above second_order_lowest_temperature; l >= 2; input_mean = 0, input_value = 0.
+/// Limits    l -> infinity: s2 + tr(R H S H^T). Temperature -> infinity: exact.
+/// Errors    SecondOrderDomainError below the lowest temperature; std::invalid_argument for l < 2, shapes, and a mean
+/// of
+///           the inputs or an input_value; std::domain_error for values.
+/// Accuracy  what is left out is of order 1/l^2, and large near the lowest temperature; 1e-13 relative of the formula
+///           (tests/regression/softmax_second_order.cpp).
+/// Runs on   host
+template <Real T>
+T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>& task, const T& temperature,
+                             std::int64_t context_length) {
+  using std::exp;
+  using std::log;
+  constexpr auto where = "softmax_error_second_order";
+  detail::require_softmax_domain(where, attention, task, context_length);
+  require_positive(where, "temperature", temperature);
+  const auto white = detail::white_attention(attention, task);
+  const Matrix<T> k = white.key_query / temperature;
+  const Matrix<T> identity = Matrix<T>::Identity(k.rows(), k.cols());
+  const Eigen::LLT<Matrix<T>> tilt(identity - T(2.0) * k.transpose() * k);
+  T log_z = T(0.0);
+  for (Eigen::Index i = 0; i < k.rows(); ++i) log_z -= log(T(tilt.matrixLLT()(i, i)));
+  const T z = exp(log_z);
+  if (tilt.info() != Eigen::Success || !(z - z <= T(0.0))) {
+    throw SecondOrderDomainError(where, static_cast<double>(temperature),
+                                 static_cast<double>(second_order_lowest_temperature(attention, task)));
+  }
+  const T v = attention.label_value;
+  const Matrix<T> h = identity - v * k;
+  const Matrix<T> weighted = white.task * k;
+  const Matrix<T> t = tilt.solve(identity);
+  const T noise = task.noise_variance();
+  const T spread = trace_of_product<T>(k.transpose() * weighted, t) + white.task.trace() + noise;
+  const T cross = trace_of_product<T>(h.transpose() * weighted, t);
+  return noise + trace_of_product<T>(white.task * h, h.transpose()) +
+         v * z / detail::real<T>(context_length) * (v * spread + T(2.0) * cross);
+}
+
+}  // namespace incontext::regression
