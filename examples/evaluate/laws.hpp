@@ -12,6 +12,7 @@
 #include <incontext/laws/poisson_dirichlet.hpp>
 #include <incontext/laws/retrieval.hpp>
 #include <incontext/laws/ssa_row.hpp>
+#include <incontext/laws/two_level_jacobian.hpp>
 
 #include "examples/evaluate/fields.hpp"
 #include "examples/evaluate/registry.hpp"
@@ -43,6 +44,13 @@ inline void register_fading(Registry& registry) {
         {"ssmax_logS", grid_log_sum(n, beta)},          {"ssmax_zstar", grid_threshold(n, beta)},
         {"ssmax_weight", grid_weight(n, beta, z_max)},  {"ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, 1.0)},
         {"width_10_90", logistic_width(beta)}};
+  };
+  registry["spike_uniform"] = [](const Fields& in) -> Json {
+    const auto jacobian = two_level_jacobian(in.number("n"), in.number("p"));
+    return {{"spec", jacobian.spectral_norm},
+            {"fro2", jacobian.squared_frobenius},
+            {"trace", jacobian.trace},
+            {"entropy", jacobian.entropy}};
   };
   registry["gap_bounds"] = [](const Fields& in) -> Json {
     const double n = in.number("n"), beta = in.number("s") * std::log(n);

@@ -40,8 +40,8 @@ T signal_start(const T& noise_count, const T& spread, const T& exponent) {
 /// Domain    noise_count >= 1 and whole, spread >= 0, exponent finite.
 /// Limits    spread = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)).
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp, precision_slow.cpp. Near 1 the complement below keeps the
-/// digits. Runs on   host
+/// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp, precision_slow.cpp. Near 1, noise_weight keeps the digits.
+/// Runs on   host
 template <Real T>
 Quadrature<T> signal_weight(const T& noise_count, const T& spread, const T& exponent) {
   detail::require_signal("laws::signal_weight", noise_count, spread, exponent);

@@ -1,0 +1,185 @@
+#pragma once
+
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/fading.hpp"
+#include "incontext/scoring/approximate_softmax.hpp"
+#include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/entmax.hpp"
+#include "incontext/scoring/hardmax.hpp"
+#include "incontext/scoring/normsoftmax.hpp"
+#include "incontext/scoring/softmax_of.hpp"
+
+/// Every map's weights of one score `high` among n - 1 equal scores `low`, without the row: n may be 1e15.
+namespace incontext::laws {
+
+namespace detail {
+
+template <Real T>
+T require_two_levels(std::ptrdiff_t count, const T& high, const T& low) {
+  require_at_least("laws::two_level_weights", "count", count, std::ptrdiff_t{1});
+  require_finite("laws::two_level_weights", "high", high);
+  require_finite("laws::two_level_weights", "low", low);
+  return scoring::detail::from_count<T>(count);
+}
+
+/// Weights from their values, low for each of n - 1 scores.
+template <Real T>
+TwoLevelWeights<T> two_levels(const T& count, const T& high, const T& low) {
+  if (!(T(1) < count)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
+  return {high, low, (count - T(1)) * low};
+}
+
+/// alpha-entmax: (u + c)^p + (n - 1) u^p = 1 for the low score's power base u, c = (alpha - 1) gap, p = 1/(alpha - 1).
+template <Real T>
+TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha) {
+  using std::exp;
+  using std::pow;
+  const T others = count - T(1), power = T(1) / (alpha - T(1)), offset = (alpha - T(1)) * gap;
+  if (!(T(0) < others) || T(1) <= offset) return two_levels(count, T(1), T(0));
+  const auto excess = [&](const T& u) {
+    const T top = u + offset;
+    T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
+    if (T(0.5) < top) above = scoring::detail::exp_minus_one(T(power * scoring::detail::log_one_plus(T(top - T(1)))));
+    return T(above + others * pow(u, power));
+  };
+  std::uintmax_t steps = 1000;
+  const boost::math::tools::eps_tolerance<T> close(boost::math::tools::digits<T>() - 1);
+  const T most = T(0) < offset ? T(T(1) - offset) : T(1);
+  const auto bracket = boost::math::tools::toms748_solve(excess, T(0), most, close, steps);
+  const T u = (bracket.first + bracket.second) / T(2);
+  const T top = u + offset;
+  return two_levels(count, T(0) < top ? T(pow(top, power)) : T(0), T(pow(u, power)));
+}
+
+}  // namespace detail
+
+/// Softmax, SSMax and SSA, softmax after phi.
+///
+/// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-(\phi(z_{high}) - \phi(z_{low}))}} \f]
+///
+/// Source    arXiv 2501.19399, Fig. 1; arXiv 2508.14685. SSA depends on both scores, not on their gap alone.
+/// Units     scores in the map's units.
+/// Domain    count >= 1, finite scores of either order, map in its domain.
+/// Limits    n -> infinity: softmax e^gap / n, SSA w(high) / (n w(low)), SSMax ssmax_two_level_limit.
+/// Errors    std::invalid_argument for the count, std::domain_error.
+/// Accuracy  as two_level_weights of a gap: tests/laws/fading_by_map.cpp.
+/// Runs on   host
+template <scoring::SoftmaxLike Map>
+TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t count,
+                                                       const scoring::Value<Map>& high,
+                                                       const scoring::Value<Map>& low) {
+  using T = scoring::Value<Map>;
+  scoring::validate(map);
+  const T n = detail::require_two_levels(count, high, low);
+  return two_level_weights(n, T(map.elementwise(count).difference(high, low)));
+}
+
+/// Approximate softmax: every weight is of order 1/n.
+///
+/// \f[ a_{high} = \frac1n \Bigl(1 + \frac{(n-1) g}{n \tau}\Bigr),\qquad a_{low} = \frac1n \Bigl(1 - \frac{g}{n
+/// \tau}\Bigr) \f]
+///
+/// Source    derived.
+/// Units     scores in units of the temperature's.
+/// Domain    as above.
+/// Limits    n -> infinity: (1 + g / tau) / n.
+/// Errors    as above.
+/// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
+/// Runs on   host
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t count, const T& high,
+                                     const T& low) {
+  scoring::validate(map);
+  const T n = detail::require_two_levels(count, high, low);
+  const T gap = (high - low) / map.temperature;
+  return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
+}
+
+/// NormSoftmax: with its spread below tau the gap drops out.
+///
+/// \f[ \beta g = \frac{g}{\min(\sigma, \tau)},\qquad \sigma = \frac{|g| \sqrt{n-1}}{n},\ \frac{|g|}{\sqrt n},
+///     \frac{g^2 (n-1)}{n^2} \f]
+///
+/// for the population, the sample standard deviation and the population variance.
+///
+/// Source    arXiv 2310.12956 eq. 2; derived.
+/// Units     raw scores; temperature in their units (squared for the variance).
+/// Domain    as above.
+/// Limits    equal scores: uniform.
+/// Errors    as above.
+/// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
+/// Runs on   host
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t count, const T& high,
+                                     const T& low) {
+  using std::sqrt;
+  scoring::validate(map);
+  const T n = detail::require_two_levels(count, high, low);
+  const T gap = high - low, size = scoring::detail::magnitude(gap);
+  T spread = size * sqrt(T(n - T(1))) / n;
+  if (map.spread == scoring::Spread::sample_stddev) spread = size / sqrt(n);
+  if (map.spread == scoring::Spread::population_variance) spread = spread * spread;
+  if (count == 1 || !(T(0) < spread)) return two_level_weights(n, T(0));
+  return two_level_weights(n, T(gap / (spread < map.temperature ? spread : map.temperature)));
+}
+
+/// Hardmax never fades.
+///
+/// Source    definition.
+/// Units     of the scores.
+/// Domain    as above.
+/// Limits    equal scores: uniform.
+/// Errors    as above.
+/// Accuracy  1 eps.
+/// Runs on   host
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t count, const T& high, const T& low) {
+  const T n = detail::require_two_levels(count, high, low);
+  if (low < high) return detail::two_levels(n, T(1), T(0));
+  if (high < low) return detail::two_levels(n, T(0), T(T(1) / (n - T(1))));
+  return detail::two_levels(n, T(T(1) / n), T(T(1) / n));
+}
+
+/// alpha-entmax keeps all weight on the high score from the gap entmax_one_hot_gap on.
+///
+/// \f[ a_{high} = (u + c)^p,\quad a_{low} = u^p,\quad (u + c)_+^p + (n-1) u^p = 1,\quad p = \frac{1}{\alpha-1},
+///     c = (\alpha - 1) g \f]
+///
+/// Source    arXiv 1905.05702; root by Boost.Math's TOMS 748.
+/// Units     dimensionless scores.
+/// Domain    as above.
+/// Limits    alpha -> 1: softmax.
+/// Errors    as above.
+/// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
+/// Runs on   host
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t count, const T& high, const T& low) {
+  scoring::validate(map);
+  const T n = detail::require_two_levels(count, high, low);
+  return detail::two_level_entmax(n, T(high - low), map.alpha);
+}
+
+/// Sparsemax, alpha = 2.
+///
+/// Source    Martins & Astudillo 2016.
+/// Units     dimensionless scores.
+/// Domain    as above.
+/// Limits    as entmax.
+/// Errors    as above.
+/// Accuracy  as entmax.
+/// Runs on   host
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t count, const T& high, const T& low) {
+  const T n = detail::require_two_levels(count, high, low);
+  return detail::two_level_entmax(n, T(high - low), T(2));
+}
+
+}  // namespace incontext::laws
