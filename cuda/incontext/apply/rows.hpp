@@ -11,26 +11,6 @@ namespace incontext::apply {
 
 namespace detail {
 
-/// Asks for a row that will be worked on next, while this one keeps the processor busy.
-template <class T>
-INCONTEXT_HD inline void expect(Row<T> row, bool written) {
-#if !defined(__CUDACC__)
-  constexpr std::ptrdiff_t line = 64 / static_cast<std::ptrdiff_t>(sizeof(T));
-  constexpr std::ptrdiff_t most = 8192 / static_cast<std::ptrdiff_t>(sizeof(T)) * 8;
-  if (row.stride != 1 || row.size > most) return;
-  for (std::ptrdiff_t j = 0; j < row.size; j += line) {
-    if (written) {
-      __builtin_prefetch(row.data + j, 1);
-    } else {
-      __builtin_prefetch(row.data + j, 0);
-    }
-  }
-#else
-  (void)row;
-  (void)written;
-#endif
-}
-
 struct Weights {
   template <class Map, class T>
   INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T>, Row<T> out) const {
@@ -65,11 +45,6 @@ struct ApplyToRow {
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
     const std::int64_t i = !folded || index % 2 == 0 ? (folded ? index / 2 : index) : scores.rows - 1 - index / 2;
-    if (!folded && i + 1 < scores.rows) {
-      expect(scores.row(i + 1), false);
-      if (other.data != scores.data) expect(other.row(i + 1), false);
-      if (out.data != scores.data && out.data != other.data) expect(out.row(i + 1), true);
-    }
     const std::int64_t seen = visible(i);
     const Row<T> row = out.row(i);
     Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
@@ -15,6 +17,22 @@
 namespace incontext::scoring {
 
 namespace detail {
+
+/// The same difference as one logarithm of a product, whose rounding is multiplied by k: good for small k.
+struct SignedProductExponent {
+  float knee;
+  float exponent;
+  float negative_rate;
+  float positive_rate;
+
+  INCONTEXT_HD Pack<float> operator()(const Pack<float>& z) const {
+    const auto below = z < pack_of(0.0f);
+    const Pack<float> size = __builtin_bit_cast(Pack<float>, __builtin_bit_cast(Pack<std::int32_t>, z) & 0x7fffffff);
+    const Pack<float> ratio = (size + knee) * (below ? pack_of(negative_rate) : pack_of(positive_rate));
+    const Pack<float> lost = z - z;  // 0, but NaN for NaN, which the logarithm's integer steps would lose
+    return log2_of(ratio) * (below ? pack_of(-exponent) : pack_of(exponent)) + lost;
+  }
+};
 
 /// phi(z) - phi(reference) of SSA in octaves. On the reference's side of zero it is k log(1 + (|z| - |r|) / (c + |r|)),
 /// on the other k (log(1 + |z| / c) + log(1 + |r| / c)), both times the sign of z.
@@ -37,6 +55,20 @@ struct SignedLogarithmExponent {
       if (!is_finite(T((knee + extent.largest_size()) * side.rate))) return false;
     }
     return is_normal(knee);
+  }
+  /// The product instead, with 1 + |r| / c in the rate of the other side.
+  INCONTEXT_HD SignedProductExponent quick() const {
+    return {knee, exponent, product_rate(negative), product_rate(positive)};
+  }
+  /// Whether the product is as good as the header promises.
+  INCONTEXT_HD bool quick_fits(const RowExtent<T>& extent) const {
+    const T size = knee + extent.largest_size();
+    return exponent <= T(1.5) && is_finite(T(size * product_rate(negative))) &&
+           is_finite(T(size * product_rate(positive)));
+  }
+  INCONTEXT_HD T product_rate(const Side& side) const {
+    const T size = negative.from + positive.from;  // |r|: one of them is 0
+    return T(0) < side.offset ? T(side.rate * (T(1) + size * side.rate)) : side.rate;
   }
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const {
     const auto below = z < pack_of(T(0));

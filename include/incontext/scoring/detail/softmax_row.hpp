@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
@@ -131,6 +132,22 @@ INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to
   }
 }
 
+/// Asks for what lies one row behind a block: in a matrix it is the next to be read. Anywhere else it is let lie.
+template <class T>
+INCONTEXT_HD inline void expect_next_row(const Row<const T>& row, std::ptrdiff_t first) {
+#if defined(__GNUC__) && !defined(__CUDACC__)
+  constexpr std::ptrdiff_t bytes = sizeof(T), line = 64, nearest_cache = 32768;
+  if (row.stride != 1 || row.size * bytes > nearest_cache) return;
+  const auto next = reinterpret_cast<std::uintptr_t>(row.data) + static_cast<std::size_t>((row.size + first) * bytes);
+  for (std::size_t at = 0; at < row_block * sizeof(T); at += line) {
+    __builtin_prefetch(reinterpret_cast<const void*>(next + at));
+  }
+#else
+  (void)row;
+  (void)first;
+#endif
+}
+
 /// out_i = 2^exponent(z_i), and their sum.
 template <class T, class Exponent>
 INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T> scores, Row<T> out) {
@@ -138,6 +155,7 @@ INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T>
   constexpr int packs = sum_lanes / width;
   Pack<T> total[packs] = {}, lost[packs] = {};
   for_each_block<T>(scores, T(-infinity<T>()), [&](const T* z, std::ptrdiff_t first, bool whole) {
+    expect_next_row(scores, first);
     if (whole && out.stride == 1 && !careful) return write_block<false>(exponent, z, out.data + first, total, lost);
     alignas(64) T copy[row_block];
     write_block<true>(exponent, z, copy, total, lost);
@@ -154,6 +172,18 @@ INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T>
   return sum.value();
 }
 
+/// out_i = a_i, given the exponents' functor and the one of the score that is farthest down.
+template <class T, class Exponent>
+INCONTEXT_HD void write_normalised_powers(const Exponent& exponent, const T& farthest, bool masked, Row<const T> scores,
+                                          Row<T> out) {
+  T octaves[pack_width<T>];
+  store_pack(octaves, exponent(pack_of(farthest)));
+  const bool careful = pack_width<T> == 1 || masked || !(lowest_power<T> + 1 < octaves[0]);
+  const T total = write_powers<T>(exponent, careful, scores, out);
+  const T factor = is_finite(total) ? T(T(1) / total) : not_a_number<T>();
+  for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] * factor;
+}
+
 /// out_i = a_i of softmax(phi(z)); false, and nothing written, where the scores are beyond what packs do.
 template <class T, class Phi>
 requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi, const RowExtent<T>& extent,
@@ -161,14 +191,15 @@ requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi
   if (extent.count == 0 || !is_finite(extent.high) || !phi.in_domain()) return false;
   const auto exponent = phi.exponent_from(phi.decreasing() ? extent.low : extent.high);
   if (!exponent.fits(extent)) return false;
+  const T farthest = phi.decreasing() ? extent.high : extent.low;
   const bool masked = extent.count < scores.size;
-  const Pack<T> far = exponent(pack_of(phi.decreasing() ? extent.high : extent.low));
-  T farthest[pack_width<T>];
-  store_pack(farthest, far);
-  const bool careful = pack_width<T> == 1 || masked || !(lowest_power<T> + 1 < farthest[0]);
-  const T total = write_powers<T>(exponent, careful, scores, out);
-  const T factor = is_finite(total) ? T(T(1) / total) : not_a_number<T>();
-  for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] * factor;
+  if constexpr (std::same_as<T, float> && requires { exponent.quick(); }) {
+    if (exponent.quick_fits(extent)) {
+      write_normalised_powers<T>(exponent.quick(), farthest, masked, scores, out);
+      return true;
+    }
+  }
+  write_normalised_powers<T>(exponent, farthest, masked, scores, out);
   return true;
 }
 
