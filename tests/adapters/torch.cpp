@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/forward_grad.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -200,7 +202,7 @@ TEST_CASE("several parameters at once") {
                                     at::full({}, 0.5, at::kDouble), at::full({2, 1, 1}, 4.0, at::kDouble)}));
 }
 
-TEST_CASE("views: transposed, every second score, one row shared by all") {
+TEST_CASE("views: transposed, every second score, one row shared by all, negated") {
   const scoring::SSA<double> map{0.5, 2.0, 4.0};
   const Tensor scores = some_masked_scores();
   const Operation transposed = [&](const variable_list& in) { return adapters::weights(map, in[0].transpose(0, 2)); };
@@ -211,6 +213,8 @@ TEST_CASE("views: transposed, every second score, one row shared by all") {
   const Tensor view = some_scores({5, 3, 2}).transpose(0, 2);
   CHECK(!view.is_contiguous());
   CHECK(same_bits(adapters::weights(map, view), adapters::weights(map, view.contiguous())));
+  const Tensor negated = at::_neg_view(view);  // a view whose sign torch remembers and memory has not
+  CHECK(same_bits(adapters::weights(map, negated), adapters::weights(map, -view)));
 }
 
 TEST_CASE("a wrong gradient is found") {
@@ -349,6 +353,16 @@ TEST_CASE("second derivatives are refused, not taken for zero") {
       CHECK(message.find("adapters::weights: second derivatives do not exist") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("forward mode is refused") {
+  const std::uint64_t level = torch::autograd::ForwardADLevel::get_next_idx();
+  {
+    const Tensor dual =
+        at::_make_dual(some_scores({2, 4}), some_scores({2, 4}).cos(), static_cast<std::int64_t>(level));
+    CHECK_THROWS_AS(adapters::weights(scoring::Softmax<double>{}, dual), c10::Error);
+  }
+  torch::autograd::ForwardADLevel::release_idx(level);
 }
 
 TEST_CASE("an input changed in place between the passes is found") {

@@ -103,8 +103,8 @@ struct Weights : torch::autograd::Function<Weights<Map, Parameters...>> {
 /// Source    the map: its weights, vjp and derivatives.
 /// Shapes    (scores: ... x n, values: each broadcasts to ... x 1) -> ... x n, contiguous
 /// Domain    the map's; dense CPU tensors of the map's scalar, strided or not. Masked scores are -infinity.
-/// Errors    std::invalid_argument naming the argument for another type, device or shape, and for a second derivative,
-///           which there is none of; NaN rows, and no exception, where the map's are.
+/// Errors    std::invalid_argument naming the argument for another type, device or shape, and for a second derivative;
+///           c10::Error for forward mode, which torch has not; NaN rows, and no exception, where the map's are.
 /// Accuracy  the map's: every row has the bits the map gives it alone (tests/adapters/torch.cpp); a parameter's row
 ///           sums in double.
 /// Runs on   host
