@@ -1,0 +1,102 @@
+#include <chrono>
+#include <ctime>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bench/apply/layer.hpp"
+#include "bench/support/build.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "incontext/scoring/ssa.hpp"
+#include "incontext/scoring/ssmax.hpp"
+
+// Our side of bench/compare_rows, one order a line:
+//   {"work": "copy" | "softmax" | ... , "threads": t, "repetitions": k} -> wall and processor time of the fastest
+// and, for "row", the weights of one row, which the peer must find too.
+
+namespace {
+
+using namespace incontext;
+using Json = nlohmann::json;
+
+constexpr Eigen::Index length = 4096;
+constexpr Eigen::Index dimension = 64;
+constexpr float temperature = 8;
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class Work>
+Json fastest(const Work& work, int repetitions) {
+  double wall = std::numeric_limits<double>::infinity();
+  double processor = wall;
+  work();
+  for (int i = 0; i < repetitions; ++i) {
+    const double wall_before = wall_seconds(), processor_before = processor_seconds();
+    work();
+    wall = std::min(wall, wall_seconds() - wall_before);
+    processor = std::min(processor, processor_seconds() - processor_before);
+  }
+  return {{"wall", wall}, {"processor", processor}};
+}
+
+class Works {
+ public:
+  explicit Works(int threads) {
+    const auto options = bench::with_threads(threads);
+    work_["copy"] = [=, this] { bench::copy(scores_, out_, threads); };
+    work_["softmax"] = [=, this] { apply::weights(scoring::Softmax<float>{}, scores_, out_, options); };
+    work_["softmax in place"] = [=, this] { apply::weights(scoring::Softmax<float>{}, out_, out_, options); };
+    work_["SSMax"] = [=, this] { apply::weights(scoring::SSMax<float>{0.25f}, scores_, out_, options); };
+    work_["SSA"] = [=, this] { apply::weights(scoring::SSA<float>{}, scores_, out_, options); };
+    work_["fused attention"] = [=, this] {
+      apply::attend(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values, layer_.out,
+                    options);
+    };
+    work_["three steps of Eigen"] = [=, this] { bench::three_steps(layer_, temperature, threads); };
+  }
+  Json run(const std::string& name, int repetitions) { return fastest(work_.at(name), repetitions); }
+
+ private:
+  static inline bench::Matrix scores_ = bench::normal_matrix(length, length, 1);
+  static inline bench::Matrix out_ = bench::Matrix::Zero(length, length);
+  static inline bench::Layer layer_ = bench::make_layer(length, dimension);
+  std::map<std::string, std::function<void()>> work_;
+};
+
+Json answer(const Json& order) {
+  if (order.at("work") == "row") {
+    std::vector<float> row = order.at("scores");
+    weights(scoring::Softmax<float>{}, row, row);
+    return {{"weights", row}};
+  }
+  return Works(order.at("threads")).run(order.at("work"), order.at("repetitions"));
+}
+
+}  // namespace
+
+int main() {
+  try {
+    std::cout << Json{{"name", "incontext"},
+                      {"version", bench::build_version},
+                      {"commit", bench::build_commit()},
+                      {"compiler", bench::build_compiler},
+                      {"flags", bench::build_flags}}
+              << std::endl;
+    for (std::string line; std::getline(std::cin, line);) std::cout << answer(Json::parse(line)) << std::endl;
+  } catch (const std::exception& error) {
+    std::cerr << "bench-peers-rows: " << error.what() << '\n';
+    return 2;
+  }
+}

@@ -1,0 +1,46 @@
+"""PyTorch's side of bench/compare_rows: softmax of the rows of a matrix into one that is there, and its fused attention.
+
+Orders as bench/peers/rows.cpp takes them; "softmax", "fused attention" and "row" are known here.
+"""
+
+import json
+import sys
+import time
+
+import torch
+
+torch.set_grad_enabled(False)
+LENGTH, DIMENSION = 4096, 64
+generator = torch.Generator().manual_seed(1)
+scores = torch.randn((LENGTH, LENGTH), generator=generator)
+out = torch.empty_like(scores)
+queries, keys, values = torch.randn((3, 1, 1, LENGTH, DIMENSION), generator=generator)
+WORKS = {
+    "softmax": lambda: torch.softmax(scores, -1, out=out),
+    "fused attention": lambda: torch.nn.functional.scaled_dot_product_attention(queries, keys, values),
+}
+
+
+def fastest(work, repetitions):
+    wall = processor = float("inf")
+    work()
+    for _ in range(repetitions):
+        wall_before, processor_before = time.perf_counter(), time.process_time()
+        work()
+        wall = min(wall, time.perf_counter() - wall_before)
+        processor = min(processor, time.process_time() - processor_before)
+    return {"wall": wall, "processor": processor}
+
+
+def say(message):
+    print(json.dumps(message), flush=True)
+
+
+say({"name": "PyTorch", "version": torch.__version__, "how": torch.backends.cpu.get_cpu_capability()})
+for line in sys.stdin:
+    order = json.loads(line)
+    if order["work"] == "row":
+        say({"weights": torch.softmax(torch.tensor(order["scores"]), -1).tolist()})
+        continue
+    torch.set_num_threads(order["threads"])
+    say(fastest(WORKS[order["work"]], order["repetitions"]))
