@@ -70,6 +70,46 @@ TEST_CASE("entmax is the largest of a.z plus Tsallis entropy on the simplex", "[
   }
 }
 
+TEST_CASE("two scores near the one-hot gap share their weight as the definition says, for any alpha", "[scoring]") {
+  // x_1 - x_2 = (alpha - 1) g with x = a^(alpha - 1) and a_1 + a_2 = 1, solved for a_2 by halving
+  for (const double alpha : {1.5, 2.0, 2.001, 2.5, 4.0, 10.0, 40.0, 300.0}) {
+    const double slope = alpha - 1;
+    for (const double short_of : {0.9, 0.5, 0.1, 1e-3, 1e-9}) {
+      const double gap = (1 - short_of) / slope;
+      const double distance_left = 1 - slope * gap;  // what the definition sees of the rounded gap
+      double low = 0, high = 0.5;
+      for (int i = 0; i < 2000 && low < high; ++i) {
+        const double a = low + (high - low) / 2;
+        // 1 - (1 - a)^slope + a^slope rises with a
+        (-std::expm1(slope * std::log1p(-a)) + std::pow(a, slope) < distance_left ? low : high) = a;
+        if (high - low <= 1e-16 * high) break;
+      }
+      const auto a = weights_of(Entmax<double>{alpha}, {0.0, -gap});
+      INFO("alpha " << alpha << ", " << short_of << " short of one-hot");
+      const double rounding = 4e-16 / short_of * (1 + 1 / slope);  // of the gap, in units of what is left of it
+      CHECK(std::abs(a[1] - high) <= rounding * high + 4e-16 * (1 + 1 / slope));
+      CHECK(std::abs(a[0] + a[1] - 1) <= 1e-14 * (1 + 1 / slope));
+    }
+  }
+}
+
+TEST_CASE("weights sum to one and are optimal above alpha = 2 at every distance from the one-hot gap", "[scoring]") {
+  Random random(57);
+  for (const double alpha : {2.2, 3.0, 10.0, 100.0}) {
+    for (int trial = 0; trial < 100; ++trial) {
+      std::vector<double> z{0};
+      for (int i = 0; i < 8; ++i) z.push_back(-(1 - std::pow(10.0, -15 * random.uniform())) / (alpha - 1));
+      const auto a = weights_of(Entmax<double>{alpha}, z);
+      CHECK(std::abs(total(a) - 1) < 1e-14);
+      const double level = -std::pow(a[0], alpha - 1);
+      for (std::size_t i = 1; i < z.size(); ++i) {
+        const double own = (alpha - 1) * z[i] - std::pow(a[i], alpha - 1);
+        CHECK((a[i] > 0 ? std::abs(own - level) < 1e-14 : own <= level + 1e-15));
+      }
+    }
+  }
+}
+
 TEST_CASE("entmax is one-hot exactly from a gap of 1/(alpha - 1)", "[scoring]") {
   for (const double alpha : {1.25, 1.5, 2.0, 3.0}) {
     const double gap = 1 / (alpha - 1);

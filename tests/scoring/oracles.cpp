@@ -203,7 +203,7 @@ TEST_CASE("entmax reproduces the reference values", "[scoring][oracle]") {
     if (alpha == 2) check_row(one, Sparsemax<double>{});
     check_output(one, "d_alpha", derivative_of(map, parameter::Alpha{}, z));
     const auto pass = scoring::detail::entmax_pass(alpha, view(z));
-    check_output(one, "threshold", (alpha - 1) * pass.largest - pass.reach);
+    check_output(one, "threshold", (alpha - 1) * pass.anchor - pass.reach);
     int support = 0;
     for (const double a : weights_of(map, z)) support += a > 0;
     check_output(one, "support_size", support);

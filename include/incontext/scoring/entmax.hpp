@@ -95,14 +95,11 @@ INCONTEXT_HD void weights(const Map& map, Row<const typename Map::value_type> sc
 template <EntmaxLike Map>
 INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type> scores,
                               Row<typename Map::value_type> out) {
-  using std::log;
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    const T z = scores[i];
-    const T x = detail::is_visible(z) ? pass.excess(z) : T(0);
-    out[i] = T(0) < x ? T(pass.power * log(x)) : T(-detail::infinity<T>());
+    out[i] = detail::is_visible(scores[i]) ? pass.log_weight(scores[i]) : T(-detail::infinity<T>());
   }
 }
 

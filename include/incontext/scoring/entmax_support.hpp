@@ -39,7 +39,7 @@ INCONTEXT_HD EntmaxSupport<typename Map::value_type> entmax_support(const Map& m
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return {detail::not_a_number<T>(), 0};
-  EntmaxSupport<T> support{T(pass.slope * pass.largest - pass.reach), 0};
+  EntmaxSupport<T> support{T(pass.slope * pass.anchor - pass.reach), 0};
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (detail::is_visible(scores[i]) && T(0) < pass.weight(scores[i])) ++support.size;
   }

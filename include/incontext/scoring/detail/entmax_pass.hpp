@@ -13,27 +13,39 @@
 
 namespace incontext::scoring::detail {
 
-/// The solved threshold of alpha-entmax as a reach: the distance s in (0, 1] below (alpha - 1) max z at which the
-/// support ends, a_i = x_i^p with x_i = s + (alpha - 1)(z_i - max z) and p = 1 / (alpha - 1).
+/// The solved threshold of alpha-entmax as a reach: the distance s at which the support ends below (alpha - 1) times an
+/// anchor, a_i = x_i^p with x_i = s + (alpha - 1)(z_i - anchor) and p = 1 / (alpha - 1).
+///
+/// The anchor is the largest score for p >= 1. For p < 1 a tiny x has a sizeable weight, so that x must not be a small
+/// difference: there it is the lowest score of the support, whose weight is solved for in place of its x.
 template <Real T>
 struct EntmaxPass {
   T slope = T(0);  // alpha - 1
   T power = T(0);  // p
-  T largest = T(0);
+  T anchor = T(0);
   T reach = T(0);
+  T lowest = T(-infinity<T>());  // the anchor for p < 1
+  T lowest_weight = T(0);
   std::ptrdiff_t highest = -1;
 
   INCONTEXT_HD bool valid() const { return highest >= 0; }
   /// x_i, positive on the support.
-  INCONTEXT_HD T excess(const T& z) const { return slope * (z - largest) + reach; }
+  INCONTEXT_HD T excess(const T& z) const { return z < lowest ? T(0) : T(slope * (z - anchor) + reach); }
   INCONTEXT_HD T weight(const T& z) const {
+    if (z == lowest) return lowest_weight;
     const T x = excess(z);
     return T(0) < x ? detail::power(x, power) : T(0);
+  }
+  INCONTEXT_HD T log_weight(const T& z) const {
+    using std::log;
+    if (z == lowest) return log(lowest_weight);
+    const T x = excess(z);
+    return T(0) < x ? T(power * log(x)) : T(-infinity<T>());
   }
   /// s = a^(2 - alpha) = a / x: the Jacobian is diag(s) - s s^T / sum(s).
   INCONTEXT_HD T sensitivity(const T& z) const {
     const T x = excess(z);
-    return T(0) < x ? T(detail::power(x, power) / x) : T(0);
+    return T(0) < x ? T(weight(z) / x) : T(0);
   }
   /// Normalised sensitivities s / sum(s): the weights of the mean that the Jacobian subtracts.
   struct Sensitivities {
@@ -86,6 +98,67 @@ struct EntmaxPass {
   }
 };
 
+/// Whether scores from `z` on, and no lower ones, leave weight for a score at `z`: sum over z_j > z of x_j^p < 1 for
+/// the threshold at z.
+template <Real T>
+INCONTEXT_HD bool has_weight(const EntmaxPass<T>& pass, Row<const T> scores, const T& z) {
+  Sum<T> mass;
+  for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
+    if (z < scores[j]) mass.add(detail::power(T(pass.slope * (scores[j] - z)), pass.power));
+  }
+  return mass.value() < T(1);
+}
+
+/// The lowest score of the support, between the largest score and 1 / (alpha - 1) below it: the undecided score nearest
+/// to the middle is tried until none is left.
+template <Real T>
+INCONTEXT_HD T lowest_of_support(const EntmaxPass<T>& pass, Row<const T> scores) {
+  T inside = scores[pass.highest];
+  T outside = inside - pass.power;
+  constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;
+  for (int iteration = 0; iteration < limit; ++iteration) {
+    const T middle = outside + (inside - outside) / T(2);
+    std::ptrdiff_t nearest = -1;
+    for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
+      if (!(outside < scores[j] && scores[j] < inside)) continue;
+      if (nearest < 0 || magnitude(T(scores[j] - middle)) < magnitude(T(scores[nearest] - middle))) nearest = j;
+    }
+    if (nearest < 0) break;
+    const T tried = scores[nearest];
+    (has_weight(pass, scores, tried) ? inside : outside) = tried;
+  }
+  return inside;
+}
+
+/// Solves for p < 1: Newton's method on the weight y of the lowest score, sum (y^q + x_j)^(1/q) = 1 with q = 1/p and
+/// x_j the distances from it; convex, so that it falls to the root from y = 1 / (size of the support) without a
+/// bracket. The last steps are for the derivatives of an automatic-differentiation scalar.
+template <Real T>
+INCONTEXT_HD void solve_from_below(EntmaxPass<T>& pass, Row<const T> scores) {
+  pass.lowest = pass.anchor = lowest_of_support(pass, scores);
+  std::ptrdiff_t size = 0;
+  for (std::ptrdiff_t j = 0; j < scores.size; ++j) size += scores[j] < pass.lowest || !is_visible(scores[j]) ? 0 : 1;
+  T y = T(1) / from_count<T>(size);
+  int polish = 0;
+  for (int iteration = 0; iteration < 200 && polish < 3; ++iteration) {
+    pass.lowest_weight = y;
+    pass.reach = detail::power(y, pass.slope);
+    Sum<T> mass, slopes;
+    for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
+      if (scores[j] < pass.lowest || !is_visible(scores[j])) continue;
+      const T a = pass.weight(scores[j]);
+      mass.add(a);
+      slopes.add(a == y ? T(1) : detail::power(T(y / a), T(pass.slope - T(1))));
+    }
+    const T too_much = mass.value() - T(1);
+    if (!(epsilon<T>() * T(4) < magnitude(too_much))) ++polish;
+    const T next = y - too_much / slopes.value();
+    y = T(0) < next ? next : T(y / T(2));
+  }
+  pass.lowest_weight = y;
+  pass.reach = detail::power(y, pass.slope);
+}
+
 /// Solves sum_i x_i^p = 1 for the reach by Newton's method inside a bracket that is halved whenever Newton leaves it or
 /// is slow, so it ends for any alpha; no sorting, no scratch. A few last Newton steps bring the derivatives of an
 /// automatic-differentiation scalar to the same fixed point.
@@ -102,7 +175,11 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   }
   pass.slope = alpha - T(1);
   pass.power = T(1) / pass.slope;
-  pass.largest = scores[pass.highest];
+  pass.anchor = scores[pass.highest];
+  if (pass.power < T(1)) {
+    solve_from_below(pass, scores);
+    return pass;
+  }
   const T count = from_count<T>(visible);
   const T log_count = log(count);
   const T lowest = -pass.slope * log_count;
