@@ -87,6 +87,29 @@ TEMPLATE_TEST_CASE("weights of rows of any length round as stated, masked or not
   }
 }
 
+TEMPLATE_TEST_CASE("NormSoftmax of long rows rounds as stated", "[scoring]", float, double) {
+  using T = TestType;
+  Random random(15);
+  for (const std::size_t n : {16, 65, 200}) {
+    for (const double cap : {0.0625, 64.0}) {
+      const auto z = long_row<T>(random, n, 2, 10, true);
+      const auto a = weights_of(NormSoftmax<T>{static_cast<T>(cap)}, z);
+      const auto truth = weights_of(NormSoftmax<long double>{static_cast<long double>(cap)}, converted<long double>(z));
+      const long double largest = largest_size(truth);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (truth[i] <= 0) {
+          CHECK(a[i] == T(0));
+          continue;
+        }
+        const long double scale = truth[i] * (1 + std::log(largest / truth[i]));
+        const long double error = std::abs(static_cast<long double>(a[i]) - truth[i]);
+        CHECK(error <= 8 * static_cast<long double>(std::numeric_limits<T>::epsilon()) * scale +
+                           static_cast<long double>(std::numeric_limits<T>::min()));
+      }
+    }
+  }
+}
+
 TEST_CASE("the comparison refuses weights of another temperature", "[scoring]") {
   Random random(12);
   const auto z = long_row<double>(random, 100, 1, 0, false);
