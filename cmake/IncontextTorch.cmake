@@ -11,9 +11,9 @@ function(incontext_add_torch)
   if(TARGET incontext_torch)
     return()
   endif()
-  if(TARGET torch)
-    set(libraries torch ${TORCH_LIBRARIES})
-    set(directories)
+  if(Torch_FOUND AND TORCH_LIBRARIES)
+    set(libraries ${TORCH_LIBRARIES})
+    set(directories ${TORCH_INCLUDE_DIRS})
   else()
     find_path(INCONTEXT_TORCH_CONFIG_DIR TorchConfig.cmake
               HINTS "${Torch_DIR}" "${Torch_ROOT}" ENV Torch_ROOT ${CMAKE_PREFIX_PATH}

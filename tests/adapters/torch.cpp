@@ -136,8 +136,8 @@ void scale(scoring::Row<double> row, double factor) {
 void weights(const WrongSoftmax& map, scoring::Row<const double> scores, scoring::Row<double> out) {
   weights(map.right(), scores, out);
 }
-void jvp(const WrongSoftmax& map, scoring::Row<const double> scores, scoring::Row<const double> direction,
-         scoring::Row<double> out) {
+[[maybe_unused]] void jvp(const WrongSoftmax& map, scoring::Row<const double> scores,
+                          scoring::Row<const double> direction, scoring::Row<double> out) {
   jvp(map.right(), scores, direction, out);
 }
 void vjp(const WrongSoftmax& map, scoring::Row<const double> scores, scoring::Row<const double> cotangent,
