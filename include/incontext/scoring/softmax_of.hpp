@@ -55,8 +55,8 @@ INCONTEXT_HD auto read(const Map& map, Row<const Value<Map>> scores) {
 /// Units     dimensionless.
 /// Limits    n = 1: (1).
 /// Errors    NaN row, see the top of this file.
-/// Accuracy  4 eps (1 + |log(a_i / a_r)|) relative, for any n: tests/scoring/accuracy_50digits.cpp; in float and double
-///           what is below the normal range may be 0.
+/// Accuracy  4 eps (1 + |log(a_i / a_r)|) relative, for any n: tests/scoring/accuracy_50digits.cpp, long rows in
+///           tests/scoring/softmax_row.cpp; in float and double what is below the normal range may be 0.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
