@@ -9,6 +9,7 @@
 #include "examples/evaluate/regression.hpp"
 #include "examples/evaluate/scoring.hpp"
 #include "examples/evaluate/softmax.hpp"
+#include "examples/evaluate/training.hpp"
 #include "examples/support/command_line.hpp"
 
 int main(int argc, char** argv) {
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
     register_scoring(registry);
     register_attention(registry);
     register_softmax_error(registry);
+    register_training(registry);
     const auto cases = evaluate_cases(file, read_whole_file(file), registry);
     Report report = report_cases(cases, output.format != Format::table);
     report.arguments = arguments_of(app);

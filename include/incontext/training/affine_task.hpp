@@ -1,0 +1,166 @@
+#pragma once
+
+#include <boost/math/tools/fraction.hpp>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+/// In-context learning of y = a x + b with a, b ~ N(0, sigma_F^2) and x ~ N(0, sigma_I^2), without noise.
+namespace incontext::training {
+
+/// Standard deviations of the task.
+///
+/// Units     input_stddev of x; function_stddev of a and b, a label's units.
+/// Runs on   host
+template <Real T>
+struct AffineTask {
+  T input_stddev;
+  T function_stddev;
+};
+
+namespace detail {
+
+template <Real T>
+void require_affine(std::string_view where, const AffineTask<T>& task) {
+  require_non_negative(where, "input_stddev", task.input_stddev);
+  require_non_negative(where, "function_stddev", task.function_stddev);
+}
+
+/// Terms of the continued fraction (1/2) / (z + 1 / (z + (3/2) / (z + ...))).
+template <Real T>
+struct MillsFraction {
+  using result_type = std::pair<T, T>;
+  T z, numerator = T(0.5);
+  result_type operator()() {
+    const result_type term(numerator, z);
+    numerator = numerator + T(0.5);
+    return term;
+  }
+};
+
+/// E 1 / (1 + x^2) = sqrt(pi) z e^(z^2) erfc(z), z = 1 / (sigma sqrt(2)), and E x^2 / (1 + x^2).
+template <Real T>
+struct InverseSquareMeans {
+  T inverse, rest;
+};
+
+template <Real T>
+InverseSquareMeans<T> inverse_square_means(const T& input_stddev) {
+  using std::erfc;
+  using std::exp;
+  using std::sqrt;
+  const T scaled = input_stddev * sqrt(T(2));
+  if (!(T(1e-30) < scaled)) return {T(1), T(0)};
+  const T z = T(1) / scaled;
+  if (z < T(2)) {
+    const T inverse = sqrt(scoring::detail::pi<T>()) * z * exp(T(z * z)) * erfc(z);
+    return {inverse, T(1) - inverse};
+  }
+  MillsFraction<T> fraction{z};
+  const T tail = boost::math::tools::continued_fraction_a(fraction, T(std::numeric_limits<T>::epsilon()));
+  return {z / (z + tail), tail / (z + tail)};
+}
+
+/// E (|y| - t)_+^2, y standard normal.
+template <Real T>
+T squared_excess(const T& t) {
+  using std::erfc;
+  using std::exp;
+  using std::sqrt;
+  const T density = exp(T(-t * t / T(2))) / sqrt(T(2) * scoring::detail::pi<T>());
+  return (T(1) + t * t) * erfc(T(t / sqrt(T(2)))) - T(2) * t * density;
+}
+
+}  // namespace detail
+
+/// E 1 / (1 + x^2) of the task's inputs.
+///
+/// \f[ \sqrt{\tfrac{\pi}{2}}\, \frac{e^{1/(2\sigma^2)}}{\sigma}\, \mathrm{erfc}\Bigl(\frac{1}{\sigma \sqrt2}\Bigr) \f]
+///
+/// Source    derived; below sigma = 0.35 by a continued fraction, where the exponential would overflow.
+/// Units     dimensionless, x taken as a number.
+/// Domain    input_stddev >= 0.
+/// Limits    input_stddev = 0: 1.
+/// Errors    std::domain_error.
+/// Accuracy  64 eps relative: tests/training/affine_task.cpp.
+/// Runs on   host
+template <Real T>
+T mean_inverse_one_plus_square(const T& input_stddev) {
+  require_non_negative("training::mean_inverse_one_plus_square", "input_stddev", input_stddev);
+  return detail::inverse_square_means(input_stddev).inverse;
+}
+
+/// Bayes mean squared errors after 0, 1 and 2 distinct examples, and of the answer 0 in the papers' metric.
+///
+/// Units     label units squared.
+/// Runs on   host
+template <Real T>
+struct AffineRisks {
+  T no_example;
+  T one_example;
+  T two_examples;
+  T zero_predictor;  ///< the sum over points 3 ... 40 of 40, divided by 40
+};
+
+/// Exact risks of the affine task.
+///
+/// \f[ \sigma_F^2 (1 + \sigma_I^2),\quad \sigma_F^2 \Bigl[E\frac{x^2}{1 + x^2} + \sigma_I^2 E\frac{1}{1 +
+/// x^2}\Bigr],\quad
+///     0,\quad \tfrac{38}{40}\, \sigma_F^2 (1 + \sigma_I^2) \f]
+///
+/// After one example the best guess is y_1 (x x_1 + 1) / (x_1^2 + 1).
+///
+/// Source    arXiv 2508.14685, Sec. 3 and eq. 2; derived.
+/// Units     as AffineRisks.
+/// Domain    standard deviations >= 0.
+/// Limits    input_stddev = 1: one example leaves sigma_F^2, whatever the law of x_1.
+/// Errors    std::domain_error.
+/// Accuracy  64 eps relative: tests/training/affine_task.cpp.
+/// Runs on   host
+template <Real T>
+AffineRisks<T> affine_risks(const AffineTask<T>& task) {
+  detail::require_affine("training::affine_risks", task);
+  const T inputs = task.input_stddev * task.input_stddev, functions = task.function_stddev * task.function_stddev;
+  const auto means = detail::inverse_square_means(task.input_stddev);
+  const T prior = functions * (T(1) + inputs);
+  return {.no_example = prior,
+          .one_example = functions * (means.rest + inputs * means.inverse),
+          .two_examples = T(0),
+          .zero_predictor = prior * T(38) / T(40)};
+}
+
+/// Mean squared error of the truth clipped to [-B, B]: a model whose output cannot leave that range.
+///
+/// \f[ \int dx\, \varphi(x)\, 2 \bigl[(s^2 + B^2) Q(B/s) - B s\, \varphi(B/s)\bigr],\qquad
+///     s^2 = \sigma_F^2 (1 + \sigma_I^2 x^2) \f]
+///
+/// Source    derived; one B explains whole rows of Table 1 of arXiv 2508.14685.
+/// Units     label units squared; bound in label units.
+/// Domain    standard deviations >= 0, bound >= 0.
+/// Limits    bound = 0: sigma_F^2 (1 + sigma_I^2); bound -> infinity: 0.
+/// Errors    std::domain_error; laws::QuadratureError.
+/// Accuracy  1e-11 relative for bound <= 10 sigma_F: tests/training/affine_task.cpp.
+/// Runs on   host
+template <Real T>
+laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bound) {
+  using std::exp;
+  using std::sqrt;
+  detail::require_affine("training::clipped_affine_error", task);
+  require_non_negative("training::clipped_affine_error", "bound", bound);
+  if (!(T(0) < task.function_stddev)) return {T(0), T(0)};
+  using std::log;
+  const T reach = sqrt(T(T(2) * (T(6) - log(T(std::numeric_limits<T>::epsilon())))));
+  const T scale = T(2) * reach / sqrt(T(2) * scoring::detail::pi<T>());
+  return laws::integrate_bump<T>("training::clipped_affine_error", [&](const T& u) {
+    const T x = reach * (T(2) * u - T(1)), ratio = task.input_stddev * x;
+    const T stddev = task.function_stddev * sqrt(T(T(1) + ratio * ratio));
+    return T(scale * exp(T(-x * x / T(2))) * stddev * stddev * detail::squared_excess(T(bound / stddev)));
+  });
+}
+
+}  // namespace incontext::training
