@@ -1,9 +1,11 @@
 # What this repository's own programs and tests need, and no consumer sees.
 #
-#   incontext_add_program(<name> SOURCES <file.cpp>... [LINK <target>...] [CUDA])
+#   incontext_add_program(<name> SOURCES <file.cpp>... [CUDA_SOURCES <file.cpp>...] [LINK <target>...])
 #
-# builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA and where nvcc is found, <name>-cuda from
-# the same sources with every backend inside.
+# builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA_SOURCES and where nvcc is found,
+# <name>-cuda with every backend inside. CUDA_SOURCES, which nvcc takes minutes for, are compiled for each edition: they
+# hold what simulates and little else. SOURCES are compiled once, by the host compiler, for both: beside CUDA_SOURCES
+# they include no simulate header, because these differ between the editions.
 
 add_library(incontext_warnings INTERFACE)
 target_compile_options(incontext_warnings INTERFACE
@@ -50,20 +52,25 @@ function(incontext_cuda_wrappers variable prefix)
 endfunction()
 
 function(incontext_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 A "CUDA" "" "SOURCES;LINK")
-  add_executable(${name} ${A_SOURCES})
-  set(editions ${name})
-  if(A_CUDA AND INCONTEXT_WITH_CUDA)
-    incontext_cuda_wrappers(wrappers ${name}-wrappers ${A_SOURCES})
+  cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;CUDA_SOURCES;LINK")
+  set(targets ${name})
+  if(A_CUDA_SOURCES AND INCONTEXT_WITH_CUDA)
+    incontext_cuda_wrappers(wrappers ${name}-wrappers ${A_CUDA_SOURCES})
     add_executable(${name}-cuda ${wrappers})
     target_link_libraries(${name}-cuda PRIVATE incontext::simulate_cuda)
     set_target_properties(${name}-cuda PROPERTIES JOB_POOL_COMPILE heavy)
-    list(APPEND editions ${name}-cuda)
+    list(APPEND targets ${name}-cuda)
+    if(A_SOURCES)
+      add_library(${name}-host OBJECT ${A_SOURCES})
+      set(A_SOURCES $<TARGET_OBJECTS:${name}-host>)
+      target_sources(${name}-cuda PRIVATE ${A_SOURCES})
+      list(APPEND targets ${name}-host)
+    endif()
   endif()
-  foreach(edition IN LISTS editions)
-    target_link_libraries(${edition} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings
-                                             incontext_native ${A_LINK})
-    target_include_directories(${edition} PRIVATE "${PROJECT_SOURCE_DIR}")
-    target_compile_definitions(${edition} PRIVATE INCONTEXT_VERSION="${PROJECT_VERSION}")
+  add_executable(${name} ${A_CUDA_SOURCES} ${A_SOURCES})
+  foreach(target IN LISTS targets)
+    target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings
+                                            incontext_native ${A_LINK})
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   endforeach()
 endfunction()

@@ -14,17 +14,13 @@
 
 int main(int argc, char** argv) {
   using namespace incontext::examples;
-  CLI::App app(
-      "Computes every case of a JSON file of oracles and compares with the references in it.\n"
-      "A kind that is unknown is listed and counted, no more.\n"
-      "Exit code: 0 all agree, 1 a mismatch, 2 bad input.",
-      "incontext-evaluate");
-  app.option_defaults()->always_capture_default();
   std::string file;
   OutputOptions output;
-  app.add_option("file", file, "JSON file of cases, or - for standard input")->required()->type_name("FILE|-");
-  add_output_options(app, output);
-  return run_main(app, argc, argv, [&] {
+  const auto add_options = [&](CLI::App& app) {
+    add_file(app, "file", file, "JSON file of cases, or - for standard input");
+    add_output_options(app, output);
+  };
+  const auto evaluate = [&](const CLI::App& app) {
     if (!output.to_standard_output()) require_writable(output.file);
     Registry registry;
     register_regression(registry);
@@ -38,5 +34,11 @@ int main(int argc, char** argv) {
     report.arguments = arguments_of(app);
     deliver(report, output);
     return report.verdict.agrees ? exit_agreement : exit_disagreement;
-  });
+  };
+  return run_program(
+      {.name = "incontext-evaluate",
+       .description = "Computes every case of a JSON file of oracles and compares with the references in it.\n"
+                      "A kind that is unknown is listed and counted, no more.\n"
+                      "Exit code: 0 all agree, 1 a mismatch, 2 bad input."},
+      argc, argv, add_options, evaluate);
 }

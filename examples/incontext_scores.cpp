@@ -6,6 +6,7 @@
 #include "examples/scores/options.hpp"
 #include "examples/scores/rows.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/report.hpp"
 
 namespace {
 
@@ -40,18 +41,17 @@ int run(const CLI::App& app, const ScoresOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Weights that attention's scoring maps give to a row of scores: softmax, SSMax, SSA, NormSoftmax, entmax\n"
-      "and others. Figures of the papers with their thresholds and bounds, or any map on your own scores.\n"
-      "Exit code: 0 every claim holds, 1 one fails, 2 bad input.",
-      "incontext-scores");
-  app.footer(
-      "\nExamples:\n"
-      "  incontext-scores --figure ssmax-fading --lengths 10,100,1000\n"
-      "  incontext-scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
-      "  incontext-scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n");
-  app.option_defaults()->always_capture_default();
   ScoresOptions options;
-  add_scores_options(app, options);
-  return run_main(app, argc, argv, [&] { return run(app, options); });
+  return run_program(
+      {.name = "incontext-scores",
+       .description =
+           "Weights that attention's scoring maps give to a row of scores: softmax, SSMax, SSA, NormSoftmax, entmax\n"
+           "and others. Figures of the papers with their thresholds and bounds, or any map on your own scores.\n"
+           "Exit code: 0 every claim holds, 1 one fails, 2 bad input.",
+       .footer = "\nExamples:\n"
+                 "  incontext-scores --figure ssmax-fading --lengths 10,100,1000\n"
+                 "  incontext-scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
+                 "  incontext-scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n"},
+      argc, argv, [&](CLI::App& app) { add_scores_options(app, options); },
+      [&](const CLI::App& app) { return run(app, options); });
 }

@@ -1,9 +1,8 @@
 // incontext-temperature: the error of in-context regression against the attention temperature, theory beside
 // simulation: a figure of arXiv 2511.01292, a free sweep, or a user's own data.
 
-#include <incontext/simulate/regression.hpp>
-
 #include "examples/support/command_line.hpp"
+#include "examples/support/report.hpp"
 #include "examples/temperature/data.hpp"
 #include "examples/temperature/figures.hpp"
 #include "examples/temperature/options.hpp"
@@ -29,7 +28,7 @@ int run(const CLI::App& app, TemperatureOptions& options) {
   if (!options.data.empty()) {
     report.tables = data_tables(parts);
   } else {
-    const LinearTask training = training_task(options, app.count("--dimension") > 0);
+    const LinearTask training = training_task(options, is_given(app, "--dimension"));
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
   for (Table& table : report.tables) {
@@ -44,14 +43,14 @@ int run(const CLI::App& app, TemperatureOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "The error of in-context linear regression against the attention temperature, closed form beside\n"
-      "simulation. Without --figure, --data or --scores: many temperatures of an attention pretrained on\n"
-      "one law and tested on another.\n"
-      "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input.",
-      "incontext-temperature");
-  app.option_defaults()->always_capture_default();
   TemperatureOptions options;
-  add_temperature_options(app, options);
-  return run_main(app, argc, argv, [&] { return run(app, options); });
+  return run_program(
+      {.name = "incontext-temperature",
+       .description =
+           "The error of in-context linear regression against the attention temperature, closed form beside\n"
+           "simulation. Without --figure, --data or --scores: many temperatures of an attention pretrained on\n"
+           "one law and tested on another.\n"
+           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input."},
+      argc, argv, [&](CLI::App& app) { add_temperature_options(app, options); },
+      [&](const CLI::App& app) { return run(app, options); });
 }

@@ -1,15 +1,8 @@
 #pragma once
 
-#include <incontext/regression/any_law_error.hpp>
-#include <incontext/regression/bayes_ridge.hpp>
-#include <incontext/regression/bayes_risk.hpp>
-#include <incontext/regression/generalization_error.hpp>
-#include <incontext/regression/linear_attention_error.hpp>
-#include <incontext/regression/moment_ratio.hpp>
-#include <incontext/regression/pretrained_attention.hpp>
-
 #include "examples/evaluate/fields.hpp"
 #include "examples/evaluate/registry.hpp"
+#include "examples/support/closed_forms.hpp"
 
 /// The kinds of in-context regression: how their inputs are spelled in JSON and which closed form answers.
 namespace incontext::examples {

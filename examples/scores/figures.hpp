@@ -13,6 +13,7 @@
 #include "examples/scores/claims.hpp"
 #include "examples/scores/maps.hpp"
 #include "examples/scores/options.hpp"
+#include "examples/support/render.hpp"
 
 /// Figures about the maps themselves: the approximate softmax, SSA's base functions, NormSoftmax's largest weight.
 namespace incontext::examples {

@@ -70,26 +70,20 @@ inline void add_figure_options(CLI::App& app, ScoresOptions& o) {
     known += (known.empty() ? "" : "|") + entry.name;
     listed += "\n" + entry.name + std::string(18 - entry.name.size(), ' ') + entry.meaning;
   }
-  app.add_option_function<std::string>(
-         "--figure",
-         [&o, known](const std::string& name) {
-           for (const FigureEntry& entry : figure_entries()) {
-             if (entry.name == name) o.figure = name;
-           }
-           if (o.figure.empty()) throw_input_error("--figure", "is unknown", name, known);
-         },
-         listed)
-      ->type_name("NAME");
-  app.add_option_function<std::string>(
-         "--lengths",
-         [&o](const std::string& text) {
-           o.lengths.clear();
-           for (const std::string& part : parse_list(text)) {
-             o.lengths.push_back(parse_count<std::int64_t>("--lengths", part, 2, 10000000));
-           }
-         },
-         "Row lengths n, all figures but the first two")
-      ->type_name("N,N,...");
+  const auto read_figure = [&o, known](const std::string& name) {
+    for (const FigureEntry& entry : figure_entries()) {
+      if (entry.name == name) o.figure = name;
+    }
+    if (o.figure.empty()) throw_input_error("--figure", "is unknown", name, known);
+  };
+  const auto read_lengths = [&o](const std::string& text) {
+    o.lengths.clear();
+    for (const std::string& part : parse_list(text)) {
+      o.lengths.push_back(parse_count<std::int64_t>("--lengths", part, 2, 10000000));
+    }
+  };
+  add_read(app, "--figure", read_figure, listed, "NAME");
+  add_read(app, "--lengths", read_lengths, "Row lengths n, all figures but the first two", "N,N,...");
   add_positive_numbers(app, "--temperatures", o.temperatures, "Temperatures of --figure approximation");
   add_number(
       app, "--gap", o.gap, "Gap of the one score in --figure ssmax-fading",
@@ -97,34 +91,26 @@ inline void add_figure_options(CLI::App& app, ScoresOptions& o) {
 }
 
 inline void add_row_options(CLI::App& app, ScoresOptions& o) {
-  app.add_option_function<std::string>(
-         "--row", [&o](const std::string& text) { o.row = parse_scores("--row", text, true); },
-         "One row of scores; -inf masks a key")
-      ->type_name("X,X,...");
-  app.add_option("--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv (with a header line)")
-      ->type_name("FILE");
-  app.add_flag("--causal", o.causal, "Query i of --scores sees the first i keys only");
+  const auto read_row = [&o](const std::string& text) { o.row = parse_scores("--row", text, true); };
+  const auto read_map = [&o](const std::string& name) {
+    std::string known;
+    for (const MapEntry& entry : map_entries()) known += (known.empty() ? "" : "|") + entry.name;
+    if (find_map(name) == nullptr) throw_input_error("--map", "is unknown", name, known);
+    o.map = name;
+  };
+  const auto read_direction = [&o](const std::string& text) { o.direction = parse_scores("--direction", text, false); };
   std::string listed = "How scores become weights:";
   for (const MapEntry& entry : map_entries()) {
     listed += "\n" + entry.name + std::string(23 - entry.name.size(), ' ') + entry.meaning;
   }
-  app.add_option_function<std::string>(
-         "--map",
-         [&o](const std::string& name) {
-           std::string known;
-           for (const MapEntry& entry : map_entries()) known += (known.empty() ? "" : "|") + entry.name;
-           if (find_map(name) == nullptr) throw_input_error("--map", "is unknown", name, known);
-           o.map = name;
-         },
-         listed)
-      ->type_name("NAME")
-      ->default_str(o.map);
-  app.add_option_function<std::string>(
-         "--direction", [&o](const std::string& text) { o.direction = parse_scores("--direction", text, false); },
-         "Change of the scores of --row: shows the change of the weights")
-      ->type_name("X,X,...");
-  app.add_flag("--norms", o.norms, "Norms of the Jacobian of every row");
-  app.add_option("--weights", o.weights, "Write the weights to this .npy file")->type_name("FILE");
+  add_read(app, "--row", read_row, "One row of scores; -inf masks a key", "X,X,...");
+  add_text(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv (with a header line)", "FILE");
+  add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
+  add_read(app, "--map", read_map, listed, "NAME", o.map);
+  add_read(app, "--direction", read_direction, "Change of the scores of --row: shows the change of the weights",
+           "X,X,...");
+  add_flag(app, "--norms", o.norms, "Norms of the Jacobian of every row");
+  add_text(app, "--weights", o.weights, "Write the weights to this .npy file", "FILE");
 }
 
 inline void add_map_options(CLI::App& app, MapParameters& p) {

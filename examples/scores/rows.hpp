@@ -8,6 +8,8 @@
 #include "examples/scores/maps.hpp"
 #include "examples/scores/options.hpp"
 #include "examples/support/data_table.hpp"
+#include "examples/support/npy.hpp"
+#include "examples/support/render.hpp"
 
 /// A user's own scores through one map: every key of one row, or one line a query of a matrix.
 namespace incontext::examples {
@@ -19,10 +21,7 @@ inline bool visible(double score) { return score > -INFINITY; }
 /// "softmax, temperature = 1": the map and the parameters it has read.
 inline std::string map_in_words(const CLI::App& app, const MapEntry& entry) {
   std::string text = entry.name;
-  for (const std::string& name : entry.parameters) {
-    const CLI::Option* option = app.get_option(name);
-    text += ", " + name.substr(2) + " " + (option->count() > 0 ? option->results().front() : option->get_default_str());
-  }
+  for (const std::string& name : entry.parameters) text += ", " + name.substr(2) + " " + text_of(app, name);
   return text;
 }
 

@@ -1,264 +1,51 @@
 #pragma once
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
-#include <limits>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "examples/support/report.hpp"
-#include "examples/support/version.hpp"
+#include "examples/support/table.hpp"
 
 /// A report as text for a terminal of 100 columns, as one CSV, or as JSON.
 namespace incontext::examples {
+
+struct Report;
 
 inline constexpr std::size_t terminal_width = 100;
 
 namespace detail {
 
 /// Columns on the screen a UTF-8 text takes: its code points.
-inline std::size_t screen_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
+std::size_t screen_width(std::string_view text);
 
-inline std::string non_finite_word(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
-
-/// Decimals that show `digits` significant digits of the largest finite number and at least 4 of the smallest, or -1
-/// where only exponents will do.
-inline int shared_decimals(const std::vector<double>& values, int digits) {
-  double largest = 0, smallest = std::numeric_limits<double>::infinity();
-  for (const double value : values) {
-    if (!std::isfinite(value) || value == 0) continue;
-    largest = std::max(largest, std::abs(value));
-    smallest = std::min(smallest, std::abs(value));
-  }
-  if (largest == 0) return 0;
-  const int high = static_cast<int>(std::floor(std::log10(largest)));
-  const int low = static_cast<int>(std::floor(std::log10(smallest)));
-  if (high > 7 || high < -4) return -1;
-  return std::clamp(std::max(digits - 1 - std::max(high, 0), 3 - low), 0, std::max(8 - high, 0));
-}
+std::string non_finite_word(double value);
 
 /// `precision` < 0 asks for the shortest text that reads back as the same double.
-inline std::string number_text(double value, std::chars_format format = std::chars_format::general,
-                               int precision = -1) {
-  char buffer[400];
-  const auto written = precision < 0 ? std::to_chars(buffer, buffer + sizeof buffer, value)
-                                     : std::to_chars(buffer, buffer + sizeof buffer, value, format, precision);
-  return std::string(buffer, written.ptr);
-}
+std::string number_text(double value, std::chars_format format = std::chars_format::general, int precision = -1);
 
-inline std::string shown_number(double value, Style style, int decimals, int digits) {
-  if (!std::isfinite(value)) return non_finite_word(value);
-  if (style == Style::shortest) return number_text(value, std::chars_format::general, digits);
-  if (style == Style::two_decimals) return number_text(value, std::chars_format::fixed, 2);
-  if (decimals < 0 || (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals))) {
-    return number_text(value, std::chars_format::scientific, std::clamp(digits, 1, 4) - 1);
-  }
-  return number_text(value, std::chars_format::fixed, decimals);
-}
+std::string shown_number(double value, Style style, int decimals, int digits);
 
-/// Breaks a line at blanks so that it fits the terminal; continuation lines are indented.
-inline std::string wrapped(std::string_view text, std::string_view first_indent, std::string_view next_indent) {
-  std::string result(first_indent);
-  std::size_t width = screen_width(first_indent);
-  bool line_start = true;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (word.empty()) continue;
-    if (!line_start && width + 1 + screen_width(word) > terminal_width) {
-      result += '\n';
-      result += next_indent;
-      width = screen_width(next_indent);
-      line_start = true;
-    }
-    if (!line_start) result += ' ';
-    result += word;
-    width += screen_width(word) + (line_start ? 0 : 1);
-    line_start = false;
-  }
-  return result + '\n';
-}
+nlohmann::ordered_json json_number(double value);
 
-inline nlohmann::ordered_json json_number(double value) {
-  if (!std::isfinite(value)) return non_finite_word(value);
-  return value;
-}
-
-/// The same value with the numbers JSON cannot hold as words.
-inline nlohmann::ordered_json json_safe(const nlohmann::ordered_json& value) {
-  if (value.is_number_float()) return json_number(value.get<double>());
-  if (!value.is_structured()) return value;
-  nlohmann::ordered_json result = value;
-  for (auto& item : result) item = json_safe(item);
-  return result;
-}
-
-inline std::string nested_text(const Nested& nested) {
-  return json_safe(nested.value).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-struct CellToJson {
-  nlohmann::ordered_json operator()(std::monostate) const { return nullptr; }
-  nlohmann::ordered_json operator()(double value) const { return json_number(value); }
-  nlohmann::ordered_json operator()(std::int64_t value) const { return value; }
-  nlohmann::ordered_json operator()(const std::string& value) const { return value; }
-  nlohmann::ordered_json operator()(const Nested& nested) const { return json_safe(nested.value); }
-};
-
-inline std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
-struct CellToCsv {
-  std::string operator()(std::monostate) const { return ""; }
-  std::string operator()(double value) const {
-    return std::isfinite(value) ? number_text(value) : non_finite_word(value);
-  }
-  std::string operator()(std::int64_t value) const { return std::to_string(value); }
-  std::string operator()(const std::string& value) const { return csv_cell(value); }
-  std::string operator()(const Nested& nested) const { return csv_cell(nested_text(nested)); }
-};
+std::string nested_text(const Nested& nested);
 
 }  // namespace detail
 
-inline std::string render_table(const Table& table) {
-  const std::size_t columns = table.columns.size();
-  std::map<int, int> group_decimals;
-  std::vector<int> decimals(columns);
-  const auto numbers_of = [&](std::size_t j) {
-    std::vector<double> numbers;
-    for (const auto& row : table.rows) {
-      if (const double* value = std::get_if<double>(&row[j])) numbers.push_back(*value);
-    }
-    return numbers;
-  };
-  for (std::size_t j = 0; j < columns; ++j) {
-    decimals[j] = detail::shared_decimals(numbers_of(j), table.columns[j].digits);
-    const int group = table.columns[j].decimals_as;
-    if (group == 0) continue;
-    // The first column of a group sets the scale: an error shows as many decimals as the number it belongs to.
-    decimals[j] = group_decimals.try_emplace(group, decimals[j]).first->second;
-  }
+std::string render_table(const Table& table);
 
-  std::vector<std::vector<std::string>> cells(table.rows.size() + 1, std::vector<std::string>(columns));
-  std::vector<std::size_t> width(columns);
-  std::vector<bool> left(columns, true);
-  for (std::size_t j = 0; j < columns; ++j) {
-    const Column& column = table.columns[j];
-    std::string heading = column.heading.empty() ? column.name : column.heading;
-    if (column.heading.empty()) std::replace(heading.begin(), heading.end(), '_', ' ');
-    cells[0][j] = column.unit.empty() ? heading : heading + " [" + column.unit + "]";
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      const Cell& cell = table.rows[i][j];
-      if (const double* value = std::get_if<double>(&cell)) {
-        cells[i + 1][j] = detail::shown_number(*value, column.style, decimals[j], column.digits);
-      } else if (const std::int64_t* count = std::get_if<std::int64_t>(&cell)) {
-        cells[i + 1][j] = std::to_string(*count);
-      } else if (const std::string* word = std::get_if<std::string>(&cell)) {
-        cells[i + 1][j] = *word;
-      } else if (const Nested* nested = std::get_if<Nested>(&cell)) {
-        cells[i + 1][j] = detail::nested_text(*nested);
-      }
-      if (std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell)) left[j] = false;
-    }
-    for (const auto& row : cells) width[j] = std::max(width[j], detail::screen_width(row[j]));
-  }
-
-  std::string text = detail::wrapped(table.title, "", "  ") + '\n';
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    std::string line;
-    for (std::size_t j = 0; j < columns; ++j) {
-      const std::string pad(width[j] - detail::screen_width(cells[i][j]), ' ');
-      line += "  " + (left[j] ? cells[i][j] + pad : pad + cells[i][j]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-    if (i == 0) {
-      for (std::size_t j = 0; j < columns; ++j) text += "  " + std::string(width[j], '-');
-      text += '\n';
-    }
-  }
-  if (!table.notes.empty()) text += '\n';
-  for (const std::string& note : table.notes) text += detail::wrapped(note, "  ", "    ");
-  return text;
-}
-
-inline std::string render_text(const Report& report) {
-  std::string text;
-  for (const Table& table : report.tables) text += render_table(table) + '\n';
-  return text + (report.verdict.text.empty() ? "" : detail::wrapped(report.verdict.text, "", "  "));
-}
+std::string render_text(const Report& report);
 
 /// One CSV whatever the number of tables: the union of their columns, and a first column `table` where there are
 /// several.
-inline std::string render_csv(const Report& report) {
-  std::vector<std::string> names;
-  for (const Table& table : report.tables) {
-    for (const Column& column : table.columns) {
-      if (std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
-    }
-  }
-  const bool several = report.tables.size() > 1;
-  std::string text = several ? "table," : "";
-  for (std::size_t k = 0; k < names.size(); ++k) text += (k == 0 ? "" : ",") + detail::csv_cell(names[k]);
-  text += '\n';
-  for (const Table& table : report.tables) {
-    for (const auto& row : table.rows) {
-      if (several) text += detail::csv_cell(table.title) + ',';
-      for (std::size_t k = 0; k < names.size(); ++k) {
-        if (k != 0) text += ',';
-        for (std::size_t j = 0; j < row.size(); ++j) {
-          if (table.columns[j].name == names[k]) text += std::visit(detail::CellToCsv{}, row[j]);
-        }
-      }
-      text += '\n';
-    }
-  }
-  return text;
-}
+std::string render_csv(const Report& report);
 
 /// The stable JSON of every program:
 ///   {"program", "version", "arguments": {option: value},
 ///    "tables": [{"title", "columns": [{"name", "heading", "unit"}], "rows": [{name: value}], "notes": [line]}],
 ///    "verdict": {"agrees": true | false, "text": line, ...}}
 /// Numbers are JSON numbers; those JSON cannot hold are the words "inf", "-inf", "nan"; an absent cell is null.
-inline std::string render_json(const Report& report) {
-  using json = nlohmann::ordered_json;
-  json document = {{"program", report.program}, {"version", version()}, {"arguments", report.arguments}};
-  document["tables"] = json::array();
-  for (const Table& table : report.tables) {
-    json columns = json::array();
-    for (const Column& column : table.columns) {
-      columns.push_back({{"name", column.name},
-                         {"heading", column.heading.empty() ? column.name : column.heading},
-                         {"unit", column.unit}});
-    }
-    json rows = json::array();
-    for (const auto& row : table.rows) {
-      json object = json::object();
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        object[table.columns[j].name] = std::visit(detail::CellToJson{}, row[j]);
-      }
-      rows.push_back(std::move(object));
-    }
-    document["tables"].push_back(
-        {{"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}});
-  }
-  document["verdict"] = {{"agrees", report.verdict.agrees}, {"text", report.verdict.text}};
-  document["verdict"].update(report.verdict.details);
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
-}
+std::string render_json(const Report& report);
 
 }  // namespace incontext::examples

@@ -51,9 +51,9 @@ inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batc
 inline statistics::Estimate simulated_optimum(Run& run, const Situation& at, double theory) {
   const std::vector<double> grid{2 * theory, theory, theory / 1.5};
   const auto with = [&](std::int64_t trials) {
-    return jackknifed_vertex(
-        run.simulator.batches(optimum_batches, trials, at.attention, at.task, at.context_length, grid, run.options),
-        theory);
+    return jackknifed_vertex(run.simulator.batches(optimum_batches, trials, at.attention, at.task, at.context_length,
+                                                   grid, run.options.reading),
+                             theory);
   };
   const double target = run.simulator.relative_error();
   if (!(target > 0))

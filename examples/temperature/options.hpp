@@ -1,20 +1,15 @@
 #pragma once
 
-#include <incontext/regression/attention.hpp>
-#include <incontext/simulate/regression.hpp>
-
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "examples/support/command_line.hpp"
+#include "examples/temperature/simulator.hpp"
 
 /// What incontext-temperature can be asked, and which questions do not go together.
 namespace incontext::examples {
-
-enum class ScoringChoice { approximate_softmax, linear, softmax };
 
 struct TemperatureOptions {
   std::string figure = {};
@@ -29,9 +24,7 @@ struct TemperatureOptions {
   double mean_shift = 0;
   std::string input_covariance = {};
   std::string task_covariance = {};
-  regression::ErrorConvention convention = {};
-  ScoringChoice scoring = ScoringChoice::approximate_softmax;
-  simulate::Estimator estimator = simulate::Estimator::literal;
+  Reading reading = {};
 
   std::vector<std::int64_t> context_lengths = {};
   std::vector<double> shifts = {};
@@ -51,142 +44,11 @@ struct TemperatureOptions {
   OutputOptions output = {};
 };
 
-inline const std::vector<std::string>& figure_names() {
-  static const std::vector<std::string> names{"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"};
-  return names;
-}
+const std::vector<std::string>& figure_names();
 
-namespace detail {
-
-inline void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                     const std::string& description) {
-  app.add_option_function<std::string>(
-         name, [&target](const std::string& text) { target = parse_list(text); }, description)
-      ->type_name("NAME,NAME,...");
-}
-
-inline void add_law_options(CLI::App& app, TemperatureOptions& o) {
-  const auto non_negative = [](double value) { return value >= 0; };
-  const auto positive = [](double value) { return value > 0; };
-  add_positive_numbers(app, "--temperatures", o.temperatures, "Temperatures to show beside 1 and the optimal one");
-  add_number(app, "--noise-variance", o.noise_variance, "Label noise in pretraining", non_negative, "0 <= value");
-  add_number(app, "--test-noise-variance", o.test_noise_variance,
-             "Label noise at test time; as in pretraining if absent", non_negative, "0 <= value")
-      ->default_str("");
-  add_number(app, "--input-scale", o.input_scale, "Test inputs' covariance over that in pretraining", positive,
-             "0 < value");
-  add_number(app, "--task-scale", o.task_scale, "Test tasks' covariance over that in pretraining", positive,
-             "0 < value");
-  add_number(
-      app, "--mean-shift", o.mean_shift, "Length of the test inputs' mean, along (1, ..., 1)",
-      [](double) { return true; }, "a number");
-  app.add_option("--input-covariance", o.input_covariance,
-                 "Inputs' covariance in pretraining, .npy or .csv; identity if absent")
-      ->type_name("FILE");
-  app.add_option("--task-covariance", o.task_covariance, "Tasks' covariance in pretraining; identity / d if absent")
-      ->type_name("FILE");
-  add_choice<regression::QueryToken>(
-      app, "--query", o.convention.query, "Whether the query attends to itself too",
-      {{"excluded", regression::QueryToken::excluded}, {"included", regression::QueryToken::included}});
-  add_choice<regression::Offset>(app, "--offset", o.convention.offset, "The temperature-free part of the prediction",
-                                 {{"kept", regression::Offset::kept}, {"removed", regression::Offset::removed}});
-  add_choice<ScoringChoice>(app, "--scoring", o.scoring, "From scores to weights",
-                            {{"approximate-softmax", ScoringChoice::approximate_softmax},
-                             {"linear", ScoringChoice::linear},
-                             {"softmax", ScoringChoice::softmax}});
-  add_choice<simulate::Estimator>(app, "--estimator", o.estimator, "What a trial averages in closed form",
-                                  {{"literal", simulate::Estimator::literal},
-                                   {"conditional", simulate::Estimator::conditional},
-                                   {"sufficient-statistics", simulate::Estimator::sufficient_statistics}});
-}
-
-inline void add_figure_options(CLI::App& app, TemperatureOptions& o) {
-  app.add_option_function<std::string>(
-         "--figure",
-         [&o](const std::string& name) {
-           const auto& names = figure_names();
-           std::string known;
-           for (const std::string& other : names) known += (known.empty() ? "" : "|") + other;
-           if (std::find(names.begin(), names.end(), name) == names.end()) {
-             throw_input_error("--figure", "is unknown", name, known);
-           }
-           o.figure = name;
-         },
-         "A figure of the paper: 2a|2b|2c|3a|3b|3c|6|7|mean-shift")
-      ->type_name("NAME");
-  app.add_option_function<std::string>(
-         "--context-lengths",
-         [&o](const std::string& text) {
-           o.context_lengths.clear();
-           for (const std::string& part : parse_list(text)) {
-             o.context_lengths.push_back(parse_count<std::int64_t>("--context-lengths", part, 2, 100000000));
-           }
-         },
-         "Context lengths of figures 2a, 2c, 3a")
-      ->type_name("N,N,...");
-  add_positive_numbers(app, "--shifts", o.shifts, "Values the shifted quantity takes in the other figures");
-}
-
-inline void add_data_options(CLI::App& app, TemperatureOptions& o) {
-  app.add_option("--data", o.data, "Real inputs: rows of a .csv (with a header line) or .npy file")->type_name("FILE");
-  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 0,1,...); all but the labels if absent");
-  add_list(app, "--without", o.without, "Columns of --data that are no inputs");
-  app.add_option("--labels", o.labels, "Column of --data with the rows' own labels")->type_name("NAME");
-  app.add_flag("--centre", o.centre, "Shift every input column of --data to mean 0");
-  app.add_flag("--standardise", o.standardise, "Shift and scale every column of --data to mean 0, variance 1");
-  app.add_option("--scores", o.scores, "Raw attention scores, queries x keys: the moment-ratio temperature")
-      ->type_name("FILE");
-  app.add_option_function<std::string>(
-         "--self-column",
-         [&o](const std::string& text) {
-           o.self_column =
-               parse_count<std::int64_t>("--self-column", text, 0, std::numeric_limits<std::int64_t>::max());
-         },
-         "Column of --scores, from 0, of the self-scores; the diagonal if absent")
-      ->type_name("N");
-  app.add_option("--self-scores", o.self_scores, "Each query's score on itself, if --scores does not hold it")
-      ->type_name("FILE");
-}
-
-}  // namespace detail
-
-inline void add_temperature_options(CLI::App& app, TemperatureOptions& o) {
-  detail::add_figure_options(app, o);
-  head_options(app, "Figures");
-  detail::add_law_options(app, o);
-  head_options(app, "Pretraining and test laws");
-  detail::add_data_options(app, o);
-  head_options(app, "Real data");
-  add_simulation_options(app, o.simulation);
-  add_output_options(app, o.output);
-}
+void add_temperature_options(CLI::App& app, TemperatureOptions& o);
 
 /// What depends on more than one option.
-inline void check_combination(const CLI::App& app, TemperatureOptions& o) {
-  o.has_noise = app.count("--noise-variance") > 0;
-  o.has_test_noise = app.count("--test-noise-variance") > 0;
-  const bool figure = !o.figure.empty(), data = !o.data.empty(), scores = !o.scores.empty();
-  if (figure + data + scores > 1) throw InputError("--figure, --data and --scores exclude each other");
-  if (!figure) detail::refuse_unused(app, "no --figure", {"--context-lengths", "--shifts"});
-  if (!data)
-    detail::refuse_unused(app, "no --data", {"--columns", "--without", "--labels", "--centre", "--standardise"});
-  if (!scores) detail::refuse_unused(app, "no --scores", {"--self-column", "--self-scores"});
-  if (figure) detail::refuse_unused(app, "--figure", {"--temperatures", "--scoring"});
-  if (data) {
-    detail::refuse_unused(app, "--data",
-                          {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
-  }
-  if (!o.labels.empty()) {
-    detail::refuse_unused(app, "--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
-  }
-  if (scores) {
-    detail::refuse_unused(
-        app, "--scores",
-        {"--temperatures", "--noise-variance", "--test-noise-variance", "--input-scale", "--task-scale", "--mean-shift",
-         "--input-covariance", "--task-covariance", "--query", "--offset", "--scoring", "--estimator", "--dimension",
-         "--context-length", "--trials", "--relative-error", "--seed", "--device", "--threads"});
-    if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
-  }
-}
+void check_combination(const CLI::App& app, TemperatureOptions& o);
 
 }  // namespace incontext::examples

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "examples/temperature/situation.hpp"
@@ -8,37 +7,8 @@
 /// The free sweep: one shifted law, many temperatures.
 namespace incontext::examples {
 
-inline const std::vector<double>& usual_temperatures() {
-  static const std::vector<double> temperatures{0.5, 0.7, 1, 1.4, 2, 4};
-  return temperatures;
-}
+const std::vector<double>& usual_temperatures();
 
-inline std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
-  const TemperatureOptions& o = run.options;
-  const std::int64_t l = o.simulation.context_length;
-  const Situation at{regression::pretrained_attention(training, l), shifted(training, o), l};
-  const bool exact = o.scoring != ScoringChoice::softmax;
-  const Parabola error = error_beside(at, o);
-
-  const std::string scoring = o.scoring == ScoringChoice::linear ? "Linear attention"
-                              : exact                            ? "Approximate softmax"
-                                                                 : "Softmax";
-  Table table = comparison_table(scoring + " against temperature: d = " + std::to_string(training.dimension()) +
-                                     ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
-                                     ", tested with noise " + in_words(at.task.noise_variance()),
-                                 {}, exact);
-  const auto named =
-      named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, error.optimal_temperature());
-  run.simulator.announce("temperatures");
-  add_attention_rows(table, run, {}, at, named, o);
-  add_bayes_row(table, run, {}, at.task, l);
-  if (!exact) {
-    table.notes.push_back(
-        "The theory and its τ* are those of approximate softmax, which softmax follows in long contexts only: no z.");
-  }
-  table.notes.push_back(gain_note(exact ? "Theory" : "Approximate softmax", error));
-  table.notes.push_back(bayes_note);
-  return {std::move(table)};
-}
+std::vector<Table> sweep_tables(Run& run, const LinearTask& training);
 
 }  // namespace incontext::examples

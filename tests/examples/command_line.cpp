@@ -1,5 +1,8 @@
 #include "examples/support/command_line.hpp"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -1,8 +1,11 @@
 #include "examples/support/judgement.hpp"
 
+#include <incontext/statistics/estimate.hpp>
+
 #include <cmath>
 #include <vector>
 
+#include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
 

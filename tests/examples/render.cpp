@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
 

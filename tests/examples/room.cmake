@@ -1,3 +1,5 @@
+target_link_libraries(test_examples PRIVATE incontext_examples)
+
 # The programs' own command line library; without it that one test is left out.
 incontext_find(CLI11 CONFIG)
 if(TARGET CLI11::CLI11)
@@ -9,7 +11,7 @@ endif()
 # The programs themselves, where they are built: run as a user runs them.
 if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
-  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext::incontext LABEL examples TIMEOUT 300)
+  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT 300)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
                                                    INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
                                                    INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")

@@ -19,7 +19,7 @@ add_test(NAME simulate/bits_of_every_build
                  "${CMAKE_CURRENT_BINARY_DIR}/bits" "${_bits_flags}")
 set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
 
-incontext_add_program(incontext-bits SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp" CUDA)
+incontext_add_program(incontext-bits CUDA_SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
 if(TARGET incontext-bits-cuda)
   add_test(NAME gpu/bits COMMAND "${INCONTEXT_BASH}" -c
     "'$<TARGET_FILE:incontext-bits-cuda>' cuda > bits.out || exit $?; diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' bits.out")

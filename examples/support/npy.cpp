@@ -1,0 +1,257 @@
+#include "examples/support/npy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "examples/support/text.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+/// The header's three fields; `descr` such as "<f8": byte order, kind, bytes a number.
+struct NpyHeader {
+  char byte_order = '<';
+  char kind = 'f';
+  std::size_t item_size = 8;
+  bool fortran_order = false;
+  std::vector<std::size_t> shape;
+};
+
+/// Reads the header's Python dictionary, whose keys come in any order.
+class NpyHeaderParser {
+ public:
+  NpyHeaderParser(const std::string& file, std::string_view text) : file_(file), text_(text) {}
+
+  NpyHeader parse() {
+    NpyHeader header;
+    int seen = 0;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = quoted();
+      expect(':');
+      if (key == "descr") {
+        read_descr(header);
+        seen |= 1;
+      } else if (key == "fortran_order") {
+        header.fortran_order = boolean();
+        seen |= 2;
+      } else if (key == "shape") {
+        header.shape = tuple();
+        seen |= 4;
+      } else {
+        malformed();
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (seen != 7) malformed();
+    return header;
+  }
+
+ private:
+  [[noreturn]] void malformed() const {
+    std::string shown(trimmed(text_));
+    std::replace_if(
+        shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
+    throw_input_error(file_, "malformed .npy header", shown, "a dictionary of descr, fortran_order and shape");
+  }
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+  bool accept(char c) {
+    skip_blanks();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) malformed();
+  }
+  std::string quoted() {
+    skip_blanks();
+    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) malformed();
+    const char mark = text_[at_++];
+    const std::size_t end = text_.find(mark, at_);
+    if (end == std::string_view::npos) malformed();
+    std::string word(text_.substr(at_, end - at_));
+    at_ = end + 1;
+    return word;
+  }
+  bool boolean() {
+    skip_blanks();
+    for (const std::string_view word : {std::string_view("True"), std::string_view("False")}) {
+      if (text_.substr(at_, word.size()) == word) {
+        at_ += word.size();
+        return word == "True";
+      }
+    }
+    malformed();
+  }
+  std::vector<std::size_t> tuple() {
+    std::vector<std::size_t> shape;
+    expect('(');
+    while (!accept(')')) {
+      skip_blanks();
+      std::size_t value = 0;
+      const std::size_t first = at_;
+      while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
+        if (value > (std::numeric_limits<std::size_t>::max() >> 8)) malformed();
+        value = 10 * value + static_cast<std::size_t>(text_[at_++] - '0');
+      }
+      if (at_ == first) malformed();
+      shape.push_back(value);
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return shape;
+  }
+  void read_descr(NpyHeader& header) {
+    skip_blanks();
+    if (at_ < text_.size() && text_[at_] == '[') {
+      throw InputError(file_ + ": holds records with named fields (needs a plain array of numbers)");
+    }
+    const std::string descr = quoted();
+    const auto refuse = [&] {
+      throw_input_error(file_, "holds numbers of an unknown type", descr,
+                        "f2, f4, f8, i1 to i8, u1 to u8 or b1, little or big endian");
+    };
+    if (descr.size() != 3) refuse();
+    header.byte_order = descr[0];
+    header.kind = descr[1];
+    header.item_size = static_cast<std::size_t>(descr[2] - '0');
+    const std::string sizes = descr[1] == 'f' ? "248" : descr[1] == 'b' ? "1" : "1248";
+    if (std::string("<>|=").find(descr[0]) == std::string::npos ||
+        std::string("fiub").find(descr[1]) == std::string::npos || sizes.find(descr[2]) == std::string::npos) {
+      refuse();
+    }
+  }
+
+  const std::string& file_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// IEEE half precision, which attention scores are often saved in.
+double half_to_double(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const double mantissa = bits & 1023;
+  const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
+  if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
+  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
+}
+
+template <class Stored>
+double load(const char* bytes) {
+  Stored value;
+  std::memcpy(&value, bytes, sizeof value);
+  return static_cast<double>(value);
+}
+
+double npy_number(const NpyHeader& header, const char* bytes) {
+  char ordered[8] = {};
+  std::memcpy(ordered, bytes, header.item_size);
+  const bool big = header.byte_order == '>';
+  if (big != (std::endian::native == std::endian::big) && header.byte_order != '=' && header.byte_order != '|') {
+    std::reverse(ordered, ordered + header.item_size);
+  }
+  switch (header.kind) {
+    case 'f':
+      if (header.item_size == 2) {
+        std::uint16_t bits;
+        std::memcpy(&bits, ordered, 2);
+        return half_to_double(bits);
+      }
+      return header.item_size == 4 ? load<float>(ordered) : load<double>(ordered);
+    case 'i':
+      return header.item_size == 1   ? load<std::int8_t>(ordered)
+             : header.item_size == 2 ? load<std::int16_t>(ordered)
+             : header.item_size == 4 ? load<std::int32_t>(ordered)
+                                     : load<std::int64_t>(ordered);
+    default:
+      return header.item_size == 1   ? load<std::uint8_t>(ordered)
+             : header.item_size == 2 ? load<std::uint16_t>(ordered)
+             : header.item_size == 4 ? load<std::uint32_t>(ordered)
+                                     : load<std::uint64_t>(ordered);
+  }
+}
+
+}  // namespace
+
+Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes) {
+  if (bytes.substr(0, 6) != "\x93NUMPY")
+    throw InputError(file + ": is not an .npy file (its first bytes are not \\x93NUMPY)");
+  const auto byte = [&](std::size_t i) {
+    if (i >= bytes.size()) throw_input_error(file, ".npy header is cut off", bytes.size(), "more bytes");
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
+  };
+  const std::size_t version = byte(6);
+  if (version < 1 || version > 3) throw_input_error(file, "unknown .npy version", version, "1, 2 or 3");
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  std::size_t header_size = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) header_size |= byte(8 + i) << (8 * i);
+  const std::size_t header_start = 8 + length_bytes;
+  if (header_size > bytes.size() - header_start) {
+    throw_input_error(file, ".npy header is cut off", bytes.size(),
+                      std::to_string(header_start + header_size) + " bytes");
+  }
+  const NpyHeader header = NpyHeaderParser(file, bytes.substr(header_start, header_size)).parse();
+
+  if (header.shape.empty() || header.shape.size() > 2) {
+    throw_input_error(file, "wrong number of array dimensions", header.shape.size(), "1 or 2");
+  }
+  const std::size_t rows = header.shape[0];
+  const std::size_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
+  if (rows == 0 || columns == 0) throw_input_error(file, "array is empty", rows * columns, "at least one number");
+  const std::string_view data = bytes.substr(header_start + header_size);
+  const std::string expected = std::to_string(rows) + " x " + std::to_string(columns) + " x " +
+                               std::to_string(header.item_size) + " bytes of data";
+  if (data.size() / header.item_size / columns != rows || data.size() != rows * columns * header.item_size) {
+    throw_input_error(file,
+                      data.size() / header.item_size / columns < rows ? "data is cut off" : "more data than its shape",
+                      data.size(), expected);
+  }
+  Eigen::MatrixXd values(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns));
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::size_t offset = header.fortran_order ? j * rows + i : i * columns + j;
+      values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+          npy_number(header, data.data() + offset * header.item_size);
+    }
+  }
+  return values;
+}
+
+Eigen::MatrixXd read_npy(const std::string& path) { return parse_npy(path, read_whole_file(path)); }
+
+std::string npy_bytes(const Eigen::MatrixXd& values) {
+  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (" + std::to_string(values.rows()) + ", " +
+                       std::to_string(values.cols()) + "), }";
+  header.append(63 - (10 + header.size()) % 64, ' ');  // NumPy aligns the data to 64 bytes
+  header += '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size() & 255);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  for (Eigen::Index i = 0; i < values.rows(); ++i) {
+    for (Eigen::Index j = 0; j < values.cols(); ++j) {
+      char number[8];
+      std::memcpy(number, &values(i, j), 8);
+      if constexpr (std::endian::native == std::endian::big) std::reverse(number, number + 8);
+      bytes.append(number, 8);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,139 @@
+#include "examples/support/output.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "examples/support/render.hpp"
+#include "examples/support/report.hpp"
+#include "examples/support/text.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+[[noreturn]] void throw_unwritable(const std::string& file, int error, const std::string& option = "--output") {
+  throw_input_error(option, "cannot be written: " + std::string(std::strerror(error)), file, "a writable file");
+}
+
+/// Closes its file when it goes, and removes it by name unless the name was released.
+class OpenFile {
+ public:
+  OpenFile(int descriptor, std::string remove_name) : descriptor_(descriptor), remove_name_(std::move(remove_name)) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!remove_name_.empty()) ::unlink(remove_name_.c_str());
+  }
+  void write(std::string_view text, const std::string& shown_name) {
+    while (!text.empty()) {
+      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) throw_unwritable(shown_name, errno);
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  void close(const std::string& shown_name) {
+    const int descriptor = descriptor_;
+    descriptor_ = -1;
+    if (::close(descriptor) != 0) throw_unwritable(shown_name, errno);
+  }
+  void keep() { remove_name_.clear(); }
+
+ private:
+  int descriptor_;
+  std::string remove_name_;
+};
+
+/// The file to replace: the target itself, not a symbolic link that names it.
+std::string replaced_file(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(file, error);
+  return error ? file : target.string();
+}
+
+std::string temporary_name(const std::string& file) { return file + ".incontext-" + std::to_string(::getpid()); }
+
+OpenFile open_temporary(const std::string& file, const std::string& shown_name,
+                        const std::string& option = "--output") {
+  const std::string name = temporary_name(file);
+  const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw_unwritable(shown_name, errno, option);
+  return {descriptor, name};
+}
+
+/// A device, pipe or socket takes bytes as they come: it can be neither replaced nor renamed.
+bool takes_bytes_directly(const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
+void require_writable(const std::string& file, const std::string& option) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw_unwritable(file, EISDIR, option);
+  if (takes_bytes_directly(file)) {
+    if (::access(file.c_str(), W_OK) != 0) throw_unwritable(file, errno, option);
+    return;
+  }
+  open_temporary(replaced_file(file), file, option);  // gone at the end of this statement
+}
+
+void write_file(const std::string& file, std::string_view content) {
+  if (takes_bytes_directly(file)) {
+    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) throw_unwritable(file, errno);
+    OpenFile device(descriptor, "");
+    device.write(content, file);
+    device.close(file);
+    return;
+  }
+  const std::string target = replaced_file(file);
+  OpenFile temporary = open_temporary(target, file);
+  temporary.write(content, file);
+  temporary.close(file);
+  if (std::rename(temporary_name(target).c_str(), target.c_str()) != 0) throw_unwritable(file, errno);
+  temporary.keep();
+}
+
+void write_standard_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw_input_error("standard output", "cannot be written: " + std::string(std::strerror(errno)), "-",
+                      "an open output");
+  }
+}
+
+std::string render(const Report& report, Format format) {
+  switch (format) {
+    case Format::csv:
+      return render_csv(report);
+    case Format::json:
+      return render_json(report);
+    case Format::table:
+      break;
+  }
+  return render_text(report);
+}
+
+void deliver(const Report& report, const OutputOptions& options) {
+  const std::string text = render(report, options.format);
+  if (!options.to_standard_output()) {
+    write_file(options.file, text);
+    if (!options.quiet && !report.verdict.text.empty()) write_standard_output(report.verdict.text + '\n');
+  } else if (!options.quiet) {
+    write_standard_output(text);
+  }
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace incontext::examples {
+
+/// What a simulation is told from outside; `trials` and `relative_error` exclude each other.
+struct SimulationOptions {
+  std::int64_t dimension = 20;
+  std::int64_t context_length = 100;
+  std::int64_t trials = 65536;
+  double relative_error = 0;  ///< 0: stop at `trials`
+  std::uint64_t seed = 1;
+  std::string device = "automatic";
+  int threads = 0;  ///< 0: all
+};
+
+}  // namespace incontext::examples

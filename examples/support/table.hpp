@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// Tables of cells, before anybody decides how they look.
+namespace incontext::examples {
+
+/// Anything JSON can hold; a text table shows it on one line. By pointer: who fills no such cell compiles no JSON.
+struct Nested {
+  Nested(const nlohmann::ordered_json& json);
+  std::shared_ptr<const nlohmann::ordered_json> value;
+};
+
+/// An absent cell, a number, a count, a word, or something nested.
+using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested>;
+
+/// How a column of numbers looks as text: decimal points under each other, as short as it gets (for the values somebody
+/// chose), or two decimals (for z).
+enum class Style { aligned, shortest, two_decimals };
+
+/// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).
+struct Column {
+  std::string name;
+  std::string heading = {};
+  std::string unit = {};
+  int digits = 6;       ///< significant digits of the text table; CSV and JSON carry all 17
+  int decimals_as = 0;  ///< columns with the same number (not 0) share their count of decimals
+  Style style = Style::aligned;
+};
+
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows = {};
+  std::vector<std::string> notes = {};
+
+  void add_row(std::vector<Cell> cells);
+};
+
+}  // namespace incontext::examples

@@ -1,0 +1,147 @@
+#include "examples/temperature/simulator.hpp"
+
+#include <incontext/simulate/bayes_ridge.hpp>
+#include <incontext/simulate/regression.hpp>
+#include <incontext/simulate/regression_on_rows.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "examples/support/progress.hpp"
+
+namespace incontext::examples {
+
+struct Simulator::State {
+  explicit State(bool quiet) : progress(quiet) {}
+
+  template <class Simulation>
+  Estimates run(std::size_t size, Simulation&& simulation) {
+    if (stopped) return Estimates(size);
+    simulate::Options at = options;
+    at.seed = options.seed + next_stream++ * 0x9E3779B97F4A7C15ULL;
+    at.progress = [this](const simulate::Progress& p) { progress.show(what, p.done, p.planned, p.seconds); };
+    simulate::Simulation result = simulation(at);
+    progress.clear();
+    stopped = stopped || result.interrupted || simulate::InterruptGuard::requested();
+    return std::move(result.estimates);
+  }
+
+  simulate::InterruptGuard interrupt = {};
+  ProgressLine progress;
+  simulate::Options options = {};
+  std::string what = "simulation";
+  std::uint64_t next_stream = 0;
+  bool stopped = false;
+};
+
+namespace {
+
+simulate::Estimator estimator_of(const Reading& reading) {
+  switch (reading.estimator) {
+    case EstimatorChoice::conditional:
+      return simulate::Estimator::conditional;
+    case EstimatorChoice::sufficient_statistics:
+      return simulate::Estimator::sufficient_statistics;
+    case EstimatorChoice::literal:
+      break;
+  }
+  return simulate::Estimator::literal;
+}
+
+/// A ridge trial averages labels and query in closed form and spreads a hundred times less than a squared error: a
+/// thirty-second of the trials still leaves it the best-known number of its table.
+simulate::Options ridge_options(simulate::Options options) {
+  if (options.trials > 0) options.trials = std::max<std::int64_t>(options.trials / 32, 2);
+  return options;
+}
+
+}  // namespace
+
+Simulator::Simulator(const SimulationOptions& options, bool quiet) : state_(std::make_unique<State>(quiet)) {
+  simulate::Options& own = state_->options;
+  own.seed = options.seed;
+  own.trials = options.relative_error > 0 ? 0 : options.trials;
+  own.relative_error = options.relative_error;
+  own.device = simulate::device_named(options.device);
+  own.threads = options.threads;
+  simulate::resolve(own.device);
+}
+
+Simulator::~Simulator() = default;
+
+void Simulator::announce(std::string what) { state_->what = std::move(what); }
+bool Simulator::stopped() const { return state_->stopped; }
+std::uint64_t Simulator::seed() const { return state_->options.seed; }
+double Simulator::relative_error() const { return state_->options.relative_error; }
+std::int64_t Simulator::trials() const { return state_->options.trials; }
+
+Estimates Simulator::errors(const regression::Attention<double>& attention, const regression::LinearTask<double>& task,
+                            std::int64_t context_length, const std::vector<double>& temperatures,
+                            const Reading& reading) {
+  return state_->run(temperatures.size(), [&](const simulate::Options& options) {
+    const auto with = [&](auto map) {
+      return simulate::regression_error(attention, task, context_length, simulate::at_temperatures(temperatures, map),
+                                        options, reading.convention, estimator_of(reading));
+    };
+    switch (reading.scoring) {
+      case ScoringChoice::linear:
+        return with(scoring::LinearAttention<double>{});
+      case ScoringChoice::softmax:
+        return with(scoring::Softmax<double>{});
+      case ScoringChoice::approximate_softmax:
+        break;
+    }
+    return with(scoring::ApproximateSoftmax<double>{});
+  });
+}
+
+Estimates Simulator::errors_on_rows(const regression::Attention<double>& attention,
+                                    const regression::Matrix<double>& rows, const LabelsOfRows& labels,
+                                    std::int64_t context_length, const std::vector<double>& temperatures,
+                                    regression::Offset offset) {
+  const simulate::RowLabels row_labels{.task_mean = labels.task_mean,
+                                       .task_covariance = labels.task_covariance,
+                                       .noise_variance = labels.noise_variance,
+                                       .labels = labels.own};
+  return state_->run(temperatures.size(), [&](const simulate::Options& options) {
+    return simulate::regression_error_on_rows(
+        attention, rows, row_labels, context_length,
+        simulate::at_temperatures(temperatures, scoring::ApproximateSoftmax<double>{}), options, {.offset = offset});
+  });
+}
+
+statistics::Estimate Simulator::bayes_risk(const regression::LinearTask<double>& task, std::int64_t context_length) {
+  const auto simulation = [&](const simulate::Options& options) {
+    return simulate::bayes_ridge_risk(task, context_length, ridge_options(options));
+  };
+  return state_->run(1, simulation).front();
+}
+
+statistics::Estimate Simulator::bayes_risk_on_rows(const regression::Matrix<double>& rows,
+                                                   const regression::Matrix<double>& task_covariance,
+                                                   double noise_variance, std::int64_t context_length) {
+  const auto simulation = [&](const simulate::Options& options) {
+    return simulate::bayes_ridge_risk_on_rows(rows, task_covariance, noise_variance, context_length,
+                                              ridge_options(options));
+  };
+  return state_->run(1, simulation).front();
+}
+
+std::vector<Estimates> Simulator::batches(std::size_t count, std::int64_t trials,
+                                          const regression::Attention<double>& attention,
+                                          const regression::LinearTask<double>& task, std::int64_t context_length,
+                                          const std::vector<double>& temperatures, const Reading& reading) {
+  simulate::Options& own = state_->options;
+  const std::int64_t whole_trials = std::exchange(own.trials, trials);
+  const double whole_relative_error = std::exchange(own.relative_error, 0);
+  std::vector<Estimates> result;
+  for (std::size_t i = 0; i < count && !stopped(); ++i) {
+    Estimates batch = errors(attention, task, context_length, temperatures, reading);
+    if (batch.front().count == trials) result.push_back(std::move(batch));
+  }
+  own.trials = whole_trials;
+  own.relative_error = whole_relative_error;
+  return result;
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,148 @@
+#include "examples/temperature/situation.hpp"
+
+#include <incontext/statistics/estimate.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "examples/support/closed_forms.hpp"
+#include "examples/support/data_table.hpp"
+#include "examples/support/render.hpp"
+
+namespace incontext::examples {
+
+Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size) {
+  Matrix covariance = read_matrix(file);
+  if (covariance.rows() != covariance.cols()) {
+    throw_input_error(option + " " + file, "is not square",
+                      std::to_string(covariance.rows()) + " x " + std::to_string(covariance.cols()),
+                      "as many rows as columns");
+  }
+  if (size && covariance.rows() != *size) {
+    throw_input_error(option + " " + file, "has the wrong size", covariance.rows(), std::to_string(*size));
+  }
+  return covariance;
+}
+
+LinearTask training_task(const TemperatureOptions& o, bool dimension_given) {
+  std::optional<Eigen::Index> size;
+  if (dimension_given) size = o.simulation.dimension;
+  Matrix inputs, tasks;
+  if (!o.input_covariance.empty()) {
+    inputs = read_covariance("--input-covariance", o.input_covariance, size);
+    size = inputs.rows();
+  }
+  if (!o.task_covariance.empty()) {
+    tasks = read_covariance("--task-covariance", o.task_covariance, size);
+    size = tasks.rows();
+  }
+  const Eigen::Index d = size.value_or(o.simulation.dimension);
+  if (inputs.size() == 0) inputs = Matrix::Identity(d, d);
+  if (tasks.size() == 0) tasks = Matrix::Identity(d, d) / static_cast<double>(d);
+  return LinearTask({Vector::Zero(d), inputs, Vector::Zero(d), tasks, o.noise_variance});
+}
+
+Vector mean_of_length(double length, std::int64_t dimension) {
+  return Vector::Constant(dimension, length / std::sqrt(static_cast<double>(dimension)));
+}
+
+LinearTask shifted(const LinearTask& training, const TemperatureOptions& o) {
+  return training.with_input_covariance_scaled(o.input_scale)
+      .with_task_covariance_scaled(o.task_scale)
+      .with_noise_variance(o.has_test_noise ? o.test_noise_variance : training.noise_variance())
+      .with_input_mean(mean_of_length(o.mean_shift, training.dimension()));
+}
+
+Parabola error_beside(const Situation& at, const Reading& reading) {
+  if (reading.scoring != ScoringChoice::linear) {
+    return regression::generalization_error(at.attention, at.task, at.context_length, reading.convention);
+  }
+  if (reading.convention.query == regression::QueryToken::included) {
+    throw_input_error("--query", "has no exact theory with linear attention", "included", "excluded");
+  }
+  return regression::linear_attention_error(at.attention, at.task, at.context_length);
+}
+
+std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, double optimal) {
+  std::vector<NamedTemperature> result;
+  for (const double temperature : grid) {
+    if (temperature != 1) result.push_back({"attention", temperature});
+  }
+  result.push_back({"attention, τ = 1", 1});
+  if (std::isfinite(optimal)) result.push_back({"attention, τ*", optimal});
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.temperature < b.temperature; });
+  return result;
+}
+
+std::vector<double> values_of(const std::vector<NamedTemperature>& named) {
+  std::vector<double> values;
+  for (const NamedTemperature& one : named) values.push_back(one.temperature);
+  return values;
+}
+
+Table comparison_table(std::string title, std::vector<Column> prefix, bool exact) {
+  Table table{.title = std::move(title), .columns = std::move(prefix)};
+  table.columns.push_back({"predictor"});
+  table.columns.push_back({.name = "temperature", .digits = 5});
+  std::vector<Column> comparison = comparison_columns();
+  if (!exact) {
+    comparison[0].name = "approximate_theory";
+    comparison[0].heading = "approximate";
+  }
+  table.columns.insert(table.columns.end(), comparison.begin(), comparison.end());
+  return table;
+}
+
+void add_row(Table& table, std::vector<Cell> prefix, const statistics::Estimate& estimate,
+             std::vector<Cell> comparison) {
+  if (estimate.count < 2) return;
+  prefix.insert(prefix.end(), std::make_move_iterator(comparison.begin()), std::make_move_iterator(comparison.end()));
+  table.add_row(std::move(prefix));
+}
+
+void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
+                        const std::vector<NamedTemperature>& named, const Reading& reading) {
+  const bool judged = reading.scoring != ScoringChoice::softmax;
+  const Parabola theory = error_beside(at, reading);
+  const Estimates simulated = run.simulator.errors(at.attention, at.task, at.context_length, values_of(named), reading);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    std::vector<Cell> cells = prefix;
+    cells.insert(cells.end(), {named[i].name, named[i].temperature});
+    if (simulated[i].count < 2) continue;
+    add_row(table, std::move(cells), simulated[i],
+            judged ? run.judgement.judged(theory(named[i].temperature), simulated[i])
+                   : Judgement::unjudged(theory(named[i].temperature), simulated[i]));
+  }
+}
+
+void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
+                   std::int64_t context_length) {
+  if (!(task.noise_variance() > 0)) return;
+  const auto equivalent = regression::bayes_risk_deterministic_equivalent(task, context_length);
+  const auto simulated = run.simulator.bayes_risk(task, context_length);
+  std::vector<Cell> cells = prefix;
+  cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
+  add_row(table, std::move(cells), simulated, Judgement::unjudged(equivalent.risk + equivalent.mean_excess, simulated));
+}
+
+std::string in_words(double value) {
+  return std::isfinite(value) ? detail::number_text(value, std::chars_format::general, 5)
+                              : detail::non_finite_word(value);
+}
+
+std::string percent(double share) { return detail::number_text(100 * share, std::chars_format::general, 3) + "%"; }
+
+std::string gain_note(const std::string& law, const Parabola& error) {
+  if (!error.has_optimal_temperature()) {
+    return law + ": no positive temperature helps; the error falls to " + in_words(error.minimum()) + " as it grows.";
+  }
+  const double at_one = error(1.0), best = error.minimum();
+  return law + ": τ* = " + in_words(error.optimal_temperature()) + "; error " + in_words(at_one) + " at τ = 1, " +
+         in_words(best) + " at τ*, " + percent(error.excess(1.0) / at_one) + " less.";
+}
+
+}  // namespace incontext::examples
