@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/laws/detail/standard_row.hpp"
 #include "incontext/laws/quadrature.hpp"
@@ -15,6 +16,41 @@
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
+
+namespace detail {
+
+/// The queries' law for scores of white inputs G, and the error at infinite context when attention reads with slope
+/// a_0.
+template <Real T>
+class ReadQueries {
+ public:
+  explicit ReadQueries(const WhiteAttention<T>& white)
+      : white_(white), square_(white.key_query.transpose() * white.key_query) {}
+
+  /// E sigma^2.
+  T mean_square() const { return square_.trace(); }
+
+  WeightedChiSquareQueries<T> law(std::string_view where) const {
+    const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square_);
+    const Matrix<T>& e = spectrum.eigenvectors();
+    const Matrix<T> ge = white_.key_query * e;
+    const Matrix<T> weighted = white_.task * ge;
+    return {where, spectrum.eigenvalues(), e.cwiseProduct(weighted).colwise().sum().transpose(),
+            ge.cwiseProduct(weighted).colwise().sum().transpose()};
+  }
+
+  /// tr(R H S H^T), H = I - v a_0 S M.
+  T missed(const T& gain) const {
+    const Matrix<T> h = Matrix<T>::Identity(square_.rows(), square_.cols()) - gain * white_.key_query;
+    return trace_of_product<T>(white_.task * h, h.transpose());
+  }
+
+ private:
+  const WhiteAttention<T>& white_;
+  Matrix<T> square_;
+};
+
+}  // namespace detail
 
 /// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on centred
 /// Gaussian inputs of any covariance: exact at every context length and temperature.
@@ -44,23 +80,15 @@ laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTas
   const laws::detail::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
                                         detail::real<T>(context_length));
   const auto white = detail::white_attention(attention, task);
-  const Matrix<T>& g = white.key_query;
+  const detail::ReadQueries<T> queries(white);
   const T v = attention.label_value, label_variance = task.noise_variance() + white.task.trace();
-  const Matrix<T> square = g.transpose() * g;
-  if (!(T(0.0) < square.trace())) {
+  if (!(T(0.0) < queries.mean_square())) {
     const auto row = rows(T(0.0));
     return {T(label_variance * (T(1.0) + v * v * row.participation)), row.error_estimate};
   }
-  const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square);
-  const Matrix<T>& e = spectrum.eigenvectors();
-  const Matrix<T> ge = g * e;
-  const Vector<T> beta = e.cwiseProduct(white.task * ge).colwise().sum().transpose();
-  const Vector<T> delta = ge.cwiseProduct(white.task * ge).colwise().sum().transpose();
-  const detail::WeightedChiSquareQueries<T> queries(where, spectrum.eigenvalues(), beta, delta);
-  const T reference = detail::mean_reference(rows, T(sqrt(T(square.trace()))));
-  const Matrix<T> missed = Matrix<T>::Identity(g.rows(), g.cols()) - v * reference * g;
-  const T without_context = task.noise_variance() + trace_of_product<T>(white.task * missed, missed.transpose());
-  return detail::average_over_queries(where, rows, queries,
+  const T reference = detail::mean_reference(rows, T(sqrt(queries.mean_square())));
+  const T without_context = task.noise_variance() + queries.missed(T(v * reference));
+  return detail::average_over_queries(where, rows, queries.law(where),
                                       detail::QueryTerms<T>{without_context, reference, v, label_variance});
 }
 
