@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "incontext/laws/fading.hpp"
@@ -113,6 +114,25 @@ TEST_CASE("SSMax is weakest on a two-level row at the stated length", "[laws]") 
   }
   // over whole numbers and the figure's gap, two scores are the worst
   CHECK(ssmax_weakest_count(0.43, 5.0) < 2);
+}
+
+TEST_CASE("SSMax focuses if no level of competitors outgrows it", "[laws]") {
+  using Levels = std::vector<CompetitorLevel<double>>;
+  for (const Levels& levels : {Levels{{1, 1}}, Levels{{0.5, 0.1}, {3, 1}}, Levels{{0.2, 0.5}, {1, 0.9}, {2, 1}}}) {
+    for (const double s : {0.2, 0.6, 1.3, 4.0}) {
+      const double power = ssmax_focus_power<double>(levels, s), log_count = 150;
+      double odds = 0;
+      for (const auto& level : levels) odds += std::exp(log_count * (level.exponent - s * level.gap));
+      CHECK(std::abs(std::log(odds) / log_count - power) < 1e-2);
+      CHECK_FALSE(std::abs(std::log(odds) / log_count - power - 0.1) < 1e-2);
+    }
+  }
+  const Levels one{{1 / 0.43, 1}};
+  CHECK(std::abs(ssmax_focus_power<double>(one, 0.43)) < 1e-15);
+  CHECK_THROWS_AS(ssmax_focus_power<double>({}, 1.0), std::invalid_argument);
+  CHECK(refuses([&] { ssmax_focus_power<double>(one, -1.0); }, {"scale", "-1"}));
+  const Levels below{{-2, 1}};
+  CHECK(refuses([&] { ssmax_focus_power<double>(below, 1.0); }, {"gap", "-2"}));
 }
 
 TEST_CASE("entmax is one-hot from the stated gap on", "[laws]") {

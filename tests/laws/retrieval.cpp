@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "incontext/laws/gaussian_row.hpp"
+#include "incontext/scoring/normsoftmax.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
+#include "scoring/maps.hpp"
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
@@ -82,6 +84,30 @@ TEST_CASE("the boundary is continuous with its slope and maximal length is attai
       if (factor < 1) CHECK(threshold > m * 1.001);
     }
   }
+}
+
+TEST_CASE("NormSoftmax retrieves a needle from the stated height", "[laws][statistics]") {
+  for (const std::size_t n : {100, 1000}) {
+    const double height = normsoftmax_needle_height(static_cast<double>(n));
+    Random random(487);
+    SampleMean at, below, above;
+    for (int trial = 0; trial < 400; ++trial) {
+      auto z = random.normals(n);
+      const auto weight = [&](double factor) {
+        z[0] = factor * height;
+        return weights_of(scoring::NormSoftmax<double>{1e9}, z)[0];
+      };
+      at.add(weight(1));
+      below.add(weight(0.7));
+      above.add(weight(1.4));
+    }
+    INFO("n " << n << ": " << below.mean() << " " << at.mean() << " " << above.mean());
+    CHECK(std::abs(at.mean() - 0.5) < 0.05);
+    CHECK(below.mean() < 0.25);
+    CHECK(above.mean() > 0.75);
+  }
+  CHECK(std::abs(normsoftmax_needle_height(1e15) - std::log(1e15) - 0.5) < 1e-10);
+  CHECK(refuses([] { normsoftmax_needle_height(0.5); }, {"normsoftmax_needle_height", "count", "0.5"}));
 }
 
 TEST_CASE("retrieval refuses what is no row", "[laws]") {

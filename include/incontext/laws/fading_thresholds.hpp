@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
@@ -153,6 +155,43 @@ T ssmax_bounded_threshold(const T& count, const T& scale, const T& upper_edge, c
   require_non_negative("laws::ssmax_bounded_threshold", "edge_exponent", edge_exponent);
   const T beta = scale * log(count);
   return upper_edge + T(1) / scale - edge_exponent * log(beta) / beta;
+}
+
+/// n^exponent competitors at a gap below the largest score.
+///
+/// Units     gap of the scores; exponent dimensionless, at most 1.
+/// Runs on   host
+template <Real T>
+struct CompetitorLevel {
+  T gap;
+  T exponent;
+};
+
+/// The power of n with which SSMax's largest weight is lost or kept, for competitors on any levels.
+///
+/// \f[ \frac{1}{a_{\max}} - 1 = \sum_j n^{\nu_j - s g_j} \sim n^{\sup_j (\nu_j - s g_j)} \f]
+///
+/// Negative: the largest score keeps all weight; positive: it loses it. One level with exponent 1 gives the gap 1/s.
+///
+/// Source    derived; compare arXiv 2605.12697.
+/// Units     dimensionless.
+/// Domain    scale > 0, at least one level, finite gaps >= 0 and exponents.
+/// Limits    none closer than g, exponent 1: 1 - s g.
+/// Errors    std::invalid_argument for no level, std::domain_error.
+/// Accuracy  2 eps (1 + |s g|): tests/laws/fading_thresholds.cpp.
+/// Runs on   host
+template <Real T>
+T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) {
+  require_positive("laws::ssmax_focus_power", "scale", scale);
+  require_at_least("laws::ssmax_focus_power", "number of levels", levels.size(), std::size_t{1});
+  T power = levels[0].exponent - scale * levels[0].gap;
+  for (const auto& level : levels) {
+    require_non_negative("laws::ssmax_focus_power", "gap", level.gap);
+    detail::require_finite("laws::ssmax_focus_power", "exponent", level.exponent);
+    const T here = level.exponent - scale * level.gap;
+    if (power < here) power = here;
+  }
+  return power;
 }
 
 /// Gap above which alpha-entmax gives its largest score the weight 1 exactly, whatever the number of scores.

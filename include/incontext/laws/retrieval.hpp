@@ -138,4 +138,27 @@ T retrieval_exponent(const T& noise_count, const T& spread, const T& weight = T(
   return (bracket.first + bracket.second) / T(2);
 }
 
+/// Height, in standard deviations of the other n - 1 normal scores, from which NormSoftmax retrieves a needle.
+///
+/// \f[ \frac{M}{\sqrt{1 + M^2/n}} = \log n + \tfrac12 \f]
+///
+/// The needle raises the spread it is divided by; the other scores have spread 1 whatever their scale, so they never
+/// freeze.
+///
+/// Source    derived: retrieval_boundary at x = 1, for the branch whose spread is below tau.
+/// Units     standard deviations of the other scores.
+/// Domain    count >= 1, where (log n + 1/2)^2 < n.
+/// Limits    n -> infinity: log n + 1/2.
+/// Errors    std::domain_error.
+/// Accuracy  leading order: the mean weight there is within 0.05 of 1/2 for n = 100 and 1000: tests/laws/retrieval.cpp.
+/// Runs on   host
+template <Real T>
+T normsoftmax_needle_height(const T& count) {
+  using std::log;
+  using std::sqrt;
+  detail::require_count("laws::normsoftmax_needle_height", "count", count);
+  const T needed = log(count) + T(0.5);
+  return needed / sqrt(T(T(1) - needed * needed / count));
+}
+
 }  // namespace incontext::laws

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <boost/math/constants/constants.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/gaussian_asymptotics.hpp"
+#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+/// Approximations of laws/gaussian_signal.hpp, each with the phase it is good for. Largest errors over all exponents at
+/// N = 1000 are stated at theta = spread / critical_spread(N); the exact weight costs a few milliseconds.
+namespace incontext::laws {
+
+namespace detail {
+
+template <Real T>
+T logistic(const T& exponent) {
+  using std::exp;
+  if (exponent < T(0)) return exp(exponent) / (T(1) + exp(exponent));
+  return T(1) / (T(1) + exp(T(-exponent)));
+}
+
+}  // namespace detail
+
+/// Z replaced by e^(E log Z): good up to the critical spread.
+///
+/// \f[ \frac{1}{1 + e^{E \log Z_N - \beta m}} \f]
+///
+/// Source    derived.
+/// Units     log_partition = E log Z of the noise alone, gaussian_row(N, x).log_partition, in nats.
+/// Domain    finite arguments.
+/// Limits    spread = 0: exact.
+/// Errors    std::domain_error.
+/// Accuracy  at theta = 0.2, 0.6, 1: 3e-5, 0.003, 0.03: tests/laws/gaussian_signal_approximations.cpp.
+/// Runs on   host
+template <Real T>
+T signal_weight_quenched(const T& log_partition, const T& exponent) {
+  detail::require_finite("laws::signal_weight_quenched", "log_partition", log_partition);
+  detail::require_finite("laws::signal_weight_quenched", "exponent", exponent);
+  return detail::logistic(T(exponent - log_partition));
+}
+
+/// The annealed weight and the next order in the variance of Z.
+///
+/// \f[ p + p (1 - p)^2 \frac{e^{x^2} - 1}{N},\qquad p = \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    as signal_weight; meaningful for theta < 1/2.
+/// Limits    spread = 0: exact.
+/// Errors    std::domain_error; may exceed 1 in the frozen phase.
+/// Accuracy  at theta = 0.2, 0.4: 1e-7, 6e-5: tests/laws/gaussian_signal_approximations.cpp.
+/// Runs on   host
+template <Real T>
+T signal_weight_second_order(const T& noise_count, const T& spread, const T& exponent) {
+  const T p = signal_weight_annealed(noise_count, spread, exponent);
+  const T rest = detail::logistic(T(annealed_log_partition(noise_count, spread) - exponent));
+  return p + p * rest * rest * scoring::detail::exp_minus_one(T(spread * spread)) / noise_count;
+}
+
+/// Z replaced by a log-normal variable of its mean and variance (Fenton and Wilkinson).
+///
+/// \f[ \int dg\,\varphi(g)\, \frac{1}{1 + e^{\mu + \sigma g - \beta m}},\quad
+///     \sigma^2 = \log\Bigl(1 + \frac{e^{x^2} - 1}{N}\Bigr),\quad \mu = \log N + \frac{x^2 - \sigma^2}{2} \f]
+///
+/// Source    derived; Fenton 1960.
+/// Units     dimensionless.
+/// Domain    as signal_weight; spread below 18, where e^(x^2) overflows float at 9.
+/// Limits    N = 1 or spread = 0: exact.
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_signal_approximations.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> signal_weight_log_normal(const T& noise_count, const T& spread, const T& exponent) {
+  using std::log;
+  using std::sqrt;
+  detail::require_signal("laws::signal_weight_log_normal", noise_count, spread, exponent);
+  const T variance = scoring::detail::log_one_plus(T(scoring::detail::exp_minus_one(T(spread * spread)) / noise_count));
+  const T mean = annealed_log_partition(noise_count, spread) - variance / T(2), stddev = sqrt(variance);
+  const T normalisation = log(T(T(2) * boost::math::constants::pi<T>())) / T(2);
+  return detail::integrate_log_concave<T>(
+      "laws::signal_weight_log_normal",
+      [&](const T& g) {
+        return T(log(detail::logistic(T(exponent - mean - stddev * g))) - g * g / T(2) - normalisation);
+      },
+      T(0));
+}
+
+/// Z replaced by the stable law of its largest terms: good in the frozen phase.
+///
+/// \f[ \int ds\, F_1(s)\, \exp\bigl(-\Gamma(1 - m_*)\, e^{m_* (s - \beta m + x b)}\bigr) \f]
+///
+/// m_* = h / x is the index of frozen_row(N, x) and b its quantile.
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    as frozen_row.
+/// Limits    spread -> infinity at fixed m: Phi(m / sqrt(v))^N up to the law of extremes.
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  at theta = 1.1, 1.5, 2.5: 0.13, 0.035, 0.017: tests/laws/gaussian_signal_approximations.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> signal_weight_stable(const T& noise_count, const T& spread, const T& exponent) {
+  using std::exp;
+  detail::require_signal("laws::signal_weight_stable", noise_count, spread, exponent);
+  const auto frozen = frozen_row(noise_count, spread);
+  const T tail = boost::math::tgamma(T(T(1) - frozen.index));
+  return detail::integrate_log_concave<T>(
+      "laws::signal_weight_stable",
+      [&](const T& s) {
+        const T above = s - exponent + spread * frozen.quantile;
+        return T(detail::log_gumbel(s) - tail * exp(T(frozen.index * above)));
+      },
+      T(0));
+}
+
+/// Probability that the signal is the largest score, its weight at infinite inverse temperature.
+///
+/// \f[ \Phi\Bigl(\frac{m}{\sqrt v}\Bigr)^N = \Phi\Bigl(\frac{\beta m}{x}\Bigr)^N \f]
+///
+/// Source    derived.
+/// Units     dimensionless.
+/// Domain    as signal_weight, spread > 0.
+/// Limits    spread -> infinity at fixed m / sqrt(v): exact.
+/// Errors    std::domain_error.
+/// Accuracy  at theta = 1.5, 2.5: 0.16, 0.06: tests/laws/gaussian_signal_approximations.cpp.
+/// Runs on   host
+template <Real T>
+T signal_weight_largest(const T& noise_count, const T& spread, const T& exponent) {
+  using std::exp;
+  detail::require_signal("laws::signal_weight_largest", noise_count, spread, exponent);
+  require_positive("laws::signal_weight_largest", "spread", spread);
+  return exp(T(noise_count * scoring::detail::log_one_plus(T(-detail::normal_tail(T(exponent / spread))))));
+}
+
+}  // namespace incontext::laws
