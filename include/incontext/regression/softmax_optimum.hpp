@@ -76,7 +76,7 @@ SoftmaxOptimum<T> minimise_softmax_error(const Error& error, const SearchRange<T
     }
     if (start < best.parameter) break;  // it falls upwards, so it rises downwards
   }
-  constexpr int bits = std::numeric_limits<T>::digits / 2;
+  constexpr int bits = std::numeric_limits<T>::digits * 2 / 5;
   const auto found = boost::math::tools::brent_find_minima([&](const T& x) { return T(error(T(exp(x)))); }, T(log(low)),
                                                            T(log(high)), bits);
   return found.second < best.error ? SoftmaxOptimum<T>{T(exp(found.first)), found.second} : best;

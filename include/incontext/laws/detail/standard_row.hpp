@@ -104,8 +104,8 @@ class StandardRows {
   }
 
   StandardRow<T> curved(const T& deviation) const {
-    const auto scores = SampledScores<T>::panels(phi_, deviation, count_, T(1));
-    const auto finer = SampledScores<T>::panels(phi_, deviation, count_, T(0.5));
+    const auto scores = SampledScores<T>::panels(phi_, deviation, count_, T(1.5));
+    const auto finer = SampledScores<T>::panels(phi_, deviation, count_, T(0.75));
     if (scores.empty() || finer.empty()) {
       throw QuadratureError(where_, 1.0, static_cast<double>(quadrature_tolerance<T>()));
     }
