@@ -87,6 +87,11 @@ TEMPLATE_TEST_CASE("SSA's limits round as stated", "[scoring][accuracy]", float,
       CHECK(off(change[i], exact_change[i]) <= 8 * eps<T>() * (1 + gap) * sum);
     }
   }
+  const std::vector<T> z{T(1), T(2)};
+  std::vector<Real50> truth(2), other(2);
+  ssa_scale_limit(SSA<Real50>{Real50(1), Real50(2)}, converted<Real50>(z), truth);
+  ssa_scale_limit(SSA<Real50>{Real50(1), Real50(2 + 100 * eps<T>())}, converted<Real50>(z), other);
+  CHECK_FALSE(off(other[0], truth[0]) <= 12 * eps<T>() * size_of(truth[0]));
 }
 
 TEMPLATE_TEST_CASE("NormSoftmax' divisor and largest weight round as stated", "[scoring][accuracy]", float, double) {
@@ -103,6 +108,8 @@ TEMPLATE_TEST_CASE("NormSoftmax' divisor and largest weight round as stated", "[
       if (!(exact.spread > 0)) continue;
       CHECK(off(divisor.spread, exact.spread) <= 8 * eps<T>() * size_of(exact.spread));
       CHECK(divisor.branch == exact.branch);
+      const Real50 other = exact.spread * (1 + 20 * eps<T>());
+      CHECK_FALSE(off(divisor.spread, other) <= 8 * eps<T>() * size_of(other));
     }
     for (const std::ptrdiff_t n : {2, 3, 7, 64, 1000, 1000000}) {
       const Real50 truth = normsoftmax_largest_weight<Real50>(n, spread);
@@ -114,14 +121,16 @@ TEMPLATE_TEST_CASE("NormSoftmax' divisor and largest weight round as stated", "[
 TEMPLATE_TEST_CASE("entmax' threshold rounds as stated", "[scoring][accuracy]", float, double) {
   using T = TestType;
   Random random(244);
-  for (const double alpha : {1.125, 1.5, 2.0, 3.0}) {
+  for (const double alpha : {1.03125, 1.125, 1.5, 2.0, 3.0, 10.0}) {
     for (int trial = 0; trial < 40; ++trial) {
       const auto z = converted<T>(random.normals(1 + random.below(20), 2));
       const Real50 truth = entmax_support(Entmax<Real50>{Real50(alpha)}, view(converted<Real50>(z))).threshold;
       T largest = z[0];
       for (const T& x : z) largest = largest < x ? x : largest;
       const double bound = 8 * eps<T>() * (1 + (alpha - 1) * std::abs(static_cast<double>(largest)));
-      CHECK(off(entmax_support(Entmax<T>{T(alpha)}, view(z)).threshold, truth) <= bound);
+      const T threshold = entmax_support(Entmax<T>{T(alpha)}, view(z)).threshold;
+      CHECK(off(threshold, truth) <= bound);
+      CHECK_FALSE(off(threshold, Real50(truth + 3 * bound)) <= bound);
     }
   }
 }

@@ -90,7 +90,7 @@ INCONTEXT_HD inline void store_pack(T* to, const Pack<T>& pack) {
 /// Runs on   host and device
 template <class T>
 INCONTEXT_HD inline Pack<T> pack_of(T x) {
-  return Pack<T>{} + x;
+  return x - Pack<T>{};  // not a sum: 0 + -0 is +0
 }
 
 }  // namespace incontext

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
@@ -15,20 +14,13 @@ namespace incontext::scoring {
 
 namespace detail {
 
-template <Real T>
-INCONTEXT_HD T product(Row<const T> a, Row<const T> b) {
-  Sum<T> sum;
-  for (std::ptrdiff_t i = 0; i < a.size; ++i) sum.add(a[i] * b[i]);
-  return sum.value();
-}
-
 /// Turns two columns so that they become orthogonal; false if they were, up to rounding.
 template <Real T>
 INCONTEXT_HD bool orthogonalise(Row<T> a, Row<T> b) {
   using std::sqrt;
-  const T size_a = product<T>(a, a);
-  const T size_b = product<T>(b, b);
-  const T common = product<T>(a, b);
+  const T size_a = dot<T>(a, a);
+  const T size_b = dot<T>(b, b);
+  const T common = dot<T>(a, b);
   if (!(epsilon<T>() * sqrt(size_a) * sqrt(size_b) < magnitude(common))) return false;
   const T ratio = (size_b - size_a) / (T(2) * common);
   const T size = T(1) / (magnitude(ratio) + sqrt(T(T(1) + ratio * ratio)));
@@ -83,7 +75,7 @@ INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
   }
   T square = T(0);
   for (std::ptrdiff_t j = 0; j < matrix.columns; ++j) {
-    const T size = detail::product<T>(matrix.column(j), matrix.column(j));
+    const T size = detail::dot<T>(matrix.column(j), matrix.column(j));
     if (square < size) square = size;
   }
   return largest * sqrt(square);

@@ -22,13 +22,6 @@ namespace incontext::scoring {
 namespace detail {
 
 template <Real T>
-INCONTEXT_HD T dot(Row<const T> a, Row<const T> b) {
-  Sum<T> sum;
-  for (std::ptrdiff_t c = 0; c < a.size; ++c) sum.add(a[c] * b[c]);
-  return sum.value();
-}
-
-template <Real T>
 INCONTEXT_HD void add_multiple(Row<T> out, const T& factor, Row<const T> a) {
   for (std::ptrdiff_t c = 0; c < a.size; ++c) out[c] = out[c] + factor * a[c];
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring::detail {
 
@@ -40,5 +42,12 @@ class Sum {
   Accumulator total_ = Accumulator(0);
   Accumulator compensation_ = Accumulator(0);
 };
+
+template <Real T>
+INCONTEXT_HD T dot(Row<const T> a, Row<const T> b) {
+  Sum<T> sum;
+  for (std::ptrdiff_t i = 0; i < a.size; ++i) sum.add(a[i] * b[i]);
+  return sum.value();
+}
 
 }  // namespace incontext::scoring::detail
