@@ -44,6 +44,10 @@ template <class T>
 LinearAttention<long double> widened(const LinearAttention<T>& map) {
   return {static_cast<long double>(map.temperature), map.normalisation};
 }
+template <class T>
+Entmax<long double> widened(const Entmax<T>& map) {
+  return {static_cast<long double>(map.alpha)};
+}
 template <class Function, class T>
 RatioScore<Function, long double> widened(const RatioScore<Function, T>& map) {
   return {map.normalisation};
@@ -174,6 +178,7 @@ TEST_CASE("attention by running sums is attention in three steps", "[apply]") {
 
 TEST_CASE("attention of a map that needs its whole row is attention in three steps", "[apply]") {
   check_map(NormSoftmax<double>{64}, 256);
+  check_map(Entmax<double>{1.5}, 256);
 }
 
 TEST_CASE("a maximum that keeps rising, and scores hundreds apart, lose nothing", "[apply]") {

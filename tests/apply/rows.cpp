@@ -94,6 +94,7 @@ TEST_CASE("a matrix's rows get the bits of the row-wise map on every system, mas
   check_map(SSMax<double>{0.5, 0.25});
   check_map(SSA<float>{});
   check_map(NormSoftmax<double>{64});
+  check_map(Entmax<double>{1.5});
 }
 
 TEST_CASE("SSMax counts what each row of a causal matrix sees", "[apply]") {
