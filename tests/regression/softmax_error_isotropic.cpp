@@ -161,11 +161,11 @@ TEST_CASE("long double and float agree with double from one dimension to a thous
   CAPTURE(d, l, temperature, error.value, single.value);
   CHECK(std::abs(static_cast<double>(single.value) / error.value - 1) < 2e-3);
   CHECK(error.error_estimate < 1e-8 * error.value);
-  if (temperature < 1 || d > 40) return;
+  if (d > 40) return;
   const IsotropicTask<long double> task_l{d, 1.5L, 0.4, 0.2};
   const auto exact =
       softmax_error_isotropic<long double>({0.8, 0.9}, task_l, l, Softmax<long double>{temperature}).value;
-  CHECK(std::abs(error.value / static_cast<double>(exact) - 1) < 1e-11);
+  CHECK(std::abs(error.value / static_cast<double>(exact) - 1) < 1e-13);
 }
 
 TEST_CASE("softmax_error_isotropic refuses what it cannot mean, and says which value") {

@@ -39,7 +39,8 @@ struct RowMoments {
 /// Limits    score_variance = 0: 1/l, 0, 0. l = 1: 1, 0, q. Softmax: E sum p z = (q / temperature) (1 - E sum p^2).
 /// Errors    std::invalid_argument for count, std::domain_error for the rest; QuadratureError where an estimate stays
 ///           above eps^0.64, or phi changes by more than 1e5 over the scores.
-/// Accuracy  in double 1e-12 relative: tests/laws/row_moments.cpp.
+/// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for maps of one's own
+///           (tests/laws/row_moments.cpp).
 /// Runs on   host
 template <scoring::SoftmaxLike Map>
 RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t count,
