@@ -68,7 +68,7 @@ T quadrature_tolerance() {
 /// Runs on   host
 template <Real T, class Function>
 Quadrature<T> integrate_bump(std::string_view where, const Function& f, const T& tolerance = quadrature_tolerance<T>(),
-                             std::size_t halvings = 13) {
+                             std::size_t halvings = std::numeric_limits<T>::digits > 64 ? 15 : 13) {
   T error = T(0), absolute = T(0);
   const T value = boost::math::quadrature::trapezoidal([&f](const T& u) { return f(u); }, T(0), T(1), tolerance,
                                                        halvings, &error, &absolute);

@@ -161,7 +161,7 @@ class IidRow {
   }
 
  private:
-  static constexpr std::size_t halvings = 12;
+  static constexpr std::size_t halvings = std::numeric_limits<T>::digits > 64 ? 14 : 12;
   static constexpr std::size_t finest = std::size_t{1} << halvings;
 
   Scores scores_;
