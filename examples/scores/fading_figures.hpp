@@ -21,10 +21,6 @@ namespace detail {
 
 inline constexpr std::int64_t longest_row = 10000000;
 
-}  // namespace detail
-
-namespace detail {
-
 /// Where theory says one map overtakes the other or falls below one half, checked on the rows to both sides.
 inline void claim_thresholds(Claims& claims, double gap, double s) {
   const ScoreMap softmax = score_map(scoring::Softmax<double>{}), ssmax = score_map(scoring::SSMax<double>{s});
@@ -86,37 +82,41 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
   return {std::move(table)};
 }
 
+namespace detail {
+
+/// Weight of a score z against n - 1 scores spread evenly over [0, 1].
+inline double weight_above_grid(const ScoreMap& map, std::int64_t n, double z) {
+  Numbers row;
+  for (std::int64_t k = 0; k <= n - 2; ++k) row.push_back(static_cast<double>(k) / static_cast<double>(n - 2));
+  row.push_back(z);
+  return map.weights(row).back();
+}
+
+inline Table grid_table(const std::string& title, const std::string& name, const ScoreMap& map,
+                        const std::vector<std::int64_t>& lengths) {
+  Table table{.title = title, .columns = {{.name = "score", .heading = "z", .style = Style::shortest}}};
+  for (const std::int64_t n : lengths) {
+    const std::string count = std::to_string(n);
+    table.columns.push_back({.name = name + count, .heading = "n = " + count, .decimals_as = 1});
+  }
+  for (const double z : {1., 1.5, 2., 2.5, 3., 3.5, 4., 5., 6., 8., 10., 12.}) {
+    std::vector<Cell> cells(1, z);
+    for (const std::int64_t n : lengths) cells.push_back(weight_above_grid(map, n, z));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace detail
+
 inline std::vector<Table> ssmax_threshold_figure(const ScoresOptions& o, Claims& claims) {
   const double s = o.parameters.s;
   const auto lengths = detail::lengths_or(o, {10, 100, 1000, 10000});
-  const ScoreMap softmax = score_map(scoring::Softmax<double>{}), ssmax = score_map(scoring::SSMax<double>{s});
-  const auto weight = [](const ScoreMap& map, std::int64_t n, double z_max) {
-    Numbers row;
-    for (std::int64_t k = 0; k <= n - 2; ++k) row.push_back(static_cast<double>(k) / static_cast<double>(n - 2));
-    row.push_back(z_max);
-    return map.weights(row).back();
-  };
-  const std::string against = " of one score z against n - 1 scores spread evenly over [0, 1]";
-  Table soft{.title = "Softmax weight" + against,
-             .columns = {{.name = "score", .heading = "z", .style = Style::shortest}}};
-  Table scalable{.title = "SSMax weight" + against + ", s = " + detail::in_short(s), .columns = soft.columns};
   for (const std::int64_t n : lengths) {
     if (n < 3) throw_input_error("--lengths", "is too small", n, "at least 3 in --figure ssmax-threshold");
-    for (Table* table : {&soft, &scalable}) {
-      const std::string count = std::to_string(n);
-      table->columns.push_back(
-          {.name = (table == &soft ? "softmax_" : "ssmax_") + count, .heading = "n = " + count, .decimals_as = 1});
-    }
   }
-  for (const double z : {1., 1.5, 2., 2.5, 3., 3.5, 4., 5., 6., 8., 10., 12.}) {
-    std::vector<Cell> soft_cells(1, z), scalable_cells(1, z);
-    for (const std::int64_t n : lengths) {
-      soft_cells.push_back(weight(softmax, n, z));
-      scalable_cells.push_back(weight(ssmax, n, z));
-    }
-    soft.add_row(std::move(soft_cells));
-    scalable.add_row(std::move(scalable_cells));
-  }
+  const ScoreMap softmax = score_map(scoring::Softmax<double>{}), ssmax = score_map(scoring::SSMax<double>{s});
+  const std::string against = " of one score z against n - 1 scores spread evenly over [0, 1]";
   Table thresholds{.title = "The score z* that takes half of the weight",
                    .columns = {{"n"},
                                {.name = "softmax"},
@@ -129,61 +129,81 @@ inline std::vector<Table> ssmax_threshold_figure(const ScoresOptions& o, Claims&
     const double width = laws::logistic_width(beta);
     thresholds.add_row({n, z_soft, z_ssmax, laws::ssmax_bounded_threshold(count, s, 1.0), width});
     const std::string at = "n = " + std::to_string(n);
-    claims.equal("softmax at its z* gives one half", at, weight(softmax, n, z_soft), 0.5);
-    claims.equal("SSMax at its z* gives one half", at, weight(ssmax, n, z_ssmax), 0.5);
-    claims.equal("SSMax half a width above gives 90%", at, weight(ssmax, n, z_ssmax + width / 2), 0.9);
-    claims.equal("softmax at z = 4 in closed form", at, weight(softmax, n, 4), laws::grid_weight(count, 1.0, 4.0));
-    claims.equal("SSMax at z = 4 in closed form", at, weight(ssmax, n, 4), laws::grid_weight(count, beta, 4.0));
+    const auto soft = [&](double z) { return detail::weight_above_grid(softmax, n, z); };
+    const auto scalable = [&](double z) { return detail::weight_above_grid(ssmax, n, z); };
+    claims.equal("softmax at its z* gives one half", at, soft(z_soft), 0.5);
+    claims.equal("SSMax at its z* gives one half", at, scalable(z_ssmax), 0.5);
+    claims.equal("SSMax half a width above gives 90%", at, scalable(z_ssmax + width / 2), 0.9);
+    claims.equal("softmax at z = 4 in closed form", at, soft(4), laws::grid_weight(count, 1.0, 4.0));
+    claims.equal("SSMax at z = 4 in closed form", at, scalable(4), laws::grid_weight(count, beta, 4.0));
   }
   thresholds.notes.push_back("Softmax's threshold grows like log n; SSMax's tends to 1 + 1/s = " +
                              detail::in_short(1 + laws::ssmax_critical_gap(s)) + ", with a lag of log log n / log n.");
-  return {std::move(soft), std::move(scalable), std::move(thresholds)};
+  return {detail::grid_table("Softmax weight" + against, "softmax_", softmax, lengths),
+          detail::grid_table("SSMax weight" + against + ", s = " + detail::in_short(s), "ssmax_", ssmax, lengths),
+          std::move(thresholds)};
 }
+
+namespace detail {
+
+struct NamedMap {
+  std::string name, heading;
+  ScoreMap map;
+};
+
+inline std::vector<NamedMap> deviant_maps(const MapParameters& p) {
+  const double never_capped = 1e300;
+  return {{"softmax", "softmax", score_map(scoring::Softmax<double>{})},
+          {"ssmax", "SSMax", score_map(scoring::SSMax<double>{p.s, p.bias})},
+          {"ssa", "SSA", score_map(scoring::SSA<double>{p.base, p.exponent})},
+          {"normsoftmax", "NormSoftmax", score_map(scoring::NormSoftmax<double>{never_capped})},
+          {"entmax", "entmax", score_map(scoring::Entmax<double>{p.alpha})},
+          {"linear", "linear", score_map(scoring::LinearAttention<double>{})}};
+}
+
+/// What the highest and lowest of the other scores allow the deviant one; `weights` in the order of deviant_maps.
+inline void claim_deviant_bounds(Claims& claims, const MapParameters& p, const Numbers& row, const Numbers& weights) {
+  const auto n = static_cast<std::int64_t>(row.size());
+  const double count = static_cast<double>(n), score = row.back(), highest = row[row.size() - 2], lowest = row.front();
+  const std::string at = "n = " + std::to_string(n) + ", score " + in_short(score);
+  claims.at_most("NormSoftmax below its bound", at, weights[3], scoring::normsoftmax_largest_weight(n));
+  if (score - highest >= laws::entmax_one_hot_gap(p.alpha)) {
+    claims.equal("entmax one-hot from its gap on", at, weights[4], 1);
+  }
+  if (score < highest || score > 10) return;  // further up everything is 1
+  const double beta = p.s * std::log(count), gap = score - highest, range = score - lowest;
+  claims.at_least("softmax above the gap's bound", at, weights[0], laws::largest_weight_lower_bound(count, gap));
+  claims.at_most("softmax below the range's bound", at, weights[0], laws::largest_weight_upper_bound(count, range));
+  claims.at_least("SSMax above the gap's bound", at, weights[1], laws::largest_weight_lower_bound(count, beta * gap));
+  claims.at_most("SSMax below the range's bound", at, weights[1],
+                 laws::largest_weight_upper_bound(count, beta * range));
+}
+
+}  // namespace detail
 
 inline std::vector<Table> deviant_figure(const ScoresOptions& o, Claims& claims) {
   const MapParameters& p = o.parameters;
-  const double never_capped = 1e300;
-  struct Named {
-    std::string name, heading;
-    ScoreMap map;
-  };
-  const std::vector<Named> maps{{"softmax", "softmax", score_map(scoring::Softmax<double>{})},
-                                {"ssmax", "SSMax", score_map(scoring::SSMax<double>{p.s, p.bias})},
-                                {"ssa", "SSA", score_map(scoring::SSA<double>{p.base, p.exponent})},
-                                {"normsoftmax", "NormSoftmax", score_map(scoring::NormSoftmax<double>{never_capped})},
-                                {"entmax", "entmax", score_map(scoring::Entmax<double>{p.alpha})},
-                                {"linear", "linear", score_map(scoring::LinearAttention<double>{})}};
+  const auto maps = detail::deviant_maps(p);
   Table table{.title = "Weight of one deviant token among n - 1 normal scores",
               .columns = {{"n"}, {.name = "score", .heading = "its score", .style = Style::shortest}}};
-  for (const Named& one : maps) table.columns.push_back({.name = one.name, .heading = one.heading, .decimals_as = 1});
+  for (const auto& one : maps) table.columns.push_back({.name = one.name, .heading = one.heading, .decimals_as = 1});
   const boost::math::normal law;
-  const double one_hot = laws::entmax_one_hot_gap(p.alpha);
   for (const std::int64_t n : detail::lengths_or(o, {10, 40, 200, 1000})) {
     Numbers row;
     const double others = static_cast<double>(n - 1);
-    for (std::int64_t k = 1; k < n; ++k)
+    for (std::int64_t k = 1; k < n; ++k) {
       row.push_back(boost::math::quantile(law, (static_cast<double>(k) - 0.5) / others));
+    }
     row.push_back(0);
-    const double count = static_cast<double>(n), highest = row[row.size() - 2], lowest = row.front();
     for (const double score : {1., 2., 3., 5., 10., 30., 100.}) {
       row.back() = score;
       Numbers weights;
-      for (const Named& one : maps) weights.push_back(one.map.weights(row).back());
+      for (const auto& one : maps) weights.push_back(one.map.weights(row).back());
       std::vector<Cell> cells(1, n);
       cells.emplace_back(score);
       cells.insert(cells.end(), weights.begin(), weights.end());
       table.add_row(std::move(cells));
-      const std::string at = "n = " + std::to_string(n) + ", score " + detail::in_short(score);
-      claims.at_most("NormSoftmax below its bound", at, weights[3], scoring::normsoftmax_largest_weight(n));
-      if (score - highest >= one_hot) claims.equal("entmax one-hot from its gap on", at, weights[4], 1);
-      if (score < highest || score > 10) continue;  // further up everything is 1
-      const double beta = p.s * std::log(count), gap = score - highest, range = score - lowest;
-      claims.at_least("softmax above the gap's bound", at, weights[0], laws::largest_weight_lower_bound(count, gap));
-      claims.at_most("softmax below the range's bound", at, weights[0], laws::largest_weight_upper_bound(count, range));
-      claims.at_least("SSMax above the gap's bound", at, weights[1],
-                      laws::largest_weight_lower_bound(count, beta * gap));
-      claims.at_most("SSMax below the range's bound", at, weights[1],
-                     laws::largest_weight_upper_bound(count, beta * range));
+      detail::claim_deviant_bounds(claims, p, row, weights);
     }
   }
   table.notes = {"The others are the quantiles of N(0, 1). SSMax: s = " + detail::in_short(p.s) +
@@ -191,7 +211,7 @@ inline std::vector<Table> deviant_figure(const ScoresOptions& o, Claims& claims)
                      "; entmax: alpha = " + detail::in_short(p.alpha) + "; linear: z / n, not normalised.",
                  "Softmax gives way to one deviant token at a few units, SSA later; entmax is one-hot from a gap of "
                  "1/(alpha - 1) = " +
-                     detail::in_short(one_hot) + " on."};
+                     detail::in_short(laws::entmax_one_hot_gap(p.alpha)) + " on."};
   return {std::move(table)};
 }
 

@@ -46,6 +46,9 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
   const Numbers temperatures = o.temperatures.empty() ? Numbers{0.5, 1, 2, 4, 8, 16} : o.temperatures;
   const auto n = static_cast<std::ptrdiff_t>(z.size());
   const double range = detail::largest_of(z) - detail::smallest_of(z);
+  if (!std::isfinite(range / detail::smallest_of(temperatures))) {
+    throw InputError("--figure approximation: the range of the scores over the temperature is not a finite number");
+  }
   Table weights{.title = "Weights of softmax, of its linearisation and of linear attention, n = " + std::to_string(n),
                 .columns = {{.name = "temperature", .style = Style::shortest},
                             {.name = "score", .style = Style::shortest},

@@ -175,8 +175,9 @@ inline void check_combination(const CLI::App& app, const ScoresOptions& o) {
         detail::refuse_others(app, "--figure " + o.figure, *group, entry.options);
       }
     }
-    if (!(o.parameters.s > 0)) {
-      throw_input_error("--s", "is not positive", o.parameters.s, "0 < value");
+    constexpr double largest_s = 1e6;  // beyond, rounding of a threshold shows in the weights at it
+    if (!(0 < o.parameters.s && o.parameters.s <= largest_s)) {
+      throw_input_error("--s", "is out of range", o.parameters.s, "0 < value <= 1000000 with --figure");
     }
     return;
   }

@@ -173,9 +173,11 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
   check_refused({"--figure", "deviant", "--map", "ssa"}, "--map: has no meaning with --figure deviant");
   check_refused({"--figure", "ssmax-fading", "--lengths", "1"}, "--lengths: is too small (value = 1;");
   check_refused({"--figure", "ssmax-threshold", "--lengths", "2"}, "--lengths: is too small (value = 2;");
-  check_refused({"--figure", "ssmax-fading", "--s", "0"}, "--s: is not positive (value = 0;");
+  check_refused({"--figure", "ssmax-fading", "--s", "0"}, "--s: is out of range (value = 0;");
+  check_refused({"--figure", "ssmax-threshold", "--s", "1e300"}, "--s: is out of range (value = 1e+300;");
   check_refused({"--figure", "ssmax-fading", "--gap", "-1"}, "--gap: is out of range (value = -1;");
   check_refused({"--figure", "approximation", "--row", "1,-inf"}, "--row: masks have no meaning");
+  check_refused({"--figure", "approximation", "--row", "1e308,-1e308"}, "--figure approximation: the range of the");
   const TemporaryFolder folder;
   const std::string junk = folder.write("junk.npy", "junk");
   Eigen::MatrixXd bad = Eigen::MatrixXd::Zero(2, 2);
