@@ -8,8 +8,12 @@
 #include <limits>
 #include <vector>
 
+#include "incontext/scoring/entmax_support.hpp"
 #include "incontext/scoring/hybrid_heads.hpp"
+#include "incontext/scoring/jacobian_spectral_norm.hpp"
 #include "incontext/scoring/kernel_attention.hpp"
+#include "incontext/scoring/normsoftmax_divisor.hpp"
+#include "incontext/scoring/ssa_limits.hpp"
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 
@@ -58,6 +62,26 @@ struct KernelWork {
     jvp(map, query, keys, query_direction, key_direction, scoring::Row<T>(out + device_columns, 5));
     vjp(map, query, keys, scoring::Row<const T>(in + device_columns, 5), scoring::Row<T>(out + 2 * device_columns, 4),
         scoring::Grid<T>(out + 2 * device_columns + 4, 5, 4));
+  }
+};
+
+/// What the room says of 4 scores besides: limits, logarithms, a parameter's derivative, norm, support, divisor.
+template <class Scalar>
+struct FactsWork {
+  using T = Scalar;
+  INCONTEXT_HD void operator()(const T* in, T* out) const {
+    using namespace scoring;
+    constexpr std::ptrdiff_t n = 4;
+    const Row<const T> scores(in, n);
+    T scratch[n * n];
+    ssa_scale_limit(SSA<T>{T(1), T(2)}, scores, Row<T>(out, n));
+    ssa_softmax_correction(T(8), scores, Row<T>(out + n, n));
+    log_weights(Softmax<T>{}, scores, Row<T>(out + 2 * n, n));
+    derivative(SSMax<T>{}, parameter::Scale{}, scores, Row<T>(out + 3 * n, n));
+    out[4 * n] = jacobian_spectral_norm(Softmax<T>{}, scores, Grid<T>(scratch, n, n));
+    out[4 * n + 1] = entmax_support(Entmax<T>{T(1.5)}, scores).threshold;
+    out[4 * n + 2] = normsoftmax_divisor(NormSoftmax<T>{T(64)}, scores).divisor;
+    out[4 * n + 3] = normsoftmax_largest_weight<T>(n);
   }
 };
 
@@ -182,6 +206,7 @@ void compare_all() {
   compare_other_maps<T>();
   compare_hybrid_heads<T>();
   compare_kernels<T>();
+  compare("facts of a row", FactsWork<T>{});
 }
 
 }  // namespace incontext::testing
