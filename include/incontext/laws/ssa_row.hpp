@@ -48,7 +48,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// Source    derived: docs/derivations/gaussian_row.md with w in place of e^(x g); n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
 /// Domain    count >= 1 and whole, variance >= 0, map in its domain.
-/// Limits    count = 1 or variance = 0: uniform weights.
+/// Limits    count = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
@@ -61,6 +61,10 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const T& count, const T& variance)
   r.mean_weight = weights.moment(1);
   r.squared_weight = weights.moment(2);
   r.typical_participation = r.squared_weight / (r.mean_weight * r.mean_weight) / count;
+  if (count <= T(1)) {  // one weight, whose logarithm is odd in the score
+    r.participation = T(1);
+    return r;
+  }
   const detail::IidRow<detail::SsaWeights<T>> row(weights, count, T(-log(T(count * r.mean_weight))));
   const auto participation =
       row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(count * m.second * row.others(m, 1)); });
