@@ -1,0 +1,232 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/score_row_trial.hpp"
+#include "incontext/statistics/moments.hpp"
+
+/// Rows of softmax weights over random scores, simulated: what the laws of incontext/laws are judged by.
+namespace incontext::simulate {
+
+/// A row of scores: `competitors` of one law and, perhaps, a signal among them.
+///
+/// Units     of the scores.
+/// Domain    1 <= competitors <= 4e9, scale >= 0, signal_stddev >= 0, all finite.
+/// Runs on   host
+struct ScoreRow {
+  ScoreLaw law = ScoreLaw::normal;
+  std::int64_t competitors = 0;
+  double location = 0;  ///< normal: the mean; uniform and grid: the lower edge
+  double scale = 1;     ///< normal: the standard deviation; uniform and grid: the width
+  bool has_signal = false;
+  double signal = 0;
+  double signal_stddev = 0;
+
+  /// The same row and one token more, of score N(score, stddev^2).
+  [[nodiscard]] ScoreRow with_signal(double score, double stddev = 0) const {
+    ScoreRow row = *this;
+    row.has_signal = true;
+    row.signal = score;
+    row.signal_stddev = stddev;
+    return row;
+  }
+};
+
+/// Independent normal scores of mean 0.
+///
+/// Runs on   host
+inline ScoreRow normal_scores(std::int64_t count, double variance) {
+  require_non_negative("simulate::normal_scores", "variance", variance);
+  return {ScoreLaw::normal, count, 0, std::sqrt(variance)};
+}
+
+/// Independent scores, uniform between two edges.
+///
+/// Runs on   host
+inline ScoreRow uniform_scores(std::int64_t count, double lower, double upper) {
+  return {ScoreLaw::uniform, count, lower, upper - lower};
+}
+
+/// Scores lower + k (upper - lower) / (count - 1), k = 0 ... count - 1.
+///
+/// Runs on   host
+inline ScoreRow grid_scores(std::int64_t count, double lower, double upper) {
+  return {ScoreLaw::grid, count, lower, upper - lower};
+}
+
+/// Estimates of every functional at every inverse temperature, all on the same draws.
+///
+/// Units     as RowFunctional.
+/// Runs on   host
+struct ScoreRowSimulation {
+  Simulation run;
+  int functionals = 0;
+
+  [[nodiscard]] const statistics::Estimate& at(std::size_t point, RowFunctional functional) const {
+    return run.estimates.at(point * static_cast<std::size_t>(functionals) + static_cast<std::size_t>(functional));
+  }
+};
+
+/// How many trials a mean rests on: with heavy tails a few of them carry it, and its standard error is not to be
+/// trusted.
+///
+/// \f[ n_{\mathrm{eff}} = \frac{(\sum_i x_i)^2}{\sum_i x_i^2} = \frac{n}{1 + (n - 1)\, \mathrm{se}^2 / \bar x^2} \f]
+///
+/// The largest trial's share of the total is at least 1 / n_eff and, for values >= 0, at most n_eff^(-1/2). An event no
+/// trial has met does not show.
+///
+/// Source    Kish 1965; the shares by max^2 <= sum of squares <= max times sum.
+/// Units     trials.
+/// Domain    at least two trials.
+/// Limits    equal values: n; one value alone is not 0: 1.
+/// Errors    NaN where the estimate has no standard error, or its mean and it are both 0.
+/// Accuracy  against the trials themselves, 1e-9 relative: tests/simulate/score_rows.cpp.
+/// Runs on   host
+inline double effective_trials(const statistics::Estimate& estimate) {
+  const auto n = static_cast<double>(estimate.count);
+  const double square = estimate.mean * estimate.mean;
+  return n * square / (square + (n - 1) * estimate.standard_error * estimate.standard_error);
+}
+
+/// Every trial's values, for what a mean does not say: medians, and the share of the largest trial.
+///
+/// Shapes    values of one functional at one point are contiguous and ascending.
+/// Units     as RowFunctional.
+/// Runs on   host
+struct ScoreRowSample {
+  std::vector<double> values;
+  std::int64_t trials = 0;
+  int functionals = 0;
+
+  [[nodiscard]] const double* sorted(std::size_t point, RowFunctional functional) const {
+    const std::size_t series = point * static_cast<std::size_t>(functionals) + static_cast<std::size_t>(functional);
+    return values.data() + series * static_cast<std::size_t>(trials);
+  }
+  [[nodiscard]] double median(std::size_t point, RowFunctional functional) const {
+    const double* x = sorted(point, functional);
+    return (x[(trials - 1) / 2] + x[trials / 2]) / 2;
+  }
+  /// What the largest trial alone contributes to the total.
+  [[nodiscard]] double largest_share(std::size_t point, RowFunctional functional) const {
+    const double* x = sorted(point, functional);
+    return x[trials - 1] / (statistics::moments_of(x, trials).mean * static_cast<double>(trials));
+  }
+};
+
+namespace detail {
+
+inline void require_row(std::string_view where, const ScoreRow& row, const std::vector<double>& inverse_temperatures) {
+  require_at_least(where, "competitors", row.competitors, std::int64_t{1});
+  // Blocks of a stream are counted in 32 bits.
+  if (row.competitors > 4000000000) {
+    throw_invalid_argument(where, "competitors are too many", row.competitors, "at most 4e9");
+  }
+  const auto finite = [&](std::string_view name, double value) {
+    if (!std::isfinite(value)) throw_domain_error(where, std::string(name) + " is not finite", value, "a number");
+  };
+  finite("location", row.location);
+  finite("scale", row.scale);
+  finite("signal", row.signal);
+  finite("signal_stddev", row.signal_stddev);
+  require_non_negative(where, "scale", row.scale);
+  require_non_negative(where, "signal_stddev", row.signal_stddev);
+  require_at_least(where, "inverse_temperatures.size()", inverse_temperatures.size(), std::size_t{1});
+  for (const double beta : inverse_temperatures) {
+    require_positive(where, "inverse_temperature", beta);
+    finite("inverse_temperature", beta);
+  }
+}
+
+/// Calls visit(System{}, trial) with a trial whose grid lives on the system.
+template <class T, class Visit>
+auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double>& inverse_temperatures, Visit visit) {
+  std::vector<T> numbers;
+  for (const double beta : inverse_temperatures) numbers.push_back(static_cast<T>(beta));
+  return with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const typename System::template Memory<T> grid(numbers.begin(), numbers.end());
+    const ScoreRowTrial<T> trial{row.law,
+                                 row.competitors,
+                                 static_cast<T>(row.location),
+                                 static_cast<T>(row.scale),
+                                 row.has_signal,
+                                 static_cast<T>(row.signal),
+                                 static_cast<T>(row.signal_stddev),
+                                 address(grid),
+                                 static_cast<int>(numbers.size())};
+    return visit(system, trial);
+  });
+}
+
+}  // namespace detail
+
+/// Expectations over softmax rows at several inverse temperatures, simulated on common draws.
+///
+/// Source    the definition; laws::gaussian_row, laws::signal_weight and their kin are what it judges.
+/// Shapes    (inverse_temperatures: m) -> m points
+/// Units     inverse_temperatures in one over the units of the scores.
+/// Domain    as ScoreRow; inverse_temperatures positive and finite.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  standard error in the result, to be trusted where effective_trials is large; T = float adds a relative
+///           bias below 1e-5: tests/simulate/score_rows.cpp.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+ScoreRowSimulation score_rows(const ScoreRow& row, const std::vector<double>& inverse_temperatures,
+                              const Options& options) {
+  validate(options);
+  detail::require_row("simulate::score_rows", row, inverse_temperatures);
+  const Device device = resolve(options.device);
+  return detail::with_row_trial<T>(device, row, inverse_temperatures,
+                                   [&](auto system, const ScoreRowTrial<T>& trial) -> ScoreRowSimulation {
+                                     return {run_on<decltype(system)>(device, trial, options), trial.functionals()};
+                                   });
+}
+
+/// The first `options.trials` trials of score_rows, each kept.
+///
+/// Source    as score_rows.
+/// Shapes    as ScoreRowSample: 8 bytes a trial, point and functional.
+/// Units     as score_rows.
+/// Domain    as score_rows; options.trials >= 1, relative_error 0.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Random    as score_rows: the same trials.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+ScoreRowSample score_row_sample(const ScoreRow& row, const std::vector<double>& inverse_temperatures,
+                                const Options& options) {
+  constexpr auto where = "simulate::score_row_sample";
+  validate(options);
+  detail::require_row(where, row, inverse_temperatures);
+  require_at_least(where, "trials", options.trials, std::int64_t{1});
+  const auto sample = [&](auto system, const ScoreRowTrial<T>& trial) -> ScoreRowSample {
+    using System = decltype(system);
+    constexpr int lanes = System::lanes;
+    const std::int64_t batches = (options.trials + lanes - 1) / lanes, stride = batches * lanes;
+    typename System::template Memory<T> values(static_cast<std::size_t>(stride * trial.outputs()));
+    typename System::template Memory<T> scratch(static_cast<std::size_t>(stride * trial.scratch_rows()));
+    System::for_each_index(
+        batches, options.threads,
+        detail::RunBatch<ScoreRowTrial<T>, lanes>{trial, options.seed, 0, detail::address(values), stride,
+                                                  detail::address(scratch), lanes == 1 ? stride : lanes});
+    const std::vector<T> host(values.begin(), values.end());
+    ScoreRowSample result{{}, options.trials, trial.functionals()};
+    for (std::int64_t k = 0; k < trial.outputs(); ++k) {
+      const auto first = host.begin() + k * stride;
+      const auto end = result.values.insert(result.values.end(), first, first + options.trials);
+      std::sort(end, result.values.end());
+    }
+    return result;
+  };
+  return detail::with_row_trial<T>(resolve(options.device), row, inverse_temperatures, sample);
+}
+
+}  // namespace incontext::simulate

@@ -1,0 +1,366 @@
+#include "incontext/simulate/score_rows.hpp"
+
+#include <array>
+#include <boost/math/special_functions/expint.hpp>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "incontext/laws/fading_grid.hpp"
+#include "incontext/laws/fading_thresholds.hpp"
+#include "incontext/laws/gaussian_asymptotics.hpp"
+#include "incontext/laws/gaussian_maximum.hpp"
+#include "incontext/laws/gaussian_row.hpp"
+#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/retrieval.hpp"
+#include "incontext/statistics/agreement.hpp"
+#include "laws/sampling.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+// Trials against whole rows in double on the same draws, means against the exact laws (|z| <= 5, fixed seeds), and what
+// holds only for infinitely long rows, rejected.
+
+namespace {
+
+using namespace incontext;
+using simulate::RowFunctional;
+using simulate::RowStream;
+using simulate::ScoreLaw;
+using simulate::ScoreRow;
+
+constexpr std::uint64_t seed = 77;
+
+/// Number `index` of a stream, as a trial of scalar T sees it.
+template <class T>
+double drawn(ScoreLaw law, std::uint64_t trial, RowStream stream, std::int64_t index) {
+  constexpr int per_block = random::normals_per_block<T>;
+  const auto block = static_cast<std::uint32_t>(index / per_block);
+  const auto within = static_cast<std::size_t>(index % per_block);
+  if (law == ScoreLaw::normal) {
+    T normal[per_block][1];
+    random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)), block, normal);
+    return static_cast<double>(normal[within][0]);
+  }
+  std::uint32_t words[4];
+  random::philox(seed, trial, block, static_cast<std::uint32_t>(stream), words);
+  if (sizeof(T) == 4) return static_cast<double>(random::uniform_open(words[within]));
+  return random::uniform_open(words[2 * within], words[2 * within + 1]);
+}
+
+/// The definition, with the whole row at hand.
+template <class T>
+std::vector<double> whole_row(const ScoreRow& row, double beta, std::uint64_t trial) {
+  std::vector<double> z;
+  for (std::int64_t j = 0; j < row.competitors; ++j) {
+    const double g = row.law == ScoreLaw::grid
+                         ? static_cast<double>(j) / std::max<double>(1, static_cast<double>(row.competitors - 1))
+                         : drawn<T>(row.law, trial, RowStream::scores, j);
+    z.push_back(row.location + row.scale * g);
+  }
+  if (row.has_signal) {
+    z.push_back(row.signal + row.signal_stddev * drawn<T>(ScoreLaw::normal, trial, RowStream::signal, 0));
+  }
+  const testing::SampledRow sampled(z, beta);
+  double entropy = 0, largest = 0;
+  for (const double a : sampled.weights) {
+    entropy -= a > 0 ? a * std::log(a) : 0;
+    largest = std::max(largest, a);
+  }
+  const double second = sampled.sum_of_powers(2);
+  std::vector<double> values{second,  sampled.sum_of_powers(3), second * second, largest,
+                             entropy, sampled.log_partition};
+  if (row.has_signal) values.push_back(sampled.weights.back());
+  return values;
+}
+
+/// The largest deviation of 128 trials from the definition, relative to 1 + the value's size.
+template <class T, int W>
+double largest_deviation(const ScoreRow& row) {
+  const std::vector<double> betas{0.25, 2, 24};
+  const std::vector<T> grid(betas.begin(), betas.end());
+  const simulate::ScoreRowTrial<T> trial{row.law,
+                                         row.competitors,
+                                         static_cast<T>(row.location),
+                                         static_cast<T>(row.scale),
+                                         row.has_signal,
+                                         static_cast<T>(row.signal),
+                                         static_cast<T>(row.signal_stddev),
+                                         grid.data(),
+                                         static_cast<int>(grid.size())};
+  static_assert(simulate::Trial<simulate::ScoreRowTrial<T>>);
+  std::vector<T> scratch(static_cast<std::size_t>(trial.scratch_rows() * W));
+  std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
+  double largest = 0;
+  for (std::uint64_t first = 0; first < 128; first += W) {
+    trial.template run<W>(seed, first, {scratch.data(), W}, values.data(), W);
+    for (std::size_t lane = 0; lane < W; ++lane) {
+      std::size_t output = 0;
+      for (const double beta : betas) {
+        for (const double expected : whole_row<T>(row, beta, first + lane)) {
+          const double value = static_cast<double>(values[output++ * W + lane]);
+          const double off = std::abs(value - expected) / (1 + std::abs(expected));
+          largest = off <= largest ? largest : off;
+        }
+      }
+    }
+  }
+  return largest;
+}
+
+std::vector<ScoreRow> rows_of(std::int64_t count) {
+  return {simulate::normal_scores(count, 0.5), simulate::normal_scores(count, 0.5).with_signal(1.5, 0.25),
+          simulate::uniform_scores(count, -1, 2), simulate::uniform_scores(count, 0.5, 1.5).with_signal(1),
+          simulate::grid_scores(count, 0, 1).with_signal(1.125)};
+}
+
+double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
+
+/// The z of a Gaussian row's functionals at one spread.
+std::array<double, 6> z_of_row(double count, double spread, const simulate::ScoreRowSimulation& run,
+                               std::size_t point) {
+  const auto exact = laws::gaussian_row(count, spread);
+  return {z_of(exact.participation, run.at(point, RowFunctional::participation)),
+          z_of(exact.third_participation, run.at(point, RowFunctional::third_participation)),
+          z_of(exact.squared_participation, run.at(point, RowFunctional::squared_participation)),
+          z_of(laws::largest_weight(count, spread).value, run.at(point, RowFunctional::largest_weight)),
+          z_of(exact.entropy, run.at(point, RowFunctional::entropy)),
+          z_of(exact.log_partition, run.at(point, RowFunctional::log_partition))};
+}
+
+/// E w of a signal among N uniform scores on (0, 1): Laplace's representation by exponential integrals,
+/// psi(s) = (E_1(e^s) - E_1(e^(s + beta))) / beta.
+double uniform_signal_weight(double count, double beta, double signal) {
+  double sum = 0;
+  const double step = 1.0 / 64;
+  for (double y = -40; y <= 4; y += step) {
+    const double s = y - beta * signal;
+    const auto tail = [](double t) { return t > 6 ? 0.0 : boost::math::expint(1, std::exp(t)); };
+    const double psi = std::min(1.0, (tail(s) - tail(s + beta)) / beta);
+    sum += step * std::exp(y - std::exp(y)) * std::pow(psi, count);
+  }
+  return sum;
+}
+
+statistics::Estimate signal_weight_of(const ScoreRow& row, double beta, std::int64_t trials) {
+  return simulate::score_rows(row, {beta}, {.seed = seed, .trials = trials}).at(0, RowFunctional::signal_weight);
+}
+
+}  // namespace
+
+TEST_CASE("score rows: every trial is the whole row in double, whatever the lanes") {
+  for (const std::int64_t count : {1, 2, 15, 16, 17, 300}) {
+    for (const ScoreRow& row : rows_of(count)) {
+      CAPTURE(count, static_cast<int>(row.law), row.has_signal);
+      CHECK(largest_deviation<double, 1>(row) <= 1e-13);
+      CHECK(largest_deviation<double, 64>(row) <= 1e-13);
+      CHECK(largest_deviation<float, 1>(row) <= 5e-6);
+      CHECK(largest_deviation<float, 64>(row) <= 5e-6);
+    }
+  }
+}
+
+TEST_CASE("score rows: single precision adds no bias to a long row") {
+  const ScoreRow row = simulate::normal_scores(20000, 1);
+  const std::vector<double> betas{0.5, 2, 5};
+  const simulate::Options options{.seed = seed, .trials = 64};
+  const auto single = simulate::score_rows<float>(row, betas, options);
+  double sums[3][6] = {};
+  for (std::uint64_t trial = 0; trial < 64; ++trial) {
+    for (std::size_t point = 0; point < 3; ++point) {
+      const auto values = whole_row<float>(row, betas[point], trial);
+      for (std::size_t k = 0; k < 6; ++k) sums[point][k] += values[k] / 64;
+    }
+  }
+  for (std::size_t point = 0; point < 3; ++point) {
+    for (std::size_t k = 0; k < 6; ++k) {
+      CAPTURE(point, k);
+      CHECK(std::abs(single.at(point, static_cast<RowFunctional>(k)).mean / sums[point][k] - 1) <= 1e-5);
+    }
+  }
+}
+
+TEST_CASE("score rows: Gaussian rows agree with the exact law in every functional, and only with it") {
+  const auto [count, trials] =
+      GENERATE(std::pair<double, std::int64_t>{2, 1 << 18}, std::pair<double, std::int64_t>{50, 1 << 16},
+               std::pair<double, std::int64_t>{2000, 1 << 14});
+  const double critical = laws::critical_spread(count);
+  const std::vector<double> thetas{0.3, 1.0, 2.0};
+  std::vector<double> betas;
+  for (const double theta : thetas) betas.push_back(theta * critical / 1.5);
+  const auto run = simulate::score_rows(simulate::normal_scores(static_cast<std::int64_t>(count), 2.25), betas,
+                                        {.seed = seed, .trials = trials});
+  for (std::size_t point = 0; point < betas.size(); ++point) {
+    CAPTURE(count, thetas[point]);
+    for (const double z : z_of_row(count, 1.5 * betas[point], run, point)) CHECK(std::abs(z) <= 5);
+    // Power: four percent of the spread, and the standard deviation forgotten.
+    for (const double z : z_of_row(count, 1.5 * 1.04 * betas[point], run, point)) CHECK(std::abs(z) > 5);
+    for (const double z : z_of_row(count, betas[point], run, point)) CHECK(std::abs(z) > 5);
+  }
+}
+
+TEST_CASE("score rows: a signal among normal scores has the exact weight, fixed or random") {
+  const double count = 400, beta = 2.2;
+  for (const double signal : {1.5, 3.0, 5.0}) {
+    CAPTURE(signal);
+    const auto row = simulate::normal_scores(400, 1.44);
+    const auto fixed = signal_weight_of(row.with_signal(signal), beta, 1 << 15);
+    const auto random = signal_weight_of(row.with_signal(signal, 0.7), beta, 1 << 15);
+    const double spread = 1.2 * beta, exponent = beta * signal;
+    CHECK(std::abs(z_of(laws::signal_weight(count, spread, exponent).value, fixed)) <= 5);
+    CHECK(std::abs(z_of(laws::random_signal_weight(count, spread, exponent, 0.7 * beta).value, random)) <= 5);
+    // Power: the other kind of signal, a twentieth more noise, and the bound that ignores the noise's fluctuations.
+    CHECK(std::abs(z_of(laws::signal_weight(count, spread, exponent).value, random)) > 5);
+    CHECK(std::abs(z_of(laws::signal_weight(1.05 * count, spread, exponent).value, fixed)) > 5);
+    CHECK(std::abs(z_of(laws::signal_weight_annealed(count, spread, exponent), fixed)) > 5);
+  }
+}
+
+TEST_CASE("score rows: a signal among uniform scores and on the grid") {
+  const std::int64_t competitors = 999;
+  const double beta = 0.43 * std::log(1000.0);
+  for (const double signal : {1.0, 2.5, 3.2}) {
+    CAPTURE(signal);
+    const double exact = uniform_signal_weight(999, beta, signal);
+    const auto uniform =
+        signal_weight_of(simulate::uniform_scores(competitors, 0, 1).with_signal(signal), beta, 1 << 14);
+    CHECK(std::abs(z_of(exact, uniform)) <= 5);
+    CHECK(std::abs(z_of(uniform_signal_weight(1009, beta, signal), uniform)) > 5);
+    const ScoreRow grid = simulate::grid_scores(competitors, 0, 1);
+    const auto on_grid = simulate::score_rows<double>(grid.with_signal(signal), {beta}, {.trials = 2});
+    const double on_grid_exact = laws::grid_weight(1000.0, beta, signal);
+    CHECK(std::abs(on_grid.at(0, RowFunctional::signal_weight).mean / on_grid_exact - 1) <= 1e-12);
+    // A needle of random height: the weight is logistic in it.
+    const double log_sum = laws::grid_log_sum(1000.0, beta);
+    const auto weight = [&](double stddev) {
+      return testing::normal_mean([&](double g) { return testing::logistic(beta * (signal + stddev * g) - log_sum); });
+    };
+    const auto random = signal_weight_of(grid.with_signal(signal, 0.5), beta, 1 << 14);
+    CHECK(std::abs(z_of(weight(0.5), random)) <= 5);
+    CHECK(std::abs(z_of(weight(0.0), random)) > 5);
+  }
+}
+
+TEST_CASE("score rows: e^(x^2)/n is not the participation ratio near and above freezing") {
+  const double count = 1000, critical = laws::critical_spread(count);
+  const std::vector<double> spreads{0.2 * critical, 0.7 * critical, critical, 1.3 * critical};
+  const auto run = simulate::score_rows(simulate::normal_scores(1000, 1), spreads, {.seed = seed, .trials = 1 << 14});
+  for (std::size_t point = 0; point < spreads.size(); ++point) {
+    CAPTURE(spreads[point]);
+    const auto& measured = run.at(point, RowFunctional::participation);
+    const double limit = laws::annealed_participation(count, spreads[point]);
+    CHECK(std::abs(z_of(laws::gaussian_row(count, spreads[point]).participation, measured)) <= 5);
+    CHECK(z_of(limit, measured) < -5);
+    if (point == 0) CHECK(std::abs(limit / measured.mean - 1) <= 0.01);  // inside its regime it is near, at finite n
+    if (point > 1) CHECK(limit > 1);
+  }
+}
+
+TEST_CASE("score rows: a gap of 1/s is not where SSMax retrieves from normal competitors") {
+  const double s = 0.43, gap = laws::ssmax_critical_gap(s);
+  for (const std::int64_t n : {100, 1000, 10000}) {
+    CAPTURE(n);
+    const double beta = s * std::log(static_cast<double>(n)), others = static_cast<double>(n - 1);
+    const auto row = simulate::normal_scores(n - 1, 1);
+    const auto at_gap = signal_weight_of(row.with_signal(gap), beta, 1 << 11);
+    CHECK(z_of(0.5, at_gap) < -5);
+    const double exact = laws::retrieval_exponent(others, beta) / beta;
+    CHECK(std::abs(z_of(0.5, signal_weight_of(row.with_signal(exact), beta, 1 << 11))) <= 5);
+  }
+}
+
+TEST_CASE("score rows: at n = 1000 SSMax retrieves from scores on [0, 1] well before 1 + 1/s") {
+  const double s = 0.43, beta = s * std::log(1000.0), limit = 1 + laws::ssmax_critical_gap(s);
+  const auto uniform = simulate::uniform_scores(999, 0, 1);
+  const auto at_limit = signal_weight_of(uniform.with_signal(limit), beta, 1 << 12);
+  CHECK(z_of(0.5, at_limit) > 5);
+  CHECK(at_limit.mean > 0.7);
+  const double lagged = laws::ssmax_bounded_threshold(1000.0, s, 1.0);
+  CHECK(std::abs(signal_weight_of(uniform.with_signal(lagged), beta, 1 << 12).mean - 0.5) <= 0.02);
+}
+
+TEST_CASE("score rows: trials kept one by one are the run's, and say how many carry the mean") {
+  const ScoreRow row = simulate::normal_scores(200, 1);
+  const std::vector<double> betas{0.5, 2.0};
+  const simulate::Options options{.seed = seed, .trials = 1500};
+  const auto run = simulate::score_rows(row, betas, options);
+  const auto sample = simulate::score_row_sample(row, betas, options);
+  for (std::size_t point = 0; point < betas.size(); ++point) {
+    for (std::size_t k = 0; k < 6; ++k) {
+      const auto functional = static_cast<RowFunctional>(k);
+      const double* values = sample.sorted(point, functional);
+      double sum = 0, squares = 0;
+      std::int64_t below = 0;
+      for (std::int64_t i = 0; i < sample.trials; ++i) {
+        sum += values[i];
+        squares += values[i] * values[i];
+        if (values[i] <= sample.median(point, functional)) ++below;
+      }
+      const auto& estimate = run.at(point, functional);
+      CHECK(std::abs(sum / 1500 / estimate.mean - 1) <= 1e-9);
+      const double effective = simulate::effective_trials(estimate);
+      CHECK(std::abs(effective / (sum * sum / squares) - 1) <= 1e-9);
+      CHECK(below == 750);
+      const double share = sample.largest_share(point, functional);
+      CHECK(std::abs(share * sum / values[sample.trials - 1] - 1) <= 1e-9);
+      CHECK(1 / effective <= share * (1 + 1e-9));
+      CHECK(share * share * effective <= 1 + 1e-9);
+    }
+  }
+}
+
+TEST_CASE("score rows: where rare rows carry the mean, few trials count and the median is far below") {
+  // Far below retrieval a weight is e^(beta m) / Z: log-normal for a needle of normal height.
+  const auto heavy = simulate::normal_scores(1000, 0.01).with_signal(-8, 4);
+  const auto plain = simulate::normal_scores(1000, 0.01).with_signal(-8, 0.1);
+  const simulate::Options options{.seed = seed, .trials = 4096};
+  const auto weight = RowFunctional::signal_weight;
+  const auto rare = simulate::score_rows(heavy, {1.0}, options), common = simulate::score_rows(plain, {1.0}, options);
+  CHECK(simulate::effective_trials(rare.at(0, weight)) < 50);
+  CHECK(simulate::effective_trials(common.at(0, weight)) > 4000);
+  const auto sample = simulate::score_row_sample(heavy, {1.0}, options);
+  CHECK(sample.largest_share(0, weight) > 0.02);
+  CHECK(sample.median(0, weight) < 0.01 * rare.at(0, weight).mean);
+}
+
+TEST_CASE("score rows: devices and threads do not show in the bits") {
+  const auto run = [](simulate::Device device, int threads) {
+    return simulate::score_rows(simulate::uniform_scores(37, 0, 1).with_signal(2, 1), {1.0, 8.0},
+                                {.seed = 5, .trials = 2000, .device = device, .threads = threads});
+  };
+  const auto serial = run(simulate::Device::serial, 1);
+  for (const auto device : {simulate::Device::openmp, simulate::Device::tbb, simulate::Device::cuda}) {
+    if (!simulate::is_available(device)) continue;
+    for (const int threads : {1, 3}) {
+      const auto other = run(device, threads);
+      REQUIRE(other.run.estimates.size() == 14);
+      for (std::size_t i = 0; i < 14; ++i) {
+        CHECK(other.run.estimates[i].mean == serial.run.estimates[i].mean);
+        CHECK(other.run.estimates[i].standard_error == serial.run.estimates[i].standard_error);
+      }
+    }
+  }
+}
+
+TEST_CASE("score rows: bad input is refused by name and value", "[bad-input]") {
+  const auto message = [](const ScoreRow& row, const std::vector<double>& betas) {
+    return testing::message_of([&] { (void)simulate::score_rows(row, betas, {.trials = 2}); });
+  };
+  const ScoreRow good = simulate::normal_scores(3, 1);
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  CHECK(message(simulate::normal_scores(0, 1), {1}) ==
+        "incontext::simulate::score_rows: competitors is too small (value = 0; needs at least 1)");
+  CHECK(message(simulate::normal_scores(5000000000, 1), {1}) ==
+        "incontext::simulate::score_rows: competitors are too many (value = 5000000000; needs at most 4e9)");
+  CHECK_THROWS_AS(simulate::normal_scores(3, -1), std::domain_error);
+  for (const double bad : {0.0, -1.0, nan, inf}) {
+    CHECK_THROWS_AS(simulate::score_rows(good, {1, bad}, {.trials = 2}), std::domain_error);
+  }
+  CHECK_THROWS_AS(simulate::score_rows(good, {}, {.trials = 2}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::score_rows(good.with_signal(nan), {1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::score_rows(good.with_signal(1, -1), {1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::score_rows(simulate::uniform_scores(3, 1, 0), {1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::score_rows(good, {1}, {.trials = 0}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::score_row_sample(good, {1}, {.relative_error = 0.1}), std::invalid_argument);
+}
