@@ -1,0 +1,194 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/classification/context_attention.hpp"
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+
+/// Weights with which attention is one step of gradient descent, exactly, and the step that given weights are.
+namespace incontext::classification {
+
+/// The four weight matrices of a layer, tokens as columns.
+///
+/// Shapes    (d + k) x (d + k) each
+/// Runs on   host
+template <Real T>
+struct ContextWeights {
+  Matrix<T> query;
+  Matrix<T> key;
+  Matrix<T> value;
+  Matrix<T> projection;
+};
+
+/// The products of the weights that enter the layer.
+///
+/// \f[ M = W_K^T W_Q,\qquad P = W_P W_V \f]
+///
+/// Source    arXiv 2510.10425, Section 2.2.
+/// Shapes    as ContextWeights -> as ContextAttention
+/// Runs on   host
+template <Real T>
+ContextAttention<T> merged(const ContextWeights<T>& weights) {
+  return {weights.key.transpose() * weights.query, weights.projection * weights.value};
+}
+
+namespace detail {
+
+/// W_Q = W_K = reach I_x, W_V = I_y, W_P = read I_y.
+template <Real T>
+ContextWeights<T> block_weights(std::string_view where, std::int64_t dimension, std::int64_t classes, const T& reach,
+                                const T& read) {
+  require_at_least(where, "dimension", dimension, std::int64_t{1});
+  require_at_least(where, "classes", classes, std::int64_t{2});
+  require_finite(where, "the output's weight", read);
+  const Matrix<T> zero = Matrix<T>::Zero(dimension + classes, dimension + classes);
+  Matrix<T> inputs = zero, labels = zero;
+  inputs.diagonal().head(dimension).setConstant(reach);
+  labels.diagonal().tail(classes).setConstant(T(1));
+  return {inputs, inputs, labels, read * labels};
+}
+
+}  // namespace detail
+
+/// Weights with which linear attention, scale 1, is linear_descent.
+///
+/// \f[ M = I_x,\qquad P = \frac{\eta}{n} I_y \f]
+///
+/// Source    arXiv 2510.10425, App. D.
+/// Shapes    (d, k) -> as ContextWeights
+/// Units     rate = eta.
+/// Domain    dimension >= 1, classes >= 2, context_length >= 1, rate finite.
+/// Errors    std::invalid_argument for counts, std::domain_error for values.
+/// Accuracy  the two agree to 64 eps of the largest logit, in float and double
+///           (tests/classification/context_constructions.cpp).
+/// Runs on   host
+template <Real T>
+ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
+                                      const T& rate) {
+  constexpr auto where = "classification::linear_construction";
+  require_at_least(where, "context_length", context_length, std::int64_t{1});
+  return detail::block_weights<T>(where, dimension, classes, T(1), rate / T(static_cast<double>(context_length)));
+}
+
+/// Weights with which exponential attention, scale 1, is kernel_descent on the sphere, in its dot form anywhere.
+///
+/// \f[ M = \kappa I_x,\qquad P = \frac{\eta}{n} e^{-\kappa} I_y \f]
+///
+/// Source    arXiv 2510.10425, App. E.
+/// Shapes    (d, k) -> as ContextWeights
+/// Units     rate = eta; kappa = 1/sigma^2.
+/// Domain    as linear_construction; kappa >= 0: W_Q = W_K = sqrt(kappa) I_x.
+/// Errors    as linear_construction.
+/// Accuracy  as linear_construction.
+/// Runs on   host
+template <Real T>
+ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
+                                      const T& kappa, const T& rate) {
+  using std::exp;
+  using std::sqrt;
+  constexpr auto where = "classification::kernel_construction";
+  require_at_least(where, "context_length", context_length, std::int64_t{1});
+  require_non_negative(where, "kappa", kappa);
+  return detail::block_weights<T>(where, dimension, classes, sqrt(kappa),
+                                  rate / T(static_cast<double>(context_length)) * exp(T(-kappa)));
+}
+
+/// Weights with which softmax attention, scale 1/sqrt(d + k), is adaptive_descent: with the query as a key its dot
+/// form, without it that without self term.
+///
+/// \f[ M = \sqrt{d + k}\,\kappa I_x,\qquad P = c I_y \f]
+///
+/// Source    arXiv 2510.10425, App. F.
+/// Shapes    (d, k) -> as ContextWeights
+/// Units     gain = c in nats; kappa = 1/sigma^2.
+/// Domain    dimension >= 1, classes >= 2, kappa >= 0, gain finite.
+/// Errors    as linear_construction.
+/// Accuracy  as linear_construction.
+/// Runs on   host
+template <Real T>
+ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t classes, const T& kappa, const T& gain) {
+  using std::sqrt;
+  constexpr auto where = "classification::softmax_construction";
+  require_non_negative(where, "kappa", kappa);
+  const T width = sqrt(T(static_cast<double>(dimension + classes)));
+  return detail::block_weights<T>(where, dimension, classes, sqrt(T(width * kappa)), gain);
+}
+
+/// The step that given weights come nearest to.
+///
+/// Units     as the constructions'.
+/// Runs on   host
+template <Real T>
+struct EffectiveStep {
+  T kappa;
+  T gain;
+};
+
+/// Effective concentration and gain of trained weights.
+///
+/// \f[ \kappa = \frac{\tau}{d} \mathrm{tr} M_{xx},\qquad
+///     c = \frac{1}{k - 1} \mathrm{tr}\left[\left(I - \tfrac1k 1 1^T\right) P_{yy}\right] \f]
+///
+/// Source    arXiv 2510.10425, App. J; the mean of a column's off-diagonal entries is subtracted, as invariance of the
+///           softmax asks, where the text adds it.
+/// Shapes    (attention: d + k, classes: k)
+/// Units     scale = tau. For linear attention the effective rate is n kappa gain.
+/// Domain    classes >= 2, square matrices of d + k >= k + 1.
+/// Limits    softmax_construction at scale 1/sqrt(d + k): its kappa and gain.
+/// Errors    std::invalid_argument for shapes.
+/// Accuracy  16 eps of the largest entry times d + k (tests/classification/context_constructions.cpp).
+/// Runs on   host
+template <Real T>
+EffectiveStep<T> effective_step(const ContextAttention<T>& attention, const T& scale, std::int64_t classes) {
+  constexpr auto where = "classification::effective_step";
+  require_at_least(where, "classes", classes, std::int64_t{2});
+  const Eigen::Index width = attention.key_query.rows(), d = width - classes;
+  require_at_least(where, "key_query.rows()", std::int64_t{width}, classes + 1);
+  require_same_size(where, "key_query.cols()", attention.key_query.cols(), width);
+  require_same_size(where, "output.rows()", attention.output.rows(), width);
+  require_same_size(where, "output.cols()", attention.output.cols(), width);
+  const Matrix<T> labels = attention.output.bottomRightCorner(classes, classes);
+  const T k = T(static_cast<double>(classes));
+  return {scale * attention.key_query.topLeftCorner(d, d).trace() / T(static_cast<double>(d)),
+          (labels.trace() - labels.sum() / k) / (k - T(1))};
+}
+
+/// How far two classifiers are apart at one query.
+///
+/// Units     dimensionless.
+/// Runs on   host
+template <Real T>
+struct Alignment {
+  T prediction_distance;   ///< |p - p'|
+  T cosine;                ///< mean over classes of the cosine between their sensitivities
+  T sensitivity_distance;  ///< Frobenius norm of J - J'
+};
+
+/// Distance of two classifiers by their predictions and by the sensitivities of those.
+///
+/// \f[ |p - p'|,\qquad \frac1k \sum_c \frac{J_c\cdot J'_c}{|J_c| |J'_c|},\qquad |J - J'|_F \f]
+///
+/// Source    arXiv 2510.10425, Section 4.
+/// Shapes    (k, k x d each)
+/// Units     as Alignment.
+/// Limits    equal predictions: 0, 1, 0. A class of sensitivity 0 has no cosine: NaN.
+/// Errors    std::invalid_argument for shapes.
+/// Accuracy  16 eps (tests/classification/context_constructions.cpp).
+/// Runs on   host
+template <Real T>
+Alignment<T> alignment(const Prediction<T>& one, const Prediction<T>& other) {
+  constexpr auto where = "classification::alignment";
+  require_same_size(where, "the number of classes", other.sensitivity.rows(), one.sensitivity.rows());
+  require_same_size(where, "the dimension", other.sensitivity.cols(), one.sensitivity.cols());
+  const Vector<T> norms = one.sensitivity.rowwise().norm().cwiseProduct(other.sensitivity.rowwise().norm());
+  const Vector<T> products = one.sensitivity.cwiseProduct(other.sensitivity).rowwise().sum();
+  return {(one.probabilities - other.probabilities).norm(), products.cwiseQuotient(norms).mean(),
+          (one.sensitivity - other.sensitivity).norm()};
+}
+
+}  // namespace incontext::classification

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/classification/context.hpp"
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/softmax.hpp"
+
+/// Learning from the context by one step of gradient descent on its mean cross entropy, and what the query makes of it.
+namespace incontext::classification {
+
+/// The continuation of the kernel off the sphere, on which the two are the same.
+///
+/// Source    rbf: e^(-kappa |x_j - x|^2 / 2); dot: e^(kappa (x_j.x - 1)).
+/// Runs on   host
+enum class KernelForm { rbf, dot };
+
+/// What the query adds to the normaliser of the context-adaptive step. On the sphere the last three are the same.
+///
+/// Source    none: arXiv 2510.10425 eq. (3). dot: e^(kappa x.x), what attention computes. constant: e^kappa. rbf: 1,
+///           with kernel e^(-kappa |x_j - x|^2 / 2).
+/// Runs on   host
+enum class SelfTerm { none, dot, constant, rbf };
+
+namespace detail {
+
+/// Sum over examples of a column of numbers, or of rows of a table, class by class.
+template <Real T>
+Matrix<T> class_sums(const Context<T>& context, const Matrix<T>& rows) {
+  Matrix<T> sums = Matrix<T>::Zero(context.classes, rows.cols());
+  for (Eigen::Index j = 0; j < rows.rows(); ++j) {
+    sums.row(context.labels[static_cast<std::size_t>(j)]) += rows.row(j);
+  }
+  return sums;
+}
+
+template <Real T>
+Matrix<T> differences(const Context<T>& context) {
+  return context.inputs.rowwise() - context.query.transpose();
+}
+
+/// Kernel values with the query and their derivatives by the query.
+template <Real T>
+struct KernelRow {
+  Vector<T> value;
+  Matrix<T> derivative;
+};
+
+template <Real T>
+KernelRow<T> kernel_row(const Context<T>& context, const T& kappa, KernelForm form) {
+  using std::exp;
+  const Matrix<T> direction = form == KernelForm::rbf ? differences(context) : context.inputs;
+  const Vector<T> exponent = form == KernelForm::rbf
+                                 ? Vector<T>(direction.rowwise().squaredNorm() * (-kappa / T(2)))
+                                 : Vector<T>((context.inputs * context.query).array() * kappa - kappa);
+  Vector<T> value = exponent.unaryExpr([](const T& e) { return T(exp(e)); });
+  return {value, kappa * (value.asDiagonal() * direction)};
+}
+
+}  // namespace detail
+
+/// One step of gradient descent on a linear classifier from zero.
+///
+/// \f[ p(x) = \mathrm{softmax}\left(\frac{\eta}{n} \sum_j (x_j\cdot x)\, y_j\right) \f]
+///
+/// Source    arXiv 2510.10425, Section 3.1 and App. D.
+/// Shapes    (context: n, d, k) -> k
+/// Units     rate = eta, of the mean loss.
+/// Domain    rate finite.
+/// Limits    rate = 0: uniform.
+/// Errors    as validate(Context).
+/// Accuracy  4 (n + d) eps of the sums' absolute terms (tests/classification/context_descent.cpp).
+/// Runs on   host
+template <Real T>
+Prediction<T> linear_descent(const Context<T>& context, const T& rate) {
+  constexpr auto where = "classification::linear_descent";
+  validate(context, where);
+  detail::require_finite(where, "rate", rate);
+  const Matrix<T> weights =
+      rate / T(static_cast<double>(context.inputs.rows())) * detail::class_sums(context, context.inputs);
+  return predict<T>(weights * context.query, weights);
+}
+
+/// One step of functional gradient descent from zero in the space of an RBF kernel.
+///
+/// \f[ p(x) = \mathrm{softmax}\left(\frac{\eta}{n} \sum_j K(x_j, x)\, y_j\right),\qquad
+///     K = e^{-\kappa|x_j - x|^2/2}\ \text{or}\ e^{\kappa (x_j\cdot x - 1)} \f]
+///
+/// Source    arXiv 2510.10425, Section 3.2 and App. E.
+/// Shapes    (context: n, d, k) -> k
+/// Units     rate = eta, of the mean loss; kappa = 1/sigma^2.
+/// Domain    rate finite, kappa >= 0, where the kernel is positive definite.
+/// Limits    kappa -> 0 with rate kappa fixed: linear_descent, for balanced contexts.
+/// Errors    as validate(Context); std::domain_error for kappa.
+/// Accuracy  as linear_descent.
+/// Runs on   host
+template <Real T>
+Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T& rate,
+                             KernelForm form = KernelForm::rbf) {
+  constexpr auto where = "classification::kernel_descent";
+  validate(context, where);
+  require_non_negative(where, "kappa", kappa);
+  detail::require_finite(where, "rate", rate);
+  const auto kernel = detail::kernel_row(context, kappa, form);
+  const T scale = rate / T(static_cast<double>(context.inputs.rows()));
+  return predict<T>(scale * detail::class_sums<T>(context, kernel.value),
+                    scale * detail::class_sums<T>(context, kernel.derivative));
+}
+
+/// The step whose rate adapts to the kernel mass around the query: what softmax attention does.
+///
+/// \f[ p(x) = \mathrm{softmax}\Bigl(c \sum_j a_j y_j\Bigr),\qquad
+///     a_j = \frac{e^{\kappa x_j\cdot x}}{\sum_i e^{\kappa x_i\cdot x} + [\text{self term}]} \f]
+///
+/// Source    arXiv 2510.10425, eq. (3); with a self term, what an unmasked head computes.
+/// Shapes    (context: n, d, k) -> k
+/// Units     gain = c in nats; kappa = 1/sigma^2.
+/// Domain    kappa and gain finite. Both negative is elimination: attend to the farthest, subtract their labels.
+/// Limits    kappa -> infinity: the nearest neighbour's label with logit c; kappa -> 0 with c kappa = eta:
+/// linear_descent
+///           for balanced contexts; with a self term and a narrow kernel: kernel_descent at rate n c.
+/// Errors    as validate(Context).
+/// Accuracy  as linear_descent; scores are shifted by the largest among the keys in use.
+/// Runs on   host
+template <Real T>
+Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const T& gain, SelfTerm self) {
+  constexpr auto where = "classification::adaptive_descent";
+  validate(context, where);
+  detail::require_finite(where, "kappa", kappa);
+  detail::require_finite(where, "gain", gain);
+  const Eigen::Index n = context.inputs.rows(), keys = self == SelfTerm::none ? n : n + 1;
+  const bool rbf = self == SelfTerm::rbf;
+  const Matrix<T> direction = rbf ? detail::differences(context) : context.inputs;
+  Vector<T> scores(keys), weights(keys);
+  scores.head(n) = rbf ? Vector<T>(direction.rowwise().squaredNorm() * (-kappa / T(2)))
+                       : Vector<T>(kappa * (context.inputs * context.query));
+  Matrix<T> derivative(keys, context.query.size());
+  derivative.topRows(n) = kappa * direction;
+  if (self != SelfTerm::none) {
+    scores(n) = rbf ? T(0) : self == SelfTerm::dot ? T(kappa * context.query.squaredNorm()) : kappa;
+    derivative.row(n).setZero();
+    if (self == SelfTerm::dot) derivative.row(n) = T(2) * kappa * context.query.transpose();
+  }
+  scoring::weights(scoring::Softmax<T>{}, scores, scoring::Row<T>(weights.data(), keys));
+  const Eigen::Matrix<T, 1, Eigen::Dynamic> mean = weights.transpose() * derivative;
+  const Matrix<T> centred = weights.asDiagonal() * (derivative.rowwise() - mean);
+  return predict<T>(gain * detail::class_sums<T>(context, weights.head(n)),
+                    gain * detail::class_sums<T>(context, centred.topRows(n)));
+}
+
+}  // namespace incontext::classification

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "incontext/classification/detail/angle_rule.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/quadrature.hpp"
+
+/// Expectations of rational functions of the kernel mass as integrals over s = log t of its Laplace transform.
+namespace incontext::classification::detail {
+
+/// Where e^(-e^y) is 0 and where it is 1, to rounding: beyond, even for n points at once.
+template <Real T>
+struct Transition {
+  T low, high;
+};
+
+template <Real T>
+Transition<T> transition(const T& count) {
+  using std::log;
+  return {log(T(std::numeric_limits<T>::epsilon())) - T(2) - log(count), T(5)};
+}
+
+/// E over one point's weight w = e^(kappa (u.x - 1)) at t = e^s, y = s + log w.
+template <Real T>
+struct MassMoments {
+  T log_psi;         ///< log E e^(-t w)
+  T first;           ///< E t w e^(-t w)
+  T second;          ///< E (t w)^2 e^(-t w)
+  T centred;         ///< E (t w - t b) e^(-t w), b the centre
+  T centred_square;  ///< E (t w - t b)^2 e^(-t w)
+};
+
+template <Real T>
+T log_of_share(const T& share, const T& complement) {
+  using std::log;
+  using std::log1p;
+  if (complement < T(0.5)) return log1p(T(-complement));
+  return T(0) < share ? T(log(share)) : T(-std::numeric_limits<T>::infinity());
+}
+
+/// The indices of a falling sequence of exponents with low <= s + exponent <= high.
+template <Real T>
+std::pair<std::size_t, std::size_t> band(const std::vector<T>& exponents, const T& s, const Transition<T>& edge) {
+  const auto first =
+      std::partition_point(exponents.begin(), exponents.end(), [&](const T& e) { return edge.high < s + e; });
+  const auto last = std::partition_point(first, exponents.end(), [&](const T& e) { return edge.low < s + e; });
+  return {static_cast<std::size_t>(first - exponents.begin()), static_cast<std::size_t>(last - exponents.begin())};
+}
+
+/// The Laplace transform of one point's weight and its derivatives.
+template <Real T>
+class WeightLaw {
+ public:
+  WeightLaw(std::int64_t dimension, const T& kappa, const T& count)
+      : rule_(dimension, kappa, angle_edges(dimension, kappa)), sums_(rule_.shares), edge_(transition(count)) {}
+
+  MassMoments<T> operator()(const T& s, const T& log_centre) const {
+    using std::exp;
+    using std::expm1;
+    const auto [first, last] = band(rule_.exponents, s, edge_);
+    const T log_tb = s + log_centre, tb = exp(log_tb);
+    T share = sums_.from[last], complement = sums_.before[first];
+    MassMoments<T> m{T(0), T(0), T(0), -tb * share, tb * tb * share};
+    for (std::size_t i = first; i < last; ++i) {
+      const T y = s + rule_.exponents[i], tw = exp(y), fall = expm1(T(-tw)), f = rule_.shares[i];
+      const T mass = f * (fall + T(1)), above = y - log_tb;
+      const T difference = -T(1) < above && above < T(1) ? T(tb * expm1(above)) : T(tw - tb);
+      share += mass;
+      complement -= f * fall;
+      m.first += mass * tw;
+      m.second += mass * tw * tw;
+      m.centred += mass * difference;
+      m.centred_square += mass * difference * difference;
+    }
+    m.log_psi = log_of_share(share, complement);
+    return m;
+  }
+
+ private:
+  AngleRule<T> rule_;
+  PartialSums<T> sums_;
+  Transition<T> edge_;
+};
+
+/// A grid over s with step 1, on which integrands are located: they are mixtures of bumps at least that wide, because
+/// s enters through t times the mass.
+template <Real T>
+class LocatedIntegrals {
+ public:
+  /// The mass lies between least and most; t times the mass is about 1 wherever an integrand matters.
+  LocatedIntegrals(const T& log_least, const T& log_most) {
+    using std::log;
+    for (T s = -log_most - T(3) + T(2) * log(T(std::numeric_limits<T>::epsilon())); s < T(7) - log_least; s += T(1)) {
+      grid_.push_back(s);
+    }
+  }
+
+  const std::vector<T>& grid() const { return grid_; }
+
+  /// Integral of f over s, given log |f| on the grid.
+  template <class Function>
+  T operator()(std::string_view where, const std::vector<T>& log_size, const Function& f) const {
+    using std::log;
+    const T peak = *std::max_element(log_size.begin(), log_size.end());
+    if (!(peak < log((std::numeric_limits<T>::max)()) - T(4))) return std::numeric_limits<T>::infinity();
+    const T threshold = peak + log(T(std::numeric_limits<T>::epsilon())) - T(4);
+    std::size_t first = 0, last = log_size.size() - 1;
+    while (first + 1 < last && !(threshold < log_size[first + 1])) ++first;
+    while (first + 1 < last && !(threshold < log_size[last - 1])) --last;
+    const T low = grid_[first], width = grid_[last] - low;
+    return laws::integrate_bump<T>(
+               where, [&](const T& u) { return T(width * f(T(low + width * u))); }, laws::quadrature_tolerance<T>(), 19)
+        .value;
+  }
+
+ private:
+  std::vector<T> grid_;
+};
+
+}  // namespace incontext::classification::detail

@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/classification/hemisphere_contrast.hpp"
+#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/sphere_constants.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+
+/// Correct minus wrong logit of a query at an angle above the boundary of two classes, over balanced contexts with n/2
+/// points a class.
+namespace incontext::classification {
+
+/// Mean and variance of a logit difference over contexts.
+///
+/// Units     logits, in nats; the variance their square.
+/// Runs on   host
+template <Real T>
+struct LogitMoments {
+  T mean;
+  T variance;
+};
+
+namespace detail {
+
+template <Real T>
+void require_two_classes(std::string_view where, std::int64_t dimension, const T& kappa, const T& boundary_angle,
+                         std::int64_t context_length) {
+  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  require_non_negative(where, "kappa", kappa);
+  require_boundary_angle(where, boundary_angle);
+  require_balanced(where, context_length, 2);
+}
+
+/// First and second moments of the kernel signed by the side, in units of A.
+template <Real T>
+struct SignedKernel {
+  T mean;        ///< Delta
+  T variance;    ///< V / A^2 = v - Delta^2
+  T covariance;  ///< C / A^2 with the unsigned kernel
+};
+
+template <Real T>
+SignedKernel<T> signed_kernel(std::int64_t dimension, const T& kappa, const T& boundary_angle) {
+  const T delta = relative_contrast(dimension, kappa, boundary_angle);
+  const T twice = relative_contrast(dimension, T(T(2) * kappa), boundary_angle);
+  const T v = mass_excess(dimension, kappa).value;
+  return {delta, v - delta * delta, twice * (T(1) + v) - T(2) * delta};
+}
+
+}  // namespace detail
+
+/// One step of gradient descent on a linear model: the moments are exact at any context length.
+///
+/// \f[ E = \eta\, m_d \sin\alpha,\qquad \mathrm{Var} = \frac{\eta^2}{n}\left(\frac1d - m_d^2\sin^2\alpha\right) \f]
+///
+/// Source    derived; loss averaged over the context.
+/// Units     rate = eta dimensionless.
+/// Domain    dimension >= 2, 0 <= boundary_angle <= pi/2, context_length even, rate finite.
+/// Limits    n -> infinity: variance 0.
+/// Errors    std::invalid_argument for counts, std::domain_error for values.
+/// Accuracy  32 eps relative (tests/classification/two_class_logits.cpp).
+/// Runs on   host
+template <Real T>
+LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundary_angle, std::int64_t context_length,
+                                        const T& rate) {
+  using std::sin;
+  constexpr auto where = "classification::linear_logit_difference";
+  detail::require_two_classes(where, dimension, T(0), boundary_angle, context_length);
+  detail::require_finite(where, "rate", rate);
+  const T mean = sphere_constants<T>(dimension).mean_absolute * sin(boundary_angle);
+  const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
+  return {rate * mean, rate * rate / n * (T(1) / d - mean * mean)};
+}
+
+/// One step of functional gradient descent with the RBF kernel on the sphere: exact at any context length.
+///
+/// \f[ E = \eta e^{-\kappa} B,\qquad \mathrm{Var} = \frac{\eta^2}{n} e^{-2\kappa} (A_2 - A^2 - B^2) \f]
+///
+/// Source    derived; A = A_d(kappa), A_2 = A_d(2 kappa), B = B_d(kappa, alpha).
+/// Units     rate = eta dimensionless.
+/// Domain    as linear_logit_difference; kappa >= 0, where the kernel is positive definite.
+/// Limits    kappa -> 0 with eta kappa fixed: linear_logit_difference.
+/// Errors    as linear_logit_difference.
+/// Accuracy  as hemisphere_contrast.
+/// Runs on   host
+template <Real T>
+LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
+                                        std::int64_t context_length, const T& rate) {
+  using std::exp;
+  constexpr auto where = "classification::kernel_logit_difference";
+  detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
+  detail::require_finite(where, "rate", rate);
+  const T delta = detail::relative_contrast(dimension, kappa, boundary_angle);
+  const T variance = detail::mass_excess(dimension, kappa).value - delta * delta;
+  const T scale = rate * exp(detail::log_mean(dimension, kappa).scaled);
+  return {scale * delta, scale * scale * variance / T(static_cast<double>(context_length))};
+}
+
+/// A context-adaptive step, attention's: the limit of long contexts and the first correction to it.
+///
+/// Units     logits, in nats; the variance their square.
+/// Runs on   host
+template <Real T>
+struct AdaptiveLogitMoments {
+  T limit;     ///< quotient of the means
+  T mean;      ///< to order 1/n
+  T variance;  ///< to order 1/n
+};
+
+/// The context-adaptive step, by expansion about a long context.
+///
+/// \f[ E \approx c\left[\frac{m_N}{m_D} - \frac{n C}{m_D^2} + \frac{m_N n V}{m_D^3}\right],\quad
+///     \mathrm{Var} \approx c^2\left[\frac{n V}{m_D^2} - \frac{2 m_N n C}{m_D^3} + \frac{m_N^2 n V}{m_D^4}\right] \f]
+/// \f[ m_N = n B,\quad m_D = n A + [q] e^\kappa,\quad V = A_2 - A^2 - B^2,\quad C = B_2 - 2 A B \f]
+///
+/// Source    derived; delta method, [q] = 1 if the query is a key, subscript 2 at 2 kappa.
+/// Units     gain = c in nats.
+/// Domain    as kernel_logit_difference; gain finite.
+/// Limits    n -> infinity: c Delta, variance 0. Exact mean: expected_adaptive_logit_difference.
+/// Errors    as linear_logit_difference.
+/// Accuracy  as hemisphere_contrast; truncation of order 1/n^2.
+/// Runs on   host
+template <Real T>
+AdaptiveLogitMoments<T> adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
+                                                  std::int64_t context_length, const T& gain, QueryKey query) {
+  using std::exp;
+  constexpr auto where = "classification::adaptive_logit_difference";
+  detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
+  detail::require_finite(where, "gain", gain);
+  const auto signed_ = detail::signed_kernel(dimension, kappa, boundary_angle);
+  const T n = T(static_cast<double>(context_length));
+  const T self = query == QueryKey::included ? T(exp(T(-detail::log_mean(dimension, kappa).scaled)) / n) : T(0);
+  const T r = T(1) / (T(1) + self), limit = signed_.mean * r;  // m_N / m_D
+  const T spread = r * r / n;
+  return {
+      gain * limit, gain * (limit + spread * (limit * signed_.variance - signed_.covariance)),
+      gain * gain * spread * (signed_.variance - T(2) * limit * signed_.covariance + limit * limit * signed_.variance)};
+}
+
+}  // namespace incontext::classification

@@ -1,0 +1,225 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/math/constants/constants.hpp>
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/math/tools/roots.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "incontext/classification/detail/angle_rule.hpp"
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/sphere_constants.hpp"
+#include "incontext/classification/two_class_logits.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+
+/// Loss and accuracy over random queries of two classes, the noise of the context taken as Gaussian: its moments are
+/// exact, its shape that of long contexts.
+namespace incontext::classification {
+
+namespace detail {
+
+/// Average over queries, whose angle above the boundary has density 2 R_d cos^(d-2): panels that halve towards the
+/// boundary, where the noise decides, however thin that layer is.
+template <Real T, class Function>
+T query_average(std::int64_t dimension, const Function& f) {
+  using std::cos;
+  using std::exp;
+  using std::log;
+  const T half_pi = boost::math::constants::half_pi<T>();
+  const double width = std::min(0.5, 2.0 / std::sqrt(static_cast<double>(dimension)));
+  std::vector<T> edges{T(0), half_pi};
+  // beyond 12 widths cos^(d-2) is below rounding
+  for (double edge = width; edge < std::min(1.57, 12 * width); edge += width) edges.push_back(T(edge));
+  add_graded_edges(edges, T(0), T(width / 2), T(width * 1e-13));
+  std::sort(edges.begin(), edges.end());
+  const T power = T(static_cast<double>(dimension - 2));
+  const T density = T(2) * sphere_constants<T>(dimension).density;
+  return density * panel_integral(edges, [&](const T& a) { return T(exp(T(power * log(cos(a)))) * f(a)); });
+}
+
+/// E max(-z, 0) and E h(|z|) for z normal, h falling like e^-z: together the smooth losses of a Gaussian logit.
+template <Real T, class Function>
+T gaussian_average(const LogitMoments<T>& z, const Function& h, const T& hinge) {
+  using std::exp;
+  using std::sqrt;
+  const T stddev = sqrt(z.variance);
+  if (!(T(0) < stddev)) return h(magnitude(z.mean)) + hinge * (z.mean < T(0) ? T(-z.mean) : T(0));
+  const T digits = -std::log(std::numeric_limits<double>::epsilon()) * T(2);
+  const T score = z.mean / stddev, root_two = boost::math::constants::root_two<T>();
+  const T density = exp(T(-score * score / T(2))) / boost::math::constants::root_two_pi<T>();
+  const T negative_part = stddev * density - z.mean * boost::math::erfc(T(score / root_two)) / T(2);
+  const T reach = stddev * sqrt(digits), low = std::max(T(-digits / T(2)), T(z.mean - reach));
+  const T high = std::min(T(digits / T(2)), T(z.mean + reach)), width = std::min(T(2), T(T(1.5) * stddev));
+  if (!(low < high)) return hinge * negative_part;
+  std::vector<T> edges{low};
+  while (edges.back() < high) {
+    const T last = edges.back(), next = std::min(T(last + width), high);
+    edges.push_back(last < T(0) && T(0) < next ? T(0) : next);  // h has a kink at 0
+  }
+  const T smooth = panel_integral(edges, [&](const T& x) {
+    const T g = (x - z.mean) / stddev;
+    return T(h(magnitude(x)) * exp(T(-g * g / T(2))));
+  });
+  return hinge * negative_part + smooth / (stddev * boost::math::constants::root_two_pi<T>());
+}
+
+/// E log(1 + e^-z)
+template <Real T>
+T gaussian_cross_entropy(const LogitMoments<T>& z) {
+  using std::exp;
+  using std::log1p;
+  return gaussian_average(
+      z, [](const T& x) { return T(log1p(exp(T(-x)))); }, T(1));
+}
+
+/// E z/(1 + e^z), minus the derivative of the cross entropy by the logarithm of a factor of z.
+template <Real T>
+T gaussian_gain(const LogitMoments<T>& z) {
+  using std::exp;
+  return gaussian_average(
+      z, [](const T& x) { return T(x / (T(1) + exp(x))); }, T(-1));
+}
+
+/// P(z < 0)
+template <Real T>
+T gaussian_error(const LogitMoments<T>& z) {
+  using std::sqrt;
+  return boost::math::erfc(T(z.mean / sqrt(T(T(2) * z.variance)))) / T(2);
+}
+
+}  // namespace detail
+
+/// Expected cross entropy of the linear step over random queries.
+///
+/// \f[ \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; E_g \log\left(1 + e^{-\eta (m_d s + g \sqrt{(1/d - m_d^2
+/// s^2)/n})}\right)
+///     d\alpha,\quad s = \sin\alpha,\ g \sim N(0, 1) \f]
+///
+/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Units     nats; rate = eta of a loss averaged over the context.
+/// Domain    dimension >= 2, context_length even, rate finite.
+/// Limits    rate = 0: log 2.
+/// Errors    std::invalid_argument for counts, std::domain_error for rate.
+/// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
+/// Runs on   host
+template <Real T>
+T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, const T& rate) {
+  linear_logit_difference(dimension, T(0), context_length, rate);
+  return detail::query_average<T>(dimension, [&](const T& angle) {
+    return detail::gaussian_cross_entropy(linear_logit_difference(dimension, angle, context_length, rate));
+  });
+}
+
+/// Expected share of random queries that the linear step classifies correctly, at any positive rate.
+///
+/// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\;
+///     \Phi\left(-\frac{m_d s \sqrt n}{\sqrt{1/d - m_d^2 s^2}}\right) d\alpha \f]
+///
+/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Units     dimensionless.
+/// Domain    dimension >= 2, context_length even.
+/// Limits    context_length -> infinity: 1 - (d - 1)/sqrt(2 pi n d).
+/// Errors    std::invalid_argument.
+/// Accuracy  1e-12 relative in double (tests/classification/two_class_risk.cpp).
+/// Runs on   host
+template <Real T>
+T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
+  linear_logit_difference(dimension, T(0), context_length, T(1));
+  return T(1) - detail::query_average<T>(dimension, [&](const T& angle) {
+           return detail::gaussian_error(linear_logit_difference(dimension, angle, context_length, T(1)));
+         });
+}
+
+/// The same share for kernel gradient descent and for the context-adaptive step, whose predictions have one sign.
+///
+/// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; \Phi\left(-\sqrt{n}\, B/\sqrt{A_2 - A^2 - B^2}\right) d\alpha \f]
+///
+/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Units     dimensionless.
+/// Domain    dimension >= 2, kappa > 0, context_length even.
+/// Limits    kappa -> 0: linear_accuracy.
+/// Errors    std::invalid_argument for counts, std::domain_error for kappa.
+/// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
+/// Runs on   host
+template <Real T>
+T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_length) {
+  require_positive("classification::kernel_accuracy", "kappa", kappa);
+  kernel_logit_difference(dimension, kappa, T(0), context_length, T(1));
+  const T excess = detail::mass_excess(dimension, kappa).value;
+  const T n = T(static_cast<double>(context_length));
+  return T(1) - detail::query_average<T>(dimension, [&](const T& angle) {
+           const T delta = detail::relative_contrast(dimension, kappa, angle);
+           return detail::gaussian_error(LogitMoments<T>{delta, (excess - delta * delta) / n});
+         });
+}
+
+/// A learning rate and the loss there.
+///
+/// Units     rate dimensionless, cross_entropy in nats.
+/// Runs on   host
+template <Real T>
+struct BestRate {
+  T rate;
+  T cross_entropy;
+};
+
+/// The rate at which the linear step's expected cross entropy is least, to leading order, from the layer about the
+/// boundary in which the noise decides.
+///
+/// \f[ \eta^* = \pi \sqrt{n d/3},\qquad \mathrm{CE}^* = \frac{\pi (d-1)}{2\sqrt{3 n d}} \f]
+///
+/// Source    derived; exact in the layer by the dilogarithm's reflection.
+/// Units     as BestRate.
+/// Domain    dimension >= 2, context_length even.
+/// Errors    std::invalid_argument.
+/// Accuracy  16 eps; as an approximation of best_linear_rate 3 per cent (rate) and 5 per cent for n >= 10 d.
+/// Runs on   host
+template <Real T>
+BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t context_length) {
+  using std::sqrt;
+  linear_logit_difference(dimension, T(0), context_length, T(1));
+  const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
+  const T pi = boost::math::constants::pi<T>();
+  return {pi * sqrt(T(n * d / T(3))), pi * (d - T(1)) / (T(2) * sqrt(T(T(3) * n * d)))};
+}
+
+/// The same, exactly minimised.
+///
+/// \f[ \eta^* = \arg\min_\eta \mathrm{CE}(\eta),\quad E\left[\frac{z}{1 + e^{z}}\right] = 0 \f]
+///
+/// Source    derived; the loss is convex in the rate, its stationary point is bracketed about the boundary layer's
+///           closed form and found by the method of Alefeld, Potra and Shi.
+/// Units     as BestRate.
+/// Domain    dimension >= 2, context_length even.
+/// Limits    context_length >> dimension: best_linear_rate_leading.
+/// Errors    std::invalid_argument; boost::math::evaluation_error if there is no bracket.
+/// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp).
+/// Runs on   host
+template <Real T>
+BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length) {
+  using std::exp;
+  using std::log;
+  const auto slope = [&](const T& log_rate) {
+    const T rate = exp(log_rate);
+    return detail::query_average<T>(dimension, [&](const T& angle) {
+      return detail::gaussian_gain(linear_logit_difference(dimension, angle, context_length, rate));
+    });
+  };
+  const T start = log(best_linear_rate_leading<T>(dimension, context_length).rate);
+  std::uintmax_t iterations = 100;
+  const boost::math::tools::eps_tolerance<T> close(std::numeric_limits<T>::digits - 4);
+  T low = start - T(0.25), high = start + T(0.25);
+  while (!(T(0) < slope(low))) low -= T(0.5);
+  while (!(slope(high) < T(0))) high += T(0.5);
+  const auto root = boost::math::tools::toms748_solve(slope, low, high, close, iterations);
+  const T rate = exp(T((root.first + root.second) / T(2)));
+  return {rate, linear_cross_entropy(dimension, context_length, rate)};
+}
+
+}  // namespace incontext::classification

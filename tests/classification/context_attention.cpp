@@ -1,0 +1,140 @@
+#include "incontext/classification/context_attention.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "classification/drawn_context.hpp"
+#include "classification/tiny_context.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+namespace {
+
+struct Setting {
+  AttentionKind kind;
+  QueryKey query;
+};
+
+std::vector<Setting> all_settings() {
+  std::vector<Setting> settings;
+  for (const auto kind : {AttentionKind::linear, AttentionKind::exponential, AttentionKind::softmax}) {
+    for (const auto query : {QueryKey::excluded, QueryKey::included}) settings.push_back({kind, query});
+  }
+  return settings;
+}
+
+/// Central difference of the loss, or of one probability, by one number in long double.
+template <class Value>
+double slope(long double& number, const Value& value) {
+  const long double at = number, h = 1e-6L;
+  number = at + h;
+  const long double above = value();
+  number = at - h;
+  const long double below = value();
+  number = at;
+  return static_cast<double>((above - below) / (2 * h));
+}
+
+}  // namespace
+
+TEST_CASE("attention in context reproduces the reference values", "[classification][oracle]") {
+  for (const Json& one : cases("tiny_context")) {
+    const Json& in = one["in"];
+    const auto context = tiny_context(in);
+    const ContextAttention<double> attention{table(in["M16"], 1 / 16.0), table(in["P16"], 1 / 16.0)};
+    const double n = in["n"].get<double>(), width = in["d"].get<double>() + in["k"].get<double>();
+    for (const auto& [name, out] : one["out"]["sa"].items()) {
+      INFO(name);
+      const auto kind = name.starts_with("linear") ? AttentionKind::linear
+                        : name.starts_with("exp")  ? AttentionKind::exponential
+                                                   : AttentionKind::softmax;
+      const auto query = name.ends_with("_query") ? QueryKey::included : QueryKey::excluded;
+      const double scale = kind == AttentionKind::linear ? 1 / n : 1 / std::sqrt(width);
+      const auto pass = context_attention(attention, kind, scale, context, in["y"].get<int>(), query);
+      check_prediction(one, out, pass.prediction);
+      check_output(one, out.at("attention"), entries(pass.attention));
+      check_output(one, out.at("grad_M_first_d_columns"), entries(pass.key_query_gradient));
+      check_output(one, out.at("grad_P_y_rows"), entries(pass.output_gradient));
+    }
+  }
+}
+
+TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and without the query's key",
+          "[classification]") {
+  ContextDraws draws(31);
+  const Eigen::Index d = 3, k = 2;
+  auto context = as<long double>(draws.context(d, k, 5));
+  ContextAttention<long double> attention{as<long double>(draws.matrix(d + k, d + k)),
+                                          as<long double>(draws.matrix(d + k, d + k))};
+  for (const Setting& at : all_settings()) {
+    const auto run = [&] { return context_attention(attention, at.kind, 0.75L, context, 1, at.query); };
+    const auto loss = [&] { return run().loss; };
+    const auto pass = run();
+    double worst = 0, inert = 0, largest = 0;
+    for (Eigen::Index i = 0; i < d + k; ++i) {
+      for (Eigen::Index j = 0; j < d + k; ++j) {
+        const double by_scores = slope(attention.key_query(i, j), loss),
+                     by_output = slope(attention.output(i, j), loss);
+        if (j < d) worst = std::max(worst, std::abs(by_scores - static_cast<double>(pass.key_query_gradient(i, j))));
+        if (i >= d) worst = std::max(worst, std::abs(by_output - static_cast<double>(pass.output_gradient(i - d, j))));
+        if (j >= d) inert = std::max(inert, std::abs(by_scores));
+        if (i < d) inert = std::max(inert, std::abs(by_output));
+        largest = std::max(largest, std::abs(by_scores));
+      }
+    }
+    for (Eigen::Index c = 0; c < k; ++c) {
+      for (Eigen::Index i = 0; i < d; ++i) {
+        const double by_query = slope(context.query(i), [&] { return run().prediction.probabilities(c); });
+        worst = std::max(worst, std::abs(by_query - static_cast<double>(pass.prediction.sensitivity(c, i))));
+      }
+    }
+    CHECK(worst <= 1e-10);
+    CHECK(inert == 0);
+    CHECK(largest > 1e-3);  // so that a gradient off by one part in 10^6 would be seen
+  }
+}
+
+TEST_CASE("attention's invariances", "[classification]") {
+  ContextDraws draws(32);
+  const Eigen::Index d = 4, k = 3;
+  const auto context = draws.context(d, k, 6);
+  const ContextAttention<double> attention{draws.matrix(d + k, d + k), draws.matrix(d + k, d + k)};
+  for (const Setting& at : all_settings()) {
+    const auto p = [&](const ContextAttention<double>& a, const Context<double>& c) {
+      return Vector<double>(context_attention(a, at.kind, 1.0, c, 0, at.query).prediction.probabilities);
+    };
+    const Vector<double> plain = p(attention, context);
+    auto shifted = attention;
+    shifted.output.bottomRows(k).rowwise() += Eigen::RowVectorXd(draws.matrix(1, d + k));
+    CHECK(distance(p(shifted, context), plain) <= 1e-13);
+    const ContextAttention<double> scaled{-2.0 * attention.key_query, -0.5 * attention.output};
+    CHECK((distance(p(scaled, context), plain) <= 1e-13) == (at.kind == AttentionKind::linear));
+    auto reversed = context;
+    reversed.inputs = context.inputs.colwise().reverse();
+    std::reverse(reversed.labels.begin(), reversed.labels.end());
+    CHECK(distance(p(attention, reversed), plain) <= 1e-13);
+  }
+}
+
+TEST_CASE("attention refuses what does not fit", "[classification]") {
+  ContextDraws draws(33);
+  const auto context = draws.context(3, 2, 4);
+  ContextAttention<double> good{draws.matrix(5, 5), draws.matrix(5, 5)};
+  const auto refused = [&](const ContextAttention<double>& attention, double scale, int label) {
+    return message_of(
+        [&] { context_attention(attention, AttentionKind::softmax, scale, context, label, QueryKey::included); });
+  };
+  CHECK(refused(good, 1.0, 1).empty());
+  CHECK(names(refused({draws.matrix(4, 5), good.output}, 1.0, 1), "key_query.rows()", "value = 4"));
+  CHECK(names(refused({good.key_query, draws.matrix(5, 6)}, 1.0, 1), "output.cols()", "value = 6"));
+  CHECK(names(refused(good, std::nan(""), 1), "scale"));
+  CHECK(names(refused(good, 1.0, 2), "label", "value = 2"));
+  good.output(4, 4) = std::nan("");
+  CHECK(names(refused(good, 1.0, 1), "output", "nan"));
+}
+
+}  // namespace incontext::testing

@@ -1,0 +1,75 @@
+#include "incontext/classification/context_constructions.hpp"
+
+#include <cmath>
+
+#include "classification/attention_is_descent.hpp"
+#include "classification/tiny_context.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+TEMPLATE_TEST_CASE("attention with the constructed weights is the algorithm", "[classification]", float, double) {
+  check_attention_is_descent<TestType>(64);
+}
+
+TEST_CASE("effective parameters reproduce the reference values", "[classification][oracle]") {
+  for (const Json& one : cases("tiny_context")) {
+    const Json& in = one["in"];
+    const ContextAttention<double> attention{table(in["M16"], 1 / 16.0), table(in["P16"], 1 / 16.0)};
+    const double width = in["d"].get<double>() + in["k"].get<double>();
+    const auto step = effective_step(attention, 1 / std::sqrt(width), in["k"].get<std::int64_t>());
+    const Json& out = one["out"]["extraction_softmax_tau"];
+    CHECK(std::abs(step.kappa - number(out["kappa"])) <= 1e-14);
+    CHECK(std::abs(step.gain - number(out["c"])) <= 1e-14);
+  }
+}
+
+TEST_CASE("effective parameters are those of the construction, whatever the softmax does not see", "[classification]") {
+  ContextDraws draws(42);
+  const std::int64_t d = 7, k = 4;
+  auto attention = merged(softmax_construction(d, k, 1.3, 6.0));
+  attention.output.bottomRightCorner(k, k).rowwise() += Eigen::RowVectorXd(draws.matrix(1, k));
+  const double scale = 1 / std::sqrt(11.0);
+  const auto step = effective_step(attention, scale, k);
+  CHECK(std::abs(step.kappa - 1.3) <= 1e-14);
+  CHECK(std::abs(step.gain - 6.0) <= 1e-13);
+  // the column's off-diagonal mean, subtracted literally
+  const Matrix<double> labels = attention.output.bottomRightCorner(k, k);
+  double gain = 0;
+  for (Eigen::Index c = 0; c < k; ++c) gain += (labels(c, c) - (labels.col(c).sum() - labels(c, c)) / 3) / 4;
+  CHECK(std::abs(step.gain - gain) <= 1e-13);
+  CHECK(std::abs(labels.trace() / 4 - gain) > 1e-3);
+}
+
+TEST_CASE("a classifier is aligned with itself", "[classification]") {
+  ContextDraws draws(43);
+  const auto context = draws.context(4, 3, 6);
+  const auto p = linear_descent(context, 3.0);
+  const auto same = alignment(p, p);
+  CHECK(same.prediction_distance == 0);
+  CHECK(std::abs(same.cosine - 1) <= 1e-15);
+  CHECK(same.sensitivity_distance == 0);
+  auto opposite = p;
+  opposite.sensitivity = -2 * p.sensitivity;
+  CHECK(std::abs(alignment(p, opposite).cosine + 1) <= 1e-15);
+  CHECK(std::abs(alignment(p, opposite).sensitivity_distance - 3 * p.sensitivity.norm()) <= 1e-14);
+  opposite.sensitivity.conservativeResize(3, 2);
+  CHECK(names(message_of([&] { alignment(p, opposite); }), "dimension", "value = 2"));
+}
+
+TEST_CASE("constructions refuse what is outside their domain", "[classification]") {
+  CHECK(names(message_of([] { linear_construction(0, 2, 5, 1.0); }), "linear_construction", "dimension", "value = 0"));
+  CHECK(names(message_of([] { linear_construction(3, 1, 5, 1.0); }), "classes", "value = 1"));
+  CHECK(names(message_of([] { linear_construction(3, 2, 0, 1.0); }), "context_length", "value = 0"));
+  CHECK(names(message_of([] { kernel_construction(3, 2, 5, -1.0, 1.0); }), "kappa", "value = -1"));
+  CHECK(names(message_of([] { softmax_construction(3, 2, -0.5, 1.0); }), "kappa", "value = -0.5"));
+  CHECK(names(message_of([] { softmax_construction(3, 2, 0.5, std::nan("")); }), "weight"));
+  const ContextAttention<double> square{Matrix<double>::Zero(5, 5), Matrix<double>::Zero(5, 5)};
+  CHECK(names(message_of([&] { effective_step(square, 1.0, 5); }), "key_query", "value = 5", "at least 6"));
+  CHECK(names(message_of([&] { effective_step(square, 1.0, 1); }), "classes", "value = 1"));
+}
+
+}  // namespace incontext::testing

@@ -1,0 +1,110 @@
+#include "incontext/classification/inverse_kernel_mass.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "classification/contexts.hpp"
+#include "classification/oracle.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+TEST_CASE("moments of the inverse kernel mass reproduce the reference values", "[classification][oracle]") {
+  for (const Json& one : cases("inverse_S_moments")) {
+    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
+    const auto law = inverse_kernel_mass<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query);
+    check_output(one, "E_inv", law.mean);
+    check_output(one, "E_inv2", law.second_moment);
+    check_output(one, "var_inv", law.variance);
+    check_output(one, "E_sum_p2", law.participation);
+  }
+}
+
+TEST_CASE("the inverse kernel mass is that of drawn contexts", "[classification]") {
+  struct Point {
+    int d, n;
+    double kappa;
+  };
+  for (const Point& at : {Point{2, 5, 1.5}, Point{3, 12, 4.0}, Point{8, 20, 6.0}}) {
+    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+      const double self = query == QueryKey::included ? 1 : 0;
+      SpherePoints points(at.d, 71);
+      Draws mean, square, participation;
+      const auto law = inverse_kernel_mass(at.d, at.kappa, at.n, query);
+      for (int trial = 0; trial < 20'000; ++trial) {
+        double sum = self, squares = 0;
+        for (const double u : drawn_cosines(points, at.n)) {
+          const double w = std::exp(at.kappa * (u - 1));
+          sum += w;
+          squares += w * w;
+        }
+        mean.add(1 / sum);
+        square.add(std::pow(1 / sum - law.mean, 2));
+        participation.add(squares / (sum * sum));
+      }
+      INFO("d = " << at.d << ", self = " << self);
+      CHECK(std::abs(mean.z(law.mean)) <= 5);
+      CHECK(std::abs(square.z(law.variance)) <= 5);
+      CHECK(std::abs(participation.z(law.participation)) <= 5);
+      const auto wrong = inverse_kernel_mass(at.d + 1, at.kappa, at.n, query);
+      CHECK(std::abs(mean.z(wrong.mean)) > 5);
+      CHECK(std::abs(participation.z(wrong.participation)) > 5);
+    }
+  }
+}
+
+TEST_CASE("one point, no kernel, and long contexts are known in closed form", "[classification]") {
+  for (const int d : {2, 3, 9}) {
+    for (const double kappa : {0.3, 4.0, 25.0}) {
+      const auto one = inverse_kernel_mass(d, kappa, 1, QueryKey::excluded);
+      CHECK(std::abs(one.mean / std::exp(kappa + log_kernel_mean(d, kappa)) - 1) <= 1e-12);
+      CHECK(std::abs(one.second_moment / std::exp(2 * kappa + log_kernel_mean(d, 2 * kappa)) - 1) <= 1e-12);
+      CHECK(std::abs(one.variance / (one.mean * one.mean) / kernel_mass_excess(d, kappa) - 1) <= 1e-10);
+      CHECK(std::abs(one.participation - 1) <= 1e-12);
+    }
+    const auto flat = inverse_kernel_mass(d, 0.0, 7, QueryKey::included);
+    CHECK(std::abs(flat.mean - 1 / 8.0) <= 1e-16);
+    CHECK(std::abs(flat.participation - 7 / 64.0) <= 1e-16);
+    CHECK(flat.variance == 0);
+    // delta method: what is left out is of the next order in v/n
+    const std::int64_t n = 10'000'000;
+    const double v = kernel_mass_excess(d, 2.0), mass = 1e7 * std::exp(log_kernel_mean(d, 2.0) - 2.0);
+    const auto many = inverse_kernel_mass(d, 2.0, n, QueryKey::excluded);
+    CHECK(std::abs(many.mean * mass - 1 - v / 1e7) <= 1e-12);
+    CHECK(std::abs(many.variance * mass * mass * 1e7 / v - 1) <= 1e-5);
+    CHECK(std::abs(many.participation * 1e7 / (1 + v) - 1) <= 1e-5);
+  }
+  // a hardly varying mass keeps its variance
+  const auto nearly = inverse_kernel_mass(5, 1e-3, 1'000'000, QueryKey::excluded);
+  CHECK(std::abs(nearly.variance / (nearly.mean * nearly.mean) * 1e6 / kernel_mass_excess(5, 1e-3) - 1) <= 1e-9);
+}
+
+TEST_CASE("extremes: overflow says infinity, the query tames it, float agrees", "[classification]") {
+  const auto empty = inverse_kernel_mass(3, 500.0, 5, QueryKey::excluded);
+  CHECK(std::isinf(empty.mean));
+  CHECK(std::isinf(empty.variance));
+  CHECK((0.9 < empty.participation && empty.participation < 1));
+  const auto tame = inverse_kernel_mass(3, 1e4, 20, QueryKey::included);
+  CHECK((0.99 < tame.mean && tame.mean < 1));
+  CHECK((0 < tame.variance && tame.variance < 1e-3));
+  const auto f = inverse_kernel_mass(4, 3.0f, 10, QueryKey::included);
+  const auto d = inverse_kernel_mass(4, 3.0, 10, QueryKey::included);
+  CHECK(std::abs(f.mean / d.mean - 1) <= 64 * std::numeric_limits<float>::epsilon());
+  CHECK(std::abs(f.participation / d.participation - 1) <= 64 * std::numeric_limits<float>::epsilon());
+}
+
+TEST_CASE("the inverse kernel mass refuses what is outside its domain", "[classification]") {
+  const auto refused = [](int d, double kappa, int n) {
+    return message_of([&] { inverse_kernel_mass(d, kappa, n, QueryKey::excluded); });
+  };
+  CHECK(names(refused(1, 1.0, 5), "inverse_kernel_mass", "dimension", "value = 1"));
+  CHECK(names(refused(3, -0.5, 5), "kappa", "value = -0.5"));
+  CHECK(names(refused(3, std::nan(""), 5), "kappa"));
+  CHECK(names(refused(3, 2e5, 5), "kappa", "too large", "1e5"));
+  CHECK(names(refused(3, 1.0, 0), "context_length", "value = 0"));
+}
+
+}  // namespace incontext::testing

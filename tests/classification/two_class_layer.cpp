@@ -1,0 +1,72 @@
+#include "incontext/classification/two_class_layer.hpp"
+
+#include <cmath>
+
+#include "classification/contexts.hpp"
+#include "classification/oracle.hpp"
+#include "incontext/classification/two_class_risk.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+TEST_CASE("the boundary layer's closed forms reproduce the reference values", "[classification][oracle]") {
+  for (const Json& one : cases("k2_asymptotics")) {
+    const auto layer = two_class_layer<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"]);
+    check_output(one, "slope_Delta", layer.contrast_slope);
+    check_output(one, "noise_ratio", layer.noise_ratio);
+    check_output(one, "err_linear", layer.linear_error);
+    check_output(one, "err_kernel", layer.kernel_error);
+    check_output(one, "c_star", layer.best_gain);
+    check_output(one, "c_star_query", layer.best_gain_with_query);
+    check_output(one, "mean_Delta2", layer.mean_squared_contrast);
+    check_output(one, "var_S_ratio", layer.variance_ratio);
+  }
+}
+
+TEST_CASE("slope and mean square of the contrast are the contrast's own", "[classification]") {
+  for (const int d : {2, 3, 8, 60}) {
+    for (const double kappa : {0.3, 6.0, 70.0}) {
+      const auto layer = two_class_layer(d, kappa, 100);
+      const double h = 1e-5, slope = hemisphere_contrast(d, kappa, h).relative / h;
+      INFO("d = " << d << ", kappa = " << kappa);
+      CHECK(std::abs(layer.contrast_slope / slope - 1) <= 1e-7);
+      namespace parts = classification::detail;
+      const double square = parts::query_average<double>(
+          d, [&](double angle) { return std::pow(hemisphere_contrast(d, kappa, angle).relative, 2); });
+      CHECK(std::abs(layer.mean_squared_contrast / square - 1) <= 1e-11);
+      CHECK(std::abs(two_class_layer(d + 1, kappa, 100).mean_squared_contrast / square - 1) > 1e-4);
+    }
+  }
+}
+
+TEST_CASE("long contexts have the layer's errors, and stratified ones its variance", "[classification]") {
+  for (const int d : {2, 3, 5}) {
+    const auto layer = two_class_layer(d, 2.0, 10'000'000);
+    CHECK(std::abs((1 - linear_accuracy<double>(d, 10'000'000)) / layer.linear_error - 1) <= 1e-3);
+    CHECK(std::abs((1 - kernel_accuracy(d, 2.0, 10'000'000)) / layer.kernel_error - 1) <= 1e-3);
+    CHECK((layer.noise_ratio < 1) == (d == 2));
+    CHECK(std::abs(two_class_layer(d, 1e-4, 10).noise_ratio - 1) <= 1e-7);
+  }
+  const int d = 2, n = 6;
+  SpherePoints points(d, 95);
+  Draws square;
+  const double kappa = 1.0, mean = n * std::exp(log_kernel_mean(d, kappa) - kappa);
+  for (int trial = 0; trial < 60'000; ++trial) {
+    const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));
+    square.add(std::pow((sides.same + sides.other) / mean - 1, 2) * n / kernel_mass_excess(d, kappa));
+  }
+  CHECK(std::abs(square.z(two_class_layer(d, kappa, n).variance_ratio)) <= 5);
+  CHECK(std::abs(square.z(1.0)) > 5);
+}
+
+TEST_CASE("the boundary layer refuses what is outside its domain", "[classification]") {
+  CHECK(names(message_of([] { two_class_layer(1, 1.0, 4); }), "dimension", "value = 1"));
+  CHECK(names(message_of([] { two_class_layer(3, 0.0, 4); }), "kappa", "value = 0"));
+  CHECK(names(message_of([] { two_class_layer(3, -1.0, 4); }), "kappa", "value = -1"));
+  CHECK(names(message_of([] { two_class_layer(3, 1.0, 9); }), "context_length", "value = 9"));
+}
+
+}  // namespace incontext::testing

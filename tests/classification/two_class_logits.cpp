@@ -1,0 +1,93 @@
+#include "incontext/classification/two_class_logits.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "classification/contexts.hpp"
+#include "classification/oracle.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+TEST_CASE("logit differences reproduce the reference values", "[classification][oracle]") {
+  for (const Json& one : cases("k2_expected_logit_difference")) {
+    const Json& in = one["in"];
+    const int d = in["d"], n = in["n"];
+    const double kappa = number(in["kappa"]), angle = number(in["alpha"]);
+    const auto linear = linear_logit_difference(d, angle, n, number(in["eta"]));
+    check_output(one, "linear_mean", linear.mean);
+    check_output(one, "linear_var", linear.variance);
+    const auto kernel = kernel_logit_difference(d, kappa, angle, n, number(in["eta"]));
+    check_output(one, "kernel_mean", kernel.mean);
+    check_output(one, "kernel_var", kernel.variance);
+    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+      const std::string suffix = query == QueryKey::included ? "_q1" : "_q0";
+      const auto adaptive = adaptive_logit_difference(d, kappa, angle, n, number(in["c"]), query);
+      check_output(one, "softmax_limit" + suffix, adaptive.limit);
+      check_output(one, "softmax_delta_mean" + suffix, adaptive.mean);
+      check_output(one, "softmax_delta_var" + suffix, adaptive.variance);
+    }
+  }
+}
+
+TEST_CASE("logit differences are those of drawn contexts", "[classification]") {
+  struct Point {
+    int d, n;
+    double kappa, angle;
+  };
+  for (const Point& at : {Point{2, 2, 3.0, 0.3}, Point{3, 6, 2.0, 1.2}, Point{5, 10, 4.0, 0.05}}) {
+    SpherePoints points(at.d, 82);
+    Draws linear, linear_square, kernel, kernel_square;
+    const auto expected_linear = linear_logit_difference(at.d, at.angle, at.n, 3.0);
+    const auto expected_kernel = kernel_logit_difference(at.d, at.kappa, at.angle, at.n, 3.0);
+    for (int trial = 0; trial < 40'000; ++trial) {
+      const auto sides = drawn_sides(points, at.n, at.kappa, at.angle);
+      const double l = 3.0 / at.n * sides.linear, k = 3.0 / at.n * (sides.same - sides.other);
+      linear.add(l);
+      linear_square.add(std::pow(l - expected_linear.mean, 2));
+      kernel.add(k);
+      kernel_square.add(std::pow(k - expected_kernel.mean, 2));
+    }
+    INFO("d = " << at.d);
+    CHECK(std::abs(linear.z(expected_linear.mean)) <= 5);
+    CHECK(std::abs(linear_square.z(expected_linear.variance)) <= 5);
+    CHECK(std::abs(kernel.z(expected_kernel.mean)) <= 5);
+    CHECK(std::abs(kernel_square.z(expected_kernel.variance)) <= 5);
+    // power: the angle a tenth off, and the variance of points drawn without regard to class
+    CHECK(std::abs(linear.z(linear_logit_difference(at.d, at.angle + 0.1, at.n, 3.0).mean)) > 5);
+    if (at.angle > 1) CHECK(std::abs(linear_square.z(9.0 / at.n / at.d)) > 5);
+  }
+}
+
+TEST_CASE("narrow limits join the steps", "[classification]") {
+  const double eta = 20, kappa = 1e-6;
+  const auto linear = linear_logit_difference(4, 0.6, 30, eta);
+  const auto kernel = kernel_logit_difference(4, kappa, 0.6, 30, eta / kappa);
+  CHECK(std::abs(kernel.mean / linear.mean - 1) <= 1e-5);
+  CHECK(std::abs(kernel.variance / linear.variance - 1) <= 1e-5);
+  const auto adaptive = adaptive_logit_difference(4, kappa, 0.6, 30, eta / kappa, QueryKey::excluded);
+  CHECK(std::abs(adaptive.mean / linear.mean - 1) <= 1e-5);
+  CHECK(std::abs(adaptive.variance / linear.variance - 1) <= 1e-5);
+  const auto with_query = adaptive_logit_difference(4, kappa, 0.6, 30, eta / kappa, QueryKey::included);
+  CHECK(std::abs(with_query.mean / linear.mean * 31 / 30 - 1) <= 1e-5);
+  const auto one = linear_logit_difference(3, std::asin(1.0), 2, 1.0);
+  CHECK(std::abs(one.mean - 0.5) <= 1e-15);
+  CHECK(std::abs(one.variance - (1 / 3.0 - 0.25) / 2) <= 1e-15);
+}
+
+TEST_CASE("logit differences refuse what is outside their domain", "[classification]") {
+  CHECK(names(message_of([] { linear_logit_difference(1, 0.1, 4, 1.0); }), "dimension", "value = 1"));
+  CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 5, 1.0); }), "context_length", "value = 5", "multiple"));
+  CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 0, 1.0); }), "context_length", "value = 0"));
+  CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 4, std::nan("")); }), "rate"));
+  CHECK(names(message_of([] { kernel_logit_difference(3, -1.0, 0.1, 4, 1.0); }), "kappa", "value = -1"));
+  CHECK(
+      names(message_of([] { adaptive_logit_difference(3, 1.0, 2.0, 4, 1.0, QueryKey::excluded); }), "boundary_angle"));
+  CHECK(names(message_of([] { adaptive_logit_difference(3, 1.0, 1.0, 4, double{INFINITY}, QueryKey::excluded); }),
+              "gain"));
+}
+
+}  // namespace incontext::testing
