@@ -111,6 +111,11 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options) {
   using std::int64_t;
   add_count<int64_t>(app, "--dimension", options.dimension, "Input dimension d", 1, 10000);
   add_count<int64_t>(app, "--context-length", options.context_length, "Examples in a context, l", 2, 100000000);
+  add_run_options(app, options);
+}
+
+void add_run_options(CLI::App& app, SimulationOptions& options) {
+  using std::int64_t;
   CLI::Option* trials = add_count<int64_t>(app, "--trials", options.trials, "Trials of every simulation", 2);
   add_number(
       app, "--relative-error", options.relative_error, "Instead of --trials: run until standard error / mean is this",

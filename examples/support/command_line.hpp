@@ -129,6 +129,9 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 
 void add_simulation_options(CLI::App& app, SimulationOptions& options);
 
+/// Those of them that say how to run, and not what: no dimension, no context length.
+void add_run_options(CLI::App& app, SimulationOptions& options);
+
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
 /// list where it takes a list, null where it has no value.
 nlohmann::ordered_json arguments_of(const CLI::App& app);
