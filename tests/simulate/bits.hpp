@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/scoring/ssa.hpp"
 #include "incontext/simulate/bayes_ridge.hpp"
+#include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/regression_on_rows.hpp"
 #include "models.hpp"
@@ -82,6 +84,15 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
   append_bits(lines, "wide-double",
               simulate::regression_error<double>(wide.second, wide.first, 30, approximate, options));
   append_bits(lines, "wide-ridge-double", simulate::bayes_ridge_risk(wide.first, 30, options));
+  const auto centred = task.with_input_mean(regression::Vector<double>::Zero(3));
+  regression::Attention<double> labels_alone = attention;
+  labels_alone.input_value.setZero();
+  append_bits(lines, "reduced-softmax-float",
+              simulate::reduced_softmax_error<float>(labels_alone, centred, 21,
+                                                     at_temperatures<scoring::Softmax<double>>(temperatures), options));
+  append_bits(lines, "reduced-ssa-double",
+              simulate::reduced_softmax_error<double>(labels_alone, centred, 21,
+                                                      std::vector<scoring::SSA<double>>{{1.0, 1.5}}, options));
   return lines;
 }
 

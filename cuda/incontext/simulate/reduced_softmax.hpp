@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/softmax_domain.hpp"
+#include "incontext/regression/linear_task.hpp"
+#include "incontext/scoring/softmax_of.hpp"
+#include "incontext/simulate/detail/factors.hpp"
+#include "incontext/simulate/reduced_softmax_trial.hpp"
+#include "incontext/simulate/regression_model.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/softmax_moments_readout.hpp"
+
+namespace incontext::simulate {
+
+namespace detail {
+
+/// The exponents of maps in rows of one length, as a trial reads them.
+template <class T, scoring::SoftmaxLike Map>
+auto score_exponents(const std::vector<Map>& maps, std::int64_t context_length) {
+  constexpr auto where = "simulate::reduced_softmax_error";
+  constexpr bool is_power = requires(Map map) { map.exponent; };  // SSA
+  using Exponent = std::conditional_t<is_power, SignedLogarithmScoreExponent<T>, LinearScoreExponent<T>>;
+  require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
+  std::vector<Exponent> exponents;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const auto phi = maps[i].elementwise(static_cast<std::ptrdiff_t>(context_length));
+    if (!phi.in_domain()) {
+      throw_invalid_argument(where, "maps holds a map with parameters outside its domain", i, "a map in its domain");
+    }
+    if constexpr (is_power) {
+      exponents.push_back({static_cast<T>(maps[i].base / maps[i].temperature), static_cast<T>(maps[i].exponent)});
+    } else {
+      exponents.push_back({static_cast<T>(phi.slope(0))});
+    }
+  }
+  return exponents;
+}
+
+/// tr(R S) by plain loops.
+inline double signal_variance(const regression::LinearTask<double>& task) {
+  const regression::Matrix<double> second_moment =
+      task.task_covariance() + plain_product(task.task_mean(), task.task_mean().transpose());
+  const regression::Matrix<double> product = plain_product(second_moment, task.input_covariance());
+  double sum = 0;
+  for (Eigen::Index i = 0; i < product.rows(); ++i) sum += product(i, i);
+  return sum;
+}
+
+}  // namespace detail
+
+/// The mean squared error of softmax attention, or of a map that is softmax after an elementwise one, on centred
+/// Gaussian inputs, by the reduced trial; every map of the grid on the same draws.
+///
+/// \f[ E\,(\hat y - y_q)^2,\qquad \hat y = v \textstyle\sum_j p_j y_j \f]
+///
+/// Source    arXiv 2511.01292 eqs. (5)-(6); ReducedSoftmaxTrial; regression::softmax_error is what it judges, and
+///           regression_error, which shares no algebra with that, judges both.
+/// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
+/// Units     label units squared; the maps' parameters in units of the scores.
+/// Domain    context_length >= 2; input_mean = 0, input_value = 0; Softmax, SSMax, SSA in their domains.
+/// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
+/// Accuracy  standard error in the result; T = float adds a relative bias below 3e-6, in rows of 1e5 too
+///           (tests/simulate/reduced_softmax.cpp).
+/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float, scoring::SoftmaxLike Map>
+Simulation reduced_softmax_error(const regression::Attention<double>& attention,
+                                 const regression::LinearTask<double>& task, std::int64_t context_length,
+                                 const std::vector<Map>& maps, const Options& options) {
+  validate(options);
+  regression::detail::require_softmax_domain("simulate::reduced_softmax_error", attention, task, context_length);
+  const auto exponents = detail::score_exponents<T>(maps, context_length);
+  using Exponent = typename std::remove_const_t<decltype(exponents)>::value_type;
+  const Device device = resolve(options.device);
+  return detail::with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);
+    const typename System::template Memory<Exponent> grid(exponents.begin(), exponents.end());
+    return run_on<System>(device,
+                          ReducedSoftmaxTrial<T, Exponent>{storage.model(),
+                                                           {detail::address(grid), static_cast<int>(maps.size())},
+                                                           static_cast<T>(detail::signal_variance(task))},
+                          options);
+  });
+}
+
+/// The same for one map: its estimate alone.
+///
+/// Source    as above.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float, scoring::SoftmaxLike Map>
+statistics::Estimate reduced_softmax_error(const regression::Attention<double>& attention,
+                                           const regression::LinearTask<double>& task, std::int64_t context_length,
+                                           const Map& map, const Options& options) {
+  return reduced_softmax_error<T>(attention, task, context_length, std::vector<Map>{map}, options).estimates.front();
+}
+
+}  // namespace incontext::simulate
