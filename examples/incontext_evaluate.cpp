@@ -4,6 +4,7 @@
 
 #include "examples/evaluate/attention.hpp"
 #include "examples/evaluate/cases.hpp"
+#include "examples/evaluate/classification.hpp"
 #include "examples/evaluate/laws.hpp"
 #include "examples/evaluate/registry.hpp"
 #include "examples/evaluate/regression.hpp"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
     register_attention(registry);
     register_softmax_error(registry);
     register_training(registry);
+    register_classification(registry);
     const auto cases = evaluate_cases(file, read_whole_file(file), registry);
     Report report = report_cases(cases, output.format != Format::table);
     report.arguments = arguments_of(app);

@@ -155,7 +155,7 @@ EffectiveStep<T> effective_step(const ContextAttention<T>& attention, const T& s
   const Matrix<T> labels = attention.output.bottomRightCorner(classes, classes);
   const T k = T(static_cast<double>(classes));
   return {scale * attention.key_query.topLeftCorner(d, d).trace() / T(static_cast<double>(d)),
-          (labels.trace() - labels.sum() / k) / (k - T(1))};
+          (k * labels.trace() - labels.sum()) / (k * (k - T(1)))};
 }
 
 /// How far two classifiers are apart at one query.

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "examples/evaluate/registry.hpp"
+
+/// The kinds of in-context classification: how their inputs are spelled in JSON and which closed form answers.
+namespace incontext::examples {
+
+void register_classification(Registry& registry);
+
+}  // namespace incontext::examples
