@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "examples/softmax_error/simulator.hpp"
+#include "examples/support/command_line.hpp"
+
+/// What incontext-softmax-error can be asked, and which questions do not go together.
+namespace incontext::examples {
+
+enum class Vary { temperature, context_length, dimension, map };
+
+struct SoftmaxErrorOptions {
+  Vary vary = Vary::temperature;
+  std::vector<double> temperatures = {};
+  std::vector<std::int64_t> context_lengths = {};
+  std::vector<std::int64_t> dimensions = {};
+  std::vector<double> scales = {};
+  std::vector<double> exponents = {};
+
+  double input_variance = 1;
+  double task_variance = 0;  ///< meant only if `has_task_variance`
+  bool has_task_variance = false;
+  double noise_variance = 0.1;
+  double key_query_scale = 1;
+  double label_value = 1;
+
+  EstimatorChoice estimator = EstimatorChoice::reduced;
+  SimulationOptions simulation = {.dimension = 4, .context_length = 50};
+  OutputOptions output = {};
+
+  Situation situation(std::int64_t dimension, std::int64_t context_length) const;
+};
+
+void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o);
+
+/// What depends on more than one option, and the usual values of those that were not given.
+void complete(const CLI::App& app, SoftmaxErrorOptions& o);
+
+}  // namespace incontext::examples

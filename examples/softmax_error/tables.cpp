@@ -1,0 +1,177 @@
+#include "examples/softmax_error/tables.hpp"
+
+#include <incontext/statistics/estimate.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "examples/support/render.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+struct NamedMap {
+  std::string name;
+  double parameter;
+  Map map;
+};
+
+std::string in_words(double value) { return detail::number_text(value, std::chars_format::general, 5); }
+
+std::string law_in_words(const SoftmaxErrorOptions& o) {
+  return "noise " + in_words(o.noise_variance) + ", m = " + in_words(o.key_query_scale) +
+         ", v = " + in_words(o.label_value);
+}
+
+/// `varied` columns, then the attention and its parameter, then its errors.
+Table error_table(std::string title, std::vector<Column> varied, const std::string& parameter) {
+  Table table{.title = std::move(title), .columns = std::move(varied)};
+  std::vector<Column> compared = comparison_columns();
+  compared[0].name = "exact";
+  table.columns.push_back({"attention"});
+  table.columns.push_back({.name = parameter, .digits = 5});
+  table.columns.push_back(compared[0]);
+  for (const char* name : {"second_order", "approximate", "bayes"}) {
+    table.columns.push_back({.name = name, .decimals_as = 1});
+  }
+  table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
+  return table;
+}
+
+Table optimum_table(std::vector<Column> varied) {
+  Table table{.title = "Where softmax errs least, and approximate softmax would have it", .columns = std::move(varied)};
+  table.columns.insert(table.columns.end(),
+                       {{.name = "optimal", .heading = "optimal", .digits = 5},
+                        {.name = "error", .decimals_as = 2},
+                        {.name = "approximate_temperature", .heading = "approximate τ*", .digits = 5},
+                        {.name = "error_there", .heading = "error there", .decimals_as = 2},
+                        {.name = "gain", .unit = "%", .digits = 3}});
+  return table;
+}
+
+/// What the best parameter saves of softmax' error at the temperature that is best for approximate softmax.
+void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, const Optimum& best) {
+  const double approximate = approximate_optimal_temperature(at);
+  const double there = exact_error(at, Softmax{approximate});
+  varied.insert(varied.end(), {best.parameter, best.error, approximate, there, 100 * (there - best.error) / there});
+  table.add_row(std::move(varied));
+}
+
+Cell second_order_cell(const Situation& at, double temperature) {
+  const auto error = second_order_error(at, temperature);
+  return error ? Cell(*error) : Cell(std::string("outside"));
+}
+
+/// One row a map, all of one kind, simulated on the same draws.
+void add_errors(Table& table, Run& run, const std::string& what, const std::vector<Cell>& varied, const Situation& at,
+                const std::vector<NamedMap>& named) {
+  std::vector<Map> maps;
+  for (const NamedMap& one : named) maps.push_back(one.map);
+  const Estimates simulated = run.simulator.errors(what, at, maps);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (simulated[i].count < 2) continue;
+    const std::vector<Cell> compared = run.judgement.judged(exact_error(at, maps[i]), simulated[i]);
+    std::vector<Cell> cells = varied;
+    cells.insert(cells.end(), {named[i].name, named[i].parameter, compared[0]});
+    if (const auto temperature = equal_temperature(at, maps[i])) {
+      cells.insert(cells.end(), {second_order_cell(at, *temperature), approximate_error(at, *temperature)});
+    } else {
+      cells.insert(cells.end(), {std::monostate{}, std::monostate{}});
+    }
+    cells.push_back(bayes_risk(at));
+    cells.insert(cells.end(), compared.begin() + 1, compared.end());
+    table.add_row(std::move(cells));
+  }
+}
+
+std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& at, const Optimum& best) {
+  std::vector<NamedMap> named;
+  for (const double t : o.temperatures) named.push_back({"softmax", t, Softmax{t}});
+  const double approximate = approximate_optimal_temperature(at);
+  named.push_back({"softmax, approximate τ*", approximate, Softmax{approximate}});
+  named.push_back({"softmax, τ*", best.parameter, Softmax{best.parameter}});
+  std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.parameter < b.parameter; });
+  return named;
+}
+
+/// The lowest temperature of the second order depends neither on l nor on d.
+void add_notes(Table& table, const Situation& at) {
+  table.notes.push_back("Second order in 1/l: \"outside\" its domain, which begins above τ = " +
+                        in_words(second_order_lowest_temperature(at)) + ".");
+  table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
+}
+
+/// One law, or one a value of what varies.
+std::vector<Table> temperature_tables(Run& run, const std::string& title, const std::vector<Column>& varied,
+                                      const std::vector<std::pair<std::int64_t, Situation>>& situations) {
+  Table errors = error_table(title, varied, "temperature");
+  Table optima = optimum_table(varied);
+  for (const auto& [value, at] : situations) {
+    if (run.simulator.stopped()) break;
+    const std::vector<Cell> cells = varied.empty() ? std::vector<Cell>{} : std::vector<Cell>{value};
+    const Optimum best = optimal_temperature(at);
+    add_errors(errors, run, "temperatures", cells, at, softmaxes(run.options, at, best));
+    add_optimum(optima, cells, at, best);
+  }
+  add_notes(errors, situations.front().second);
+  return {std::move(errors), std::move(optima)};
+}
+
+std::vector<Table> map_tables(Run& run, const std::string& title, const Situation& at) {
+  const SoftmaxErrorOptions& o = run.options;
+  Table errors = error_table(title, {}, "parameter");
+  Table optima = optimum_table({{"map"}, {"parameter"}});
+  const Optimum temperature = optimal_temperature(at), scale = optimal_scale(at);
+  add_errors(errors, run, "softmax", {}, at, softmaxes(o, at, temperature));
+  add_optimum(optima, {"softmax", "τ"}, at, temperature);
+  std::vector<NamedMap> scaled;
+  for (const double s : o.scales) scaled.push_back({"SSMax, s", s, SSMax{s}});
+  scaled.push_back({"SSMax, s*", scale.parameter, SSMax{scale.parameter}});
+  add_errors(errors, run, "SSMax", {}, at, scaled);
+  add_optimum(optima, {"SSMax", "s"}, at, scale);
+  std::vector<NamedMap> averaged;
+  for (const double exponent : o.exponents) {
+    const Optimum base = optimal_base(at, exponent);
+    const std::string name = "SSA, exponent " + in_words(exponent);
+    averaged.push_back({name + ", b", 1, SSA{1, exponent}});
+    averaged.push_back({name + ", b*", base.parameter, SSA{base.parameter, exponent}});
+    add_optimum(optima, {name, "b"}, at, base);
+  }
+  add_errors(errors, run, "SSA", {}, at, averaged);
+  add_notes(errors, at);
+  errors.notes.push_back("SSMax has the second order and the approximation of softmax at 1 / (s log l); SSA has none.");
+  return {std::move(errors), std::move(optima)};
+}
+
+}  // namespace
+
+std::vector<Table> softmax_error_tables(Run& run) {
+  const SoftmaxErrorOptions& o = run.options;
+  const std::int64_t d = o.simulation.dimension, l = o.simulation.context_length;
+  const std::string dimension = "d = " + std::to_string(d), length = "l = " + std::to_string(l);
+  const std::string law = law_in_words(o);
+  std::vector<std::pair<std::int64_t, Situation>> situations;
+  switch (o.vary) {
+    case Vary::context_length:
+      for (const std::int64_t value : o.context_lengths) situations.push_back({value, o.situation(d, value)});
+      return temperature_tables(run, "True softmax attention against context length: " + dimension + ", " + law,
+                                {{"context_length"}}, situations);
+    case Vary::dimension:
+      for (const std::int64_t value : o.dimensions) situations.push_back({value, o.situation(value, l)});
+      return temperature_tables(run, "True softmax attention against dimension: " + length + ", " + law,
+                                {{"dimension"}}, situations);
+    case Vary::map:
+      return map_tables(run, "Maps of attention: " + dimension + ", " + length + ", " + law, o.situation(d, l));
+    case Vary::temperature:
+      break;
+  }
+  situations.push_back({0, o.situation(d, l)});
+  return temperature_tables(
+      run, "True softmax attention against temperature: " + dimension + ", " + length + ", " + law, {}, situations);
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <incontext/regression/attention.hpp>
+#include <incontext/regression/linear_task.hpp>
+#include <incontext/regression/optimal_temperature.hpp>
+#include <incontext/scoring/softmax.hpp>
+#include <incontext/scoring/ssa.hpp>
+#include <incontext/scoring/ssmax.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+/// The isotropic family and its errors; their templates are compiled in theory.cpp alone.
+namespace incontext::examples {
+
+using Softmax = scoring::Softmax<double>;
+using SSMax = scoring::SSMax<double>;
+using SSA = scoring::SSA<double>;
+using Map = std::variant<Softmax, SSMax, SSA>;
+
+struct Situation {
+  regression::IsotropicAttention<double> attention;
+  regression::IsotropicTask<double> task;
+  std::int64_t context_length;
+
+  regression::Attention<double> general_attention() const;
+  regression::LinearTask<double> general_task() const;
+};
+
+/// Of a map with one parameter left open.
+struct Optimum {
+  double parameter;
+  double error;
+};
+
+double exact_error(const Situation& at, const Map& map);
+
+/// The temperature at which softmax has the weights of this map in rows of this length; nothing for SSA.
+std::optional<double> equal_temperature(const Situation& at, const Map& map);
+
+/// Nothing outside the domain of the expansion.
+std::optional<double> second_order_error(const Situation& at, double temperature);
+double second_order_lowest_temperature(const Situation& at);
+
+double approximate_error(const Situation& at, double temperature);
+double approximate_optimal_temperature(const Situation& at);
+
+/// Its limit for large l and d.
+double bayes_risk(const Situation& at);
+
+Optimum optimal_temperature(const Situation& at);
+Optimum optimal_scale(const Situation& at);
+Optimum optimal_base(const Situation& at, double exponent);
+
+}  // namespace incontext::examples
