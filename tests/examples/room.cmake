@@ -16,4 +16,6 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
                                                    INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
                                                    INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")
   add_dependencies(test_programs incontext-evaluate incontext-scores incontext-temperature)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_SOFTMAX_ERROR="$<TARGET_FILE:incontext-softmax-error>")
+  add_dependencies(test_programs incontext-softmax-error)
 endif()

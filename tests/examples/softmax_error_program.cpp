@@ -1,0 +1,130 @@
+// incontext-softmax-error as a user runs it.
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+Json report_of(std::vector<std::string> arguments, int exit_code = 0) {
+  arguments.insert(arguments.end(), {"--format", "json"});
+  if (std::find(arguments.begin(), arguments.end(), "--trials") == arguments.end()) {
+    arguments.insert(arguments.end(), {"--trials", "8192"});
+  }
+  const Finished finished = run_program(INCONTEXT_SOFTMAX_ERROR, arguments);
+  CAPTURE(finished.errors);
+  REQUIRE(finished.exit_code == exit_code);
+  return Json::parse(finished.output);
+}
+
+Json row_at(const Json& report, const std::string& attention, double parameter) {
+  for (const Json& row : report["tables"][0]["rows"]) {
+    const auto found = row.contains("temperature") ? row["temperature"] : row["parameter"];
+    if (row["attention"] == attention && found == parameter) return row;
+  }
+  return Json();
+}
+
+}  // namespace
+
+TEST_CASE("incontext-softmax-error prints the exact error on record, and agrees with both trials", "[programs]") {
+  const Json oracles = Json::parse(content_of(std::string(INCONTEXT_ORACLES) + "/regression.json"))["cases"];
+  const auto oracle = std::find_if(oracles.begin(), oracles.end(),
+                                   [](const Json& one) { return one["id"] == "softmax_error_isotropic_exact-1"; });
+  REQUIRE(oracle != oracles.end());
+  // d = 4, l = 50, m = v = 1, a = 1, b = 1/4, s2 = .1: the parabola of approximate softmax, its offset kept.
+  const auto parabola = [](double t) { return 1.1 + 1.1 / 50 - 2 * 0.98 / t + 4 * 49.0 / 2500 * 13.6 / (t * t); };
+  for (const std::string estimator : {"reduced", "literal"}) {
+    const Json report = report_of({"--temperatures", "2.2,1", "--task-variance", "0.25", "--estimator", estimator});
+    CHECK(report["verdict"]["agrees"] == true);
+    CHECK(report["verdict"]["comparisons"] == 4);
+    CHECK(report["arguments"]["temperatures"] == Json({2.2, 1}));
+    const Json row = row_at(report, "softmax", 2.2);
+    CHECK(std::abs(row["exact"].get<double>() - std::stod((*oracle)["out"]["error"].get<std::string>())) < 1e-9);
+    CHECK(std::abs(row["approximate"].get<double>() - parabola(2.2)) < 1e-12);
+    CHECK(row["second_order"].is_number());
+    CHECK(row_at(report, "softmax", 1)["second_order"] == "outside");
+  }
+}
+
+TEST_CASE("incontext-softmax-error: every table compares, names its domain and finds the optimum", "[programs]") {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--temperatures", "1,5"},
+                                             {"--vary", "context-length", "--context-lengths", "3,10"},
+                                             {"--vary", "dimension", "--dimensions", "1,8", "--temperatures", "1,5"},
+                                             {"--vary", "map", "--exponents", "2"}}) {
+    CAPTURE(arguments);
+    const Json report = report_of(arguments);
+    CHECK(report["verdict"]["agrees"] == true);
+    REQUIRE(report["tables"].size() == 2);
+    int judged = 0;
+    for (const Json& row : report["tables"][0]["rows"]) {
+      for (const char* name : {"exact", "bayes", "simulation", "standard_error", "z"}) CHECK(row[name].is_number());
+      CHECK(row["bayes"].get<double>() < row["exact"].get<double>());
+      if (row.contains("temperature") && row["temperature"].get<double>() < 1.414)
+        CHECK(row["second_order"] == "outside");
+      if (row["second_order"].is_number()) CHECK(row["exact"].get<double>() < row["second_order"].get<double>());
+      ++judged;
+    }
+    CHECK(judged == report["verdict"]["comparisons"]);
+    CHECK(report["tables"][0]["notes"][0] == part("begins above"));
+    for (const Json& row : report["tables"][1]["rows"]) {
+      if (row.contains("map") && row["map"] == part("SSA")) continue;
+      CHECK(row["gain"].get<double>() >= 0);
+      CHECK(row["error"].get<double>() <= row["error_there"].get<double>());
+    }
+  }
+}
+
+TEST_CASE("incontext-softmax-error: SSMax at its best scale is softmax at its best temperature", "[programs]") {
+  const Json optima = report_of({"--vary", "map", "--exponents", "2"})["tables"][1]["rows"];
+  CHECK(std::abs(optima[0]["error"].get<double>() / optima[1]["error"].get<double>() - 1) < 1e-9);
+  CHECK(std::abs(optima[0]["optimal"].get<double>() * optima[1]["optimal"].get<double>() * std::log(50.0) - 1) < 1e-9);
+}
+
+TEST_CASE("incontext-softmax-error: every option of the law counts", "[programs]") {
+  const std::vector<std::string> small{"--dimension", "2", "--context-length", "6", "--temperatures", "1.6"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    return row_at(report_of(more), "softmax", 1.6);
+  };
+  const Json plain = with({});
+  REQUIRE(plain["exact"].is_number());
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--input-variance", "2"},
+                                                                                    {"--task-variance", "2"},
+                                                                                    {"--noise-variance", "0.7"},
+                                                                                    {"--key-query-scale", "0.5"},
+                                                                                    {"--label-value", "0.5"}}) {
+    CAPTURE(more);
+    CHECK(with(more)["exact"] != plain["exact"]);
+    CHECK(with(more)["simulation"] != plain["simulation"]);
+  }
+}
+
+TEST_CASE("incontext-softmax-error refuses options that cannot be used", "[bad-input]") {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& expected) {
+    const Finished finished = run_program(INCONTEXT_SOFTMAX_ERROR, arguments);
+    CAPTURE(arguments);
+    CHECK(finished.exit_code == 2);
+    CHECK(finished.errors == part(expected));
+    CHECK(finished.output.empty());
+  };
+  refused({"--vary", "colour"}, "--vary: is unknown (value = colour;");
+  refused({"--temperatures", "1,0"}, "--temperatures: is not positive (value = 0;");
+  refused({"--context-length", "1"}, "--context-length: is too small (value = 1;");
+  refused({"--vary", "context-length", "--context-lengths", "5,1"}, "--context-lengths: is too small (value = 1;");
+  refused({"--vary", "dimension", "--dimensions", "0"}, "--dimensions: is too small (value = 0;");
+  refused({"--vary", "map", "--exponents", "0.5"}, "--exponents: is too small (value = 0.5;");
+  refused({"--vary", "map", "--estimator", "literal"}, "--estimator: has no edition");
+  refused({"--dimensions", "3"}, "--dimensions: has no meaning with --vary temperature");
+  refused({"--key-query-scale", "-1"}, "--key-query-scale: is out of range (value = -1;");
+}
