@@ -181,6 +181,13 @@ TEST_CASE("attention of a map that needs its whole row is attention in three ste
   check_map(Entmax<double>{1.5}, 256);
 }
 
+TEST_CASE("a scalar without packs goes by rows", "[apply]") {
+  const Layer<long double> layer(9, 70, 5, 3);
+  Matrix<long double> out(9, 3);
+  apply::attend(Softmax<long double>{2}, layer.queries.in(), layer.keys.in(), layer.values.in(), out.out());
+  CHECK(roundings(out, in_three_steps(Softmax<long double>{2}, layer, counts_of(Options{}, layer))) <= 64);
+}
+
 TEST_CASE("a maximum that keeps rising, and scores hundreds apart, lose nothing", "[apply]") {
   Layer<double> layer(9, 400, 1, 3);
   for (std::ptrdiff_t j = 0; j < 400; ++j) layer.keys(j, 0) = static_cast<double>(j);
@@ -200,7 +207,7 @@ TEST_CASE("long sums keep their digits, and attention at another temperature is 
 
 TEST_CASE("SSA whose knee is out of the packs' range goes by rows", "[apply]") {
   const Layer<double> layer(4, 30, 3, 2);
-  check_attention(SSA<double>{1e307, 1, 1}, layer, Options{}, 1024);
+  check_attention(SSA<double>{1e307, 1, 1}, layer, Options{}, 256);
 }
 
 TEST_CASE("attention refuses bad shapes, shared memory and undefined queries by name", "[apply]") {
@@ -224,12 +231,15 @@ TEST_CASE("attention refuses bad shapes, shared memory and undefined queries by 
   says("threads is too small", [&] { attend(k, v, out.out(), {.threads = -2}); });
   says("temperature is not positive", [&] { apply::attend(Softmax<double>{0}, layer.queries.in(), k, v, out.out()); });
   layer.queries(3, 1) = nan;
-  says("undefined on this row of scores: row (value = 3", [&] { attend(k, v, out.out(), {}); });
-  says("undefined on this row of scores: row (value = 3",
+  says("undefined on this query's scores: query (value = 3", [&] { attend(k, v, out.out(), {}); });
+  says("undefined on this query's scores: query (value = 3",
        [&] { apply::attend(RatioScore<Relu, double>{}, layer.queries.in(), k, v, out.out()); });
   attend(k, v, out.out(), {.undefined = apply::Undefined::leave});
   CHECK(all_nan(out.row(3)));
   CHECK_FALSE(all_nan(out.row(2)));
+  layer.queries(3, 1) = 1;
+  layer.values(2, 0) = nan;
+  says("a value is not finite, or the map is undefined", [&] { attend(k, v, out.out(), {}); });
 }
 
 }  // namespace incontext::testing

@@ -102,11 +102,11 @@ void require_same_or_apart(std::string_view where, const char* name, Grid<const 
 
 /// Refuses the first row in which the map left NaN.
 template <class T>
-void require_defined(std::string_view where, Grid<const T> out) {
+void require_defined(std::string_view where, Grid<const T> out,
+                     const char* problem = "the map is undefined on this row of scores: row") {
   for (std::int64_t i = 0; i < out.rows; ++i) {
     if (std::isnan(out(i, 0))) {
-      throw_domain_error(where, "the map is undefined on this row of scores: row", i,
-                         "finite visible scores, where the map is defined");
+      throw_domain_error(where, problem, i, "finite numbers, where the map is defined");
     }
   }
 }
