@@ -1,0 +1,53 @@
+#include "examples/fading/controls.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "examples/support/judgement.hpp"
+#include "examples/support/report.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+constexpr double rejected_beyond = 5;
+constexpr double telling_beyond = 10;  // standard errors from the exact value to the limit's
+
+}  // namespace
+
+Controls::Controls()
+    : table_{.title = "Negative controls: limits, taken at their word where they do not hold",
+             .columns = {{"limit"}, {"n"}, {"at"}}} {
+  for (Column column : comparison_columns()) {
+    if (column.name == "theory") column = {.name = "claimed", .digits = 4, .decimals_as = 1};
+    if (column.name == "z") column = {.name = "z", .digits = 4};
+    table_.columns.push_back(std::move(column));
+  }
+  table_.columns.push_back({"verdict"});
+  table_.notes = {
+      "Each is right in its limit only, and must be rejected here (|z| > 5) where the simulation can tell."};
+}
+
+void Controls::add(const std::string& limit, std::int64_t length, std::string where, double claimed, double exact,
+                   const statistics::Estimate& estimate) {
+  if (estimate.count < 2) return;
+  const double z = (estimate.mean - claimed) / estimate.standard_error;
+  std::string verdict = "rejected";
+  if (!(std::abs(z) > rejected_beyond)) {
+    const bool telling = std::abs(exact - claimed) > telling_beyond * estimate.standard_error;
+    verdict = telling ? "NOT REJECTED" : "cannot tell";
+    failures_ += telling ? 1 : 0;
+  }
+  table_.add_row({limit, length, std::move(where), claimed, estimate.mean, estimate.standard_error, z, verdict});
+}
+
+void Controls::join(Verdict& verdict) const {
+  if (empty()) return;
+  verdict.details["controls"] = table_.rows.size();
+  verdict.details["controls_that_passed"] = failures_;
+  if (failures_ == 0) return;
+  verdict.agrees = false;
+  verdict.text += " DISAGREEMENT: " + std::to_string(failures_) + " of the negative controls not rejected.";
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,255 @@
+#include "examples/fading/figures.hpp"
+
+#include <incontext/laws/fading_grid.hpp>
+#include <incontext/laws/fading_thresholds.hpp>
+#include <incontext/laws/gaussian_asymptotics.hpp>
+#include <incontext/laws/gaussian_maximum.hpp>
+#include <incontext/laws/gaussian_row.hpp>
+#include <incontext/laws/gaussian_signal.hpp>
+#include <incontext/laws/quadrature.hpp>
+#include <incontext/laws/retrieval.hpp>
+
+#include <algorithm>
+#include <boost/math/special_functions/expint.hpp>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "examples/support/render.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+/// Fewer effective trials than this, and the law of z is no longer known: the row is shown without.
+constexpr double enough_trials = 64;
+
+constexpr const char* too_few_note =
+    "No z where fewer than 64 effective trials carry the mean, or what it lacks to 1: rare rows, of unknown error.";
+
+std::string in_short(double value) { return detail::number_text(value, std::chars_format::general, 4); }
+
+std::vector<std::int64_t> lengths_or(const FadingOptions& o, std::vector<std::int64_t> defaults) {
+  return o.lengths.empty() ? std::move(defaults) : o.lengths;
+}
+
+std::vector<double> numbers_or(const std::vector<double>& given, std::vector<double> defaults) {
+  return given.empty() ? std::move(defaults) : given;
+}
+
+Table comparison_table(std::string title, std::vector<Column> columns) {
+  for (Column& column : comparison_columns()) columns.push_back(std::move(column));
+  return {.title = std::move(title), .columns = std::move(columns)};
+}
+
+/// Adds a row, unless Ctrl-C left it without a simulation; with too few effective trials, without a z.
+void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, double theory, const Measured& measured,
+             const std::vector<Cell>& further = {}) {
+  if (measured.mean.count < 2) return;
+  const bool judged = measured.effective_trials >= enough_trials;
+  const auto comparison =
+      judged ? run.judgement.judged(theory, measured.mean) : Judgement::unjudged(theory, measured.mean);
+  cells.insert(cells.end(), comparison.begin(), comparison.end());
+  cells.insert(cells.end(), further.begin(), further.end());
+  table.add_row(std::move(cells));
+}
+
+/// The weight of a needle of that score among the competitors, simulated.
+Measured needle(FadingRun& run, RowOfScores row, double beta, double score) {
+  row.signal = score;
+  return run.simulator.rows(row, {beta}).front().signal_weight;
+}
+
+RowOfScores normal_row(const FadingOptions& o, std::int64_t competitors) {
+  return {.competitors = competitors, .scale = std::sqrt(o.variance)};
+}
+
+// ---- phase ----
+
+struct PhaseRow {
+  std::string quantity;
+  double theory;
+  const Measured& measured;
+};
+
+void add_phase_row(Table& table, FadingRun& run, std::int64_t n, double theta, const PhaseRow& row) {
+  const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
+  add_row(table, run, {n, theta, row.quantity}, row.theory, row.measured,
+          {cell(row.measured.median), cell(row.measured.largest_share)});
+}
+
+std::vector<Table> phase_figure(FadingRun& run) {
+  Table table = comparison_table(
+      "Softmax over n normal scores, from even to frozen",
+      {{.name = "n"}, {.name = "spread", .heading = "x / x_c", .style = Style::shortest}, {.name = "quantity"}});
+  table.columns.push_back({.name = "median", .decimals_as = 1});
+  table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2});
+  const std::vector<double> thetas = numbers_or(run.options.spreads, {0.25, 0.5, 0.75, 1, 1.5});
+  for (const std::int64_t n : lengths_or(run.options, {100, 1000, 10000})) {
+    const double count = static_cast<double>(n), critical = laws::critical_spread(count);
+    std::vector<double> spreads;
+    for (const double theta : thetas) spreads.push_back(theta * critical);
+    const auto rows = run.simulator.rows({.competitors = n}, spreads, Keep::medians);
+    for (std::size_t i = 0; i < thetas.size(); ++i) {
+      const auto exact = laws::gaussian_row(count, spreads[i]);
+      add_phase_row(table, run, n, thetas[i], {"Y_2", exact.participation, rows[i].participation});
+      add_phase_row(table, run, n, thetas[i],
+                    {"max a", laws::largest_weight(count, spreads[i]).value, rows[i].largest_weight});
+      add_phase_row(table, run, n, thetas[i], {"entropy", exact.entropy, rows[i].entropy});
+      if (thetas[i] * thetas[i] * 3 > 1) {
+        run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + in_short(thetas[i]),
+                         laws::annealed_participation(count, spreads[i]), exact.participation,
+                         rows[i].participation.mean);
+      }
+    }
+  }
+  table.notes = {
+      "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight.",
+      "top trial: share of the total that one trial carries. Where it is large, rare rows make the mean, and the "
+      "median says what a typical row does.",
+      too_few_note};
+  return {std::move(table)};
+}
+
+// ---- fading ----
+
+std::vector<Table> fading_figure(FadingRun& run) {
+  const FadingOptions& o = run.options;
+  const double score = o.height * std::sqrt(o.variance);
+  Table table =
+      comparison_table("Weight of a needle " + in_short(o.height) + " standard deviations above n - 1 normal " +
+                           "scores of variance " + in_short(o.variance),
+                       {{.name = "n"},
+                        {.name = "map"},
+                        {.name = "inverse_temperature", .heading = "beta", .digits = 4},
+                        {.name = "noise", .heading = "competitors"}});
+  for (const std::int64_t n : lengths_or(o, {10, 100, 1000, 10000, 100000, 1000000})) {
+    const double count = static_cast<double>(n), others = count - 1;
+    const std::vector<double> betas{1, o.scale * std::log(count)};
+    RowOfScores row = normal_row(o, n - 1);
+    row.signal = score;
+    const auto rows = run.simulator.rows(row, betas);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double spread = betas[i] * std::sqrt(o.variance);
+      const bool frozen = spread >= laws::critical_spread(count);
+      add_row(table, run,
+              {n, std::string(i == 0 ? "softmax" : "SSMax"), betas[i], std::string(frozen ? "frozen" : "averaging")},
+              laws::signal_weight(others, spread, betas[i] * score).value, rows[i].signal_weight);
+    }
+  }
+  table.notes = {"SSMax: beta = s log n, s = " + in_short(o.scale) + ". Its competitors freeze from n = " +
+                     in_short(laws::ssmax_freezing_count(o.scale, o.variance)) + " on.",
+                 "No fixed beta keeps the needle beyond n = e^(m^2 / 2v) = " +
+                     in_short(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance)) +
+                     ", to leading order; among normal competitors, neither does SSMax.",
+                 too_few_note};
+  return {std::move(table)};
+}
+
+// ---- retrieval ----
+
+std::vector<Table> retrieval_figure(FadingRun& run) {
+  const FadingOptions& o = run.options;
+  const double gap = laws::ssmax_critical_gap(o.scale), stddev = std::sqrt(o.variance);
+  Table thresholds{.title = "The score m* that SSMax, s = " + in_short(o.scale) +
+                            ", needs among n - 1 normal competitors of variance " + in_short(o.variance),
+                   .columns = {{.name = "n"},
+                               {.name = "noise", .heading = "y = s^2 v log n", .digits = 4},
+                               {.name = "phase"},
+                               {.name = "threshold", .heading = "m*", .decimals_as = 1},
+                               {.name = "boundary", .heading = "long rows", .decimals_as = 1},
+                               {.name = "critical_gap", .heading = "1/s", .decimals_as = 1},
+                               {.name = "softmax_threshold", .heading = "softmax' m*", .decimals_as = 1}}};
+  Table table = comparison_table("Weight of a needle of score m there",
+                                 {{.name = "n"},
+                                  {.name = "height", .heading = "m / m*", .style = Style::shortest},
+                                  {.name = "score", .heading = "m", .digits = 5}});
+  for (const std::int64_t n : lengths_or(o, {100, 10000, 1000000})) {
+    const double count = static_cast<double>(n), others = count - 1;
+    const double beta = o.scale * std::log(count), spread = beta * stddev;
+    const double noise = o.scale * o.scale * o.variance * std::log(count);
+    const double threshold = laws::retrieval_exponent(others, spread) / beta;
+    const bool frozen = laws::noise_phase(noise) == laws::NoisePhase::frozen;
+    thresholds.add_row({n, noise, std::string(frozen ? "frozen" : "averaging"), threshold,
+                        laws::ssmax_gaussian_threshold(count, o.scale, o.variance), gap,
+                        laws::retrieval_exponent(others, stddev)});
+    const auto exact = [&](double score) { return laws::signal_weight(others, spread, beta * score).value; };
+    for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
+      const double score = height * threshold;
+      add_row(table, run, {n, height, score}, exact(score), needle(run, normal_row(o, n - 1), beta, score));
+    }
+    run.controls.add("m* = 1/s", n, "m = " + in_short(gap), 0.5, exact(gap),
+                     needle(run, normal_row(o, n - 1), beta, gap).mean);
+  }
+  thresholds.notes = {
+      "long rows: 1/s + s v log(n)/2 up to y = 2, sqrt(2 v log n) beyond; 1/s is for equal competitors."};
+  table.notes = {too_few_note};
+  return {std::move(thresholds), std::move(table)};
+}
+
+// ---- bounded ----
+
+std::vector<Table> bounded_figure(FadingRun& run) {
+  const FadingOptions& o = run.options;
+  const double limit = 1 + laws::ssmax_critical_gap(o.scale);
+  Table table = comparison_table(
+      "SSMax' weight, s = " + in_short(o.scale) + ", of a needle of score m among n - 1 scores uniform on [0, 1]",
+      {{.name = "n"},
+       {.name = "height", .heading = "m / m*", .style = Style::shortest},
+       {.name = "score", .heading = "m", .digits = 5}});
+  Table thresholds{.title = "The score m* that takes half of the weight from an even grid on [0, 1]",
+                   .columns = {{.name = "n"},
+                               {.name = "threshold", .heading = "m*", .decimals_as = 1},
+                               {.name = "with_lag", .heading = "long rows", .decimals_as = 1},
+                               {.name = "limit", .heading = "1 + 1/s", .decimals_as = 1},
+                               {.name = "softmax_threshold", .heading = "softmax' m*", .decimals_as = 1}}};
+  for (const std::int64_t n : lengths_or(o, {100, 1000, 100000, 1000000})) {
+    const double count = static_cast<double>(n), beta = o.scale * std::log(count);
+    const double threshold = laws::grid_threshold(count, beta);
+    thresholds.add_row(
+        {n, threshold, laws::ssmax_bounded_threshold(count, o.scale, 1.0), limit, laws::grid_threshold(count, 1.0)});
+    const RowOfScores row{.law = Competitors::uniform, .competitors = n - 1};
+    for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
+      const double score = height * threshold;
+      add_row(table, run, {n, height, score}, uniform_signal_weight(count - 1, beta, score),
+              needle(run, row, beta, score));
+    }
+    run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, uniform_signal_weight(count - 1, beta, limit),
+                     needle(run, row, beta, limit).mean);
+  }
+  thresholds.notes = {"long rows: 1 + 1/s - log(s log n) / (s log n). The lag closes like log log n / log n."};
+  table.notes = {too_few_note};
+  return {std::move(thresholds), std::move(table)};
+}
+
+}  // namespace
+
+double uniform_signal_weight(double count, double inverse_temperature, double signal) {
+  constexpr double low = -90, high = 5;  // e^y below, e^(-e^y) above are nothing beside any weight of interest
+  const auto tail = [](double t) { return t > 6 ? 0.0 : boost::math::expint(1, std::exp(t)); };
+  const auto integrand = [&](double u) {
+    const double y = low + (high - low) * u, s = y - inverse_temperature * signal;
+    // E_1 loses the digits of 1 - psi where e^s is small; there psi = 1 - E e^(s + beta z)
+    const double turned = std::exp(s) * std::expm1(inverse_temperature) / inverse_temperature;
+    const double log_psi =
+        turned < 1e-9 ? -turned : std::log((tail(s) - tail(s + inverse_temperature)) / inverse_temperature);
+    return (high - low) * std::exp(y - std::exp(y) + count * log_psi);
+  };
+  return laws::integrate_bump("incontext-fading", integrand, 1e-9).value;
+}
+
+std::vector<Table> figure_tables(FadingRun& run) {
+  switch (run.options.figure) {
+    case FadingFigure::fading:
+      return fading_figure(run);
+    case FadingFigure::retrieval:
+      return retrieval_figure(run);
+    case FadingFigure::bounded:
+      return bounded_figure(run);
+    case FadingFigure::phase:
+      break;
+  }
+  return phase_figure(run);
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "examples/support/command_line.hpp"
+
+/// What incontext-fading can be asked.
+namespace incontext::examples {
+
+enum class FadingFigure { fading, phase, retrieval, bounded };
+
+struct FadingOptions {
+  FadingFigure figure = FadingFigure::phase;
+  std::vector<std::int64_t> lengths = {};
+  double scale = 0.43;                  ///< SSMax's s
+  double variance = 1;                  ///< of the competitors
+  double height = 6;                    ///< of the needle, in standard deviations of the competitors
+  std::vector<double> spreads = {};     ///< in units of the critical one
+  std::vector<double> heights = {};     ///< of the needle, in units of the exact threshold
+  std::int64_t most_scores = 20000000;  ///< drawn by one simulation
+  SimulationOptions simulation = {};
+  OutputOptions output = {};
+};
+
+void add_fading_options(CLI::App& app, FadingOptions& o);
+
+/// Refuses options the chosen figure has no use for.
+void check_combination(const CLI::App& app, const FadingOptions& o);
+
+}  // namespace incontext::examples

@@ -1,0 +1,99 @@
+#include "examples/fading/simulator.hpp"
+
+#include <incontext/simulate/score_rows.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "examples/support/progress.hpp"
+
+namespace incontext::examples {
+
+struct Simulator::State {
+  explicit State(bool quiet) : progress(quiet) {}
+
+  simulate::InterruptGuard interrupt = {};
+  ProgressLine progress;
+  simulate::Options options = {};
+  std::int64_t most_scores = 0;
+  std::uint64_t next_stream = 0;
+  bool stopped = false;
+};
+
+namespace {
+
+constexpr std::int64_t fewest_trials = 128;
+
+simulate::ScoreRow plain(const RowOfScores& row) {
+  const simulate::ScoreLaw law = row.law == Competitors::normal    ? simulate::ScoreLaw::normal
+                                 : row.law == Competitors::uniform ? simulate::ScoreLaw::uniform
+                                                                   : simulate::ScoreLaw::grid;
+  const simulate::ScoreRow result{law, row.competitors, row.location, row.scale};
+  return row.signal ? result.with_signal(*row.signal) : result;
+}
+
+Measured measured(const statistics::Estimate& mean, const simulate::ScoreRowSample* sample, std::size_t point,
+                  simulate::RowFunctional functional) {
+  Measured result{mean, simulate::effective_trials(mean)};
+  if (functional != simulate::RowFunctional::entropy) {  // between 0 and 1: rare rows may make the rest, too
+    statistics::Estimate rest = mean;
+    rest.mean = 1 - mean.mean;
+    result.effective_trials = std::min(result.effective_trials, simulate::effective_trials(rest));
+  }
+  if (sample != nullptr) {
+    result.median = sample->median(point, functional);
+    result.largest_share = sample->largest_share(point, functional);
+  }
+  return result;
+}
+
+}  // namespace
+
+Simulator::Simulator(const SimulationOptions& options, std::int64_t most_scores, bool quiet)
+    : state_(std::make_unique<State>(quiet)) {
+  simulate::Options& own = state_->options;
+  own.seed = options.seed;
+  own.trials = options.relative_error > 0 ? 0 : options.trials;
+  own.relative_error = options.relative_error;
+  own.device = simulate::device_named(options.device);
+  own.threads = options.threads;
+  state_->most_scores = most_scores;
+  simulate::resolve(own.device);
+}
+
+Simulator::~Simulator() = default;
+
+bool Simulator::stopped() const { return state_->stopped; }
+
+std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
+                                         Keep keep) {
+  using simulate::RowFunctional;
+  if (state_->stopped) return std::vector<MeasuredRow>(inverse_temperatures.size());
+  const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
+  simulate::Options at = state_->options;
+  at.seed += state_->next_stream++ * 0x9E3779B97F4A7C15ULL;
+  if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
+  at.progress = [this](const simulate::Progress& p) {
+    state_->progress.show("rows of scores", p.done, p.planned, p.seconds);
+  };
+  const auto run = simulate::score_rows(plain(row), inverse_temperatures, at);
+  simulate::ScoreRowSample sample;
+  if (keep == Keep::medians && !run.run.interrupted) {
+    at.trials = std::min(run.run.trials, affordable);
+    at.relative_error = 0;
+    sample = simulate::score_row_sample(plain(row), inverse_temperatures, at);
+  }
+  state_->progress.clear();
+  state_->stopped = run.run.interrupted || simulate::InterruptGuard::requested();
+  std::vector<MeasuredRow> result;
+  for (std::size_t point = 0; point < inverse_temperatures.size(); ++point) {
+    const auto one = [&](RowFunctional functional) {
+      return measured(run.at(point, functional), sample.trials > 0 ? &sample : nullptr, point, functional);
+    };
+    result.push_back({one(RowFunctional::participation), one(RowFunctional::largest_weight),
+                      one(RowFunctional::entropy), row.signal ? one(RowFunctional::signal_weight) : Measured{}});
+  }
+  return result;
+}
+
+}  // namespace incontext::examples

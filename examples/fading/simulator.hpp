@@ -1,0 +1,61 @@
+#pragma once
+
+#include <incontext/statistics/estimate.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/support/simulation_options.hpp"
+
+/// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
+/// sees the simulate headers: nvcc compiles it for the CUDA edition, and nothing else.
+namespace incontext::examples {
+
+/// As simulate::ScoreLaw.
+enum class Competitors { normal, uniform, grid };
+
+/// As simulate::ScoreRow.
+struct RowOfScores {
+  Competitors law = Competitors::normal;
+  std::int64_t competitors = 0;
+  double location = 0;
+  double scale = 1;
+  std::optional<double> signal = {};
+};
+
+/// A mean over rows, and what it does not say. The last two are kept for the rows asked to.
+struct Measured {
+  statistics::Estimate mean = {};
+  double effective_trials = 0;  ///< that carry the mean, or what it lacks to 1
+  std::optional<double> median = {};
+  std::optional<double> largest_share = {};  ///< of the total, the largest trial's
+};
+
+struct MeasuredRow {
+  Measured participation, largest_weight, entropy, signal_weight;
+};
+
+enum class Keep { means, medians };
+
+/// After Ctrl-C every further simulation answers at once with estimates of no trials.
+class Simulator {
+ public:
+  /// No simulation draws more than about `most_scores` scores, but for its first 128 rows.
+  Simulator(const SimulationOptions& options, std::int64_t most_scores, bool quiet);
+  ~Simulator();
+
+  bool stopped() const;
+
+  /// One measurement for each inverse temperature, all on the same rows.
+  std::vector<MeasuredRow> rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
+                                Keep keep = Keep::means);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace incontext::examples

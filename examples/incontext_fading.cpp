@@ -1,0 +1,56 @@
+// incontext-fading: what softmax attention does to long rows of random scores, exact law beside simulation: where it
+// fades, where it freezes, and which score is found among how many.
+
+#include "examples/fading/controls.hpp"
+#include "examples/fading/figures.hpp"
+#include "examples/fading/options.hpp"
+#include "examples/fading/simulator.hpp"
+#include "examples/support/command_line.hpp"
+#include "examples/support/report.hpp"
+
+namespace {
+
+using namespace incontext::examples;
+
+int run(const CLI::App& app, const FadingOptions& options) {
+  check_combination(app, options);
+  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  Report report{.program = "incontext-fading", .arguments = arguments_of(app)};
+  Judgement judgement;
+  Controls controls;
+  Simulator simulator(options.simulation, options.most_scores, options.output.quiet);
+  FadingRun parts{options, simulator, judgement, controls};
+  report.tables = figure_tables(parts);
+  if (!controls.empty()) report.tables.push_back(controls.table());
+  for (Table& table : report.tables) {
+    if (simulator.stopped()) table.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
+  }
+  if (judgement.size() > 0) report.tables.back().notes.push_back(judgement.note());
+  report.verdict = judgement.verdict();
+  controls.join(report.verdict);
+  deliver(report, options.output);
+  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FadingOptions options;
+  return run_program(
+      {.name = "incontext-fading",
+       .description =
+           "Softmax attention over long rows of random scores, exact law beside simulation.\n"
+           "  --figure phase      participation ratio Y_2, largest weight and entropy of rows of normal scores,\n"
+           "                      from even weights to a frozen few (the default)\n"
+           "  --figure fading     a needle of given height as rows get longer: softmax and SSMax\n"
+           "  --figure retrieval  the score SSMax needs among normal competitors, and the weight around it\n"
+           "  --figure bounded    the same among scores on [0, 1], with the lag behind 1 + 1/s\n"
+           "Limits are negative controls where they do not hold: the simulation must reject them.\n"
+           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound or a control that was not\n"
+           "rejected, 2 bad input.",
+       .footer = "\nExamples:\n"
+                 "  incontext-fading --figure retrieval --lengths 1000,1e6 --s 0.3\n"
+                 "  incontext-fading --figure phase --lengths 1e5 --spreads 0.4,0.6,0.8 --most-scores 1e9\n"},
+      argc, argv, [&](CLI::App& app) { add_fading_options(app, options); },
+      [&](const CLI::App& app) { return run(app, options); });
+}

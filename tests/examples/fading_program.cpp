@@ -1,0 +1,107 @@
+// incontext-fading as a user runs it: figures whose theory agrees and whose negative controls are rejected, refusals.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "examples/fading/controls.hpp"
+#include "examples/support/report.hpp"
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+Json report_of(Arguments arguments) {
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const Finished finished = run_program(INCONTEXT_FADING, arguments);
+  CAPTURE(finished.errors, finished.output);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(finished.errors.empty());
+  return Json::parse(finished.output);
+}
+
+void refused(const Arguments& arguments, const std::string& expected) {
+  const Finished finished = run_program(INCONTEXT_FADING, arguments);
+  CAPTURE(finished.errors);
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.output.empty());
+  CHECK(finished.errors == part("incontext-fading: " + expected));
+}
+
+}  // namespace
+
+TEST_CASE("every figure of incontext-fading agrees, and its controls are rejected", "[programs][fading]") {
+  const auto [figure, tables, comparisons, controls] =
+      GENERATE(table<std::string, std::size_t, std::size_t, std::size_t>(
+          {{"phase", 2, 30, 6}, {"fading", 1, 4, 0}, {"retrieval", 3, 6, 2}, {"bounded", 3, 6, 2}}));
+  CAPTURE(figure);
+  const Json report = report_of({"--figure", figure, "--lengths", "100,1000", "--most-scores", "2e6"});
+  CHECK(report["program"] == "incontext-fading");
+  REQUIRE(report["tables"].size() == tables);
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["verdict"]["comparisons"] == comparisons);
+  if (controls == 0) return;
+  const Json rows = report["tables"].back()["rows"];
+  REQUIRE(rows.size() == controls);
+  for (const Json& row : rows) {
+    CHECK(row["verdict"] == "rejected");
+    CHECK(std::abs(row["z"].get<double>()) > 5);
+  }
+}
+
+TEST_CASE("means of rare rows are shown without a z, and medians beside them", "[programs][fading]") {
+  const Json few = report_of({"--figure", "fading", "--lengths", "100000", "--most-scores", "1"});
+  const Json rows = few["tables"][0]["rows"];
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["z"].is_number());  // softmax averages over many competitors
+  CHECK(rows[1]["map"] == "SSMax");
+  CHECK(rows[1]["z"].is_null());
+  CHECK(few["verdict"]["comparisons"] == 1);
+  const Json phase = report_of({"--lengths", "1000", "--spreads", "0.5", "--trials", "4096"});
+  const Json participation = phase["tables"][0]["rows"][0];
+  CHECK(participation["quantity"] == "Y_2");
+  CHECK(participation["median"].get<double>() < 0.8 * participation["simulation"].get<double>());
+  CHECK(participation["largest_share"].get<double>() > 1.0 / 4096);
+}
+
+TEST_CASE("incontext-fading gives the same numbers on every device", "[programs][fading]") {
+  const auto rows = [](const std::string& device) {
+    return report_of({"--figure", "retrieval", "--lengths", "50", "--trials", "500", "--device", device})["tables"];
+  };
+  const Json serial = rows("serial");
+  CHECK(rows("openmp") == serial);
+  CHECK(rows("tbb") == serial);
+}
+
+TEST_CASE("a control that should have been rejected and was not is a disagreement", "[programs][fading]") {
+  using namespace incontext;
+  const statistics::Estimate estimate(statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
+  const auto verdict_of = [&](double claimed, double exact) {
+    examples::Controls controls;
+    controls.add("limit", 10, "here", claimed, exact, estimate);
+    examples::Verdict verdict{.agrees = true, .text = "Agreement."};
+    controls.join(verdict);
+    return std::make_pair(verdict.agrees, std::get<std::string>(controls.table().rows.at(0).back()));
+  };
+  CHECK(verdict_of(0.5, 0.3) == std::make_pair(true, std::string("rejected")));
+  CHECK(verdict_of(0.3, 0.5) == std::make_pair(false, std::string("NOT REJECTED")));
+  CHECK(verdict_of(0.3, 0.305) == std::make_pair(true, std::string("cannot tell")));
+}
+
+TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[bad-input][fading]") {
+  refused({"--figure", "gap"}, "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded)");
+  refused({"--lengths", "100,2"}, "--lengths: is too small (value = 2; needs at least 3)");
+  refused({"--lengths", "1e10"}, "--lengths: is too large");
+  refused({"--figure", "retrieval", "--s", "0"}, "--s: ");
+  refused({"--figure", "retrieval", "--spreads", "1"}, "--spreads: has no meaning with --figure retrieval");
+  refused({"--height", "3"}, "--height: has no meaning with --figure phase");
+  refused({"--spreads", "0.5,-1"}, "--spreads: ");
+  refused({"--trials", "100", "--relative-error", "0.1"}, "");
+}
