@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/gradient_norms_trial.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/sample.hpp"
+
+/// Gradients of a softmax layer at random tokens, simulated: what laws::gradient_flow is judged by, and what it has no
+/// formula for: medians, and NormSoftmax.
+namespace incontext::simulate {
+
+/// A layer's row: how many tokens of which dimension, and its map.
+///
+/// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1, tokens x dimension <= 4e9.
+/// Runs on   host
+struct GradientRow {
+  std::int64_t tokens = 0;
+  std::int64_t dimension = 0;
+  GradientMap map = GradientMap::softmax;
+};
+
+/// Estimates of every squared norm at every spread, all on the same draws.
+///
+/// Units     as GradientNorm.
+/// Runs on   host
+struct GradientNormsSimulation {
+  Simulation run;
+
+  [[nodiscard]] const statistics::Estimate& at(std::size_t point, GradientNorm norm) const {
+    return run.estimates.at(point * detail::gradient_norms + static_cast<std::size_t>(norm));
+  }
+
+  /// The ratio of the root mean squares of dW_K and dW_V.
+  ///
+  /// \f[ R = \sqrt{K / V},\qquad \frac{\mathrm{se}^2}{R^2} = \frac14 \Bigl(\frac{\mathrm{se}_K^2}{K^2} +
+  /// \frac{\mathrm{se}_V^2}{V^2} - \frac{2}{n - 1} \Bigl[\frac{\overline{kv}}{K V} - 1\Bigr]\Bigr) \f]
+  [[nodiscard]] statistics::Estimate imbalance(std::size_t point) const {
+    const auto &key = at(point, GradientNorm::key), &value = at(point, GradientNorm::value);
+    const auto& product = at(point, GradientNorm::product);
+    const double k = key.relative_error(), v = value.relative_error();
+    const double common = (product.mean / (key.mean * value.mean) - 1) / static_cast<double>(key.count - 1);
+    statistics::Estimate ratio = key;
+    ratio.mean = std::sqrt(key.mean / value.mean);
+    ratio.standard_error = ratio.mean * std::sqrt(std::fmax(0, k * k + v * v - 2 * common)) / 2;
+    return ratio;
+  }
+};
+
+/// Medians of the same trials.
+///
+/// Units     as GradientNorm.
+/// Runs on   host
+struct GradientNormsSample {
+  Sample sample;
+
+  [[nodiscard]] double median(std::size_t point, GradientNorm norm) const {
+    return sample.median(point * detail::gradient_norms + static_cast<std::size_t>(norm));
+  }
+};
+
+namespace detail {
+
+inline void require_gradients(std::string_view where, const GradientRow& row, const std::vector<double>& spreads) {
+  const std::int64_t fewest = row.map == GradientMap::softmax ? 1 : 2;
+  require_at_least(where, "tokens", row.tokens, fewest);
+  require_at_least(where, "dimension", row.dimension, std::int64_t{1});
+  require_at_least(where, "spreads.size()", spreads.size(), std::size_t{1});
+  // Blocks of a stream are counted in 32 bits.
+  if (row.tokens > 4000000000 / row.dimension) {
+    throw_invalid_argument(where, "tokens are too many for the dimension", row.tokens, "tokens x dimension <= 4e9");
+  }
+  for (const double x : spreads) {
+    require_positive(where, "spread", x);
+    if (!std::isfinite(x)) throw_domain_error(where, "spread is not finite", x, "a number");
+  }
+}
+
+/// Calls visit(System{}, trial) with a trial whose grid lives on the system.
+template <class T, class Visit>
+auto with_gradient_trial(Device device, const GradientRow& row, const std::vector<double>& spreads, Visit visit) {
+  std::vector<T> numbers;
+  for (const double x : spreads) numbers.push_back(static_cast<T>(x));
+  return with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const typename System::template Memory<T> grid(numbers.begin(), numbers.end());
+    const GradientNormsTrial<T> trial{row.map, row.tokens, row.dimension, address(grid),
+                                      static_cast<int>(numbers.size())};
+    return visit(system, trial);
+  });
+}
+
+}  // namespace detail
+
+/// Mean squared gradients at several spreads x = |W_K q| / tau, simulated on common draws.
+///
+/// Source    GradientNormsTrial; laws::gradient_flow is what it judges.
+/// Shapes    a point for each spread.
+/// Units     as GradientNorm.
+/// Domain    as GradientRow; spreads positive and finite. A trial keeps tokens x (3 + spreads) numbers.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  tests/simulate/gradient_norms.cpp; W_K's norms have heavy tails where rows freeze.
+/// Random    as GradientNormsTrial.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector<double>& spreads,
+                                       const Options& options) {
+  validate(options);
+  detail::require_gradients("simulate::gradient_norms", row, spreads);
+  const Device device = resolve(options.device);
+  return detail::with_gradient_trial<T>(
+      device, row, spreads, [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSimulation {
+        return {run_on<decltype(system)>(device, trial, options)};
+      });
+}
+
+/// The first `options.trials` trials of gradient_norms, each kept.
+///
+/// Source    as gradient_norms.
+/// Shapes    as Sample.
+/// Units     as gradient_norms.
+/// Domain    as gradient_norms; options.trials >= 1.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Random    as gradient_norms: the same trials.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+GradientNormsSample gradient_norms_sample(const GradientRow& row, const std::vector<double>& spreads,
+                                          const Options& options) {
+  validate(options);
+  detail::require_gradients("simulate::gradient_norms_sample", row, spreads);
+  return detail::with_gradient_trial<T>(resolve(options.device), row, spreads,
+                                        [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSample {
+                                          return {sample_on<decltype(system)>(trial, options)};
+                                        });
+}
+
+}  // namespace incontext::simulate
