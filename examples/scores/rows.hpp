@@ -55,7 +55,7 @@ inline RowFacts facts_of(const Numbers& weights, const Numbers& log_weights) {
 }
 
 inline void write_weights(const std::string& file, const Eigen::MatrixXd& weights) {
-  if (!file.empty()) write_file(file, npy_bytes(weights));
+  if (!file.empty()) write_file(file, npy_bytes(weights), "--weights");
 }
 
 /// The exact spectral norm of a row of this length takes two seconds, and grows with the third power.

@@ -19,38 +19,44 @@ namespace incontext::examples {
 
 namespace {
 
-[[noreturn]] void throw_unwritable(const std::string& file, int error, const std::string& option = "--output") {
+[[noreturn]] void throw_unwritable(const std::string& file, int error, const std::string& option) {
   throw_input_error(option, "cannot be written: " + std::string(std::strerror(error)), file, "a writable file");
 }
 
 /// Closes its file when it goes, and removes it by name unless the name was released.
 class OpenFile {
  public:
-  OpenFile(int descriptor, std::string remove_name) : descriptor_(descriptor), remove_name_(std::move(remove_name)) {}
+  OpenFile(int descriptor, std::string remove_name, std::string shown_name, std::string option)
+      : descriptor_(descriptor),
+        remove_name_(std::move(remove_name)),
+        shown_name_(std::move(shown_name)),
+        option_(std::move(option)) {}
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
     if (!remove_name_.empty()) ::unlink(remove_name_.c_str());
   }
-  void write(std::string_view text, const std::string& shown_name) {
+  void write(std::string_view text) {
     while (!text.empty()) {
       const ssize_t written = ::write(descriptor_, text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) throw_unwritable(shown_name, errno);
+      if (written <= 0) throw_unwritable(shown_name_, errno, option_);
       text.remove_prefix(static_cast<std::size_t>(written));
     }
   }
-  void close(const std::string& shown_name) {
+  void close() {
     const int descriptor = descriptor_;
     descriptor_ = -1;
-    if (::close(descriptor) != 0) throw_unwritable(shown_name, errno);
+    if (::close(descriptor) != 0) throw_unwritable(shown_name_, errno, option_);
   }
   void keep() { remove_name_.clear(); }
 
  private:
   int descriptor_;
   std::string remove_name_;
+  std::string shown_name_;
+  std::string option_;  // that named the file
 };
 
 /// The file to replace: the target itself, not a symbolic link that names it.
@@ -62,12 +68,11 @@ std::string replaced_file(const std::string& file) {
 
 std::string temporary_name(const std::string& file) { return file + ".incontext-" + std::to_string(::getpid()); }
 
-OpenFile open_temporary(const std::string& file, const std::string& shown_name,
-                        const std::string& option = "--output") {
+OpenFile open_temporary(const std::string& file, const std::string& shown_name, const std::string& option) {
   const std::string name = temporary_name(file);
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) throw_unwritable(shown_name, errno, option);
-  return {descriptor, name};
+  return {descriptor, name, shown_name, option};
 }
 
 /// A device, pipe or socket takes bytes as they come: it can be neither replaced nor renamed.
@@ -90,20 +95,20 @@ void require_writable(const std::string& file, const std::string& option) {
   open_temporary(replaced_file(file), file, option);  // gone at the end of this statement
 }
 
-void write_file(const std::string& file, std::string_view content) {
+void write_file(const std::string& file, std::string_view content, const std::string& option) {
   if (takes_bytes_directly(file)) {
     const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) throw_unwritable(file, errno);
-    OpenFile device(descriptor, "");
-    device.write(content, file);
-    device.close(file);
+    if (descriptor < 0) throw_unwritable(file, errno, option);
+    OpenFile device(descriptor, "", file, option);
+    device.write(content);
+    device.close();
     return;
   }
   const std::string target = replaced_file(file);
-  OpenFile temporary = open_temporary(target, file);
-  temporary.write(content, file);
-  temporary.close(file);
-  if (std::rename(temporary_name(target).c_str(), target.c_str()) != 0) throw_unwritable(file, errno);
+  OpenFile temporary = open_temporary(target, file, option);
+  temporary.write(content);
+  temporary.close();
+  if (std::rename(temporary_name(target).c_str(), target.c_str()) != 0) throw_unwritable(file, errno, option);
   temporary.keep();
 }
 

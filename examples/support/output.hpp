@@ -24,7 +24,7 @@ struct OutputOptions {
 void require_writable(const std::string& file, const std::string& option = "--output");
 
 /// Writes a file beside the target and renames it, so that a reader sees the old content or the new, never a part.
-void write_file(const std::string& file, std::string_view content);
+void write_file(const std::string& file, std::string_view content, const std::string& option = "--output");
 
 void write_standard_output(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -199,4 +200,7 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
   refused({"--scores", wide, "--norms"}, "--norms: rows are too long (value = 301; needs at most 300 keys)");
   refused({"--scores", nan, "--row", "1"}, "--row and --scores exclude each other");
   refused({"--row", "1", "--weights", folder.file("none/w.npy")}, "--weights: cannot be written");
+  if (std::filesystem::is_character_file("/dev/full")) {
+    refused({"--row", "1", "--weights", "/dev/full"}, "--weights: cannot be written: No space left on device");
+  }
 }
