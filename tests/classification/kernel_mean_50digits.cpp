@@ -55,7 +55,7 @@ TEMPLATE_TEST_CASE("rounding of the kernel's mean, resultant length and excess",
   }
   CHECK(log_off <= 16);
   CHECK(rho_off <= 16);
-  CHECK(v_off <= 16);
+  CHECK(v_off <= 32);
   CHECK(log_off > 0.1);
 }
 

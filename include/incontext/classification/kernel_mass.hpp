@@ -83,7 +83,7 @@ T magnitude(const T& x) {
 /// Domain    dimension >= 1, kappa finite; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
-/// Accuracy  16 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
+/// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
 ///           (tests/classification/kernel_mean_50digits.cpp).
 /// Runs on   host
 template <Real T>

@@ -1,0 +1,69 @@
+#include "incontext/classification/two_class_kernel_risk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "classification/contexts.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+TEST_CASE("losses of kernel methods are those of drawn queries and Gaussian noise", "[classification]") {
+  const int d = 3, n = 40;
+  const double kappa = 2.0;
+  SpherePoints points(d, 96);
+  std::mt19937_64 engine(97);
+  std::normal_distribution<double> normal;
+  Draws kernel, adaptive;
+  for (int trial = 0; trial < 20'000; ++trial) {
+    const double angle = std::asin(std::abs(points.draw()[0])), g = normal(engine);
+    const auto loss = [&](double mean, double variance) {
+      const double z = mean + std::sqrt(variance) * g;
+      return std::log1p(std::exp(-std::abs(z))) + std::max(-z, 0.0);
+    };
+    const auto k = kernel_logit_difference(d, kappa, angle, n, 50.0);
+    const auto a = adaptive_logit_difference(d, kappa, angle, n, 12.0, QueryKey::included);
+    kernel.add(loss(k.mean, k.variance));
+    adaptive.add(loss(a.mean, a.variance));
+  }
+  CHECK(std::abs(kernel.z(kernel_cross_entropy(d, kappa, n, 50.0))) <= 5);
+  CHECK(std::abs(kernel.z(kernel_cross_entropy(d, kappa, n, 80.0))) > 5);
+  CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 12.0, QueryKey::included))) <= 5);
+  CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 7.0, QueryKey::included))) > 5);
+}
+
+TEST_CASE("losses of long contexts are those of drawn ones", "[classification]") {
+  const int d = 3, n = 100;
+  const double kappa = 2.0, gain = 12.0;
+  SpherePoints points(d, 98);
+  Draws loss;
+  for (int trial = 0; trial < 10'000; ++trial) {
+    const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));
+    const double z = gain * (sides.same - sides.other) / (sides.same + sides.other);
+    loss.add(std::log1p(std::exp(-std::abs(z))) + std::max(-z, 0.0));
+  }
+  CHECK(std::abs(loss.z(adaptive_cross_entropy(d, kappa, n, gain, QueryKey::excluded))) <= 5);
+  CHECK(std::abs(loss.z(adaptive_cross_entropy(d, kappa, 2 * n, gain, QueryKey::excluded))) > 5);
+}
+
+TEST_CASE("losses of kernel methods meet the linear one", "[classification]") {
+  const double linear = linear_cross_entropy(4, 50, 30.0);
+  CHECK(std::abs(kernel_cross_entropy(4, 1e-6, 50, 3e7) / linear - 1) <= 1e-5);
+  CHECK(std::abs(adaptive_cross_entropy(4, 1e-6, 50, 3e7, QueryKey::excluded) / linear - 1) <= 1e-5);
+  CHECK(std::abs(adaptive_cross_entropy(4, 1e-6, 50, 3e7 * 51 / 50, QueryKey::included) / linear - 1) <= 1e-5);
+  CHECK(std::abs(kernel_cross_entropy(4, 0.0, 50, 3.0) - std::log(2.0)) <= 1e-12);
+  CHECK(std::abs(adaptive_cross_entropy(4, 2.0, 50, 0.0, QueryKey::excluded) - std::log(2.0)) <= 1e-12);
+}
+
+TEST_CASE("losses of kernel methods refuse what is outside their domain", "[classification]") {
+  CHECK(names(message_of([] { kernel_cross_entropy(3, -1.0, 4, 1.0); }), "kappa", "value = -1"));
+  CHECK(names(message_of([] { kernel_cross_entropy(3, 1.0, 5, 1.0); }), "context_length", "value = 5"));
+  CHECK(
+      names(message_of([] { adaptive_cross_entropy(1, 1.0, 4, 1.0, QueryKey::excluded); }), "dimension", "value = 1"));
+}
+
+}  // namespace incontext::testing

@@ -1,0 +1,90 @@
+// What incontext-evaluate makes of the kinds of in-context classification.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "support/catch.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string oracle_file = std::string(INCONTEXT_ORACLES) + "/classification.json";
+
+Finished evaluate(const Json& document) {
+  return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
+}
+
+/// The oracle file with the first case of one kind.
+Json first_of(const std::string& kind) {
+  Json document = Json::parse(content_of(oracle_file));
+  for (const Json& item : Json(document["cases"])) {
+    if (item["kind"] == kind) {
+      document["cases"] = Json::array({item});
+      return document;
+    }
+  }
+  FAIL("no case of " << kind);
+  return document;
+}
+
+/// The first number below a value, however nested.
+Json& first_number(Json& value) { return value.is_structured() ? first_number(*value.begin()) : value; }
+
+}  // namespace
+
+TEST_CASE("incontext-evaluate agrees with every classification oracle", "[programs]") {
+  const Finished finished = run_program(INCONTEXT_EVALUATE, {oracle_file, "--format", "json"});
+  CHECK(finished.exit_code == 0);
+  CHECK(finished.errors.empty());
+  const Json verdict = Json::parse(finished.output)["verdict"];
+  CHECK(verdict["agree"] == verdict["cases"]);
+  CHECK(verdict["cases"] == Json::parse(content_of(oracle_file))["cases"].size());
+}
+
+TEST_CASE("a perturbed reference of any classification kind is a mismatch", "[programs]") {
+  std::set<std::string> kinds;
+  const Json whole = Json::parse(content_of(oracle_file));
+  for (const Json& item : whole["cases"]) kinds.insert(item["kind"].get<std::string>());
+  CHECK(kinds.size() == 18);
+  for (const std::string& kind : kinds) {
+    const Json document = first_of(kind);
+    REQUIRE(evaluate(document).exit_code == 0);
+    for (const auto& [name, value] : document["cases"][0]["out"].items()) {
+      CAPTURE(kind, name);
+      Json perturbed = document;
+      Json& number = first_number(perturbed["cases"][0]["out"][name]);
+      number = std::stod(number.get<std::string>()) * (1 + 1e-5) + 1e-5;
+      CHECK(evaluate(perturbed).exit_code == 1);
+      number = "nan";
+      CHECK(evaluate(perturbed).exit_code == 1);
+    }
+  }
+}
+
+TEST_CASE("incontext-evaluate refuses what classification can't be asked", "[programs]") {
+  const auto refused = [](const std::string& kind, const std::string& field, const Json& value,
+                          const std::string& named) {
+    Json document = first_of(kind);
+    document["cases"][0]["in"][field] = value;
+    const Finished finished = evaluate(document);
+    CAPTURE(kind, field, finished.errors);
+    CHECK(finished.exit_code == 2);
+    CHECK(finished.errors.find(named) != std::string::npos);
+  };
+  refused("log_A", "d", 0, "dimension");
+  refused("sphere_constants", "d", 1, "dimension");
+  refused("inverse_S_moments", "kappa", "-1", "kappa");
+  refused("inverse_S_moments", "n", 0, "context_length");
+  refused("k2_softmax_exact", "n", 5, "context_length");
+  refused("k2_hemisphere", "alpha", "2", "boundary_angle");
+  refused("d2_voronoi_limit", "n", 7, "context_length");
+  refused("d2_voronoi_limit", "d", 3, "d");
+  refused("tiny_context", "labels", Json::array({0, 0, 1, 9}), "label");
+  refused("tiny_context", "kappa", "-1", "kappa");
+  refused("tiny_context", "y", 2, "label");
+}
