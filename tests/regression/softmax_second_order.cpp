@@ -41,13 +41,17 @@ TEST_CASE("in one dimension the second order is what the scalars say") {
 }
 
 TEST_CASE("hot, the second order is exact and that of approximate softmax") {
-  const auto [attention, task] = uneven_model(3);
+  const Model model = uneven_model(3);
+  const auto& attention = model.attention;
+  const auto& task = model.task;
   const double hot = softmax_error_second_order(attention, task, 1e9, 7);
   CHECK(std::abs(hot / generalization_error(attention, task, 7).constant - 1) < 1e-7);
 }
 
 TEST_CASE("below its lowest temperature there is no second order, and no number") {
-  const auto [attention, task] = uneven_model(4);
+  const Model model = uneven_model(4);
+  const auto& attention = model.attention;
+  const auto& task = model.task;
   const double lowest = second_order_lowest_temperature(attention, task);
   double before = 0.0;
   for (const double above : {2.0, 1.1, 1.001, 1.000001}) {
@@ -81,17 +85,16 @@ TEST_CASE("a determinant too large for the scalar is outside the domain, not inf
 }
 
 TEST_CASE("the second order refuses what it cannot mean, and says which value") {
-  const auto [attention, task] = uneven_model(2);
-  CHECK(refusal([&, a = attention, t = task] { softmax_error_second_order(a, t, 9.0, 1); },
-                {"context_length", "value = 1"}) == "");
-  CHECK(refusal([&, a = attention, t = task] { softmax_error_second_order(a, t, -1.0, 5); },
-                {"temperature", "value = -1"}) == "");
-  CHECK(refusal([&, a = attention, t = task] { softmax_error_second_order(a, t, std::nan(""), 5); },
-                {"temperature", "nan"}) == "");
+  const Model model = uneven_model(2);
+  const auto& attention = model.attention;
+  const auto& task = model.task;
+  CHECK(refusal([&] { softmax_error_second_order(attention, task, 9.0, 1); }, {"context_length", "value = 1"}) == "");
+  CHECK(refusal([&] { softmax_error_second_order(attention, task, -1.0, 5); }, {"temperature", "value = -1"}) == "");
+  CHECK(refusal([&] { softmax_error_second_order(attention, task, std::nan(""), 5); }, {"temperature", "nan"}) == "");
   const auto shifted = task.with_input_mean(Vector<double>{{0.5, 0.0}});
-  CHECK(refusal([&, a = attention] { softmax_error_second_order(a, shifted, 9.0, 5); },
-                {"input_mean(0, 0)", "value = 0.5"}) == "");
+  CHECK(refusal([&] { softmax_error_second_order(attention, shifted, 9.0, 5); }, {"input_mean(0, 0)", "value = 0.5"}) ==
+        "");
   auto valued = attention;
   valued.input_value(1) = 1.0;
-  CHECK(refusal([&, t = task] { softmax_error_second_order(valued, t, 9.0, 5); }, {"input_value(1, 0)"}) == "");
+  CHECK(refusal([&] { softmax_error_second_order(valued, task, 9.0, 5); }, {"input_value(1, 0)"}) == "");
 }

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <cstddef>
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
@@ -61,7 +62,8 @@ StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const
       },
       quadrature_tolerance<T>());
   T worst = scoring::detail::magnitude(T(row.value[4] - T(1)));
-  for (const std::size_t k : {0, 2, 4}) worst = std::max(worst, T(row.change[k] / row.size[k]));
+  for (const std::size_t k : {std::size_t{0}, std::size_t{2}, std::size_t{4}})
+    worst = std::max(worst, T(row.change[k] / row.size[k]));
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
 
