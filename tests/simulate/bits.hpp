@@ -11,6 +11,7 @@
 #include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/regression_on_rows.hpp"
+#include "incontext/simulate/score_rows.hpp"
 #include "models.hpp"
 
 /// Every kind of trial, in numbers that show every bit: what must come out the same from every device, thread count,
@@ -93,6 +94,13 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
   append_bits(lines, "reduced-ssa-double",
               simulate::reduced_softmax_error<double>(labels_alone, centred, 21,
                                                       std::vector<scoring::SSA<double>>{{1.0, 1.5}}, options));
+  const std::vector<double> inverse_temperatures{0.75, 3.0};
+  append_bits(
+      lines, "normal-scores-float",
+      simulate::score_rows<float>(simulate::normal_scores(37, 1.5).with_signal(2, 0.5), inverse_temperatures, options)
+          .run);
+  append_bits(lines, "uniform-scores-double",
+              simulate::score_rows<double>(simulate::uniform_scores(18, -1, 2), inverse_temperatures, options).run);
   return lines;
 }
 
