@@ -10,6 +10,7 @@
 #include <incontext/laws/retrieval.hpp>
 
 #include <algorithm>
+#include <boost/math/constants/constants.hpp>
 #include <boost/math/special_functions/expint.hpp>
 #include <cmath>
 #include <string>
@@ -189,6 +190,25 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
 
 // ---- bounded ----
 
+/// log psi(s), psi = int_0^1 du exp(-e^(s + beta u)).
+double log_uniform_psi(double s, double beta) {
+  const double top = std::exp(s + beta), ratio = std::exp(-beta);
+  if (top < 0.01) {  // 1 - psi by its series: the difference below has not got its digits
+    double missing = 0, power = -1, bottom = 1;
+    for (int k = 1; k <= 5; ++k) {
+      power *= -top / k;
+      bottom *= ratio;
+      missing += power * (1 - bottom) / (k * beta);
+    }
+    return std::log1p(-missing);
+  }
+  const auto tail = [](double t) {
+    if (t < -40) return -boost::math::constants::euler<double>() - t;
+    return t > 6 ? 0.0 : boost::math::expint(1, std::exp(t));
+  };
+  return std::log((tail(s) - tail(s + beta)) / beta);
+}
+
 std::vector<Table> bounded_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double limit = 1 + laws::ssmax_critical_gap(o.scale);
@@ -226,13 +246,9 @@ std::vector<Table> bounded_figure(FadingRun& run) {
 
 double uniform_signal_weight(double count, double inverse_temperature, double signal) {
   constexpr double low = -90, high = 5;  // e^y below, e^(-e^y) above are nothing beside any weight of interest
-  const auto tail = [](double t) { return t > 6 ? 0.0 : boost::math::expint(1, std::exp(t)); };
   const auto integrand = [&](double u) {
-    const double y = low + (high - low) * u, s = y - inverse_temperature * signal;
-    // E_1 loses the digits of 1 - psi where e^s is small; there psi = 1 - E e^(s + beta z)
-    const double turned = std::exp(s) * std::expm1(inverse_temperature) / inverse_temperature;
-    const double log_psi =
-        turned < 1e-9 ? -turned : std::log((tail(s) - tail(s + inverse_temperature)) / inverse_temperature);
+    const double y = low + (high - low) * u;
+    const double log_psi = log_uniform_psi(y - inverse_temperature * signal, inverse_temperature);
     return (high - low) * std::exp(y - std::exp(y) + count * log_psi);
   };
   return laws::integrate_bump("incontext-fading", integrand, 1e-9).value;

@@ -23,7 +23,8 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
   add_positive_numbers(app, "--spreads", o.spreads,
                        "phase: inverse temperature times standard deviation, over sqrt(2 log n)");
   add_number(
-      app, "--height", o.height, "fading: the needle's score", [](double) { return true; }, "a number");
+      app, "--height", o.height, "fading: the needle's score over the competitors' standard deviation",
+      [](double) { return true; }, "a number");
   add_positive_numbers(app, "--heights", o.heights,
                        "retrieval, bounded: the needle's score over the one with weight 1/2");
   head_options(app, "Figures");

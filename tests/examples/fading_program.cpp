@@ -56,6 +56,22 @@ TEST_CASE("every figure of incontext-fading agrees, and its controls are rejecte
   }
 }
 
+TEST_CASE("the weight of a needle among two uniform scores is the double integral", "[programs][fading]") {
+  const Json row = report_of({"--figure", "bounded", "--lengths", "3", "--s", "2", "--heights", "1.1", "--trials",
+                              "4096"})["tables"][1]["rows"][0];
+  const double beta = 2 * std::log(3.0), needle = std::exp(beta * row["score"].get<double>());
+  const int steps = 1000;
+  double sum = 0;
+  for (int i = 0; i < steps; ++i) {
+    for (int j = 0; j < steps; ++j) {
+      sum += needle / (needle + std::exp(beta * (i + 0.5) / steps) + std::exp(beta * (j + 0.5) / steps));
+    }
+  }
+  const double exact = sum / (steps * steps);
+  CHECK(std::abs(row["theory"].get<double>() - exact) <= 1e-6);
+  CHECK(std::abs(row["theory"].get<double>() - 1.001 * exact) > 1e-6);
+}
+
 TEST_CASE("means of rare rows are shown without a z, and medians beside them", "[programs][fading]") {
   const Json few = report_of({"--figure", "fading", "--lengths", "100000", "--most-scores", "1"});
   const Json rows = few["tables"][0]["rows"];
