@@ -266,6 +266,7 @@ TEST_CASE("reduced softmax: bad input is refused by name and value") {
   CHECK(testing::names(message([&] { run(Softmax{0.0}); }), "reduced_softmax_error", "maps", "value = 0;"));
   CHECK_THROWS_AS(run(Softmax{-1.0}), std::invalid_argument);
   CHECK_THROWS_AS(run(Softmax{std::nan("")}), std::invalid_argument);
+  CHECK_THROWS_AS(run(Softmax{1e-30}), std::domain_error);
   CHECK_THROWS_AS(run(SSA{-1.0}), std::invalid_argument);
   CHECK_THROWS_AS(run(SSMax{std::nan("")}), std::invalid_argument);
   CHECK_THROWS_AS(run(std::vector<Softmax>{}), std::invalid_argument);

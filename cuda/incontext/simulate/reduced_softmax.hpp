@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -33,10 +34,14 @@ auto score_exponents(const std::vector<Map>& maps, std::int64_t context_length) 
     if (!phi.in_domain()) {
       throw_invalid_argument(where, "maps holds a map with parameters outside its domain", i, "a map in its domain");
     }
+    const double slope = static_cast<double>(phi.slope(0));
+    if (!(std::abs(slope) <= 1e20)) {
+      throw_domain_error(where, "maps holds a map too steep for single precision at score 0", slope, "at most 1e20");
+    }
     if constexpr (is_power) {
       exponents.push_back({static_cast<T>(maps[i].base / maps[i].temperature), static_cast<T>(maps[i].exponent)});
     } else {
-      exponents.push_back({static_cast<T>(phi.slope(0))});
+      exponents.push_back({static_cast<T>(slope)});
     }
   }
   return exponents;
@@ -63,9 +68,10 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
 ///           regression_error, which shares no algebra with that, judges both.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
 /// Units     label units squared; the maps' parameters in units of the scores.
-/// Domain    context_length >= 2; input_mean = 0, input_value = 0; Softmax, SSMax, SSA in their domains.
+/// Domain    context_length >= 2; input_mean = 0, input_value = 0; Softmax, SSMax, SSA in their domains, with slopes
+///           below 1e20 at score 0.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
-/// Accuracy  standard error in the result; T = float adds a relative bias below 3e-6, in rows of 1e5 too
+/// Accuracy  standard error in the result; T = float moves the moments of a row by less than 3e-6, in rows of 1e5 too
 ///           (tests/simulate/reduced_softmax.cpp).
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
