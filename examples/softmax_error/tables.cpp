@@ -100,8 +100,9 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
 
 /// The lowest temperature of the second order depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
-  table.notes.push_back("Second order in 1/l: \"outside\" its domain, which begins above τ = " +
-                        in_words(second_order_lowest_temperature(at)) + ".");
+  const double lowest = second_order_lowest_temperature(at);
+  table.notes.push_back("Second order in 1/l: \"outside\" its domain, which begins above τ = " + in_words(lowest) +
+                        "; up to " + in_words(std::sqrt(3) * lowest) + " its remainder falls more slowly than 1/l^2.");
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
 }
 
