@@ -98,6 +98,13 @@ TEST_CASE("W_K's gradient is small at a small spread and balanced at a spread of
   CHECK_FALSE(std::abs(annealed_imbalance(64.0, 4.0, 64.0) / imbalance(64.0, 4.0, 64.0) - 1) < 0.3);
 }
 
+TEST_CASE("the annealed imbalance has a number where e^(x^2) has none", "[laws]") {
+  for (const double x : {26.0, 27.0, 32.0, 1e3}) {
+    CHECK(std::abs(annealed_imbalance(64.0, x, 16.0) / x - 1) < 1e-12);
+    CHECK(std::abs(annealed_imbalance(64.0, x, 16.0) / (1.001 * x) - 1) > 1e-12);
+  }
+}
+
 TEST_CASE("gradient flow refuses what is no layer", "[laws]") {
   const auto row = gaussian_row(5.0, 1.0);
   CHECK(refuses([&] { gradient_flow(row, -1.0, 3.0); }, {"gradient_flow", "spread", "-1"}));

@@ -231,15 +231,15 @@ struct GradientNormsTrial {
   INCONTEXT_HD void finish(detail::Scratch<T, W> own, int point, T* values, std::int64_t stride) const {
     using std::sqrt;
     T* out = values + point * detail::gradient_norms * stride;
-    const auto row = [&](GradientNorm norm) { return out + static_cast<int>(norm) * stride; };
+    T* key_row = out + static_cast<int>(GradientNorm::key) * stride;
     for (int lane = 0; lane < W; ++lane) {
       const T square = own.row(0)[lane] * own.row(0)[lane];
-      const T value = row(GradientNorm::value)[lane], key = square * row(GradientNorm::key)[lane];
-      row(GradientNorm::key)[lane] = key;
-      row(GradientNorm::product)[lane] = key * value;
-      row(GradientNorm::ratio)[lane] = sqrt(key / value);
-      row(GradientNorm::key_parallel)[lane] *= square;
-      row(GradientNorm::key_orthogonal)[lane] *= square;
+      const T value = out[static_cast<int>(GradientNorm::value) * stride + lane], key = square * key_row[lane];
+      key_row[lane] = key;
+      out[static_cast<int>(GradientNorm::product) * stride + lane] = key * value;
+      out[static_cast<int>(GradientNorm::ratio) * stride + lane] = sqrt(key / value);
+      out[static_cast<int>(GradientNorm::key_parallel) * stride + lane] *= square;
+      out[static_cast<int>(GradientNorm::key_orthogonal) * stride + lane] *= square;
     }
   }
 };

@@ -65,7 +65,7 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const 
 /// Source    derived: Y_2 replaced by its annealed value, leading order in d q.
 /// Units     dimensionless.
 /// Domain    count >= 1, spread >= 0, dimension >= 1.
-/// Limits    spread = 0: 0.
+/// Limits    spread = 0: 0; spread -> infinity: spread, which is not the imbalance.
 /// Errors    std::domain_error.
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host
@@ -76,9 +76,8 @@ T annealed_imbalance(const T& count, const T& spread, const T& dimension) {
   detail::require_count("laws::annealed_imbalance", "count", count);
   require_non_negative("laws::annealed_imbalance", "spread", spread);
   detail::require_count("laws::annealed_imbalance", "dimension", dimension);
-  const T square = spread * spread;
-  const T noise = dimension * exp(square) / count;
-  return spread * sqrt(T((T(1) + noise) / (square + noise)));
+  const T square = spread * spread, rarity = exp(T(-square)), share = dimension / count;
+  return spread * sqrt(T((rarity + share) / (square * rarity + share)));
 }
 
 }  // namespace incontext::laws

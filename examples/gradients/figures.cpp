@@ -1,0 +1,184 @@
+#include "examples/gradients/figures.hpp"
+
+#include <incontext/laws/gaussian_row.hpp>
+#include <incontext/laws/gradient_flow.hpp>
+#include <incontext/scoring/heat_schedule.hpp>
+#include <incontext/statistics/estimate.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "examples/support/text.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+/// Fewer trials than these carry a mean whose standard error is not to be trusted.
+constexpr double fewest_effective_trials = 50;
+
+struct Point {
+  std::vector<Cell> prefix;
+  double spread;
+};
+
+class Figures {
+ public:
+  explicit Figures(GradientRun& run) : run_(run), options_(run.options) {}
+
+  std::vector<Table> make() {
+    switch (options_.figure) {
+      case GradientFigure::temperature:
+        return temperature();
+      case GradientFigure::frozen:
+        return frozen();
+      case GradientFigure::schedule:
+        return schedule();
+      case GradientFigure::normsoftmax:
+        break;
+    }
+    return normsoftmax();
+  }
+
+ private:
+  double tokens() const { return static_cast<double>(options_.simulation.context_length); }
+  double dimension() const { return static_cast<double>(options_.simulation.dimension); }
+
+  laws::GradientFlow<double> law(double spread) const {
+    return laws::gradient_flow(laws::gaussian_row(tokens(), spread), spread, dimension());
+  }
+
+  std::string setting() const {
+    return ": n = " + std::to_string(options_.simulation.context_length) +
+           " tokens, d = " + std::to_string(options_.simulation.dimension);
+  }
+
+  static Table table(std::string title, std::vector<Column> prefix, std::vector<Column> more) {
+    Table result{.title = std::move(title), .columns = std::move(prefix)};
+    for (Column& column : more) result.columns.push_back(std::move(column));
+    for (Column& column : comparison_columns()) result.columns.push_back(std::move(column));
+    return result;
+  }
+
+  static void add(Table& table, std::vector<Cell> cells, const std::vector<Cell>& comparison) {
+    cells.insert(cells.end(), comparison.begin(), comparison.end());
+    table.add_row(std::move(cells));
+  }
+
+  /// Softmax at every point: the ratio, and the two mean squares it is made of.
+  std::vector<Table> softmax(const std::string& title, const std::vector<Column>& prefix,
+                             const std::vector<Point>& points) {
+    std::vector<Column> columns = prefix;
+    columns.push_back({.name = "spread", .heading = "x", .digits = 4});
+    Table ratios =
+        table(title + setting(), columns, {{.name = "annealed", .digits = 4}, {.name = "median", .digits = 4}});
+    Table norms = table("Mean squared gradients over |g|^2", columns, {{"gradient"}});
+    std::vector<double> spreads;
+    for (const Point& point : points) spreads.push_back(point.spread);
+    const MeasuredGradients measured = run_.simulator.gradients(MapChoice::softmax, spreads);
+    bool rare = false;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Point& point = points[i];
+      if (measured.value[i].count < 2) continue;
+      const auto flow = law(point.spread);
+      const bool trusted = fewest_effective_trials <= measured.effective_trials[i];
+      rare = rare || !trusted;
+      const auto compared = [&](double theory, const statistics::Estimate& estimate) {
+        return trusted ? run_.judgement.judged(theory, estimate) : Judgement::unjudged(theory, estimate);
+      };
+      std::vector<Cell> cells = point.prefix;
+      cells.emplace_back(point.spread);
+      std::vector<Cell> more = cells;
+      more.insert(more.end(),
+                  {Cell(laws::annealed_imbalance(tokens(), point.spread, dimension())), Cell(measured.median[i])});
+      add(ratios, std::move(more), compared(flow.imbalance, measured.imbalance[i]));
+      cells.emplace_back("W_V");
+      add(norms, cells, run_.judgement.judged(flow.mean_token, measured.value[i]));
+      cells.back() = "W_K";
+      add(norms, cells, compared(point.spread * point.spread * flow.covariance_isotropic, measured.key[i]));
+    }
+    ratios.notes.push_back(
+        "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
+        "form for x^2 << log n.");
+    if (rare) ratios.notes.push_back("No z where fewer than 50 trials carry the mean: --trials.");
+    return {std::move(ratios), std::move(norms)};
+  }
+
+  double spread_at(double temperature) const { return options_.score_stddev() / temperature; }
+
+  std::vector<Table> temperature() {
+    std::vector<Point> points;
+    for (const double tau : options_.temperatures) points.push_back({{tau}, spread_at(tau)});
+    return softmax("Gradient of W_K over that of W_V against temperature", {temperature_column()}, points);
+  }
+
+  std::vector<Table> frozen() {
+    std::vector<Point> points;
+    for (const double x : options_.spreads) points.push_back({{}, x});
+    std::vector<Table> tables = softmax("Gradient of W_K over that of W_V in rows that freeze", {}, points);
+    tables.front().notes.push_back(
+        "Rare near ties of the two highest scores carry the root mean square; the typical row's gradient vanishes.");
+    return tables;
+  }
+
+  std::vector<Table> schedule() {
+    const auto epochs = static_cast<int>(options_.epochs);
+    const scoring::HeatSchedule<double> heat{options_.start_temperature, options_.usual_temperature(), epochs};
+    std::vector<Point> points;
+    int last = -1;
+    for (std::int64_t k = 0; k <= 10; ++k) {
+      const auto epoch = static_cast<int>(k * (options_.epochs - 1) / 10);
+      if (epoch == last) continue;
+      last = epoch;
+      const double tau = heat.temperature(epoch);
+      points.push_back({{std::int64_t{epoch}, tau}, spread_at(tau)});
+    }
+    std::vector<Table> tables = softmax("Heat Treatment: gradient of W_K over that of W_V",
+                                        {{.name = "epoch", .style = Style::shortest}, temperature_column()}, points);
+    tables.front().notes.push_back(
+        "The weights are those of the initialisation throughout: what the schedule does by "
+        "itself. It moves 1/tau along half a cosine over the first half of the epochs.");
+    return tables;
+  }
+
+  std::vector<Table> normsoftmax() {
+    Table ratios = table("NormSoftmax: gradient of W_K over that of W_V" + setting(),
+                         {{.name = "scale", .style = Style::shortest}, {"map"}},
+                         {{.name = "spread", .heading = "x", .digits = 4}, {.name = "median", .digits = 4}});
+    std::vector<double> spreads;
+    for (const double scale : options_.scales) spreads.push_back(scale * spread_at(options_.usual_temperature()));
+    const MeasuredGradients soft = run_.simulator.gradients(MapChoice::softmax, spreads);
+    const MeasuredGradients norm = run_.simulator.gradients(MapChoice::normsoftmax, spreads);
+    for (std::size_t i = 0; i < spreads.size(); ++i) {
+      const double x = spreads[i], scale = options_.scales[i];
+      if (soft.imbalance[i].count >= 2) {
+        const double theory = law(x).imbalance;
+        add(ratios, {scale, "softmax", x, soft.median[i]},
+            fewest_effective_trials <= soft.effective_trials[i] ? run_.judgement.judged(theory, soft.imbalance[i])
+                                                                : Judgement::unjudged(theory, soft.imbalance[i]));
+      }
+      if (norm.imbalance[i].count >= 2) {
+        add(ratios, {scale, "NormSoftmax", x, norm.median[i]},
+            Judgement::unjudged(law(std::max(x, 1.0)).imbalance, norm.imbalance[i]));
+      }
+    }
+    ratios.notes.push_back(
+        "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less; "
+        "its "
+        "theory is softmax' at max(x, 1), which leaves out that nothing along W_K q is learnt: no z.");
+    return {std::move(ratios)};
+  }
+
+  static Column temperature_column() { return {.name = "temperature", .heading = "τ", .digits = 4}; }
+
+  GradientRun& run_;
+  const GradientOptions& options_;
+};
+
+}  // namespace
+
+std::vector<Table> figure_tables(GradientRun& run) { return Figures(run).make(); }
+
+}  // namespace incontext::examples

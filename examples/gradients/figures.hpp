@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "examples/gradients/options.hpp"
+#include "examples/gradients/simulator.hpp"
+#include "examples/support/judgement.hpp"
+#include "examples/support/table.hpp"
+
+namespace incontext::examples {
+
+/// What one run of incontext-gradients works with.
+struct GradientRun {
+  const GradientOptions& options;
+  Simulator& simulator;
+  Judgement& judgement;
+};
+
+std::vector<Table> figure_tables(GradientRun& run);
+
+}  // namespace incontext::examples

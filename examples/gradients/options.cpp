@@ -1,0 +1,54 @@
+#include "examples/gradients/options.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace incontext::examples {
+
+double GradientOptions::score_stddev() const {
+  return weight_stddev * weight_stddev * static_cast<double>(simulation.dimension) * usual_temperature();
+}
+
+double GradientOptions::usual_temperature() const { return std::sqrt(static_cast<double>(key_dimension)); }
+
+void add_gradient_options(CLI::App& app, GradientOptions& o) {
+  const auto positive = [](double value) { return value > 0; };
+  add_choice<GradientFigure>(app, "--figure", o.figure, "What to show, see above",
+                             {{"temperature", GradientFigure::temperature},
+                              {"frozen", GradientFigure::frozen},
+                              {"schedule", GradientFigure::schedule},
+                              {"normsoftmax", GradientFigure::normsoftmax}});
+  add_positive_numbers(app, "--temperatures", o.temperatures, "temperature: its values");
+  add_positive_numbers(app, "--spreads", o.spreads, "frozen: standard deviations of the scores over the temperature");
+  add_count<std::int64_t>(app, "--epochs", o.epochs, "schedule: epochs of the training", 2, 1000000000);
+  add_number(app, "--start-temperature", o.start_temperature, "schedule: temperature of the first epoch", positive,
+             "0 < value");
+  add_positive_numbers(app, "--scales", o.scales, "normsoftmax: what the raw scores are multiplied with");
+  head_options(app, "Figures");
+  add_number(app, "--weight-stddev", o.weight_stddev, "Standard deviation of the weights W_Q and W_K", positive,
+             "0 < value");
+  add_count<std::int64_t>(app, "--key-dimension", o.key_dimension,
+                          "Dimension of queries and keys; its root is the usual temperature", 1, 1000000);
+  head_options(app, "Layer");
+  add_simulation_options(app, o.simulation);
+  add_output_options(app, o.output);
+}
+
+void complete(const CLI::App& app, GradientOptions& o) {
+  const std::vector<std::pair<GradientFigure, std::vector<std::string>>> of_figures{
+      {GradientFigure::temperature, {"--temperatures"}},
+      {GradientFigure::frozen, {"--spreads"}},
+      {GradientFigure::schedule, {"--epochs", "--start-temperature"}},
+      {GradientFigure::normsoftmax, {"--scales"}}};
+  const std::string mode = "--figure " + text_of(app, "--figure");
+  for (const auto& [figure, own] : of_figures) {
+    if (figure != o.figure) detail::refuse_unused(app, mode, own);
+  }
+  if (o.figure == GradientFigure::frozen) detail::refuse_unused(app, mode, {"--weight-stddev", "--key-dimension"});
+  if (o.temperatures.empty()) o.temperatures = {1.0 / 3, 0.5, 1, 2, 4, 8, 16};
+  if (o.spreads.empty()) o.spreads = {1, 3, 8, 16, 32};
+  if (o.scales.empty()) o.scales = {0.25, 1, 4, 16, 64};
+}
+
+}  // namespace incontext::examples

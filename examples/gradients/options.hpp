@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "examples/support/command_line.hpp"
+
+/// What incontext-gradients can be asked, and which questions do not go together.
+namespace incontext::examples {
+
+enum class GradientFigure { temperature, frozen, schedule, normsoftmax };
+
+struct GradientOptions {
+  GradientFigure figure = GradientFigure::temperature;
+  std::vector<double> temperatures = {};
+  std::vector<double> spreads = {};
+  std::vector<double> scales = {};
+  std::int64_t epochs = 100;
+  double start_temperature = 1.0 / 3;
+
+  double weight_stddev = 0.02;
+  std::int64_t key_dimension = 64;
+  SimulationOptions simulation = {.dimension = 256, .context_length = 197, .trials = 2048};
+  OutputOptions output = {};
+
+  /// Of the raw scores q . k at initialisation, for tokens and a query of d components of variance 1.
+  double score_stddev() const;
+  double usual_temperature() const;
+};
+
+void add_gradient_options(CLI::App& app, GradientOptions& o);
+
+/// What depends on more than one option, and the usual values of those that were not given.
+void complete(const CLI::App& app, GradientOptions& o);
+
+}  // namespace incontext::examples

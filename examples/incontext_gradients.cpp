@@ -1,0 +1,45 @@
+// incontext-gradients: why queries and keys learn late: the gradient of W_K beside that of W_V at initialisation,
+// against the attention temperature (arXiv 2310.12956), exact law beside simulation.
+
+#include "examples/gradients/figures.hpp"
+#include "examples/gradients/options.hpp"
+#include "examples/support/command_line.hpp"
+#include "examples/support/report.hpp"
+
+namespace {
+
+using namespace incontext::examples;
+
+int run(const CLI::App& app, GradientOptions& options) {
+  complete(app, options);
+  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  Report report{.program = "incontext-gradients", .arguments = arguments_of(app)};
+  Judgement judgement;
+  Simulator simulator(options.simulation, options.output.quiet);
+  GradientRun parts{options, simulator, judgement};
+  report.tables = figure_tables(parts);
+  Table& ratios = report.tables.front();
+  if (simulator.stopped()) ratios.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
+  if (judgement.size() > 0) ratios.notes.push_back(judgement.note());
+  report.verdict = judgement.verdict();
+  deliver(report, options.output);
+  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  GradientOptions options;
+  return run_program(
+      {.name = "incontext-gradients",
+       .description =
+           "The gradient of W_K over that of W_V in a softmax layer at initialisation, tokens N(0, I), exact law\n"
+           "beside simulation. x is the scores' standard deviation over the temperature.\n"
+           "  --figure temperature  the ratio against the temperature (the default: a small ViT)\n"
+           "  --figure frozen       root mean square and median as rows freeze\n"
+           "  --figure schedule     Heat Treatment, epoch by epoch\n"
+           "  --figure normsoftmax  softmax and NormSoftmax as the scores' scale varies\n"
+           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input."},
+      argc, argv, [&](CLI::App& app) { add_gradient_options(app, options); },
+      [&](const CLI::App& app) { return run(app, options); });
+}

@@ -1,0 +1,120 @@
+// incontext-gradients as a user runs it: figures whose theory agrees, what each of them shows, refusals.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+Json report_of(Arguments arguments) {
+  arguments.insert(arguments.end(), {"--dimension", "16", "--context-length", "64", "--format", "json"});
+  const Finished finished = run_program(INCONTEXT_GRADIENTS, arguments);
+  CAPTURE(finished.errors, finished.output);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(finished.errors.empty());
+  return Json::parse(finished.output);
+}
+
+void refused(const Arguments& arguments, const std::string& expected) {
+  const Finished finished = run_program(INCONTEXT_GRADIENTS, arguments);
+  CAPTURE(finished.errors);
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.output.empty());
+  CHECK(finished.errors == part("incontext-gradients: " + expected));
+}
+
+}  // namespace
+
+TEST_CASE("every figure of incontext-gradients agrees", "[programs][gradients]") {
+  const auto [figure, tables, comparisons] = GENERATE(table<std::string, std::size_t, std::size_t>(
+      {{"temperature", 2, 21}, {"frozen", 2, 15}, {"schedule", 2, 33}, {"normsoftmax", 1, 5}}));
+  CAPTURE(figure);
+  const Json report = report_of({"--figure", figure});
+  CHECK(report["program"] == "incontext-gradients");
+  REQUIRE(report["tables"].size() == tables);
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["verdict"]["comparisons"] == comparisons);
+  for (const Json& row : report["tables"][0]["rows"]) {
+    CHECK(row["theory"].is_number());
+    CHECK(row["standard_error"].get<double>() > 0);
+    CHECK(std::abs(row["simulation"].get<double>() / row["theory"].get<double>() - 1) < 0.2);
+  }
+}
+
+TEST_CASE("the ratio is linear in 1/tau while the scores are narrow", "[programs][gradients]") {
+  const Json rows = report_of({"--temperatures", "100,1000"})["tables"][0]["rows"];
+  const double wide = rows[0]["simulation"], narrow = rows[1]["simulation"];
+  CHECK(std::abs(wide / narrow - 10) < 1e-2);
+  const double slope = rows[1]["theory"].get<double>() / rows[1]["spread"].get<double>();
+  CHECK(std::abs(slope / (std::sqrt(64.0 / 16) * std::sqrt(1 + 16.0 / 64)) - 1) < 0.03);
+}
+
+TEST_CASE("the spread follows the layer's options", "[programs][gradients]") {
+  const auto spread = [](const Arguments& more) {
+    Arguments arguments{"--temperatures", "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return report_of(arguments)["tables"][0]["rows"][0]["spread"].get<double>();
+  };
+  const double usual = spread({});
+  CHECK(std::abs(usual / (0.02 * 0.02 * 16 * 8 / 2) - 1) < 1e-12);
+  CHECK(std::abs(spread({"--weight-stddev", "0.04"}) / usual - 4) < 1e-12);
+  CHECK(std::abs(spread({"--key-dimension", "16"}) / usual - 0.5) < 1e-12);
+}
+
+TEST_CASE("frozen rows: the root mean square grows, the median vanishes", "[programs][gradients]") {
+  const Json rows = report_of({"--figure", "frozen", "--spreads", "8,32"})["tables"][0]["rows"];
+  CHECK(rows[1]["simulation"].get<double>() > rows[0]["simulation"].get<double>());
+  CHECK(rows[1]["median"].get<double>() < 0.05 * rows[0]["median"].get<double>());
+}
+
+TEST_CASE("a mean that few trials carry is not judged", "[programs][gradients]") {
+  const Json report = report_of({"--figure", "frozen", "--spreads", "1,1000", "--trials", "256"});
+  CHECK(report["tables"][0]["rows"][1]["z"].is_null());
+  CHECK(report["tables"][0]["rows"][0]["z"].is_number());
+  CHECK(report["verdict"]["comparisons"] == 4);
+}
+
+TEST_CASE("Heat Treatment starts where it is told and ends at the root of the key dimension", "[programs][gradients]") {
+  const Json rows =
+      report_of({"--figure", "schedule", "--epochs", "7", "--start-temperature", "0.5"})["tables"][0]["rows"];
+  CHECK(rows.size() == 7);
+  CHECK(rows.front()["temperature"] == 0.5);
+  CHECK(rows.back()["temperature"] == 8);
+  CHECK(rows.front()["simulation"].get<double>() > 3 * rows.back()["simulation"].get<double>());
+}
+
+TEST_CASE("NormSoftmax does not see the scale", "[programs][gradients]") {
+  const Json rows = report_of({"--figure", "normsoftmax", "--scales", "0.01,1"})["tables"][0]["rows"];
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[1]["simulation"] == rows[3]["simulation"]);
+  CHECK(rows[2]["simulation"].get<double>() > 90 * rows[0]["simulation"].get<double>());
+  CHECK(rows[1]["z"].is_null());
+}
+
+TEST_CASE("the same run of incontext-gradients gives the same bytes, another seed others", "[programs][gradients]") {
+  const auto bytes = [](const std::string& seed) {
+    return report_of({"--trials", "256", "--seed", seed})["tables"].dump();
+  };
+  CHECK(bytes("5") == bytes("5"));
+  CHECK(bytes("5") != bytes("6"));
+}
+
+TEST_CASE("incontext-gradients refuses by name and value", "[programs][gradients][bad-input]") {
+  refused({"--figure", "training"}, "--figure: is unknown");
+  refused({"--temperatures", "1,0"}, "--temperatures");
+  refused({"--spreads", "1"}, "--spreads");
+  refused({"--figure", "frozen", "--weight-stddev", "1"}, "--weight-stddev");
+  refused({"--figure", "schedule", "--epochs", "1"}, "--epochs: is too small");
+  refused({"--weight-stddev", "-1"}, "--weight-stddev");
+  refused({"--trials", "1"}, "--trials: is too small");
+}
