@@ -25,8 +25,7 @@ namespace {
 /// Fewer effective trials than this, and the law of z is no longer known: the row is shown without.
 constexpr double enough_trials = 64;
 
-constexpr const char* too_few_note =
-    "No z where fewer than 64 effective trials carry the mean, or what it lacks to 1: rare rows, of unknown error.";
+constexpr const char* too_few_note = "No z where rare rows make the mean, or what it lacks to 1: its error is unknown.";
 
 std::string in_short(double value) { return detail::number_text(value, std::chars_format::general, 4); }
 
@@ -43,16 +42,28 @@ Table comparison_table(std::string title, std::vector<Column> columns) {
   return {.title = std::move(title), .columns = std::move(columns)};
 }
 
-/// Adds a row, unless Ctrl-C left it without a simulation; with too few effective trials, without a z.
-void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, double theory, const Measured& measured,
+/// Whether z has its law: by the sample itself, and by what is known of rows no trial has met.
+enum class Rows { common, rare };
+
+/// Adds a row, unless Ctrl-C left it without a simulation; without a z where rare rows leave the error unknown.
+void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, double theory, const Measured& measured, Rows rows,
              const std::vector<Cell>& further = {}) {
   if (measured.mean.count < 2) return;
-  const bool judged = measured.effective_trials >= enough_trials;
+  const bool judged = rows == Rows::common && measured.effective_trials >= enough_trials;
   const auto comparison =
       judged ? run.judgement.judged(theory, measured.mean) : Judgement::unjudged(theory, measured.mean);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   cells.insert(cells.end(), further.begin(), further.end());
   table.add_row(std::move(cells));
+}
+
+/// What a strong needle loses is Z e^(-beta m), Z a sum of log-normal terms: few trials see those that make its mean.
+/// Edgeworth's first term, the skewness of Z over the root of the trials, says whether z may be trusted.
+Rows needle_rows(double weight, double competitors, double spread, const Measured& measured) {
+  if (weight < 0.95) return Rows::common;
+  const double e = std::exp(spread * spread);
+  const double skewness = (e + 2) * std::sqrt((e - 1) / competitors);
+  return skewness <= 0.2 * std::sqrt(static_cast<double>(measured.mean.count)) ? Rows::common : Rows::rare;
 }
 
 /// The weight of a needle of that score among the competitors, simulated.
@@ -67,16 +78,10 @@ RowOfScores normal_row(const FadingOptions& o, std::int64_t competitors) {
 
 // ---- phase ----
 
-struct PhaseRow {
-  std::string quantity;
-  double theory;
-  const Measured& measured;
-};
-
-void add_phase_row(Table& table, FadingRun& run, std::int64_t n, double theta, const PhaseRow& row) {
+void add_phase_row(Table& table, FadingRun& run, std::vector<Cell> cells, double theory, const Measured& measured,
+                   Rows rows) {
   const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
-  add_row(table, run, {n, theta, row.quantity}, row.theory, row.measured,
-          {cell(row.measured.median), cell(row.measured.largest_share)});
+  add_row(table, run, std::move(cells), theory, measured, rows, {cell(measured.median), cell(measured.largest_share)});
 }
 
 std::vector<Table> phase_figure(FadingRun& run) {
@@ -93,10 +98,14 @@ std::vector<Table> phase_figure(FadingRun& run) {
     const auto rows = run.simulator.rows({.competitors = n}, spreads, Keep::medians);
     for (std::size_t i = 0; i < thetas.size(); ++i) {
       const auto exact = laws::gaussian_row(count, spreads[i]);
-      add_phase_row(table, run, n, thetas[i], {"Y_2", exact.participation, rows[i].participation});
-      add_phase_row(table, run, n, thetas[i],
-                    {"max a", laws::largest_weight(count, spreads[i]).value, rows[i].largest_weight});
-      add_phase_row(table, run, n, thetas[i], {"entropy", exact.entropy, rows[i].entropy});
+      const double common_trials = static_cast<double>(rows[i].participation.mean.count) * exact.participation *
+                                   exact.participation / exact.squared_participation;
+      const auto add = [&](const std::string& quantity, double theory, const Measured& measured, Rows kind) {
+        add_phase_row(table, run, {n, thetas[i], quantity}, theory, measured, kind);
+      };
+      add("Y_2", exact.participation, rows[i].participation, common_trials < 256 ? Rows::rare : Rows::common);
+      add("max a", laws::largest_weight(count, spreads[i]).value, rows[i].largest_weight, Rows::common);
+      add("entropy", exact.entropy, rows[i].entropy, Rows::common);
       if (thetas[i] * thetas[i] * 3 > 1) {
         run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + in_short(thetas[i]),
                          laws::annealed_participation(count, spreads[i]), exact.participation,
@@ -133,9 +142,10 @@ std::vector<Table> fading_figure(FadingRun& run) {
     for (std::size_t i = 0; i < 2; ++i) {
       const double spread = betas[i] * std::sqrt(o.variance);
       const bool frozen = spread >= laws::critical_spread(count);
-      add_row(table, run,
-              {n, std::string(i == 0 ? "softmax" : "SSMax"), betas[i], std::string(frozen ? "frozen" : "averaging")},
-              laws::signal_weight(others, spread, betas[i] * score).value, rows[i].signal_weight);
+      const double weight = laws::signal_weight(others, spread, betas[i] * score).value;
+      const std::string map = i == 0 ? "softmax" : "SSMax", noise = frozen ? "frozen" : "averaging";
+      add_row(table, run, {n, map, betas[i], noise}, weight, rows[i].signal_weight,
+              needle_rows(weight, others, spread, rows[i].signal_weight));
     }
   }
   table.notes = {"SSMax: beta = s log n, s = " + in_short(o.scale) + ". Its competitors freeze from n = " +
@@ -177,7 +187,9 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
     const auto exact = [&](double score) { return laws::signal_weight(others, spread, beta * score).value; };
     for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;
-      add_row(table, run, {n, height, score}, exact(score), needle(run, normal_row(o, n - 1), beta, score));
+      const Measured measured = needle(run, normal_row(o, n - 1), beta, score);
+      add_row(table, run, {n, height, score}, exact(score), measured,
+              needle_rows(exact(score), others, spread, measured));
     }
     run.controls.add("m* = 1/s", n, "m = " + in_short(gap), 0.5, exact(gap),
                      needle(run, normal_row(o, n - 1), beta, gap).mean);
@@ -232,7 +244,7 @@ std::vector<Table> bounded_figure(FadingRun& run) {
     for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;
       add_row(table, run, {n, height, score}, uniform_signal_weight(count - 1, beta, score),
-              needle(run, row, beta, score));
+              needle(run, row, beta, score), Rows::common);
     }
     run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, uniform_signal_weight(count - 1, beta, limit),
                      needle(run, row, beta, limit).mean);
@@ -245,7 +257,9 @@ std::vector<Table> bounded_figure(FadingRun& run) {
 }  // namespace
 
 double uniform_signal_weight(double count, double inverse_temperature, double signal) {
-  constexpr double low = -90, high = 5;  // e^y below, e^(-e^y) above are nothing beside any weight of interest
+  // e^y below and e^(-e^y) above are nothing beside the weight; a needle within the competitors' range may have next to
+  // none
+  const double low = -90 - inverse_temperature * std::max(0.0, 1 - signal), high = 5;
   const auto integrand = [&](double u) {
     const double y = low + (high - low) * u;
     const double log_psi = log_uniform_psi(y - inverse_temperature * signal, inverse_temperature);

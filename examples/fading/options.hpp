@@ -15,10 +15,10 @@ struct FadingOptions {
   std::vector<std::int64_t> lengths = {};
   double scale = 0.43;                  ///< SSMax's s
   double variance = 1;                  ///< of the competitors
-  double height = 6;                    ///< of the needle, in standard deviations of the competitors
+  double height = 4.5;                  ///< of the needle, in standard deviations of the competitors
   std::vector<double> spreads = {};     ///< in units of the critical one
   std::vector<double> heights = {};     ///< of the needle, in units of the exact threshold
-  std::int64_t most_scores = 20000000;  ///< drawn by one simulation
+  std::int64_t most_scores = 10000000;  ///< drawn by one simulation
   SimulationOptions simulation = {};
   OutputOptions output = {};
 };

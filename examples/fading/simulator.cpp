@@ -76,12 +76,13 @@ std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vect
   at.progress = [this](const simulate::Progress& p) {
     state_->progress.show("rows of scores", p.done, p.planned, p.seconds);
   };
-  const auto run = simulate::score_rows(plain(row), inverse_temperatures, at);
+  // In double: the mean of nearly even weights is known better than single precision rounds it.
+  const auto run = simulate::score_rows<double>(plain(row), inverse_temperatures, at);
   simulate::ScoreRowSample sample;
   if (keep == Keep::medians && !run.run.interrupted) {
     at.trials = std::min(run.run.trials, affordable);
     at.relative_error = 0;
-    sample = simulate::score_row_sample(plain(row), inverse_temperatures, at);
+    sample = simulate::score_row_sample<double>(plain(row), inverse_temperatures, at);
   }
   state_->progress.clear();
   state_->stopped = run.run.interrupted || simulate::InterruptGuard::requested();

@@ -73,7 +73,7 @@ TEST_CASE("the weight of a needle among two uniform scores is the double integra
 }
 
 TEST_CASE("means of rare rows are shown without a z, and medians beside them", "[programs][fading]") {
-  const Json few = report_of({"--figure", "fading", "--lengths", "100000", "--most-scores", "1"});
+  const Json few = report_of({"--figure", "fading", "--height", "6", "--lengths", "100000", "--most-scores", "1"});
   const Json rows = few["tables"][0]["rows"];
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["z"].is_number());  // softmax averages over many competitors
