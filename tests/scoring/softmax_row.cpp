@@ -69,7 +69,7 @@ std::vector<T> long_row(Random& random, std::size_t n, double stddev, double mea
 TEMPLATE_TEST_CASE("weights of rows of any length round as stated, masked or not", "[scoring]", float, double) {
   using T = TestType;
   Random random(11);
-  for (const std::size_t n : {15, 16, 17, 63, 64, 65, 127, 130, 1000}) {
+  for (const std::size_t n : {15u, 16u, 17u, 63u, 64u, 65u, 127u, 130u, 1000u}) {
     for (const double stddev : {0.125, 1.0, 10.0, 300.0}) {
       for (const double mean : {0.0, 1000.0}) {
         for (const bool masks : {false, true}) {
@@ -90,7 +90,7 @@ TEMPLATE_TEST_CASE("weights of rows of any length round as stated, masked or not
 TEMPLATE_TEST_CASE("NormSoftmax of long rows rounds as stated", "[scoring]", float, double) {
   using T = TestType;
   Random random(15);
-  for (const std::size_t n : {16, 65, 200}) {
+  for (const std::size_t n : {16u, 65u, 200u}) {
     for (const double cap : {0.0625, 64.0}) {
       const auto z = long_row<T>(random, n, 2, 10, true);
       const auto a = weights_of(NormSoftmax<T>{static_cast<T>(cap)}, z);
@@ -119,7 +119,7 @@ TEST_CASE("the comparison refuses weights of another temperature", "[scoring]") 
 TEMPLATE_TEST_CASE("strided rows, rows backwards and a row on itself round as stated", "[scoring]", float, double) {
   using T = TestType;
   Random random(13);
-  for (const std::size_t n : {16, 64, 100, 333}) {
+  for (const std::size_t n : {16u, 64u, 100u, 333u}) {
     const auto z = long_row<T>(random, n, 2, 0, false);
     for_each_softmax_like<T>([&](auto map, const Facts& facts) {
       INFO(facts.name << ", n " << n);
@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE("one NaN or +infinity anywhere in a long row makes the whole 
   using T = TestType;
   Random random(14);
   for (const T bad : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
-    for (const std::size_t at : {0, 1, 63, 64, 99}) {
+    for (const std::size_t at : {0u, 1u, 63u, 64u, 99u}) {
       for (const bool masks : {false, true}) {
         auto z = long_row<T>(random, 100, 1, 0, masks);
         z[at] = bad;

@@ -4,12 +4,25 @@
 
 #include "incontext/core/host_device.hpp"
 
+// Units compiled for different instruction sets may meet in one program: what depends on the width of a pack lies in an
+// inline namespace of that width, so that the linker does not take one unit's code for the other's.
+#if defined(__CUDACC__) || !defined(__GNUC__)
+#define INCONTEXT_PACKS packs_of_one
+#elif defined(__AVX512F__)
+#define INCONTEXT_PACKS packs_of_64_bytes
+#elif defined(__AVX__)
+#define INCONTEXT_PACKS packs_of_32_bytes
+#else
+#define INCONTEXT_PACKS packs_of_16_bytes
+#endif
+
 /// A few numbers side by side that + - * / < and ?: treat one by one, as long as the target's vector registers; one
 /// number where there are none, and in whatever nvcc compiles. Code written over packs gives every lane the bits the
 /// plain number would get.
 namespace incontext {
 
 namespace detail {
+inline namespace INCONTEXT_PACKS {
 
 #if defined(__AVX512F__)
 inline constexpr int pack_bytes = 64;
@@ -45,7 +58,10 @@ template <>
 struct PackOf<std::uint64_t> : VectorLanes<std::uint64_t> {};
 #endif
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace detail
+
+inline namespace INCONTEXT_PACKS {
 
 /// As many T side by side as a vector register holds.
 ///
@@ -93,4 +109,5 @@ INCONTEXT_HD inline Pack<T> pack_of(T x) {
   return x - Pack<T>{};  // not a sum: 0 + -0 is +0
 }
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext

@@ -8,6 +8,7 @@
 #include "incontext/core/pack.hpp"
 
 namespace incontext::apply::detail {
+inline namespace INCONTEXT_PACKS {
 
 /// Functions of the score over a normaliser: running sums.
 template <class Stream, int packs>
@@ -68,4 +69,5 @@ struct RatioBatch {
   }
 };
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext::apply::detail

@@ -9,6 +9,7 @@
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::apply::detail {
+inline namespace INCONTEXT_PACKS {
 
 /// Any other map, on whole rows of scores, one lane's after the other copied out of the lanes and back.
 template <class Map, int packs>
@@ -50,4 +51,5 @@ struct RowBatch {
   }
 };
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext::apply::detail

@@ -11,6 +11,7 @@
 #include "incontext/scoring/detail/softmax_row.hpp"
 
 namespace incontext::apply::detail {
+inline namespace INCONTEXT_PACKS {
 
 /// Softmax after an elementwise map: whenever a block of keys raises a lane's maximum, what that lane has summed up so
 /// far is scaled down to the new one.
@@ -108,4 +109,5 @@ struct SoftmaxBatch {
   }
 };
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext::apply::detail

@@ -9,6 +9,7 @@
 /// The two products of attention for a batch of queries side by side: every lane is one query, every sum of a lane has
 /// one order, so a query's numbers do not depend on how many share a batch. A GPU thread has one lane.
 namespace incontext::apply::detail {
+inline namespace INCONTEXT_PACKS {
 
 inline constexpr std::int64_t key_block = 64;  // the order of all sums over keys depends on it
 
@@ -89,4 +90,5 @@ INCONTEXT_HD void add_values(const T* weights, Grid<const T> values, std::int64_
   for (; e < values.columns; ++e) add_components<packs, 1>(weights, values, first, last, e, scale, out);
 }
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext::apply::detail

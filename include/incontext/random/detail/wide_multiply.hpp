@@ -37,8 +37,9 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 
-/// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words.
-template <int count>
+/// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words. The size is
+/// part of the name, as units for different instruction sets may meet in one program.
+template <int count, int = vector_bytes>
 struct VectorPack {
   static constexpr int width = vector_bytes / 8;
   static constexpr int stride = count * width;

@@ -9,6 +9,7 @@
 
 /// Exponential and logarithm over packs, free of branches: one polynomial each and integer steps on the exponent bits.
 namespace incontext::scoring::detail {
+inline namespace INCONTEXT_PACKS {
 
 /// 2^x for x <= 0 above the normal range's bottom; what is below it must be clamped by the caller. NaN for NaN.
 ///
@@ -122,4 +123,5 @@ INCONTEXT_HD inline Pack<T> log_one_plus_of(const Pack<T>& x, const Pack<T>& u) 
   return log_of<T>(u) + lost * (zero < share ? share : zero);
 }
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext::scoring::detail

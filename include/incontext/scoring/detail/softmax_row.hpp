@@ -15,6 +15,7 @@
 /// Softmax of a whole row over packs: one reading for the largest score, one that leaves the exponentials in the
 /// output and sums them, one that scales. The order of all sums is fixed, whatever the width of a pack.
 namespace incontext::scoring::detail {
+inline namespace INCONTEXT_PACKS {
 
 inline constexpr int sum_lanes = 16;  // what one number a lane of the sum is made of, on every machine
 inline constexpr int row_block = 4 * sum_lanes;
@@ -203,4 +204,5 @@ requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi
   return true;
 }
 
+}  // namespace INCONTEXT_PACKS
 }  // namespace incontext::scoring::detail
