@@ -37,7 +37,7 @@ TEST_CASE("two-level rows reproduce the reference values", "[laws][oracle]") {
 }
 
 TEST_CASE("two-level weights are those of the row written out", "[laws]") {
-  for (const std::size_t n : {1, 2, 3, 10, 257}) {
+  for (const std::size_t n : {1u, 2u, 3u, 10u, 257u}) {
     for (const double gap : {-7.0, -0.5, 0.0, 0.1, 2.0, 30.0}) {
       std::vector<double> z(n, -2.0);
       z[n / 2] = gap - 2;

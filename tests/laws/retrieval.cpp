@@ -87,7 +87,7 @@ TEST_CASE("the boundary is continuous with its slope and maximal length is attai
 }
 
 TEST_CASE("NormSoftmax retrieves a needle from the stated height", "[laws][statistics]") {
-  for (const std::size_t n : {100, 1000}) {
+  for (const std::size_t n : {100u, 1000u}) {
     const double height = normsoftmax_needle_height(static_cast<double>(n));
     Random random(487);
     SampleMean at, below, above;

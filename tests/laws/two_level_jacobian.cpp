@@ -24,7 +24,7 @@ TEST_CASE("norms of a two-level Jacobian reproduce the reference values", "[laws
 }
 
 TEST_CASE("norms of a two-level Jacobian are those of the matrix", "[laws]") {
-  for (const std::size_t n : {2, 3, 5, 30}) {
+  for (const std::size_t n : {2u, 3u, 5u, 30u}) {
     for (const double p : {0.0, 1e-3, 1.0 / static_cast<double>(n), 0.5, 0.9, 1 - 1e-9, 1.0}) {
       std::vector<double> a(n, (1 - p) / static_cast<double>(n - 1));
       a[0] = p;
