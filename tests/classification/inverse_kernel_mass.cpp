@@ -77,6 +77,9 @@ TEST_CASE("one point, no kernel, and long contexts are known in closed form", "[
     CHECK(std::abs(many.variance * mass * mass * 1e7 / v - 1) <= 1e-5);
     CHECK(std::abs(many.participation * 1e7 / (1 + v) - 1) <= 1e-5);
   }
+  // a spread-out mass keeps its variance: one point, whose weight is anything from e^-80 to 1
+  const auto wide = inverse_kernel_mass(2, 40.0, 1, QueryKey::excluded);
+  CHECK(std::abs(wide.variance / (wide.mean * wide.mean) / kernel_mass_excess(2, 40.0) - 1) <= 1e-10);
   // a hardly varying mass keeps its variance
   const auto nearly = inverse_kernel_mass(5, 1e-3, 1'000'000, QueryKey::excluded);
   CHECK(std::abs(nearly.variance / (nearly.mean * nearly.mean) * 1e6 / kernel_mass_excess(5, 1e-3) - 1) <= 1e-9);

@@ -48,8 +48,12 @@ class InverseMassIntegrals {
     result.participation = count_ * integral([this](const T& s, const Moments& m) {
                              return T(log_of(m.second) + log_rest(s, m, T(count_ - T(1))));
                            });
-    const bool finite = result.second_moment <= (std::numeric_limits<T>::max)();
-    result.variance = finite ? variance(result.second_moment) : result.second_moment;
+    const T square = result.mean * result.mean;
+    if (!(result.second_moment <= (std::numeric_limits<T>::max)())) {
+      result.variance = result.second_moment;
+    } else {  // the plain difference, where it loses no digits
+      result.variance = T(100) * square < result.second_moment ? T(result.second_moment - square) : variance();
+    }
     return result;
   }
 
@@ -77,13 +81,15 @@ class InverseMassIntegrals {
   }
 
   /// E (1/S~ - E 1/S~)^2 as one positive integral, which loses nothing where S~ hardly varies.
-  T variance(const T& second_moment) const {
+  T variance() const {
     using std::exp;
-    const T negligible = log_of(second_moment) - T(120);
+    const T largest = log_of((std::numeric_limits<T>::max)()) / T(2) - T(10) - log_of(count_);
     const T rate = count_ * exp(log_centre_) + self_;
-    return integral([this, &negligible](const T& s, const Moments& m) {
-             if (T(2) * s + log_rest(s, m, count_) < negligible) return std::numeric_limits<T>::lowest();
+    return integral([this, &largest](const T& s, const Moments& m) {
+             // beyond, t times the centre overflows where the transform has long vanished
+             if (largest < s + log_centre_) return std::numeric_limits<T>::lowest();
              const T psi = exp(m.log_psi);
+             if (!(T(0) < psi)) return std::numeric_limits<T>::lowest();
              const T c = m.centred / psi, spread = m.centred_square / psi - c * c;
              return T(log_rest(s, m, count_) + log_of(T(count_ * c * (count_ * c) + count_ * spread)));
            }) /

@@ -73,7 +73,7 @@ class LargestWeightIntegral {
   LargestWeightIntegral(std::int64_t dimension, const T& kappa, const T& count, QueryKey query)
       : rule_(dimension, kappa, nearest_point_edges(dimension, kappa, count)),
         sums_(rule_.shares),
-        edge_(transition(count)),
+        edge_(transition(kappa, count)),
         count_(count),
         query_(query) {}
 

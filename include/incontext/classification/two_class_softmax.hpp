@@ -58,7 +58,7 @@ class SignedMassIntegrand {
         contrasts_(contrasts(rule_, dimension, boundary_angle)),
         sums_(rule_.shares),
         contrast_sums_(contrasts_),
-        edge_(transition(count)),
+        edge_(transition(kappa, count)),
         count_(count),
         self_(self) {}
 

@@ -16,15 +16,17 @@
 /// Expectations of rational functions of the kernel mass as integrals over s = log t of its Laplace transform.
 namespace incontext::classification::detail {
 
-/// Where e^(-e^y) is 0 and where it is 1, to rounding: beyond, even for n points at once.
+/// Where e^(-e^y) is 0 and where it is 1, to rounding: beyond, even for n points at once. Up to moderate kappa all of
+/// the lower side is kept: where every weight is tiny, it is all there is.
 template <Real T>
 struct Transition {
   T low, high;
 };
 
 template <Real T>
-Transition<T> transition(const T& count) {
+Transition<T> transition(const T& kappa, const T& count) {
   using std::log;
+  if (kappa <= T(500)) return {T(-4000), T(5)};
   return {log(T(std::numeric_limits<T>::epsilon())) - T(2) - log(count), T(5)};
 }
 
@@ -60,7 +62,7 @@ template <Real T>
 class WeightLaw {
  public:
   WeightLaw(std::int64_t dimension, const T& kappa, const T& count)
-      : rule_(dimension, kappa, angle_edges(dimension, kappa)), sums_(rule_.shares), edge_(transition(count)) {}
+      : rule_(dimension, kappa, angle_edges(dimension, kappa)), sums_(rule_.shares), edge_(transition(kappa, count)) {}
 
   MassMoments<T> operator()(const T& s, const T& log_centre) const {
     using std::exp;
