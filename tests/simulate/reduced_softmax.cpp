@@ -118,7 +118,7 @@ bool close(std::pair<double, double> a, std::pair<double, double> b, double tole
 }  // namespace
 
 TEST_CASE("reduced softmax: a streamed row has the moments of the row at once") {
-  const std::size_t length = GENERATE(2, 16, 37, 1000);
+  const auto length = static_cast<std::size_t>(GENERATE(2, 16, 37, 1000));
   const double s = GENERATE(1e-3, 1.0, 30.0);
   const auto row = standard_row(length);
   const auto n = static_cast<std::ptrdiff_t>(length);
