@@ -89,7 +89,7 @@ std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vect
   std::vector<MeasuredRow> result;
   for (std::size_t point = 0; point < inverse_temperatures.size(); ++point) {
     const auto one = [&](RowFunctional functional) {
-      return measured(run.at(point, functional), sample.trials > 0 ? &sample : nullptr, point, functional);
+      return measured(run.at(point, functional), sample.sample.trials > 0 ? &sample : nullptr, point, functional);
     };
     result.push_back({one(RowFunctional::participation), one(RowFunctional::largest_weight),
                       one(RowFunctional::entropy), row.signal ? one(RowFunctional::signal_weight) : Measured{}});

@@ -292,7 +292,7 @@ TEST_CASE("score rows: trials kept one by one are the run's, and say how many ca
       const double* values = sample.sorted(point, functional);
       double sum = 0, squares = 0;
       std::int64_t below = 0;
-      for (std::int64_t i = 0; i < sample.trials; ++i) {
+      for (std::int64_t i = 0; i < sample.sample.trials; ++i) {
         sum += values[i];
         squares += values[i] * values[i];
         if (values[i] <= sample.median(point, functional)) ++below;
@@ -303,7 +303,7 @@ TEST_CASE("score rows: trials kept one by one are the run's, and say how many ca
       CHECK(std::abs(effective / (sum * sum / squares) - 1) <= 1e-9);
       CHECK(below == 750);
       const double share = sample.largest_share(point, functional);
-      CHECK(std::abs(share * sum / values[sample.trials - 1] - 1) <= 1e-9);
+      CHECK(std::abs(share * sum / values[sample.sample.trials - 1] - 1) <= 1e-9);
       CHECK(1 / effective <= share * (1 + 1e-9));
       CHECK(share * share * effective <= 1 + 1e-9);
     }

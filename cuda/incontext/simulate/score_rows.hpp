@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +9,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/run.hpp"
+#include "incontext/simulate/sample.hpp"
 #include "incontext/simulate/score_row_trial.hpp"
-#include "incontext/statistics/moments.hpp"
+#include "incontext/statistics/estimate.hpp"
 
 /// Rows of softmax weights over random scores, simulated: what the laws of incontext/laws are judged by.
 namespace incontext::simulate {
@@ -102,22 +102,20 @@ inline double effective_trials(const statistics::Estimate& estimate) {
 /// Units     as RowFunctional.
 /// Runs on   host
 struct ScoreRowSample {
-  std::vector<double> values;
-  std::int64_t trials = 0;
+  Sample sample;
   int functionals = 0;
 
+  [[nodiscard]] std::size_t output(std::size_t point, RowFunctional functional) const {
+    return point * static_cast<std::size_t>(functionals) + static_cast<std::size_t>(functional);
+  }
   [[nodiscard]] const double* sorted(std::size_t point, RowFunctional functional) const {
-    const std::size_t series = point * static_cast<std::size_t>(functionals) + static_cast<std::size_t>(functional);
-    return values.data() + series * static_cast<std::size_t>(trials);
+    return sample.sorted(output(point, functional));
   }
   [[nodiscard]] double median(std::size_t point, RowFunctional functional) const {
-    const double* x = sorted(point, functional);
-    return (x[(trials - 1) / 2] + x[trials / 2]) / 2;
+    return sample.median(output(point, functional));
   }
-  /// What the largest trial alone contributes to the total.
   [[nodiscard]] double largest_share(std::size_t point, RowFunctional functional) const {
-    const double* x = sorted(point, functional);
-    return x[trials - 1] / (statistics::moments_of(x, trials).mean * static_cast<double>(trials));
+    return sample.largest_share(output(point, functional));
   }
 };
 
@@ -207,26 +205,11 @@ ScoreRowSample score_row_sample(const ScoreRow& row, const std::vector<double>& 
   validate(options);
   detail::require_row(where, row, inverse_temperatures);
   require_at_least(where, "trials", options.trials, std::int64_t{1});
-  const auto sample = [&](auto system, const ScoreRowTrial<T>& trial) -> ScoreRowSample {
-    using System = decltype(system);
-    constexpr int lanes = System::lanes;
-    const std::int64_t batches = (options.trials + lanes - 1) / lanes, stride = batches * lanes;
-    typename System::template Memory<T> values(static_cast<std::size_t>(stride * trial.outputs()));
-    typename System::template Memory<T> scratch(static_cast<std::size_t>(stride * trial.scratch_rows()));
-    System::for_each_index(
-        batches, options.threads,
-        detail::RunBatch<ScoreRowTrial<T>, lanes>{trial, options.seed, 0, detail::address(values), stride,
-                                                  detail::address(scratch), lanes == 1 ? stride : lanes});
-    const std::vector<T> host(values.begin(), values.end());
-    ScoreRowSample result{{}, options.trials, trial.functionals()};
-    for (std::int64_t k = 0; k < trial.outputs(); ++k) {
-      const auto first = host.begin() + k * stride;
-      const auto end = result.values.insert(result.values.end(), first, first + options.trials);
-      std::sort(end, result.values.end());
-    }
-    return result;
-  };
-  return detail::with_row_trial<T>(resolve(options.device), row, inverse_temperatures, sample);
+  const Device device = resolve(options.device);
+  return detail::with_row_trial<T>(device, row, inverse_temperatures,
+                                   [&](auto system, const ScoreRowTrial<T>& trial) -> ScoreRowSample {
+                                     return {sample_on<decltype(system)>(trial, options), trial.functionals()};
+                                   });
 }
 
 }  // namespace incontext::simulate
