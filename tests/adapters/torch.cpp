@@ -413,6 +413,16 @@ TEST_CASE("scores that can't be taken are refused by name") {
   CHECK(message(Tensor()) == where + "scores are not defined (value = none; needs a tensor)");
 }
 
+TEST_CASE("a map outside its domain is refused, one from a tensor gives NaN as in the map") {
+  const at::Tensor scores = at::zeros({3}, at::kDouble);
+  CHECK_THROWS_AS(adapters::weights(scoring::Softmax<double>{-1}, scores), std::domain_error);
+  CHECK_THROWS_AS(adapters::weights(scoring::Entmax<double>{1}, scores), std::domain_error);
+  const at::Tensor temperature = at::full({}, -1.0, at::kDouble);
+  const at::Tensor out =
+      adapters::weights<scoring::parameter::Temperature>(scoring::Softmax<double>{}, scores, temperature);
+  CHECK(std::isnan(out[0].item<double>()));
+}
+
 TEST_CASE("values that can't be taken are refused by name") {
   const auto message = [](const Tensor& value) {
     return refusal([&] {

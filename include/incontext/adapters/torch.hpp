@@ -14,6 +14,7 @@
 #include "incontext/adapters/detail/torch_rows.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/scoring.hpp"
 
 /// The scoring maps as differentiable operations of LibTorch. Optional: no other header includes this one.
@@ -104,7 +105,8 @@ struct Weights : torch::autograd::Function<Weights<Map, Parameters...>> {
 /// Shapes    (scores: ... x n, values: each broadcasts to ... x 1) -> ... x n, contiguous
 /// Domain    the map's; dense CPU tensors of the map's scalar, strided or not. Masked scores are -infinity.
 /// Errors    std::invalid_argument naming the argument for another type, device or shape, and for a second derivative;
-///           c10::Error for forward mode, which torch has not; NaN rows, and no exception, where the map's are.
+///           std::domain_error for a map outside its domain; c10::Error for forward mode, which torch has not. Rows
+///           without visible scores, and parameters from tensors outside the domain, give NaN rows as in the map.
 /// Accuracy  the map's: every row has the bits the map gives it alone (tests/adapters/torch.cpp); a parameter's row
 ///           sums in double.
 /// Runs on   host
@@ -112,6 +114,7 @@ template <class... Parameters, TensorScoring Map, std::same_as<at::Tensor>... Va
 requires(sizeof...(Parameters) == sizeof...(Values) && (Trainable<Map, Parameters> && ...)) at::Tensor
     weights(const Map& map, const at::Tensor& scores, const Values&... values) {
   using T = typename Map::value_type;
+  if constexpr (requires { scoring::validate(map); }) scoring::validate(map);
   detail::require_scores<T>(scores);
   return detail::Weights<Map, Parameters...>::apply(map, scores, detail::one_a_row<Parameters, T>(scores, values)...);
 }
