@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/random/normal.hpp"
+#include "incontext/random/philox.hpp"
+
+/// The papers' tasks as streams: the item of an index is a pure function of seed and index, for a simulator's trial or
+/// a trainer's batch. A longer sequence begins with the shorter one.
+namespace incontext::simulate {
+
+/// Counter streams of the tasks, apart from those of the simulators. Part of the reproducibility contract.
+///
+/// Runs on   host and device
+enum class TaskStream : std::uint32_t { quantifier = 40, affine_function = 41, affine_inputs = 42, reasoning = 43 };
+
+namespace detail {
+
+/// The first `count` standard normals of one stream.
+template <class T>
+INCONTEXT_HD void draw_normals(std::uint64_t seed, std::uint64_t index, TaskStream stream, std::int64_t count, T* out) {
+  constexpr int per_block = random::normals_per_block<T>;
+  const random::LaneStream<1> lanes(seed, index, static_cast<std::uint32_t>(stream));
+  for (std::int64_t first = 0; first < count; first += per_block) {
+    T normal[per_block][1];
+    random::normals(lanes, static_cast<std::uint32_t>(first / per_block), normal);
+    for (int k = 0; k < per_block && first + k < count; ++k) out[first + k] = normal[k][0];
+  }
+}
+
+}  // namespace detail
+
+/// Sequences of the quantifier task: normal inputs, and for every prefix whether all or any of it are positive.
+///
+/// Source    arXiv 2508.14685, Sec. 3; training::quantifier_task has the chances.
+/// Shapes    inputs, every, some: length numbers each; labels are 1 and -1.
+/// Units     input_stddev of the inputs.
+/// Domain    length <= 4e9, input_stddev > 0.
+/// Accuracy  chances against training::quantifier_task by z: tests/simulate/task_streams.cpp.
+/// Random    stream quantifier; input i is normal i.
+/// Runs on   host and device
+template <class T>
+struct QuantifierSequences {
+  std::uint64_t seed;
+  T input_stddev = T(1);
+
+  INCONTEXT_HD void draw(std::uint64_t index, std::int64_t length, T* inputs, int* every, int* some) const {
+    detail::draw_normals(seed, index, TaskStream::quantifier, length, inputs);
+    int all = 1, any = -1;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const bool positive = T(0) < inputs[i];
+      inputs[i] *= input_stddev;
+      every[i] = all = positive ? all : -1;
+      some[i] = any = positive ? 1 : any;
+    }
+  }
+};
+
+/// Sequences of the affine task y = a x + b. With a spread of its own the first input is the deviant one.
+///
+/// Source    arXiv 2508.14685, Sec. 3 and Table 3; training::affine_risks has the errors.
+/// Shapes    inputs, labels: length numbers each.
+/// Units     input_stddev and first_input_stddev of x; function_stddev of a and b, a label's units.
+/// Domain    length <= 4e9, standard deviations >= 0.
+/// Accuracy  errors against training::affine_risks by z: tests/simulate/task_streams.cpp.
+/// Random    streams affine_function (normals 0, 1: a, b) and affine_inputs (input i is normal i).
+/// Runs on   host and device
+template <class T>
+struct AffineSequences {
+  std::uint64_t seed;
+  T input_stddev = T(1);
+  T function_stddev = T(1);
+  T first_input_stddev = input_stddev;
+
+  INCONTEXT_HD void draw(std::uint64_t index, std::int64_t length, T* inputs, T* labels) const {
+    T function[2];
+    detail::draw_normals(seed, index, TaskStream::affine_function, 2, function);
+    detail::draw_normals(seed, index, TaskStream::affine_inputs, length, inputs);
+    for (std::int64_t i = 0; i < length; ++i) {
+      inputs[i] *= i == 0 ? first_input_stddev : input_stddev;
+      labels[i] = function_stddev * (function[0] * inputs[i] + function[1]);
+    }
+  }
+};
+
+/// One input of the reasoning task and its answer: c if a and b differ in parity, else d.
+///
+/// Runs on   host and device
+struct ReasoningInput {
+  std::int64_t a, b, c, d, answer;
+};
+
+/// Inputs of the reasoning task, each of a, b, c, d uniform on {0 ... largest_value}.
+///
+/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the chances. Integers by Lemire's product: a
+/// value's chance
+///           is off by at most 2^-32.
+/// Units     dimensionless.
+/// Domain    0 <= largest_value < 2^32 - 1.
+/// Accuracy  chances against training::reasoning_task by z: tests/simulate/task_streams.cpp.
+/// Random    stream reasoning, one counter.
+/// Runs on   host and device
+struct ReasoningInputs {
+  std::uint64_t seed;
+  std::int64_t largest_value = 10;
+
+  INCONTEXT_HD ReasoningInput draw(std::uint64_t index) const {
+    std::uint32_t words[4];
+    random::philox(seed, index, 0, static_cast<std::uint32_t>(TaskStream::reasoning), words);
+    std::int64_t values[4];
+    for (int i = 0; i < 4; ++i) {
+      values[i] = static_cast<std::int64_t>(words[i] * static_cast<std::uint64_t>(largest_value + 1) >> 32);
+    }
+    const bool differ = (values[0] + values[1]) % 2 == 1;
+    return {values[0], values[1], values[2], values[3], differ ? values[2] : values[3]};
+  }
+};
+
+}  // namespace incontext::simulate
