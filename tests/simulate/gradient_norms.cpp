@@ -229,6 +229,17 @@ TEST_CASE("gradient norms: trials kept one by one are the run's and the definiti
   }
 }
 
+TEST_CASE("gradient norms: trials kept wave by wave are the run's") {
+  const simulate::Options options{.seed = seed, .trials = 2100};  // rows so long that a wave is one chunk
+  const auto run = simulate::gradient_norms({2000, 2}, {1.5}, options);
+  const auto sample = simulate::gradient_norms_sample({2000, 2}, {1.5}, options);
+  for (std::size_t output = 0; output < run.run.estimates.size(); ++output) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 2100; ++i) sum += sample.sample.sorted(output)[i];
+    CHECK(std::abs(sum / 2100 / run.run.estimates[output].mean - 1) <= 1e-9);
+  }
+}
+
 TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is not") {
   const std::vector<double> spreads{0.01, 0.1, 8};
   const simulate::Options options{.seed = seed, .trials = 1 << 13};
