@@ -122,6 +122,15 @@ struct CellToCsv {
   std::string operator()(const Nested& nested) const { return csv_cell(nested_text(nested)); }
 };
 
+/// A nested value is for CSV and JSON; the text table shows how it begins.
+std::string shortened(std::string text) {
+  constexpr std::size_t widest = 48;
+  if (text.size() <= widest) return text;
+  std::size_t end = widest - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a UTF-8 character
+  return text.substr(0, end) + "...";
+}
+
 }  // namespace
 
 std::string detail::nested_text(const Nested& nested) {
@@ -164,7 +173,7 @@ std::string render_table(const Table& table) {
       } else if (const std::string* word = std::get_if<std::string>(&cell)) {
         cells[i + 1][j] = *word;
       } else if (const Nested* nested = std::get_if<Nested>(&cell)) {
-        cells[i + 1][j] = nested_text(*nested);
+        cells[i + 1][j] = shortened(nested_text(*nested));
       }
       if (std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell)) left[j] = false;
     }

@@ -86,6 +86,13 @@ TEST_CASE("one CSV holds several tables: the union of the columns and the table'
         "Other,,,,1,\"[1.5,\"\"x\"\"]\"\n");
 }
 
+TEST_CASE("a long nested value is cut in the text table and whole in CSV", "[render]") {
+  Table table{.title = "t", .columns = {{"numbers"}}};
+  table.add_row({Nested{{1000000, 1000001, 1000002, 1000003, 1000004, 1000005, 1000006}}});
+  CHECK(render_table(table).find("  [1000000,1000001,1000002,1000003,1000004,1000...\n") != std::string::npos);
+  CHECK(render_csv(Report{.program = "p", .tables = {table}}).find("1000006]") != std::string::npos);
+}
+
 TEST_CASE("a row with another number of cells than columns is a programming error", "[render]") {
   Table table{.title = "t", .columns = {{"a"}, {"b"}}};
   CHECK_THROWS_AS(table.add_row({1.0}), std::logic_error);
