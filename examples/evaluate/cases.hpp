@@ -117,9 +117,10 @@ inline std::vector<EvaluatedCase> evaluate_cases(const std::string& file, const 
 
 namespace detail {
 
-/// A scalar to 12 digits; an array by its sizes.
+/// A scalar to 12 digits; an array by its sizes, an object by its number of fields.
 inline std::string shown_value(const Json& value) {
   if (value.is_number_float()) return number_text(value.get<double>(), std::chars_format::general, 12);
+  if (value.is_object()) return "{" + std::to_string(value.size()) + " fields}";
   if (!value.is_array()) return nested_text({value});
   std::string sizes;
   for (const Json* level = &value; level->is_array() && !level->empty(); level = &(*level)[0]) {

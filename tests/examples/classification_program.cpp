@@ -1,6 +1,8 @@
 // What incontext-evaluate makes of the kinds of in-context classification.
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -44,6 +46,19 @@ TEST_CASE("incontext-evaluate agrees with every classification oracle", "[progra
   const Json verdict = Json::parse(finished.output)["verdict"];
   CHECK(verdict["agree"] == verdict["cases"]);
   CHECK(verdict["cases"] == Json::parse(content_of(oracle_file))["cases"].size());
+}
+
+TEST_CASE("the table of computed contexts fits a wide terminal", "[programs]") {
+  const Finished finished = run_program(INCONTEXT_EVALUATE, {oracle_file});
+  CHECK(finished.exit_code == 0);
+  CHECK(finished.output.find("fields}") != std::string::npos);
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < finished.output.size();) {
+    const std::size_t end = finished.output.find('\n', at);
+    widest = std::max(widest, end - at);
+    at = end + 1;
+  }
+  CHECK(widest <= 160);
 }
 
 TEST_CASE("a perturbed reference of any classification kind is a mismatch", "[programs]") {
