@@ -7,6 +7,7 @@
 #include "incontext/classification/context_attention.hpp"
 #include "incontext/classification/context_constructions.hpp"
 #include "incontext/classification/context_descent.hpp"
+#include "incontext/classification/rbf_context_attention.hpp"
 #include "support/catch.hpp"
 
 /// Attention with the constructed weights is the algorithm: to rounding, off the sphere too, in any scalar.
@@ -63,6 +64,38 @@ void check_attention_is_descent(double tolerance_in_eps) {
         const Eigen::Index at = which == &ContextWeights<T>::query || which == &ContextWeights<T>::key ? 0 : 6;
         (perturbed.*which)(at, at) *= T(1.015625);
         CHECK(apart(perturbed) > T(tolerance_in_eps) * eps * size);
+      }
+    }
+  }
+}
+
+/// The same for RBF kernel attention, which has a forward pass of its own.
+template <class T>
+void check_rbf_attention_is_descent(double tolerance_in_eps) {
+  using namespace classification;
+  ContextDraws draws(44);
+  const T eps = std::numeric_limits<T>::epsilon(), kappa = T(1.75), rate = T(6);
+  const Eigen::Index d = 6;
+  for (const std::int64_t k : {2, 5}) {
+    const auto context = as<T>(draws.context(d, k, 4 * k));
+    const auto algorithm = kernel_descent(context, kappa, rate);
+    const auto built = rbf_construction(d, k, 4 * k, kappa, rate);
+    const T bound = T(tolerance_in_eps) * eps * (T(1) + algorithm.logits.cwiseAbs().maxCoeff());
+    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+      const auto apart = [&](const ContextWeights<T>& weights) {
+        const auto pass = rbf_context_attention(weights, context, 0, query);
+        const T logits = distance(pass.prediction.logits, algorithm.logits);
+        const T slopes = distance(pass.prediction.sensitivity, algorithm.sensitivity);
+        return logits < slopes ? slopes : logits;
+      };
+      CHECK(apart(built) <= bound);
+      for (const auto& [which, at] : {std::pair{&ContextWeights<T>::query, Eigen::Index{0}},
+                                      {&ContextWeights<T>::key, Eigen::Index{0}},
+                                      {&ContextWeights<T>::value, d},
+                                      {&ContextWeights<T>::projection, d}}) {
+        auto perturbed = built;
+        (perturbed.*which)(at, at) *= T(1.015625);
+        CHECK(apart(perturbed) > bound);
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "incontext/classification/context_constructions.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "classification/attention_is_descent.hpp"
 #include "classification/tiny_context.hpp"
@@ -13,6 +14,39 @@ using namespace classification;
 
 TEMPLATE_TEST_CASE("attention with the constructed weights is the algorithm", "[classification]", float, double) {
   check_attention_is_descent<TestType>(64);
+}
+
+TEMPLATE_TEST_CASE("centred weights make the gradient step itself, not only its softmax", "[classification]", float,
+                   double) {
+  using T = TestType;
+  ContextDraws draws(45);
+  const T eps = std::numeric_limits<T>::epsilon(), rate = T(6);
+  for (const std::int64_t k : {2, 5}) {
+    const std::int64_t d = 6, n = 4 * k;
+    const auto context = as<T>(draws.context(d, k, n));
+    // from W = 0, every probability 1/k: W_1 = -rate times the mean of (p - y) x^T
+    Matrix<T> step = Matrix<T>::Zero(k, d);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t c = 0; c < k; ++c) {
+        const T error = T(1) / T(k) - (context.labels[static_cast<std::size_t>(j)] == c ? T(1) : T(0));
+        step.row(c) -= rate / T(n) * error * context.inputs.row(j);
+      }
+    }
+    const Vector<T> exact = step * context.query;
+    const auto plain = linear_construction(d, k, n, rate);
+    const auto logits = [&](const ContextWeights<T>& weights) {
+      return Vector<T>(context_attention(merged(weights), AttentionKind::linear, T(1), context, 0, QueryKey::included)
+                           .prediction.logits);
+    };
+    const T bound = T(64) * eps * (T(1) + exact.cwiseAbs().maxCoeff());
+    CHECK(distance(logits(centred(plain, k)), exact) <= bound);
+    CHECK(distance(logits(plain), exact) > bound);  // only its softmax is the same
+    CHECK(distance(centred(centred(plain, k), k).projection, centred(plain, k).projection) <= bound);
+  }
+  CHECK(names(message_of([] {
+                centred(ContextWeights<double>{{}, {}, {}, Matrix<double>::Zero(3, 3)}, 3);
+              }),
+              "projection", "value = 3", "at least 4"));
 }
 
 TEST_CASE("effective parameters reproduce the reference values", "[classification][oracle]") {
@@ -65,6 +99,8 @@ TEST_CASE("constructions refuse what is outside their domain", "[classification]
   CHECK(names(message_of([] { linear_construction(3, 1, 5, 1.0); }), "classes", "value = 1"));
   CHECK(names(message_of([] { linear_construction(3, 2, 0, 1.0); }), "context_length", "value = 0"));
   CHECK(names(message_of([] { kernel_construction(3, 2, 5, -1.0, 1.0); }), "kappa", "value = -1"));
+  CHECK(names(message_of([] { rbf_construction(3, 2, 5, -1.0, 1.0); }), "rbf_construction", "kappa", "value = -1"));
+  CHECK(names(message_of([] { rbf_construction(3, 2, 0, 1.0, 1.0); }), "context_length", "value = 0"));
   CHECK(names(message_of([] { softmax_construction(3, 2, -0.5, 1.0); }), "kappa", "value = -0.5"));
   CHECK(names(message_of([] { softmax_construction(3, 2, 0.5, std::nan("")); }), "weight"));
   const ContextAttention<double> square{Matrix<double>::Zero(5, 5), Matrix<double>::Zero(5, 5)};

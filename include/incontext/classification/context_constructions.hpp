@@ -98,6 +98,29 @@ ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t class
                                   rate / T(static_cast<double>(context_length)) * exp(T(-kappa)));
 }
 
+/// Weights with which RBF kernel attention is kernel_descent, on the sphere and off it.
+///
+/// \f[ W_Q = W_K = \sqrt\kappa\, I_x,\qquad P = \frac{\eta}{n} I_y \f]
+///
+/// Source    arXiv 2510.10425, App. E; for rbf_context_attention, whose kernel has unit width.
+/// Shapes    (d, k) -> as ContextWeights
+/// Units     rate = eta; kappa = 1/sigma^2.
+/// Domain    as kernel_construction.
+/// Errors    as linear_construction.
+/// Accuracy  the two agree to 64 eps of the largest logit, in float and double
+///           (tests/classification/rbf_context_attention.cpp).
+/// Runs on   host
+template <Real T>
+ContextWeights<T> rbf_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
+                                   const T& kappa, const T& rate) {
+  using std::sqrt;
+  constexpr auto where = "classification::rbf_construction";
+  require_at_least(where, "context_length", context_length, std::int64_t{1});
+  require_non_negative(where, "kappa", kappa);
+  return detail::block_weights<T>(where, dimension, classes, sqrt(kappa),
+                                  rate / T(static_cast<double>(context_length)));
+}
+
 /// Weights with which softmax attention, scale 1/sqrt(d + k), is adaptive_descent: with the query as a key its dot
 /// form, without it that without self term.
 ///
@@ -117,6 +140,30 @@ ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t clas
   require_non_negative(where, "kappa", kappa);
   const T width = sqrt(T(static_cast<double>(dimension + classes)));
   return detail::block_weights<T>(where, dimension, classes, sqrt(T(width * kappa)), gain);
+}
+
+/// The same weights with the mean over the classes taken from the labels' outputs: the step itself, where the
+/// constructions above leave what softmax does not see.
+///
+/// \f[ W_P \to I_y \left(I - \tfrac1k 1 1^T\right) W_P,\qquad
+///     W_1 = \frac{\eta}{n} \sum_j \left(y_j - \tfrac1k 1\right) x_j^T \f]
+///
+/// Source    arXiv 2510.10425, App. D: the gradient's 1/k.
+/// Shapes    (weights: d + k, classes: k) -> as ContextWeights
+/// Domain    classes >= 2, W_P of d + k >= k + 1 rows.
+/// Limits    done twice: as once. Probabilities stay, logits sum to 0.
+/// Errors    std::invalid_argument for shapes.
+/// Accuracy  logits against the gradient step on W, 64 eps (tests/classification/context_constructions.cpp).
+/// Runs on   host
+template <Real T>
+ContextWeights<T> centred(ContextWeights<T> weights, std::int64_t classes) {
+  constexpr auto where = "classification::centred";
+  require_at_least(where, "classes", classes, std::int64_t{2});
+  require_at_least(where, "projection.rows()", std::int64_t{weights.projection.rows()}, classes + 1);
+  auto labels = weights.projection.bottomRows(classes);
+  const Eigen::Matrix<T, 1, Eigen::Dynamic> mean = labels.colwise().sum() / T(static_cast<double>(classes));
+  labels.rowwise() -= mean;
+  return weights;
 }
 
 /// The step that given weights come nearest to.
