@@ -1,0 +1,230 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "incontext/classification/context.hpp"
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/classification/detail/sphere_draws.hpp"
+#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/kernel_mean.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/random/philox.hpp"
+
+/// Classes on the sphere in any dimension: what a query sees of the cells about the prototypes, from random draws.
+namespace incontext::classification {
+
+/// Counter streams of the draws. Part of the reproducibility contract.
+///
+/// Runs on   host
+enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
+
+/// Which points are drawn: uniform ones, weighed by the kernel, or von Mises and Fisher's about the query, counted.
+///
+/// Source    automatic: uniform while the kernel's excess v_d(kappa) is at most 16.
+/// Runs on   host
+enum class CellDraws { automatic, uniform, about_query };
+
+/// An estimated number.
+///
+/// Runs on   host
+struct Estimated {
+  double value, standard_error;
+};
+
+/// What a query sees of the cells around it, a number a class.
+///
+/// Units     dimensionless.
+/// Runs on   host
+struct CellRatios {
+  std::vector<Estimated> volume;            ///< share of the sphere
+  std::vector<Estimated> density;           ///< P_c / vol_c: mean kernel in the cell over that on the sphere
+  std::vector<Estimated> balanced_weights;  ///< limit of attention on each class in long class-balanced contexts
+  std::vector<Estimated> mean_cosine;       ///< E[u.x | C_c]: limit of k z_c / eta of linear descent
+};
+
+namespace detail {
+
+inline std::size_t nearest(const Matrix<double>& prototypes, const Vector<double>& point) {
+  Eigen::Index at = 0;
+  (prototypes * point).maxCoeff(&at);
+  return static_cast<std::size_t>(at);
+}
+
+/// Running mean and its standard error within one cell.
+struct CellMean {
+  double count = 0, mean = 0, square = 0;
+  void add(double x) {
+    count += 1;
+    const double step = x - mean;
+    mean += step / count;
+    square += step * (x - mean);
+  }
+  Estimated estimated() const { return {mean, std::sqrt(square / (count * (count - 1)))}; }
+};
+
+/// A share of `draws` independent draws.
+inline Estimated share(double count, double draws) {
+  const double p = count / draws;
+  return {p, std::sqrt(p * (1 - p) / draws)};
+}
+
+/// Standard deviation of sum_c g_c (count_c / draws) over multinomial counts.
+inline double multinomial_error(const std::vector<double>& g, const std::vector<double>& shares, double draws) {
+  double mean = 0, square = 0;
+  for (std::size_t c = 0; c < g.size(); ++c) {
+    mean += g[c] * shares[c];
+    square += g[c] * g[c] * shares[c];
+  }
+  return std::sqrt(std::max(0.0, square - mean * mean) / draws);
+}
+
+inline void require_unit(std::string_view where, std::string_view parameter, double length) {
+  if (!(std::abs(length - 1) <= 1e-6)) throw_domain_error(where, parameter, length, "length 1");
+}
+
+class CellSampler {
+ public:
+  CellSampler(const Matrix<double>& prototypes, const Vector<double>& query, double kappa, std::int64_t draws,
+              std::uint64_t seed)
+      : prototypes_(prototypes),
+        query_(query),
+        kappa_(kappa),
+        draws_(draws),
+        seed_(seed),
+        kernel_(static_cast<std::size_t>(prototypes.rows())),
+        cosine_(kernel_.size()) {
+    Vector<double> point(query_.size());
+    each_draw(CellStream::uniform, [&](const random::LaneStream<1>& stream) {
+      direction(stream, 0, point);
+      const auto c = nearest(prototypes_, point);
+      const double cosine = point.dot(query_);
+      kernel_[c].add(std::exp(kappa_ * (cosine - 1)));
+      cosine_[c].add(cosine);
+    });
+    for (const CellMean& cell : kernel_) {
+      if (cell.count < 8) {
+        throw_domain_error("classification::cell_ratios", "a cell caught too few draws for its volume", cell.count,
+                           "at least 8: prototypes further apart, or more draws");
+      }
+    }
+  }
+
+  CellRatios all(bool counted) const {
+    CellRatios cells;
+    for (std::size_t c = 0; c < kernel_.size(); ++c) {
+      cells.volume.push_back(share(kernel_[c].count, static_cast<double>(draws_)));
+      cells.mean_cosine.push_back(cosine_[c].estimated());
+    }
+    counted ? count(cells) : average(cells);
+    return cells;
+  }
+
+ private:
+  template <class Visit>
+  void each_draw(CellStream tag, const Visit& visit) const {
+    for (std::int64_t i = 0; i < draws_; ++i) {
+      visit(random::LaneStream<1>(seed_, static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(tag)));
+    }
+  }
+
+  void average(CellRatios& cells) const {
+    const double whole = std::exp(log_mean(query_.size(), kappa_).scaled);
+    double sum = 0;
+    for (const CellMean& cell : kernel_) {
+      const Estimated mean = cell.estimated();
+      cells.density.push_back({mean.value / whole, mean.standard_error / whole});
+      sum += mean.value / whole;
+    }
+    for (std::size_t c = 0; c < kernel_.size(); ++c) {
+      const double pi = cells.density[c].value / sum;
+      double variance = 0;
+      for (std::size_t j = 0; j < kernel_.size(); ++j) {
+        const double slope = ((j == c ? 1 : 0) - pi) / sum * cells.density[j].standard_error;
+        variance += slope * slope;
+      }
+      cells.balanced_weights.push_back({pi, std::sqrt(variance)});
+    }
+  }
+
+  void count(CellRatios& cells) const {
+    const std::size_t k = kernel_.size();
+    const double draws = static_cast<double>(draws_);
+    std::vector<double> shares(k), volumes(k), by_share(k), by_volume(k);
+    const AboutQuery about(query_, kappa_);
+    Vector<double> point(query_.size());
+    each_draw(CellStream::about_query, [&](const random::LaneStream<1>& stream) {
+      about.draw(stream, point);
+      shares[nearest(prototypes_, point)] += 1 / draws;
+    });
+    double sum = 0;
+    for (std::size_t c = 0; c < k; ++c) {
+      const Estimated volume = cells.volume[c], caught = share(shares[c] * draws, draws);
+      const double ratio = shares[c] / volume.value;
+      volumes[c] = volume.value;
+      cells.density.push_back({ratio, std::hypot(caught.standard_error, ratio * volume.standard_error) / volume.value});
+      sum += ratio;
+    }
+    for (std::size_t c = 0; c < k; ++c) {
+      const double pi = cells.density[c].value / sum;
+      for (std::size_t j = 0; j < k; ++j) {
+        by_share[j] = ((j == c ? 1 : 0) - pi) / (volumes[j] * sum);
+        by_volume[j] = -by_share[j] * cells.density[j].value;
+      }
+      cells.balanced_weights.push_back(
+          {pi, std::hypot(multinomial_error(by_share, shares, draws), multinomial_error(by_volume, volumes, draws))});
+    }
+  }
+
+  Matrix<double> prototypes_;
+  Vector<double> query_;
+  double kappa_;
+  std::int64_t draws_;
+  std::uint64_t seed_;
+  std::vector<CellMean> kernel_, cosine_;
+};
+
+}  // namespace detail
+
+/// What a query sees of the cells about prototypes: long-context limits of the algorithms for any number of classes.
+///
+/// \f[ \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad
+///     \frac{P_c}{\mathrm{vol}_c} = \frac{E[e^{\kappa (u\cdot x - 1)} | C_c]}{A_d(\kappa)\, e^{-\kappa}} \f]
+///
+/// The context-adaptive step tends to softmax(c pi), kernel descent to logits (eta/k) e^-kappa A_d P_c/vol_c, linear
+/// descent to (eta/k) E[u.x | C_c], as class-balanced contexts grow.
+///
+/// Source    derived. Classes share their draws; errors by the delta method.
+/// Shapes    (prototypes: k x d, query: d) -> k each
+/// Units     dimensionless.
+/// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.
+/// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: the query's own cell.
+/// Errors    std::invalid_argument for shapes and counts, std::domain_error for values and where a cell caught fewer
+///           than 8 draws.
+/// Accuracy  standard errors, judged against circle_cells and contexts of 4000 by z
+///           (tests/classification/cell_ratios.cpp).
+/// Random    draw i of streams uniform and about_query: counters of trial i; deterministic for a seed.
+/// Runs on   host
+inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
+                              std::int64_t draws = 65536, std::uint64_t seed = 1,
+                              CellDraws kind = CellDraws::automatic) {
+  constexpr auto where = "classification::cell_ratios";
+  const Eigen::Index k = prototypes.rows(), d = query.size();
+  require_at_least(where, "prototypes.rows()", std::int64_t{k}, std::int64_t{1});
+  require_at_least(where, "query.size()", std::int64_t{d}, std::int64_t{2});
+  require_same_size(where, "prototypes.cols()", prototypes.cols(), d);
+  require_non_negative(where, "kappa", kappa);
+  require_at_least(where, "draws", draws, std::int64_t{16} * k);
+  detail::require_unit(where, "query", query.norm());
+  for (Eigen::Index c = 0; c < k; ++c) detail::require_unit(where, "a prototype", prototypes.row(c).norm());
+  const bool counted = kind == CellDraws::about_query ||
+                       (kind == CellDraws::automatic && kernel_mass_excess(std::int64_t{d}, kappa) > 16);
+  return detail::CellSampler(prototypes, query, kappa, draws, seed).all(counted);
+}
+
+}  // namespace incontext::classification

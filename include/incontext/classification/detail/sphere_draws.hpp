@@ -1,0 +1,57 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdint>
+
+#include "incontext/random/normal.hpp"
+#include "incontext/random/philox.hpp"
+#include "incontext/random/uniform.hpp"
+
+/// Random points of the sphere, each a pure function of its stream.
+namespace incontext::classification::detail {
+
+/// A uniform point from the normals of the stream's blocks, first_block on.
+inline void direction(const random::LaneStream<1>& stream, std::uint32_t first_block, Eigen::VectorXd& out) {
+  double normal[2][1];
+  for (Eigen::Index i = 0; i < out.size(); ++i) {
+    if (i % 2 == 0) random::normals(stream, first_block + static_cast<std::uint32_t>(i / 2), normal);
+    out(i) = normal[i % 2][0];
+  }
+  out.normalize();
+}
+
+/// Points of the sphere of density e^(kappa u.x) by Wood's rejection. A uniform point gives the attempt's beta variate
+/// (1 - its cosine)/2 and, independently, the direction across.
+class AboutQuery {
+ public:
+  AboutQuery(const Eigen::VectorXd& query, double kappa)
+      : query_(query), kappa_(kappa), below_(static_cast<double>(query.size() - 1)) {
+    ratio_ = below_ / (2 * kappa + std::sqrt(4 * kappa * kappa + below_ * below_));
+    typical_ = (1 - ratio_) / (1 + ratio_);
+    log_bound_ = kappa * typical_ + below_ * std::log1p(-typical_ * typical_);
+  }
+
+  void draw(const random::LaneStream<1>& stream, Eigen::VectorXd& out) const {
+    const auto blocks = static_cast<std::uint32_t>((query_.size() + 1) / 2);
+    for (std::uint32_t first = 0;; first += blocks + 1) {
+      direction(stream, first, out);
+      const double cosine = out.dot(query_), beta = (1 - cosine) / 2;
+      const double t = (1 - (1 + ratio_) * beta) / (1 - (1 - ratio_) * beta);
+      std::uint32_t words[4][1];
+      stream.words(first + blocks, words);
+      const double log_uniform = std::log(random::uniform_open(words[0][0], words[1][0]));
+      if (kappa_ * t + below_ * std::log1p(-typical_ * t) - log_bound_ < log_uniform) continue;
+      out -= cosine * query_;
+      out *= std::sqrt((1 - t) * (1 + t)) / out.norm();
+      out += t * query_;
+      return;
+    }
+  }
+
+ private:
+  Eigen::VectorXd query_;
+  double kappa_, below_, ratio_, typical_, log_bound_;
+};
+
+}  // namespace incontext::classification::detail

@@ -1,0 +1,172 @@
+#include "incontext/classification/cell_ratios.hpp"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "classification/sphere.hpp"
+#include "incontext/classification/circle_cells.hpp"
+#include "incontext/classification/context_descent.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace incontext::testing {
+
+using namespace classification;
+
+namespace {
+
+Vector<double> on_circle(double angle) { return Eigen::Vector2d(std::cos(angle), std::sin(angle)); }
+
+double z(const Estimated& estimate, double truth) { return (estimate.value - truth) / estimate.standard_error; }
+
+Vector<double> drawn(SpherePoints& points) {
+  const auto u = points.draw();
+  return Eigen::Map<const Eigen::VectorXd>(u.data(), static_cast<Eigen::Index>(u.size()));
+}
+
+Matrix<double> prototypes_of(SpherePoints& points, Eigen::Index k, Eigen::Index d) {
+  Matrix<double> prototypes(k, d);
+  for (Eigen::Index c = 0; c < k; ++c) prototypes.row(c) = drawn(points).transpose();
+  return prototypes;
+}
+
+}  // namespace
+
+TEST_CASE("drawn cells on the circle are the exact ones", "[classification]") {
+  const std::vector<double> angles{0.4, 1.1, 2.0, 3.9, 5.1};
+  const double query = 0.9;
+  Matrix<double> prototypes(5, 2);
+  for (Eigen::Index c = 0; c < 5; ++c) prototypes.row(c) = on_circle(angles[static_cast<std::size_t>(c)]).transpose();
+  for (const double kappa : {0.5, 3.0, 20.0, 300.0}) {
+    const auto exact = circle_cells<double>(angles, query, kappa, 5, 4.0);
+    for (const auto kind : {CellDraws::uniform, CellDraws::about_query, CellDraws::automatic}) {
+      if (kind == CellDraws::uniform && kappa > 100) continue;
+      const auto cells = cell_ratios(prototypes, on_circle(query), kappa, 100'000, 7, kind);
+      bool told = false;
+      for (std::size_t c = 0; c < 5; ++c) {
+        INFO("kappa = " << kappa << ", class " << c << ", kind " << static_cast<int>(kind));
+        CHECK(std::abs(z(cells.volume[c], exact.volume[c])) <= 5);
+        // where no draw about the query met the cell, its share is below 20 in the number of draws
+        if (cells.density[c].value == 0) {
+          CHECK(exact.probability[c] < 2e-4);
+          continue;
+        }
+        if (exact.probability[c] * 100'000 < 30) continue;  // too few for a normal law
+        CHECK(std::abs(z(cells.density[c], exact.probability[c] / exact.volume[c])) <= 5);
+        CHECK(std::abs(z(cells.balanced_weights[c], exact.balanced_weights[c])) <= 5);
+        // power: weights without regard to the cells' sizes, which are the limit for independent points
+        told = told || std::abs(z(cells.balanced_weights[c], exact.probability[c])) > 5;
+      }
+      CHECK(told);
+    }
+  }
+}
+
+TEST_CASE("standard errors of drawn cells are the spread over seeds", "[classification]") {
+  SpherePoints points(4, 81);
+  const auto prototypes = prototypes_of(points, 3, 4);
+  const Vector<double> query = drawn(points);
+  for (const auto kind : {CellDraws::uniform, CellDraws::about_query}) {
+    // value and squared error of weights, densities and mean cosines, a class each
+    std::vector<Draws> values(9), errors(9);
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      const auto cells = cell_ratios(prototypes, query, 3.0, 2000, seed, kind);
+      for (std::size_t i = 0; i < 9; ++i) {
+        const auto& one = i < 3 ? cells.balanced_weights[i] : i < 6 ? cells.density[i - 3] : cells.mean_cosine[i - 6];
+        values[i].add(one.value);
+        errors[i].add(one.standard_error * one.standard_error);
+      }
+    }
+    // a standard deviation of 400 normals is known to 3.5 %
+    for (std::size_t i = 0; i < 9; ++i) CHECK(std::abs(std::sqrt(values[i].variance() / errors[i].mean) - 1) <= 0.18);
+  }
+}
+
+TEST_CASE("drawn cells are the limit of long class-balanced contexts", "[classification]") {
+  const Eigen::Index d = 5, k = 4, n = 4000;
+  const double kappa = 4, gain = 5;
+  SpherePoints points(static_cast<int>(d), 82);
+  const auto prototypes = prototypes_of(points, k, d);
+  const Vector<double> query = drawn(points);
+  const auto cells = cell_ratios(prototypes, query, kappa, 400'000, 3);
+  Eigen::VectorXd limit(k), unbalanced(k), linear(k);
+  for (Eigen::Index c = 0; c < k; ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    limit(c) = gain * cells.balanced_weights[at].value;
+    unbalanced(c) = gain * cells.density[at].value * cells.volume[at].value;
+    linear(c) = cells.mean_cosine[at].value / static_cast<double>(k);
+  }
+  const auto softmax = [](const Eigen::VectorXd& logits) {
+    return Eigen::VectorXd(logits.array().exp() / logits.array().exp().sum());
+  };
+  std::vector<Draws> adaptive(k), descent(k);
+  for (int trial = 0; trial < 40; ++trial) {
+    Context<double> context{Matrix<double>(n, d), {}, query, k};
+    std::vector<Eigen::Index> count(k);
+    while (static_cast<Eigen::Index>(context.labels.size()) < n) {
+      const Vector<double> u = drawn(points);
+      Eigen::Index label = 0;
+      for (Eigen::Index c = 1; c < k; ++c) {
+        if ((prototypes.row(c).transpose() - u).norm() < (prototypes.row(label).transpose() - u).norm()) label = c;
+      }
+      if (count[static_cast<std::size_t>(label)]++ >= n / k) continue;
+      context.inputs.row(static_cast<Eigen::Index>(context.labels.size())) = u.transpose();
+      context.labels.push_back(label);
+    }
+    const auto p = adaptive_descent(context, kappa, gain, SelfTerm::none).probabilities;
+    const auto w = linear_descent(context, 1.0).logits;
+    for (Eigen::Index c = 0; c < k; ++c) {
+      adaptive[static_cast<std::size_t>(c)].add(p(c));
+      descent[static_cast<std::size_t>(c)].add(w(c));
+    }
+  }
+  // contexts of 4000 are off their limit by terms of order v / n, far below their spread over 40
+  double worst_unbalanced = 0;
+  for (Eigen::Index c = 0; c < k; ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    const double drawn_error = gain * cells.balanced_weights[at].standard_error;
+    const auto apart = [&](double truth) {
+      return (adaptive[at].mean - truth) / std::hypot(std::sqrt(adaptive[at].variance() / 40), drawn_error);
+    };
+    CHECK(std::abs(apart(softmax(limit)(c))) <= 5);
+    worst_unbalanced = std::max(worst_unbalanced, std::abs(apart(softmax(unbalanced)(c))));
+    const double own = cells.mean_cosine[at].standard_error / static_cast<double>(k);
+    CHECK(std::abs(descent[at].mean - linear(c)) <= 5 * std::hypot(std::sqrt(descent[at].variance() / 40), own));
+  }
+  CHECK(worst_unbalanced > 10);
+}
+
+TEST_CASE("drawn cells at the limits of the kernel's width", "[classification]") {
+  SpherePoints points(6, 83);
+  const auto prototypes = prototypes_of(points, 4, 6);
+  const Vector<double> query = prototypes.row(2).transpose();
+  const auto flat = cell_ratios(prototypes, query, 0.0);
+  for (const auto& weight : flat.balanced_weights) {
+    CHECK(std::abs(weight.value - 0.25) <= 1e-15);
+    CHECK(weight.standard_error <= 1e-15);
+  }
+  const auto narrow = cell_ratios(prototypes, query, 1e7, 1000);
+  CHECK(narrow.balanced_weights[2].value == 1);
+  CHECK(narrow.balanced_weights[0].value == 0);
+  const auto same = cell_ratios(prototypes, query, 2.0, 5000, 9), again = cell_ratios(prototypes, query, 2.0, 5000, 9);
+  CHECK(same.density[1].value == again.density[1].value);
+  CHECK(same.density[1].value != cell_ratios(prototypes, query, 2.0, 5000, 10).density[1].value);
+}
+
+TEST_CASE("drawn cells refuse what is outside their domain", "[classification]") {
+  SpherePoints points(3, 84);
+  auto prototypes = prototypes_of(points, 3, 3);
+  const Vector<double> query = drawn(points);
+  CHECK(names(message_of([&] { cell_ratios(prototypes, query, -1.0); }), "cell_ratios", "kappa", "value = -1"));
+  CHECK(names(message_of([&] { cell_ratios(prototypes, query, 1.0, 40); }), "draws", "value = 40", "at least 48"));
+  CHECK(names(message_of([&] { cell_ratios(prototypes, Vector<double>(2 * query), 1.0); }), "query", "value = 2"));
+  CHECK(names(message_of([&] { cell_ratios(prototypes, Vector<double>(query.head(2)), 1.0); }), "prototypes.cols()"));
+  prototypes.row(1) = prototypes.row(0);
+  CHECK(names(message_of([&] { cell_ratios(prototypes, query, 1.0); }), "a cell caught too few draws", "value = 0"));
+  prototypes.row(1) *= std::nan("");
+  CHECK(names(message_of([&] { cell_ratios(prototypes, query, 1.0); }), "a prototype", "value = nan"));
+}
+
+}  // namespace incontext::testing
