@@ -19,6 +19,27 @@ namespace {
 
 double relative(double value, double reference) { return std::abs(value / reference - 1); }
 
+/// The definition's double integral: trapezoidal in s, Simpson's rule in g, whose running integral is of cubics.
+double by_definition(double n, double x) {
+  constexpr double h = 1.0 / 128, g0 = -9.5;
+  constexpr int steps = 20 * 128;
+  const auto kernel = [](double g, double y) { return -std::exp(-g * g / 2) * std::expm1(-std::exp(y)); };
+  double total = 0;
+  const double top = x * std::sqrt(2 * std::log(n)), ds = std::max(0.2, x / 20);
+  for (double s = -top - 12 * x - 40; s < -top + 8 * x + 10; s += ds) {
+    double running = 0, sum = 0;
+    for (int i = 0; i <= steps; ++i) {
+      const double g = g0 + h * i, y = s + x * g, m = g - h / 2;
+      if (i > 0) running += h / 6 * (kernel(g - h, y - x * h) + 4 * kernel(m, s + x * m) + kernel(g, y));
+      const double missing = running / std::sqrt(2 * 3.14159265358979323846) + std::erfc(g / std::sqrt(2.0)) / 2;
+      const double share = std::exp(y - std::exp(y) - g * g / 2 + (n - 1) * std::log1p(-std::min(missing, 1.0)));
+      sum += (i == 0 || i == steps ? 1 : (i % 2 == 1 ? 4 : 2)) * share;
+    }
+    total += sum * h / 3;
+  }
+  return n * total * ds / std::sqrt(2 * 3.14159265358979323846);
+}
+
 }  // namespace
 
 TEST_CASE("the largest weight reproduces the reference values", "[laws][oracle]") {
@@ -39,6 +60,38 @@ TEST_CASE("the larger of two weights is a one-dimensional integral", "[laws]") {
     }
     const double exact = sum * 12.0 / steps / 3 * 2 / std::sqrt(2 * 3.14159265358979323846);
     CHECK(relative(largest_weight(2.0, x).value, exact) < 1e-11);
+  }
+}
+
+TEST_CASE("the largest of three weights is an integral over differences", "[laws]") {
+  // in the plane of differences g_1 >= g_2 >= g_3 is a sector of 60 degrees; midpoints of a smooth function of angle
+  // would do, were it periodic, so Simpson's rule in both
+  for (const double x : {0.2, 1.0, 4.0}) {
+    constexpr int steps = 800;
+    const auto weight = [](int i) { return i == 0 || i == steps ? 1.0 : (i % 2 == 1 ? 4.0 : 2.0); };
+    double sum = 0;
+    for (int i = 0; i <= steps; ++i) {
+      const double r = 9.5 * i / steps;
+      for (int j = 0; j <= steps; ++j) {
+        const double angle = 3.14159265358979323846 / 3 * j / steps;
+        // |(g_1 - g_2) / sqrt 2| = r sin, |(2 g_3 - g_1 - g_2) / sqrt 6| = r cos
+        const double gap = std::sqrt(2.0) * r * std::sin(angle);
+        const double low = std::sqrt(1.5) * r * std::cos(angle) + gap / 2;
+        sum += weight(i) * weight(j) * r * std::exp(-r * r / 2) / (1 + std::exp(-x * gap) + std::exp(-x * low));
+      }
+    }
+    const double exact = 6 * sum * (9.5 / steps / 3) / steps / 3 / 6;
+    CHECK(relative(largest_weight(3.0, x).value, exact) < 1e-9);
+    CHECK_FALSE(relative(largest_weight(3.0, x * 1.00001).value, exact) < 1e-9);
+  }
+}
+
+TEST_CASE("the largest weight of a long row is the integral of its definition", "[laws]") {
+  for (const auto& [n, x] : {std::pair{50.0, 0.3}, std::pair{1e6, 4.0}, std::pair{1e6, 12.0}}) {
+    const double exact = by_definition(n, x);
+    INFO("n " << n << ", x " << x << ": " << largest_weight(n, x).value << " against " << exact);
+    CHECK(relative(largest_weight(n, x).value, exact) < 1e-8);
+    CHECK_FALSE(relative(largest_weight(n, x * 1.00001).value, exact) < 1e-8);
   }
 }
 

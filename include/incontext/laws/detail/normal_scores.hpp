@@ -109,35 +109,6 @@ class NormalScores {
            sum_from(peak(s, 1), [](const T&, const T& g, const T& y) { return T(exp(T(y - exp(y) - g * g / T(2)))); });
   }
 
-  /// At one node: its share of T_1,0, its share of the integral that is 1 - psi, and what that integral up to here
-  /// must be raised by to be 1 - int_{g' < g} e^(-e^y).
-  struct Running {
-    T own, inside, outside;
-  };
-
-  /// Visits the nodes from left to right, four times as dense as elsewhere: enough for running integrals and for the
-  /// law of the largest of n scores.
-  template <class Visit>
-  void running_nodes(const T& s, const T& count, const Visit& visit) const {
-    using std::exp;
-    using std::log;
-    using std::sqrt;
-    const Start origin = peak(s, 1);
-    const T step = T(1) / (T(4) * (T(1) / step_ + sqrt(T(2) * log(count)) * per_unit_));
-    const auto node = [&](int i) {
-      const T offset = T(double(i)) * step, g = origin.g + offset, y = origin.y + x_ * offset;
-      const T e = exp(y), none = exp(T(-e)), density = density_ * exp(T(-g * g / T(2))) * step, tail = normal_tail(g);
-      const T own = e * none * density;
-      if (by_parts_) return Running{own, x_ * e * none * tail * step, tail * none};
-      return Running{own, T(-scoring::detail::exp_minus_one(T(-e)) * density), tail};
-    };
-    const T negligible = cut_ * node(0).inside / count;
-    int first = 0, last = 0;
-    while (negligible < node(first).inside) --first;
-    while (negligible < node(last).inside) ++last;
-    for (int i = first; i <= last; ++i) visit(node(i));
-  }
-
   ScoreMoments<T> moments(const T& s) const {
     using std::exp;
     nodes_.clear();
