@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/classification_alignment_trial.hpp"
+#include "incontext/simulate/classification_trial.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/sample.hpp"
+#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/statistics/estimate.hpp"
+
+/// In-context classification on the sphere, simulated as written: what classification/ is judged by, and what it has
+/// no formula for.
+namespace incontext::simulate {
+
+/// A rule, its kappa and its gain, as a user gives them.
+///
+/// Runs on   host
+using Classifier = ClassificationPoint<double>;
+
+/// Estimates of every metric of every classifier, all on the same contexts.
+///
+/// Units     as ClassificationMetric.
+/// Runs on   host
+struct ClassificationSimulation {
+  Simulation run;
+
+  [[nodiscard]] const statistics::Estimate& at(std::size_t point, ClassificationMetric metric) const {
+    return run.estimates.at(point * detail::classification_metrics + static_cast<std::size_t>(metric));
+  }
+};
+
+/// Every trial's metrics, for medians.
+///
+/// Units     as ClassificationMetric.
+/// Runs on   host
+struct ClassificationSample {
+  Sample sample;
+
+  [[nodiscard]] double median(std::size_t point, ClassificationMetric metric) const {
+    return sample.median(point * detail::classification_metrics + static_cast<std::size_t>(metric));
+  }
+};
+
+/// Estimates of the alignment of every pair of classifiers, all on the same contexts.
+///
+/// Units     as AlignmentMetric.
+/// Runs on   host
+struct AlignmentSimulation {
+  Simulation run;
+
+  [[nodiscard]] const statistics::Estimate& at(std::size_t pair, AlignmentMetric metric) const {
+    return run.estimates.at(pair * 3 + static_cast<std::size_t>(metric));
+  }
+};
+
+/// Two classifiers to be compared.
+///
+/// Runs on   host
+using ClassifierPair = ClassificationPair<double>;
+
+namespace detail {
+
+inline void require_number(std::string_view where, std::string_view name, double value) {
+  if (!std::isfinite(value)) throw_domain_error(where, std::string(name) + " is not finite", value, "a finite number");
+}
+
+inline void require_kappa(std::string_view where, ClassificationRule rule, double kappa) {
+  require_number(where, "kappa", kappa);
+  if (rule == ClassificationRule::kernel && kappa < 0) {
+    throw_domain_error(where, "kappa is negative: no kernel", kappa, "0 <= value");
+  }
+}
+
+inline void require_classifier(std::string_view where, const Classifier& classifier) {
+  require_kappa(where, classifier.rule, classifier.kappa);
+  require_number(where, "gain", classifier.gain);
+}
+
+template <class T>
+ClassificationPoint<T> point_of(const Classifier& classifier) {
+  return {classifier.rule, static_cast<T>(classifier.kappa), static_cast<T>(classifier.gain)};
+}
+
+/// Calls visit(System{}, trial) with a trial whose list of classifiers lives on the system.
+template <class T, class Visit>
+auto with_classification_trial(std::string_view where, Device device, const SphereTask& task,
+                               const std::vector<Classifier>& classifiers, Visit visit) {
+  validate(task, where);
+  require_at_least(where, "classifiers.size()", classifiers.size(), std::size_t{1});
+  std::vector<ClassificationPoint<T>> points;
+  for (const Classifier& classifier : classifiers) {
+    require_classifier(where, classifier);
+    points.push_back(point_of<T>(classifier));
+  }
+  return with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const typename System::template Memory<ClassificationPoint<T>> list(points.begin(), points.end());
+    const ClassificationTrial<T> trial{draw_of<T>(task), address(list), static_cast<int>(points.size())};
+    return visit(system, trial);
+  });
+}
+
+}  // namespace detail
+
+/// Mean loss, accuracy, entropy, probability of the right class and sensitivity of classifiers on common contexts.
+///
+/// Source    ClassificationTrial.
+/// Shapes    a point for each classifier.
+/// Units     as ClassificationMetric.
+/// Domain    as SphereTask; kappa and gain finite, kernel: kappa >= 0. Classifiers of one rule and kappa side by side
+///           share their kernel.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  standard error in the result; T = float adds about 1e-6 of the logits' size a trial:
+///           tests/simulate/classification.cpp.
+/// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+ClassificationSimulation classification(const SphereTask& task, const std::vector<Classifier>& classifiers,
+                                        const Options& options) {
+  validate(options);
+  const Device device = resolve(options.device);
+  return detail::with_classification_trial<T>(
+      "simulate::classification", device, task, classifiers,
+      [&](auto system, const ClassificationTrial<T>& trial) -> ClassificationSimulation {
+        return {run_on<decltype(system)>(device, trial, options)};
+      });
+}
+
+/// The first `options.trials` trials of classification, each kept.
+///
+/// Source    as classification.
+/// Shapes    as Sample.
+/// Units     as classification.
+/// Domain    as classification; options.trials >= 1.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Random    as classification: the same trials.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+ClassificationSample classification_sample(const SphereTask& task, const std::vector<Classifier>& classifiers,
+                                           const Options& options) {
+  validate(options);
+  return detail::with_classification_trial<T>(
+      "simulate::classification_sample", resolve(options.device), task, classifiers,
+      [&](auto system, const ClassificationTrial<T>& trial) -> ClassificationSample {
+        return {sample_on<decltype(system)>(trial, options)};
+      });
+}
+
+/// How far pairs of classifiers are apart, in predictions and in sensitivities, on common contexts.
+///
+/// Source    AlignmentTrial.
+/// Shapes    a point for each pair.
+/// Units     as AlignmentMetric.
+/// Domain    as classification.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  as classification; the cosine of a class whose derivative underflows is taken as 0.
+/// Random    as classification: the same contexts.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+AlignmentSimulation classification_alignment(const SphereTask& task, const std::vector<ClassifierPair>& pairs,
+                                             const Options& options) {
+  constexpr auto where = "simulate::classification_alignment";
+  validate(options);
+  validate(task, where);
+  require_at_least(where, "pairs.size()", pairs.size(), std::size_t{1});
+  std::vector<ClassificationPair<T>> numbers;
+  for (const ClassifierPair& pair : pairs) {
+    detail::require_classifier(where, pair.first);
+    detail::require_classifier(where, pair.second);
+    numbers.push_back({detail::point_of<T>(pair.first), detail::point_of<T>(pair.second)});
+  }
+  const Device device = resolve(options.device);
+  return detail::with_system(device, [&](auto system) -> AlignmentSimulation {
+    using System = decltype(system);
+    const typename System::template Memory<ClassificationPair<T>> list(numbers.begin(), numbers.end());
+    const AlignmentTrial<T> trial{detail::draw_of<T>(task), detail::address(list), static_cast<int>(numbers.size())};
+    return {run_on<System>(device, trial, options)};
+  });
+}
+
+}  // namespace incontext::simulate

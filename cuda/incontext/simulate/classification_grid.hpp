@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/classification.hpp"
+#include "incontext/simulate/classification_grid_trial.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/statistics/estimate.hpp"
+
+/// Losses of one rule over a grid of kappas and gains, on common contexts, and the best point of it.
+namespace incontext::simulate {
+
+/// What the numbers of a grid's second axis are: the gain itself; or slope = gain times kappa, in which selection
+/// (kappa > 0) and elimination (kappa < 0) meet at kappa = 0, the linear rule.
+///
+/// Source    derived: the adaptive rules at gain = slope / kappa tend to the linear rule of that rate.
+/// Runs on   host
+enum class GridChart { gain, slope };
+
+/// A grid of one rule. The linear rule has one row, whatever its kappas.
+///
+/// Domain    kappas and gains ascending and finite, gains > 0; chart slope: adaptive rules; chart gain: kernel, or
+///           adaptive rules; kappas < 0 with chart gain stand for elimination, at the negative of the gain.
+/// Runs on   host
+struct ClassificationGrid {
+  ClassificationRule rule = ClassificationRule::linear;
+  std::vector<double> kappas = {0};
+  std::vector<double> gains = {};
+  GridChart chart = GridChart::gain;
+
+  /// The classifier at a point of the chart.
+  [[nodiscard]] Classifier classifier(double kappa, double gain) const {
+    if (rule == ClassificationRule::linear) return {rule, 0, gain};
+    if (chart == GridChart::slope && kappa == 0) return {ClassificationRule::linear, 0, gain};
+    if (chart == GridChart::slope) return {rule, kappa, gain / kappa};
+    return {rule, kappa, kappa < 0 ? -gain : gain};
+  }
+};
+
+/// Numbers from low to high, evenly spaced in their logarithms.
+///
+/// Shapes    count numbers, the ends exact.
+/// Domain    0 < low < high, count >= 2.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Runs on   host
+inline std::vector<double> log_grid(double low, double high, std::int64_t count) {
+  constexpr auto where = "simulate::log_grid";
+  require_positive(where, "low", low);
+  require_positive(where, "high", high);
+  require_at_least(where, "count", count, std::int64_t{2});
+  if (!(low < high)) throw_domain_error(where, "high is not above low", high, "more than low");
+  std::vector<double> grid;
+  for (std::int64_t i = 0; i < count; ++i) {
+    grid.push_back(low * std::pow(high / low, static_cast<double>(i) / static_cast<double>(count - 1)));
+  }
+  grid.back() = high;
+  return grid;
+}
+
+/// Losses and accuracies over a grid, all on the same contexts.
+///
+/// Shapes    loss: kappas x gains; accuracy: kappas, since it does not depend on a positive gain.
+/// Units     nats.
+/// Runs on   host
+struct ClassificationGridSimulation {
+  Simulation run;
+  std::size_t kappas = 0;
+  std::size_t gains = 0;
+
+  [[nodiscard]] const statistics::Estimate& loss(std::size_t kappa, std::size_t gain) const {
+    return run.estimates.at(kappa * gains + gain);
+  }
+  [[nodiscard]] const statistics::Estimate& accuracy(std::size_t kappa) const {
+    return run.estimates.at(kappas * gains + kappa);
+  }
+  /// With a reference: the loss less the reference's, whose error common contexts make small.
+  [[nodiscard]] const statistics::Estimate& loss_difference(std::size_t kappa, std::size_t gain) const {
+    return run.estimates.at(kappas * gains + kappas + kappa * gains + gain);
+  }
+};
+
+namespace detail {
+
+inline void require_axis(std::string_view where, std::string_view name, const std::vector<double>& axis) {
+  require_at_least(where, std::string(name) + ".size()", axis.size(), std::size_t{1});
+  for (std::size_t i = 0; i < axis.size(); ++i) {
+    require_number(where, name, axis[i]);
+    if (i > 0 && !(axis[i - 1] < axis[i])) {
+      throw_domain_error(where, std::string(name) + " are not ascending", axis[i], "more than the one before");
+    }
+  }
+}
+
+inline void require_grid(std::string_view where, const ClassificationGrid& grid) {
+  require_axis(where, "kappas", grid.kappas);
+  require_axis(where, "gains", grid.gains);
+  require_positive(where, "gains", grid.gains.front());
+  if (grid.rule == ClassificationRule::linear) {
+    require_same_size(where, "kappas of the linear rule", grid.kappas.size(), std::size_t{1});
+  }
+  require_kappa(where, grid.rule, grid.kappas.front());
+  const bool adapts = grid.rule != ClassificationRule::linear && grid.rule != ClassificationRule::kernel;
+  if (grid.chart == GridChart::slope && !adapts) {
+    throw_invalid_argument(where, "chart slope of a rule that does not adapt", static_cast<int>(grid.rule),
+                           "adaptive or adaptive_with_query");
+  }
+}
+
+template <class T>
+std::vector<ClassificationRow<T>> rows_of(const ClassificationGrid& grid) {
+  std::vector<ClassificationRow<T>> rows;
+  for (const double kappa : grid.kappas) {
+    const Classifier unit = grid.classifier(kappa, 1);
+    rows.push_back({unit.rule, static_cast<T>(unit.kappa), static_cast<T>(unit.gain)});
+  }
+  return rows;
+}
+
+/// The grid's simulation; `reference` is the index of a loss, or -1.
+template <class T>
+ClassificationGridSimulation run_grid(const SphereTask& task, const ClassificationGrid& grid, const Options& options,
+                                      int reference) {
+  const std::vector<ClassificationRow<T>> rows = rows_of<T>(grid);
+  const std::vector<T> gains(grid.gains.begin(), grid.gains.end());
+  const Device device = resolve(options.device);
+  return with_system(device, [&](auto system) -> ClassificationGridSimulation {
+    using System = decltype(system);
+    const typename System::template Memory<ClassificationRow<T>> row_list(rows.begin(), rows.end());
+    const typename System::template Memory<T> gain_list(gains.begin(), gains.end());
+    const ClassificationGridTrial<T> trial{draw_of<T>(task),
+                                           address(row_list),
+                                           static_cast<int>(rows.size()),
+                                           address(gain_list),
+                                           static_cast<int>(gains.size()),
+                                           reference};
+    return {run_on<System>(device, trial, options), rows.size(), gains.size()};
+  });
+}
+
+}  // namespace detail
+
+/// Mean losses of one rule over a grid, on common contexts.
+///
+/// Source    ClassificationGridTrial.
+/// Shapes    kappas x gains.
+/// Units     nats.
+/// Domain    as SphereTask and ClassificationGrid.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  as classification; with T = float a small kappa of chart slope magnifies rounding by 1 / kappa.
+/// Random    as classification: the same contexts.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+ClassificationGridSimulation classification_grid(const SphereTask& task, const ClassificationGrid& grid,
+                                                 const Options& options) {
+  constexpr auto where = "simulate::classification_grid";
+  validate(options);
+  validate(task, where);
+  detail::require_grid(where, grid);
+  return detail::run_grid<T>(task, grid, options, -1);
+}
+
+}  // namespace incontext::simulate

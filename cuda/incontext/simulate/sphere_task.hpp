@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/sphere_task_draw.hpp"
+
+/// The sphere task of in-context classification: what is drawn, checked and drawn one context at a time.
+namespace incontext::simulate {
+
+/// Which contexts: dimension d, classes k, context_length n.
+///
+/// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24; balanced: context_length a multiple of
+///           classes; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6.
+/// Runs on   host
+struct SphereTask {
+  std::int64_t dimension = 0;
+  std::int64_t classes = 0;
+  std::int64_t context_length = 0;
+  ContextLaw law = ContextLaw::balanced;
+};
+
+/// Refuses a task that cannot be drawn.
+///
+/// Errors    std::invalid_argument.
+/// Runs on   host
+inline void validate(const SphereTask& task, std::string_view where = "simulate::SphereTask") {
+  require_at_least(where, "dimension", task.dimension, std::int64_t{2});
+  require_at_least(where, "classes", task.classes, std::int64_t{2});
+  require_at_least(where, "context_length", task.context_length, task.classes);
+  if (task.law == ContextLaw::balanced && task.context_length % task.classes != 0) {
+    throw_invalid_argument(where, "context_length is no multiple of the number of classes", task.context_length,
+                           "a multiple of " + std::to_string(task.classes));
+  }
+  // Counts are kept in float, blocks of a stream in 32 bits.
+  if (task.context_length > 16777216) {
+    throw_invalid_argument(where, "context_length is too large", task.context_length, "at most 16777216");
+  }
+  if (task.dimension > 1000000 / task.classes) {
+    throw_invalid_argument(where, "dimension is too large for the classes", task.dimension,
+                           "classes x dimension <= 1e6");
+  }
+  if (task.dimension + 4 > 4000000000 / (task.context_length + 1)) {
+    throw_invalid_argument(where, "context_length is too large for the dimension", task.context_length,
+                           "(context_length + 1) x (dimension + 4) <= 4e9");
+  }
+}
+
+namespace detail {
+
+template <class T>
+SphereTaskDraw<T> draw_of(const SphereTask& task) {
+  return {static_cast<int>(task.dimension), static_cast<int>(task.classes), task.context_length, task.law};
+}
+
+}  // namespace detail
+
+/// One context, as the trials see it.
+///
+/// Shapes    inputs: n x d by rows, in order of their labels if balanced; labels: n; query: d; prototypes: k x d.
+/// Units     unit vectors; labels 0 ... k - 1.
+/// Runs on   host
+template <class T>
+struct SphereContext {
+  std::vector<T> inputs;
+  std::vector<std::int64_t> labels;
+  std::vector<T> query;
+  std::int64_t query_label = 0;
+  std::vector<T> prototypes;
+  std::int64_t attempts = 0;  ///< points drawn to get these n + 1
+};
+
+/// The context of one trial, for a reader's own eyes or a test.
+///
+/// Source    SphereTaskDraw: the same bits as in a run of the same scalar, seed and index.
+/// Shapes    as SphereContext.
+/// Errors    as validate(SphereTask).
+/// Random    as SphereTaskDraw.
+/// Runs on   host
+template <class T = float>
+SphereContext<T> draw_sphere_context(const SphereTask& task, std::uint64_t seed, std::uint64_t trial) {
+  validate(task, "simulate::draw_sphere_context");
+  const SphereTaskDraw<T> draw = detail::draw_of<T>(task);
+  std::vector<T> rows(static_cast<std::size_t>(draw.rows()));
+  draw.template draw<1>(seed, trial, detail::Scratch<T, 1>{rows.data(), 1});
+  const auto numbers = [&](std::int64_t first, std::int64_t count) {
+    return std::vector<T>(rows.begin() + first, rows.begin() + first + count);
+  };
+  SphereContext<T> context;
+  context.inputs = numbers(0, task.context_length * task.dimension);
+  context.query = numbers(draw.query_row(), task.dimension);
+  context.prototypes = numbers(draw.prototypes_row(), task.classes * task.dimension);
+  context.query_label = static_cast<std::int64_t>(rows[static_cast<std::size_t>(draw.label_row())]);
+  context.attempts = static_cast<std::int64_t>(rows[static_cast<std::size_t>(draw.attempts_row())]);
+  for (std::int64_t j = 0; j < task.context_length; ++j) {
+    const bool balanced = task.law == ContextLaw::balanced;
+    const T label = balanced ? T(0) : rows[static_cast<std::size_t>(draw.labels_row() + j)];
+    context.labels.push_back(balanced ? j / draw.class_size() : static_cast<std::int64_t>(label));
+  }
+  return context;
+}
+
+/// Length of the mean of the context's points: large where they crowd on one side.
+///
+/// \f[ \Bigl|\frac1n \sum_j x_j\Bigr| \f]
+///
+/// Source    arXiv 2510.10425, App. I: contexts above a threshold are the ones with dense and sparse neighbourhoods.
+/// Units     dimensionless, 0 to 1.
+/// Runs on   host
+template <class T>
+double mean_point_length(const SphereContext<T>& context) {
+  const std::size_t d = context.query.size(), n = context.labels.size();
+  double square = 0;
+  for (std::size_t i = 0; i < d; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(context.inputs[j * d + i]);
+    square += sum * sum;
+  }
+  return std::sqrt(square) / static_cast<double>(n);
+}
+
+}  // namespace incontext::simulate

@@ -1,0 +1,205 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/random/philox.hpp"
+#include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/detail/sphere_points.hpp"
+#include "incontext/simulate/detail/sphere_wedges.hpp"
+
+namespace incontext::simulate {
+
+/// How the points of a context are drawn: as many of every class, uniform on its cell, and a query of a uniform class;
+/// or points and query independent and uniform on the sphere.
+///
+/// Runs on   host and device
+enum class ContextLaw { balanced, independent };
+
+/// Streams of the sphere task. Part of the reproducibility contract.
+///
+/// Runs on   host and device
+enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals = 58, wedges = 59 };
+
+/// A context of the sphere task: prototypes uniform on the unit sphere, points labelled by the nearest, a query.
+///
+/// Points of a class are uniform on its cell, and no context is given up because a cell is small. A cell lies in the
+/// wedge between any two of its bounding hyperplanes; points uniform on the narrowest such wedge are drawn directly, by
+/// the angle in its plane. In two dimensions, and for two or three classes, the wedge is the cell and nothing is ever
+/// rejected. Otherwise n uniform proposals serve whatever class is not full, and what is then missing comes from
+/// wedges, kept where it falls into the cell.
+///
+/// Source    arXiv 2510.10425, App. I, which rejects throughout; the wedge is derived.
+/// Shapes    rows of a Scratch: inputs n x d, by class if balanced; query d; label 1; labels n (independent only);
+///           prototypes k x d; attempts 1.
+/// Units     unit vectors; labels and attempts are whole numbers.
+/// Domain    dimension >= 2, classes >= 2, 1 <= context_length <= 2^24; balanced: a multiple of classes.
+/// Limits    after 2^22 attempts a point of the wedge is taken as it is: cells of about 1e-6 of their wedge.
+/// Accuracy  uniform within cells, by z: tests/simulate/sphere_task.cpp. Edges of a cell are exact to rounding.
+/// Random    streams of SphereStream; proposal and attempt j read blocks of their own.
+/// Runs on   host and device
+template <class T>
+struct SphereTaskDraw {
+  int dimension;
+  int classes;
+  std::int64_t context_length;
+  ContextLaw law;
+
+  INCONTEXT_HD bool is_direct() const { return dimension == 2 || classes <= 3; }
+  INCONTEXT_HD std::int64_t class_size() const { return context_length / classes; }
+
+  INCONTEXT_HD std::int64_t query_row() const { return context_length * dimension; }
+  INCONTEXT_HD std::int64_t label_row() const { return query_row() + dimension; }
+  INCONTEXT_HD std::int64_t labels_row() const { return label_row() + 1; }
+  INCONTEXT_HD std::int64_t prototypes_row() const {
+    return labels_row() + (law == ContextLaw::independent ? context_length : 0);
+  }
+  INCONTEXT_HD std::int64_t attempts_row() const { return prototypes_row() + std::int64_t{classes} * dimension; }
+  INCONTEXT_HD std::int64_t rows() const { return counts_row() + classes; }
+
+  template <int W>
+  INCONTEXT_HD void draw(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch) const {
+    draw_prototypes<W>(seed, first_trial, scratch.after(prototypes_row()));
+    detail::fill<W>(scratch.row(attempts_row()), static_cast<T>(context_length + 1));
+    if (law == ContextLaw::independent) return draw_independently<W>(seed, first_trial, scratch);
+    draw_label<W>(seed, first_trial, scratch.row(label_row()));
+    wedges().template find<W>(scratch.after(prototypes_row()), scratch.after(wedge_row()));
+    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::wedges));
+    if (is_direct()) return draw_directly<W>(stream, scratch);
+    propose<W>({seed, first_trial, static_cast<std::uint32_t>(SphereStream::proposals)}, scratch);
+    complete<W>(stream, scratch);
+  }
+
+ private:
+  INCONTEXT_HD std::int64_t candidate_row() const { return attempts_row() + 1; }
+  INCONTEXT_HD std::int64_t wedge_row() const { return candidate_row() + dimension; }
+  INCONTEXT_HD std::int64_t counts_row() const { return wedge_row() + wedges().rows(); }
+  INCONTEXT_HD detail::SphereWedges<T> wedges() const { return {dimension, classes}; }
+
+  template <int W>
+  INCONTEXT_HD void set_wedge(detail::Scratch<T, W> scratch, int lane, int c) const {
+    wedges().template set<W>(scratch.after(prototypes_row()), scratch.after(wedge_row()), lane, c);
+  }
+
+  template <int W>
+  INCONTEXT_HD void draw_prototypes(std::uint64_t seed, std::uint64_t first_trial,
+                                    detail::Scratch<T, W> prototypes) const {
+    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::prototypes));
+    const std::uint32_t blocks = detail::blocks_of_normals<T>(dimension);
+    for (int c = 0; c < classes; ++c) {
+      const auto prototype = prototypes.after(std::int64_t{c} * dimension);
+      detail::draw_normals<W>(stream, static_cast<std::uint32_t>(c) * blocks, dimension, prototype);
+      detail::normalise<W>(prototype, dimension);
+    }
+  }
+
+  template <int W>
+  INCONTEXT_HD void draw_label(std::uint64_t seed, std::uint64_t first_trial, T* label) const {
+    alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
+    random::LaneStream<W>(seed, first_trial, static_cast<std::uint32_t>(SphereStream::label)).words(0, words);
+    for (int lane = 0; lane < W; ++lane) {
+      const std::uint64_t product = std::uint64_t{words[0][lane]} * static_cast<std::uint64_t>(classes);
+      label[lane] = static_cast<T>(static_cast<std::int32_t>(product >> 32));
+    }
+  }
+
+  template <int W>
+  INCONTEXT_HD void draw_independently(std::uint64_t seed, std::uint64_t first_trial,
+                                       detail::Scratch<T, W> scratch) const {
+    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::proposals));
+    const std::uint32_t blocks = detail::blocks_of_normals<T>(dimension);
+    for (std::int64_t j = 0; j <= context_length; ++j) {  // the last is the query
+      const auto point = scratch.after(j * dimension);
+      detail::draw_normals<W>(stream, static_cast<std::uint32_t>(j) * blocks, dimension, point);
+      detail::normalise<W>(point, dimension);
+      T* label = scratch.row(j < context_length ? labels_row() + j : label_row());
+      detail::find_nearest<W>(scratch.after(prototypes_row()), classes, point, dimension, label);
+    }
+  }
+
+  template <int W>
+  INCONTEXT_HD void draw_directly(const random::LaneStream<W>& stream, detail::Scratch<T, W> scratch) const {
+    const auto wedge = scratch.after(wedge_row());
+    std::uint32_t index = 0;
+    for (int c = 0; c < classes; ++c) {
+      for (int lane = 0; lane < W; ++lane) set_wedge<W>(scratch, lane, c);
+      for (std::int64_t j = 0; j < class_size(); ++j, ++index) {
+        detail::draw_in_wedge<W>(stream, index, wedge, dimension, scratch.after(std::int64_t{index} * dimension));
+      }
+    }
+    for (int lane = 0; lane < W; ++lane) {
+      set_wedge<W>(scratch, lane, static_cast<int>(scratch.row(label_row())[lane]));
+    }
+    detail::draw_in_wedge<W>(stream, index, wedge, dimension, scratch.after(query_row()));
+  }
+
+  /// Uniform proposals, as many as the context has points: most find a class that is not full.
+  template <int W>
+  INCONTEXT_HD void propose(const random::LaneStream<W>& stream, detail::Scratch<T, W> scratch) const {
+    const std::uint32_t blocks = detail::blocks_of_normals<T>(dimension);
+    const auto candidate = scratch.after(candidate_row());
+    alignas(W >= 16 ? 64 : 8) T nearest[W];
+    for (int c = 0; c < classes; ++c) detail::fill<W>(scratch.row(counts_row() + c), T(0));
+    for (std::int64_t j = 0; j < context_length; ++j) {
+      detail::draw_normals<W>(stream, static_cast<std::uint32_t>(j) * blocks, dimension, candidate);
+      detail::normalise<W>(candidate, dimension);
+      detail::find_nearest<W>(scratch.after(prototypes_row()), classes, candidate, dimension, nearest);
+      for (int lane = 0; lane < W; ++lane) {
+        const int c = static_cast<int>(nearest[lane]);
+        if (is_missing<W>(scratch, lane, c)) place<W>(scratch, lane, c);
+      }
+    }
+  }
+
+  /// What is missing, class after class, each trial at its own pace.
+  template <int W>
+  INCONTEXT_HD void complete(const random::LaneStream<W>& stream, detail::Scratch<T, W> scratch) const {
+    constexpr std::uint32_t most = 1u << 22;
+    const auto candidate = scratch.after(candidate_row());
+    alignas(W >= 16 ? 64 : 8) T nearest[W];
+    int wanted[W];
+    int left = 0;
+    for (int lane = 0; lane < W; ++lane) left += (wanted[lane] = next_class<W>(scratch, lane, 0)) < classes ? 1 : 0;
+    for (std::uint32_t attempt = 0; left > 0; ++attempt) {
+      detail::draw_in_wedge<W>(stream, attempt, scratch.after(wedge_row()), dimension, candidate);
+      detail::find_nearest<W>(scratch.after(prototypes_row()), classes, candidate, dimension, nearest);
+      left = 0;
+      for (int lane = 0; lane < W; ++lane) {
+        if (wanted[lane] == classes) continue;
+        scratch.row(attempts_row())[lane] += T(1);
+        if (static_cast<int>(nearest[lane]) == wanted[lane] || attempt > most) {
+          place<W>(scratch, lane, wanted[lane]);
+          if (!is_missing<W>(scratch, lane, wanted[lane])) wanted[lane] = next_class<W>(scratch, lane, wanted[lane]);
+        }
+        left += wanted[lane] < classes ? 1 : 0;
+      }
+    }
+  }
+
+  /// The next class that is not full, its wedge worked out; `classes` if there is none.
+  template <int W>
+  INCONTEXT_HD int next_class(detail::Scratch<T, W> scratch, int lane, int c) const {
+    while (c < classes && !is_missing<W>(scratch, lane, c)) ++c;
+    if (c < classes) set_wedge<W>(scratch, lane, c);
+    return c;
+  }
+
+  /// A class takes its share of the context, and the query's one more.
+  template <int W>
+  INCONTEXT_HD bool is_missing(detail::Scratch<T, W> scratch, int lane, int c) const {
+    const bool own = static_cast<int>(scratch.row(label_row())[lane]) == c;
+    return scratch.row(counts_row() + c)[lane] < static_cast<T>(class_size() + (own ? 1 : 0));
+  }
+
+  template <int W>
+  INCONTEXT_HD void place(detail::Scratch<T, W> scratch, int lane, int c) const {
+    T* count = scratch.row(counts_row() + c) + lane;
+    const auto slot = static_cast<std::int64_t>(*count);
+    const std::int64_t row = slot < class_size() ? (c * class_size() + slot) * dimension : query_row();
+    for (int i = 0; i < dimension; ++i) scratch.row(row + i)[lane] = scratch.row(candidate_row() + i)[lane];
+    *count += T(1);
+  }
+};
+
+}  // namespace incontext::simulate
