@@ -226,22 +226,4 @@ class SampledScores {
   T lost_below_ = T(0);
 };
 
-/// phi(g) = spread g for spreads too wide for nodes that serve every s.
-template <Real T>
-class WideScores {
- public:
-  explicit WideScores(const T& spread) : scores_(spread) {}
-
-  ScoreBlocks<T> operator()(const T& s) const {
-    const ScoreMoments<T> m = scores_.moments(s);
-    const T c = m.centre;
-    return {m.log_psi,      m.first,  T(scores_.spread() * m.first),
-            T(c * m.first), m.second, T(m.second_2 + T(2) * c * m.second_1 + c * c * m.second),
-            m.third,        m.fourth};
-  }
-
- private:
-  NormalScores<T> scores_;
-};
-
 }  // namespace incontext::laws::detail

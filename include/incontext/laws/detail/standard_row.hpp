@@ -11,6 +11,7 @@
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/joint_quadrature.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
+#include "incontext/laws/detail/wide_scores.hpp"
 #include "incontext/laws/quadrature.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssmax.hpp"
@@ -36,17 +37,20 @@ inline constexpr bool is_linear<scoring::detail::SoftmaxExponent<T>> = true;
 template <class T>
 inline constexpr bool is_linear<scoring::detail::ScalableExponent<T>> = true;
 
-/// The row's integrals over s: docs/derivations/row_moments.md.
+/// The row's integrals over s: docs/derivations/row_moments.md. Their bump is looked for in steps of `scale` from
+/// `start`.
 template <class Scores, Real T>
-StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const T& count) {
+StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const T& count, const T& start,
+                             const T& scale = T(1)) {
   using std::exp;
   using std::log;
   const T others = count - T(1);
-  const auto log_density = [&](const T& s) {
-    const ScoreBlocks<T> m = scores(s);
+  const auto log_density = [&](const T& unit) {
+    const ScoreBlocks<T> m = scores(T(scale * unit));
     return T(log(T(m.second * exp(m.log_psi) + others * m.first * m.first)) + (others - T(1)) * m.log_psi);
   };
-  const Interval<T> interval = support(log_density, T(-log(count)), negligible_drop<T>());
+  Interval<T> interval = support(log_density, T(start / scale), negligible_drop<T>());
+  interval = {T(scale * interval.low), T(scale * interval.high)};
   const T width = interval.high - interval.low;
   const auto row = integrate_bumps<5, T>(
       where,
@@ -93,16 +97,19 @@ class StandardRows {
   }
 
  private:
-  static T widest_sampled() { return T(256); }
-
   StandardRow<T> linear(const T& spread) const {
     if (spread < T(0)) {
       StandardRow<T> mirrored = linear(T(-spread));
       mirrored.mean_score = -mirrored.mean_score;
       return mirrored;
     }
-    if (spread <= widest_sampled()) return integrate_row(where_, SampledScores<T>::linear(spread, count_), count_);
-    return integrate_row(where_, WideScores<T>(spread), count_);
+    using std::log;
+    using std::sqrt;
+    if (spread < WideScores<T>::narrowest(count_)) {
+      return integrate_row(where_, SampledScores<T>::linear(spread, count_), count_, T(-log(count_)));
+    }
+    return integrate_row(where_, WideScores<T>(spread, count_), count_, turning_point(count_, spread),
+                         T(spread / sqrt(T(T(1) + T(2) * log(count_)))));
   }
 
   StandardRow<T> curved(const T& deviation) const {
@@ -111,7 +118,8 @@ class StandardRows {
     if (scores.empty() || finer.empty()) {
       throw QuadratureError(where_, 1.0, static_cast<double>(quadrature_tolerance<T>()));
     }
-    StandardRow<T> row = integrate_row(where_, scores, count_);
+    using std::log;
+    StandardRow<T> row = integrate_row(where_, scores, count_, T(-log(count_)));
     row.error_estimate += difference(scores, finer);
     return row;
   }

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/detail/sampled_scores.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+namespace incontext::laws::detail {
+
+/// Averages over one normal score under phi(g) = spread g, for spreads above `narrowest`: sums over nodes in y = s +
+/// spread g, whose kernels e^(k y - e^y) are tabulated once; all that s enters is a normal density.
+///
+/// E(1 - e^-e^y) is a step with no end on the right. It is taken beside the step Phi(y / width), whose average has a
+/// closed form.
+template <Real T>
+class WideScores {
+ public:
+  static T narrowest(const T& count) { return T(1.5) * SampledScores<T>::reach(count); }
+
+  WideScores(const T& spread, const T& count) : x_(spread) {
+    using std::ceil;
+    using std::exp;
+    using std::floor;
+    using std::log;
+    using std::sqrt;
+    const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
+    const T pi = scoring::detail::pi<T>();
+    // y = v - e^-(v + depth) ends doubly exponentially on the left, where densities grow at most like e^(-y reach / x)
+    const T step = T(0.8) * pi * pi / digits, decay = T(1) - SampledScores<T>::reach(count) / x_;
+    const T depth = T(3) / decay;
+    const int first = static_cast<int>(floor(T((-depth - log(T(digits / decay))) / step)));
+    const T end = log(digits) + T(1), width = end / sqrt(T(T(2) * digits));
+    const int last = static_cast<int>(ceil(T(end / step)));
+    const T scale = step / (x_ * sqrt(T(T(2) * pi)));
+    for (int i = first; i <= last; ++i) {
+      const T v = T(double(i)) * step, steep = exp(T(-v - depth)), y = v - steep, t = exp(y);
+      const T weight = scale * (T(1) + steep), once = weight * t * exp(T(-t));
+      const T beyond = y < T(0) ? T(-scoring::detail::exp_minus_one(T(-t)) - normal_tail(T(-y / width)))
+                                : T(normal_tail(T(y / width)) - exp(T(-t)));
+      nodes_.push_back({T(y / x_), T(weight * beyond), once, T(once * t), T(once * t * t), T(once * t * t * t)});
+    }
+    smooth_ = sqrt(T(width * width + x_ * x_));
+  }
+
+  ScoreBlocks<T> operator()(const T& s) const {
+    using std::exp;
+    using std::log;
+    const T centre = -s / x_;
+    ScoreBlocks<T> sums{};
+    T beyond = T(0);
+    for (const Node& node : nodes_) {
+      const T g = node.place + centre, density = exp(T(-g * g / T(2))), score = g * density;
+      beyond += density * node.beyond;
+      sums.first += density * node.first;
+      sums.first_score += score * node.first;
+      sums.second += density * node.second;
+      sums.second_square += g * score * node.second;
+      sums.third += density * node.third;
+      sums.fourth += density * node.fourth;
+    }
+    sums.first_slope = x_ * sums.first;
+    const T complement = normal_tail(T(-s / smooth_)) + beyond;
+    sums.log_psi = complement < T(0.5) ? scoring::detail::log_one_plus(T(-complement))
+                                       : T(log(T(normal_tail(T(s / smooth_)) - beyond)));
+    return sums;
+  }
+
+ private:
+  struct Node {
+    T place;  // y / x
+    T beyond, first, second, third, fourth;
+  };
+
+  T x_, smooth_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace incontext::laws::detail
