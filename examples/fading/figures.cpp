@@ -6,12 +6,10 @@
 #include <incontext/laws/gaussian_maximum.hpp>
 #include <incontext/laws/gaussian_row.hpp>
 #include <incontext/laws/gaussian_signal.hpp>
-#include <incontext/laws/quadrature.hpp>
 #include <incontext/laws/retrieval.hpp>
+#include <incontext/laws/uniform_signal.hpp>
 
 #include <algorithm>
-#include <boost/math/constants/constants.hpp>
-#include <boost/math/special_functions/expint.hpp>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -202,23 +200,9 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
 
 // ---- bounded ----
 
-/// log psi(s), psi = int_0^1 du exp(-e^(s + beta u)).
-double log_uniform_psi(double s, double beta) {
-  const double top = std::exp(s + beta), ratio = std::exp(-beta);
-  if (top < 0.01) {  // 1 - psi by its series: the difference below has not got its digits
-    double missing = 0, power = -1, bottom = 1;
-    for (int k = 1; k <= 5; ++k) {
-      power *= -top / k;
-      bottom *= ratio;
-      missing += power * (1 - bottom) / (k * beta);
-    }
-    return std::log1p(-missing);
-  }
-  const auto tail = [](double t) {
-    if (t < -40) return -boost::math::constants::euler<double>() - t;
-    return t > 6 ? 0.0 : boost::math::expint(1, std::exp(t));
-  };
-  return std::log((tail(s) - tail(s + beta)) / beta);
+/// The weight of a needle among scores uniform on [0, 1].
+double needle_weight(double competitors, double beta, double score) {
+  return laws::uniform_signal_weight(competitors, beta, beta * score).value;
 }
 
 std::vector<Table> bounded_figure(FadingRun& run) {
@@ -243,10 +227,10 @@ std::vector<Table> bounded_figure(FadingRun& run) {
     const RowOfScores row{.law = Competitors::uniform, .competitors = n - 1};
     for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;
-      add_row(table, run, {n, height, score}, uniform_signal_weight(count - 1, beta, score),
-              needle(run, row, beta, score), Rows::common);
+      add_row(table, run, {n, height, score}, needle_weight(count - 1, beta, score), needle(run, row, beta, score),
+              Rows::common);
     }
-    run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, uniform_signal_weight(count - 1, beta, limit),
+    run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, needle_weight(count - 1, beta, limit),
                      needle(run, row, beta, limit).mean);
   }
   thresholds.notes = {"long rows: 1 + 1/s - log(s log n) / (s log n). The lag closes like log log n / log n."};
@@ -255,18 +239,6 @@ std::vector<Table> bounded_figure(FadingRun& run) {
 }
 
 }  // namespace
-
-double uniform_signal_weight(double count, double inverse_temperature, double signal) {
-  // e^y below and e^(-e^y) above are nothing beside the weight; a needle within the competitors' range may have next to
-  // none
-  const double low = -90 - inverse_temperature * std::max(0.0, 1 - signal), high = 5;
-  const auto integrand = [&](double u) {
-    const double y = low + (high - low) * u;
-    const double log_psi = log_uniform_psi(y - inverse_temperature * signal, inverse_temperature);
-    return (high - low) * std::exp(y - std::exp(y) + count * log_psi);
-  };
-  return laws::integrate_bump("incontext-fading", integrand, 1e-9).value;
-}
 
 std::vector<Table> figure_tables(FadingRun& run) {
   switch (run.options.figure) {

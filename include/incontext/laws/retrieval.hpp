@@ -1,12 +1,11 @@
 #pragma once
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/laws/gaussian_signal.hpp"
 
 /// Which score one token needs so that softmax, fixed or growing with log n, retrieves it from n random competitors.
@@ -124,18 +123,9 @@ T retrieval_exponent(const T& noise_count, const T& spread, const T& weight = T(
   using std::log;
   detail::require_fraction("laws::retrieval_exponent", "weight", weight);
   detail::require_signal("laws::retrieval_exponent", noise_count, spread, T(0));
-  const auto excess = [&](const T& exponent) { return T(signal_weight(noise_count, spread, exponent).value - weight); };
-  // above: Jensen's bound says the weight is reached; below: further down until it isn't
-  const T high = log(noise_count) + spread * spread / T(2) + log(T(weight / (T(1) - weight))) + T(1e-6);
-  T step = T(1) + spread, low = high - step;
-  while (T(0) < excess(low)) {
-    step = step * T(2);
-    low = low - step;
-  }
-  std::uintmax_t evaluations = 200;
-  const auto bracket =
-      boost::math::tools::toms748_solve(excess, low, high, boost::math::tools::eps_tolerance<T>(40), evaluations);
-  return (bracket.first + bracket.second) / T(2);
+  const T annealed = log(noise_count) + spread * spread / T(2);
+  return detail::exponent_of_weight(
+      [&](const T& exponent) { return signal_weight(noise_count, spread, exponent).value; }, annealed, weight);
 }
 
 /// Height, in standard deviations of the other n - 1 normal scores, from which NormSoftmax retrieves a needle.

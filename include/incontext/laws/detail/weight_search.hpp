@@ -1,0 +1,29 @@
+#pragma once
+
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+
+#include "incontext/core/real.hpp"
+
+namespace incontext::laws::detail {
+
+/// The exponent at which a signal's expected weight, rising in it, is `weight`. Jensen's bound says that it is no
+/// higher than log E Z plus the logit of the weight.
+template <Real T, class Weight>
+T exponent_of_weight(const Weight& weight_at, const T& annealed, const T& weight) {
+  using std::log;
+  const auto excess = [&](const T& exponent) { return T(weight_at(exponent) - weight); };
+  const T high = annealed + log(T(weight / (T(1) - weight))) + T(1e-6);
+  T step = T(1), low = high - step;
+  while (T(0) < excess(low)) {
+    step = step * T(2);
+    low = low - step;
+  }
+  std::uintmax_t evaluations = 200;
+  const auto bracket =
+      boost::math::tools::toms748_solve(excess, low, high, boost::math::tools::eps_tolerance<T>(40), evaluations);
+  return (bracket.first + bracket.second) / T(2);
+}
+
+}  // namespace incontext::laws::detail

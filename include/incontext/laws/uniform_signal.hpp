@@ -1,0 +1,181 @@
+#pragma once
+
+#include <boost/math/constants/constants.hpp>
+#include <boost/math/quadrature/gauss.hpp>
+#include <boost/math/special_functions/expint.hpp>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/weight_search.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
+
+/// Weight of one signal token among `noise_count` tokens with independent scores, uniform between two edges: bounded
+/// competitors. Scores enter times the inverse temperature and counted from the lower edge: `span` = beta times the
+/// width, `exponent` = beta (m - lower edge).
+namespace incontext::laws {
+
+namespace detail {
+
+/// psi(s) = E exp(-e^(s + u)), u uniform on (0, span), by exponential integrals.
+template <Real T>
+class UniformScores {
+ public:
+  explicit UniformScores(const T& span) : span_(span) {}
+
+  /// From the smaller of psi and 1 - psi.
+  T log_psi(const T& s) const {
+    using std::log;
+    if (T(0) < s + span_ && span_ < T(0.5)) return narrow(s);
+    if (s + span_ <= T(0)) return scoring::detail::log_one_plus(T(-small(s)));
+    const T complement = (rising(T(s + span_)) - rising(s)) / span_;
+    if (complement < T(0.5)) return scoring::detail::log_one_plus(T(-complement));
+    return log(T((falling(s) - falling(T(s + span_))) / span_));
+  }
+
+ private:
+  /// E_1(e^l).
+  static T falling(const T& l) {
+    using std::exp;
+    if (l < T(-1)) return entire(l) - l - boost::math::constants::euler<T>();
+    return T(8) < l ? T(0) : T(boost::math::expint(1, T(exp(l))));
+  }
+
+  /// int_0^(e^l) (1 - e^-t) / t dt.
+  static T rising(const T& l) {
+    if (l < T(-1)) return entire(l);
+    return falling(l) + l + boost::math::constants::euler<T>();
+  }
+
+  /// The same by its power series, sum of (-1)^(k + 1) e^(k l) / (k k!).
+  static T entire(const T& l) {
+    return series(l, [](const T& k) { return T(T(1) / k); });
+  }
+
+  /// 1 - psi where e^(s + span) <= 1: that series' difference over span, term by term.
+  T small(const T& s) const {
+    return series(T(s + span_), [this](const T& k) {
+      return T(0) < span_ ? T(-scoring::detail::exp_minus_one(T(-k * span_)) / (k * span_)) : T(1);
+    });
+  }
+
+  /// sum of (-1)^(k + 1) e^(k l) share(k) / k!.
+  template <class Share>
+  static T series(const T& l, const Share& share) {
+    using std::exp;
+    const T z = exp(l);
+    T term = T(-1), sum = T(0);
+    for (int k = 1; k < 200; ++k) {
+      term = -term * z / T(double(k));
+      const T next = term * share(T(double(k)));
+      sum += next;
+      if (scoring::detail::magnitude(next) <= T(std::numeric_limits<T>::epsilon()) * sum) break;
+    }
+    return sum;
+  }
+
+  /// Gauss and Legendre's rule for spans over which nothing changes much, where differences would cancel.
+  T narrow(const T& s) const {
+    using std::exp;
+    using std::log;
+    if (T(8) < s) return -scoring::detail::infinity<T>();
+    const auto kept = [&](const T& u) { return T(exp(T(-exp(T(s + span_ * u))))); };
+    const auto lost = [&](const T& u) { return T(-scoring::detail::exp_minus_one(T(-exp(T(s + span_ * u))))); };
+    using Rule = boost::math::quadrature::gauss<T, 30>;
+    const T complement = Rule::integrate(lost, T(0), T(1));
+    if (complement < T(0.5)) return scoring::detail::log_one_plus(T(-complement));
+    return log(T(Rule::integrate(kept, T(0), T(1))));
+  }
+
+  T span_;
+};
+
+template <Real T>
+void require_uniform_signal(std::string_view where, const T& noise_count, const T& span, const T& exponent) {
+  require_whole(where, "noise_count", noise_count, 1);
+  require_non_negative(where, "span", span);
+  require_finite(where, "exponent", exponent);
+}
+
+/// log E e^u, u uniform on (0, span).
+template <Real T>
+T uniform_cumulants(const T& span) {
+  using std::log;
+  if (!(T(0) < span)) return T(0);
+  return span + log(T(-scoring::detail::exp_minus_one(T(-span)) / span));
+}
+
+}  // namespace detail
+
+/// Expected weight of a signal token of score m among N uniform scores.
+///
+/// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, \psi(y - x_m)^N,\qquad
+///     \psi(s) = \frac{E_1(e^s) - E_1(e^{s + w})}{w},\quad w = \beta (z_+ - z_-),\ x_m = \beta (m - z_-) \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md with the uniform law's psi.
+/// Units     dimensionless.
+/// Domain    noise_count >= 1 and whole, span >= 0, exponent finite.
+/// Limits    span = 0: 1 / (1 + N e^(-exponent)). Never below 1 / (1 + N (e^w - 1) / w e^(-exponent)).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/uniform_signal.cpp. Near 1, uniform_noise_weight keeps the digits.
+/// Runs on   host
+template <Real T>
+Quadrature<T> uniform_signal_weight(const T& noise_count, const T& span, const T& exponent) {
+  using std::log;
+  detail::require_uniform_signal("laws::uniform_signal_weight", noise_count, span, exponent);
+  const detail::UniformScores<T> noise(span);
+  const auto log_density = [&](const T& y) {
+    return T(detail::log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent)));
+  };
+  const T turn = exponent - log(noise_count) - detail::uniform_cumulants(span);
+  return detail::integrate_log_concave<T>("laws::uniform_signal_weight", log_density, turn < T(0) ? turn : T(0));
+}
+
+/// Expected weight of all the uniform noise together, without cancellation where it is small.
+///
+/// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, (1 - \psi(y - x_m)^N) \f]
+///
+/// Source    derived: docs/derivations/gaussian_row.md with the uniform law's psi.
+/// Units     dimensionless.
+/// Domain    as uniform_signal_weight.
+/// Limits    exponent -> infinity: N (e^w - 1) / w e^(-exponent).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/uniform_signal.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> uniform_noise_weight(const T& noise_count, const T& span, const T& exponent) {
+  using std::log;
+  detail::require_uniform_signal("laws::uniform_noise_weight", noise_count, span, exponent);
+  const detail::UniformScores<T> noise(span);
+  const auto log_density = [&](const T& y) {
+    const T log_all_survive = noise_count * noise.log_psi(T(y - exponent));
+    return T(detail::log_gumbel(y) + log(T(-scoring::detail::exp_minus_one(log_all_survive))));
+  };
+  return detail::integrate_log_concave<T>("laws::uniform_noise_weight", log_density, T(0));
+}
+
+/// Exact beta (m - lower edge) at which a signal among N uniform scores has the expected weight `weight`.
+///
+/// Source    derived: uniform_signal_weight, root by Boost.Math's TOMS 748.
+/// Units     dimensionless; divide by beta for the score above the lower edge.
+/// Domain    noise_count >= 1 and whole, span >= 0, 0 < weight < 1.
+/// Limits    span = 0: log N + log(w / (1 - w)). SSMax, n -> infinity: ssmax_bounded_threshold (fading_thresholds.hpp).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-9 relative: tests/laws/uniform_signal.cpp.
+/// Runs on   host
+template <Real T>
+T uniform_retrieval_exponent(const T& noise_count, const T& span, const T& weight = T(0.5)) {
+  using std::log;
+  detail::require_fraction("laws::uniform_retrieval_exponent", "weight", weight);
+  detail::require_uniform_signal("laws::uniform_retrieval_exponent", noise_count, span, T(0));
+  const T annealed = log(noise_count) + detail::uniform_cumulants(span);
+  return detail::exponent_of_weight(
+      [&](const T& exponent) { return uniform_signal_weight(noise_count, span, exponent).value; }, annealed, weight);
+}
+
+}  // namespace incontext::laws
