@@ -1,6 +1,7 @@
 #include "incontext/apply/attention.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -238,8 +239,11 @@ TEST_CASE("attention refuses bad shapes, shared memory and undefined queries by 
   CHECK(all_nan(out.row(3)));
   CHECK_FALSE(all_nan(out.row(2)));
   layer.queries(3, 1) = 1;
-  layer.values(2, 0) = nan;
-  says("a value is not finite, or the map is undefined", [&] { attend(k, v, out.out(), {}); });
+  for (const std::int64_t column : {0, 1}) {
+    layer.values(2, column) = nan;
+    says("a value is not finite, or the map is undefined", [&] { attend(k, v, out.out(), {}); });
+    layer.values(2, column) = 1;
+  }
 }
 
 }  // namespace incontext::testing

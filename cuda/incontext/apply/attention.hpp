@@ -110,7 +110,7 @@ void attend(const Map& map, scoring::Grid<const typename Map::value_type> querie
     written.collect();
   });
   if (options.undefined == Undefined::refuse) {
-    detail::require_defined<T>(where, out,
+    detail::require_defined<T>(where, out, out.columns,
                                "a value is not finite, or the map is undefined on this query's scores: query");
   }
 }

@@ -41,7 +41,7 @@ INCONTEXT_HD bool orthogonalise(Row<T> a, Row<T> b) {
 ///
 /// \f[ \|A\|_2 = \max_{|u| = 1} |A u| \f]
 ///
-/// Source    Hestenes 1958; each sweep is O(rows columns^2), and about log(digits) + 4 sweeps are needed.
+/// Source    Hestenes 1958; sweeps of O(rows columns^2) each until no pair of columns turns, 40 at most.
 /// Shapes    (matrix: m x n, overwritten) -> scalar
 /// Units     of the entries.
 /// Limits    no entry, or all 0: 0.

@@ -100,13 +100,13 @@ void require_same_or_apart(std::string_view where, const char* name, Grid<const 
   }
 }
 
-/// Refuses the first row in which the map left NaN.
+/// Refuses the first row with NaN among its first `columns` entries; a map undefined on a row leaves NaN in all of it.
 template <class T>
-void require_defined(std::string_view where, Grid<const T> out,
+void require_defined(std::string_view where, Grid<const T> out, std::int64_t columns = 1,
                      const char* problem = "the map is undefined on this row of scores: row") {
   for (std::int64_t i = 0; i < out.rows; ++i) {
-    if (std::isnan(out(i, 0))) {
-      throw_domain_error(where, problem, i, "finite numbers, where the map is defined");
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if (std::isnan(out(i, j))) throw_domain_error(where, problem, i, "finite numbers, where the map is defined");
     }
   }
 }
