@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/kernel_mean.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/classification_mass_trial.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/sample.hpp"
+#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/statistics/estimate.hpp"
+
+/// The kernel mass around a query and how classes share a context, simulated.
+namespace incontext::simulate {
+
+/// Estimates for every kernel, all on the same contexts. Masses are over n A_d(kappa) e^(-kappa), the mean over
+/// independent points, and what is compared with them is the law of those.
+///
+/// Units     dimensionless.
+/// Runs on   host
+struct KernelMassSimulation {
+  Simulation run;
+  std::size_t kernels = 0;
+  std::vector<double> independent_variance;  ///< v / n, that of the mass of independent points
+
+  [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, MassMetric metric) const {
+    return run.estimates.at(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
+  }
+  [[nodiscard]] const statistics::Estimate& at(BalanceMetric metric) const {
+    return run.estimates.at(kernels * detail::mass_metrics + static_cast<std::size_t>(metric));
+  }
+  /// Var S over that of independent points; its standard error takes the mean for known.
+  [[nodiscard]] statistics::Estimate variance_ratio(std::size_t kernel) const {
+    const double off = at(kernel, MassMetric::mass).mean - 1, scale = independent_variance.at(kernel);
+    statistics::Estimate ratio = at(kernel, MassMetric::squared_deviation);
+    ratio.mean = (ratio.mean - off * off) / scale;
+    ratio.standard_error /= scale;
+    return ratio;
+  }
+  /// Coefficient of variation of S.
+  [[nodiscard]] double variation(std::size_t kernel) const {
+    const double variance = variance_ratio(kernel).mean * independent_variance.at(kernel);
+    return std::sqrt(variance) / at(kernel, MassMetric::mass).mean;
+  }
+};
+
+namespace detail {
+
+template <class T, class Visit>
+auto with_mass_trial(std::string_view where, Device device, const SphereTask& task, const std::vector<double>& kappas,
+                     Visit visit) {
+  validate(task, where);
+  require_at_least(where, "kappas.size()", kappas.size(), std::size_t{1});
+  std::vector<KernelReference<T>> kernels;
+  for (const double kappa : kappas) {
+    require_non_negative(where, "kappa", kappa);
+    const double mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
+    kernels.push_back({static_cast<T>(kappa), static_cast<T>(static_cast<double>(task.context_length) * mean)});
+  }
+  return with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const typename System::template Memory<KernelReference<T>> list(kernels.begin(), kernels.end());
+    const KernelMassTrial<T> trial{draw_of<T>(task), address(list), static_cast<int>(kernels.size())};
+    return visit(system, trial);
+  });
+}
+
+}  // namespace detail
+
+/// The kernel mass around queries for several kernels, and the classes' shares, on common contexts.
+///
+/// Source    KernelMassTrial.
+/// Shapes    (kappas: m) -> m kernels.
+/// Units     dimensionless.
+/// Domain    as SphereTask; kappas >= 0.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Accuracy  standard error in the result, not to be trusted where rare contexts carry the mean: narrow kernels in low
+///           dimension, and 1/S~ there. tests/simulate/classification_mass.cpp.
+/// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+KernelMassSimulation kernel_mass(const SphereTask& task, const std::vector<double>& kappas, const Options& options) {
+  validate(options);
+  const Device device = resolve(options.device);
+  KernelMassSimulation result;
+  result.run = detail::with_mass_trial<T>("simulate::kernel_mass", device, task, kappas,
+                                          [&](auto system, const KernelMassTrial<T>& trial) -> Simulation {
+                                            return run_on<decltype(system)>(device, trial, options);
+                                          });
+  result.kernels = kappas.size();
+  for (const double kappa : kappas) {
+    const double excess = classification::kernel_mass_excess(task.dimension, kappa);
+    result.independent_variance.push_back(excess / static_cast<double>(task.context_length));
+  }
+  return result;
+}
+
+/// Every trial's masses, for medians: the mean of 1/S~ is often carried by a few empty neighbourhoods.
+///
+/// Runs on   host
+struct KernelMassSample {
+  Sample sample;
+
+  [[nodiscard]] double median(std::size_t kernel, MassMetric metric) const {
+    return sample.median(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
+  }
+};
+
+/// The first `options.trials` trials of kernel_mass, each kept.
+///
+/// Source    as kernel_mass.
+/// Shapes    as Sample.
+/// Units     as kernel_mass.
+/// Domain    as kernel_mass; options.trials >= 1.
+/// Errors    std::invalid_argument, std::domain_error.
+/// Random    as kernel_mass: the same trials.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+KernelMassSample kernel_mass_sample(const SphereTask& task, const std::vector<double>& kappas, const Options& options) {
+  validate(options);
+  return detail::with_mass_trial<T>("simulate::kernel_mass_sample", resolve(options.device), task, kappas,
+                                    [&](auto system, const KernelMassTrial<T>& trial) -> KernelMassSample {
+                                      return {sample_on<decltype(system)>(trial, options)};
+                                    });
+}
+
+}  // namespace incontext::simulate

@@ -1,0 +1,223 @@
+#include "incontext/simulate/classification_grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "incontext/simulate/classification_search.hpp"
+#include "simulate/classification_contexts.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+// Grids against single classifiers on the same contexts, searches against finer grids, and what the best classifiers of
+// the sphere task are, by paired differences.
+
+namespace {
+
+using namespace incontext;
+using simulate::AxisPlace;
+using simulate::ClassificationGrid;
+using simulate::ClassificationMetric;
+using simulate::ClassificationRule;
+using simulate::Classifier;
+using simulate::GridChart;
+using simulate::log_grid;
+using simulate::SphereTask;
+
+constexpr std::uint64_t seed = 31;
+
+simulate::ClassificationOptimum best_of(const SphereTask& task, const ClassificationGrid& grid, std::int64_t trials) {
+  return simulate::classification_search(task, grid, {.seed = seed, .trials = trials});
+}
+
+/// Loss of `a` less that of `b` on the same contexts, in its standard errors: any two rules, trial by trial.
+double paired_z(const SphereTask& task, const Classifier& a, const Classifier& b, std::uint64_t trials) {
+  const std::vector<simulate::ClassificationPoint<float>> list{simulate::detail::point_of<float>(a),
+                                                               simulate::detail::point_of<float>(b)};
+  const simulate::ClassificationTrial<float> trial{simulate::detail::draw_of<float>(task), list.data(), 2};
+  double sum = 0, square = 0;
+  for (std::uint64_t first = 0; first < trials; first += 64) {
+    const auto values = testing::values_of<64>(trial, seed + 1, first);
+    for (std::size_t lane = 0; lane < 64; ++lane) {
+      const double difference = static_cast<double>(values[lane]) - static_cast<double>(values[5 * 64 + lane]);
+      sum += difference;
+      square += difference * difference;
+    }
+  }
+  const auto n = static_cast<double>(trials);
+  return sum / std::sqrt(square - sum * sum / n);
+}
+
+}  // namespace
+
+TEST_CASE("classification grid: every point is its classifier's loss and accuracy on the same contexts") {
+  const SphereTask task{3, 4, 24};
+  const simulate::Options options{.seed = seed, .trials = 600};
+  for (const ClassificationGrid& grid :
+       {ClassificationGrid{ClassificationRule::linear, {0}, {2, 30}},
+        ClassificationGrid{ClassificationRule::kernel, {0, 1, 9}, {2, 50}},
+        ClassificationGrid{ClassificationRule::adaptive, {-3, 0, 2, 40}, {3, 11}},
+        ClassificationGrid{ClassificationRule::adaptive_with_query, {-3, 0, 2, 40}, {3, 11}},
+        ClassificationGrid{ClassificationRule::adaptive, {-1, 0, 1}, {5, 20}, GridChart::slope}}) {
+    const auto run = simulate::classification_grid(task, grid, options);
+    std::vector<Classifier> list;
+    for (const double kappa : grid.kappas) {
+      for (const double gain : grid.gains) list.push_back(grid.classifier(kappa, gain));
+    }
+    const auto single = simulate::classification(task, list, options);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      CAPTURE(list[i].kappa, list[i].gain);
+      const auto& loss = run.loss(i / grid.gains.size(), i % grid.gains.size());
+      const auto& expected = single.at(i, ClassificationMetric::loss);
+      CHECK(std::abs(loss.mean - expected.mean) <= 2e-6 * (1 + expected.mean));
+      CHECK(std::abs(loss.standard_error - expected.standard_error) <= 1e-6 * (1 + expected.mean));
+      CHECK(std::abs(run.accuracy(i / grid.gains.size()).mean - single.at(i, ClassificationMetric::accuracy).mean) <=
+            2.0 / 600);  // a tie of float's may fall either way
+    }
+  }
+}
+
+TEST_CASE("classification grid: slope 0 is the linear rule, and its neighbours are close to it on either side") {
+  const ClassificationGrid grid{ClassificationRule::adaptive, {-0.01, 0, 0.01}, {20}, GridChart::slope};
+  const auto run = simulate::classification_grid<double>({4, 3, 30}, grid, {.seed = seed, .trials = 500});
+  const double below = run.loss(0, 0).mean, linear = run.loss(1, 0).mean, above = run.loss(2, 0).mean;
+  CHECK(std::abs((below + above) / 2 - linear) <= 1e-4);
+  CHECK(std::abs(below - linear) <= 0.02);
+  CHECK(below != above);
+}
+
+TEST_CASE("classification grid: paired differences are exact and far surer than the losses") {
+  const SphereTask task{3, 5, 50};
+  const ClassificationGrid grid{ClassificationRule::adaptive, {10, 11}, {5, 6}};
+  const auto run = simulate::detail::run_grid<float>(task, grid, {.seed = seed, .trials = 2000}, 0);
+  CHECK(run.loss_difference(0, 0).mean == 0);
+  for (std::size_t i = 1; i < 4; ++i) {
+    const auto& difference = run.loss_difference(i / 2, i % 2);
+    CHECK(std::abs(difference.mean - (run.loss(i / 2, i % 2).mean - run.loss(0, 0).mean)) <= 1e-6);
+    CHECK(difference.standard_error < 0.3 * run.loss(0, 0).standard_error);
+  }
+}
+
+TEST_CASE("classification grid: side by side or alone, on any device, the same bits") {
+  const ClassificationGrid grid{ClassificationRule::adaptive_with_query, {-2, 0.5, 20}, {1, 9, 70}};
+  const auto rows = simulate::detail::rows_of<float>(grid);
+  const std::vector<float> gains(grid.gains.begin(), grid.gains.end());
+  for (const SphereTask& task : {SphereTask{2, 5, 25}, {3, 6, 18}, {4, 3, 20, simulate::ContextLaw::independent}}) {
+    const simulate::ClassificationGridTrial<float> trial{
+        simulate::detail::draw_of<float>(task), rows.data(), 3, gains.data(), 3, 4};
+    CHECK(testing::lanes_agree(trial, seed));
+  }
+  CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
+    return simulate::classification_grid({3, 5, 20}, grid,
+                                         {.seed = 5, .trials = 1500, .device = device, .threads = threads})
+        .run;
+  }));
+}
+
+TEST_CASE("classification search: the least loss of a fine grid, to a tenth of the noise") {
+  const SphereTask task{2, 3, 60};
+  const auto found = best_of(task, {ClassificationRule::adaptive, log_grid(1, 300, 9), log_grid(1, 100, 7)}, 2048);
+  CHECK(found.is_inside());
+  const ClassificationGrid fine{ClassificationRule::adaptive, log_grid(1, 300, 120), log_grid(1, 100, 120)};
+  const auto run = simulate::classification_grid(task, fine, {.seed = seed, .trials = 2048});
+  double least = 9;
+  for (std::size_t i = 0; i < 120 * 120; ++i) least = std::min(least, run.run.estimates[i].mean);
+  CHECK(found.loss.mean <= least + 0.1 * found.loss.standard_error);
+  CHECK(found.loss.mean >= least - 0.1 * found.loss.standard_error);
+  CHECK(found.zooms > 0);
+}
+
+TEST_CASE("classification search: one axis is searched to its tolerance where noise lets it") {
+  const ClassificationGrid grid{ClassificationRule::linear, {0}, log_grid(1, 1000, 13)};
+  const auto found = simulate::classification_search({5, 5, 100}, grid, {.seed = seed, .trials = 4096},
+                                                     {.tolerance = 0.05, .zooms = 12});
+  CHECK(found.kappa_place == AxisPlace::fixed);
+  CHECK(found.gain_place == AxisPlace::inside);
+  CHECK((found.end == simulate::SearchEnd::noise || found.gain_step <= 0.05 * found.best.gain));
+  CHECK(std::abs(found.best.gain / 61 - 1) < 0.25);  // the theory's table of observed rates
+  const auto none = simulate::classification_search({5, 5, 100}, grid, {.seed = seed, .trials = 1024}, {.zooms = 0});
+  CHECK(none.zooms == 0);
+  CHECK(none.end == simulate::SearchEnd::zooms);
+}
+
+TEST_CASE("classification search: an optimum at an edge says so, and the valley at both") {
+  const auto low = best_of({3, 3, 30}, {ClassificationRule::linear, {0}, {1, 2, 3}}, 1024);
+  CHECK(low.gain_place == AxisPlace::highest);
+  CHECK(!low.is_inside());
+  // In twenty dimensions softmax runs along c kappa = const towards the linear rule.
+  const ClassificationGrid selection{ClassificationRule::adaptive, log_grid(0.5, 16, 6), log_grid(4, 256, 7)};
+  const auto valley = best_of({20, 5, 100}, selection, 4096);
+  CHECK(valley.kappa_place == AxisPlace::lowest);
+  CHECK(!valley.is_inside());
+  const ClassificationGrid narrow{ClassificationRule::adaptive, {0.1, 0.2, 0.4}, log_grid(4, 256, 7)};
+  const auto corner = best_of({20, 5, 100}, narrow, 1024);
+  CHECK(corner.gain_place == AxisPlace::highest);
+}
+
+TEST_CASE("classification search: on the circle softmax beats the kernel, the kernel a fixed width, that linear") {
+  const SphereTask task{2, 5, 100};
+  const auto gains = log_grid(1, 1000, 13);
+  const auto softmax = best_of(task, {ClassificationRule::adaptive, log_grid(1, 1000, 10), gains}, 4096);
+  const auto kernel = best_of(task, {ClassificationRule::kernel, log_grid(1, 1000, 10), gains}, 4096);
+  const auto fixed = best_of(task, {ClassificationRule::adaptive, {1}, gains}, 4096);
+  const auto linear = best_of(task, {ClassificationRule::linear, {0}, gains}, 4096);
+  CHECK(paired_z(task, softmax.best, kernel.best, 1 << 13) < -5);
+  CHECK(paired_z(task, kernel.best, fixed.best, 1 << 13) < -5);
+  CHECK(paired_z(task, fixed.best, linear.best, 1 << 13) < -5);
+  // What the theory's specification measured: .149, .252, .347, .382.
+  CHECK(std::abs(fixed.loss.mean - 0.347) <= 5 * fixed.loss.standard_error);
+  CHECK(std::abs(linear.loss.mean - 0.382) <= 5 * linear.loss.standard_error);
+}
+
+TEST_CASE("classification search: in twenty dimensions a little elimination is best, and selection loses to linear") {
+  const SphereTask task{20, 5, 100};
+  const ClassificationGrid chart{
+      ClassificationRule::adaptive, {-1.2, -0.6, 0, 0.6}, log_grid(20, 400, 7), GridChart::slope};
+  const auto found = best_of(task, chart, 1 << 12);
+  CHECK(found.is_inside());
+  CHECK(found.best.kappa < 0);
+  CHECK(found.best.gain < 0);
+  const ClassificationGrid sides{ClassificationRule::adaptive, {-0.3, 0, 0.3}, {125}, GridChart::slope};
+  const auto run = simulate::detail::run_grid<float>(task, sides, {.seed = seed, .trials = 1 << 16}, 1);
+  const auto z = [&](std::size_t i) {
+    return run.loss_difference(i, 0).mean / run.loss_difference(i, 0).standard_error;
+  };
+  CHECK(z(0) < -5);
+  CHECK(z(2) > 5);
+}
+
+TEST_CASE("classification grid: even logarithms, and bad input is refused by name and value", "[bad-input]") {
+  const auto grid = log_grid(1, 100, 3);
+  CHECK(grid.size() == 3);
+  CHECK(std::abs(grid[1] - 10) <= 1e-14);
+  CHECK(grid[2] == 100);
+  CHECK_THROWS_AS(log_grid(0, 1, 3), std::domain_error);
+  CHECK_THROWS_AS(log_grid(2, 1, 3), std::domain_error);
+  CHECK_THROWS_AS(log_grid(1, 2, 1), std::invalid_argument);
+  const SphereTask task{3, 2, 4};
+  const simulate::Options options{.trials = 4};
+  const auto message = [&](const ClassificationGrid& bad) {
+    return testing::message_of([&] { (void)simulate::classification_grid(task, bad, options); });
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(message({ClassificationRule::linear, {0}, {}}) ==
+        "incontext::simulate::classification_grid: gains.size() is too small (value = 0; needs at least 1)");
+  CHECK(testing::names(message({ClassificationRule::adaptive, {2, 1}, {1}}), "kappas are not ascending", "1"));
+  CHECK(testing::names(message({ClassificationRule::adaptive, {nan}, {1}}), "kappas is not finite", "nan"));
+  CHECK(testing::names(message({ClassificationRule::adaptive, {1}, {-1, 1}}), "gains is not positive", "-1"));
+  CHECK(testing::names(message({ClassificationRule::kernel, {-1, 1}, {1}}), "kappa is negative", "-1"));
+  CHECK(testing::names(message({ClassificationRule::linear, {1, 2}, {1}}), "kappas of the linear rule", "2"));
+  CHECK(testing::names(message({ClassificationRule::kernel, {1}, {1}, GridChart::slope}), "chart slope"));
+  const ClassificationGrid good{ClassificationRule::linear, {0}, {1, 2}};
+  CHECK_THROWS_AS(simulate::classification_search(task, good, options, {.tolerance = 0}), std::domain_error);
+  CHECK_THROWS_AS(simulate::classification_search(task, good, options, {.tolerance = 1, .zooms = -1}),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(simulate::classification_search(task, good, {.trials = 1}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::classification_search(task, good, {.trials = 4, .relative_error = 0.1}),
+                  std::invalid_argument);
+}

@@ -1,0 +1,236 @@
+#include "incontext/simulate/classification_mass.hpp"
+
+#include <algorithm>
+#include <boost/math/quadrature/gauss.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "classification/sphere.hpp"
+#include "incontext/classification/circle_cells.hpp"
+#include "incontext/classification/hemisphere_contrast.hpp"
+#include "incontext/classification/inverse_kernel_mass.hpp"
+#include "incontext/classification/largest_weight.hpp"
+#include "incontext/classification/two_class_softmax.hpp"
+#include "incontext/statistics/agreement.hpp"
+#include "simulate/classification_contexts.hpp"
+#include "support/catch.hpp"
+
+// Kernel masses trial by trial against the definition; independent contexts against the exact laws, balanced ones of
+// two classes and of the circle against theirs (|z| <= 5, fixed seeds), and each refused for the other.
+
+namespace {
+
+using namespace incontext;
+using classification::QueryKey;
+using simulate::BalanceMetric;
+using simulate::ContextLaw;
+using simulate::MassMetric;
+using simulate::SphereTask;
+
+constexpr std::uint64_t seed = 37;
+
+double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
+
+/// The mean over random queries of two classes of what depends on the angle above the boundary, smoothly.
+template <class Function>
+double query_mean(std::int64_t dimension, const Function& f) {
+  using Rule = boost::math::quadrature::gauss<double, 15>;
+  const auto density = [&](double a) { return std::pow(std::cos(a), static_cast<double>(dimension - 2)); };
+  const double half = std::acos(0.0);
+  return Rule::integrate([&](double a) { return density(a) * f(a); }, 0.0, half) / Rule::integrate(density, 0.0, half);
+}
+
+/// The largest relative deviation of ten trials from the definition.
+template <class T>
+double largest_deviation(const SphereTask& task) {
+  const std::vector<simulate::KernelReference<T>> kernels{{T(0), T(3)}, {T(2), T(5)}, {T(40), T(0.5)}};
+  const simulate::KernelMassTrial<T> trial{simulate::detail::draw_of<T>(task), kernels.data(), 3};
+  CHECK(testing::lanes_agree(trial, seed));
+  double largest = 0;
+  const auto compare = [&](T value, double expected) {
+    largest = std::max(largest, std::abs(static_cast<double>(value) / expected - 1));
+  };
+  for (std::uint64_t index = 0; index < 10; ++index) {
+    const auto values = testing::values_of<1>(trial, seed, index);
+    const auto drawn = simulate::draw_sphere_context<T>(task, seed, index);
+    const auto context = testing::host_context(drawn);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double kappa = static_cast<double>(kernels[i].kappa), reference = static_cast<double>(kernels[i].mass);
+      double mass = 0, squares = 0, top = 0, own = 0;
+      for (std::size_t j = 0; j < drawn.labels.size(); ++j) {
+        const double w = std::exp(kappa * (context.inputs.row(static_cast<Eigen::Index>(j)).dot(context.query) - 1));
+        mass += w;
+        squares += w * w;
+        top = std::max(top, w);
+        own += drawn.labels[j] == drawn.query_label ? w : 0;
+      }
+      const T* out = &values[7 * i];
+      compare(out[0], mass / reference);
+      if (std::abs(mass / reference - 1) > 0.1) compare(out[1], std::pow(mass / reference - 1, 2));
+      compare(out[2], 1 / mass);
+      compare(out[3], 1 / (1 + mass));
+      compare(out[4], squares / (mass * mass));
+      compare(out[5], top / mass);
+      if (own > 1e-3 * mass) compare(out[6], own / mass);
+    }
+    std::vector<double> shares(static_cast<std::size_t>(task.classes), 0);
+    for (const std::int64_t label : drawn.labels) {
+      shares[static_cast<std::size_t>(label)] += 1.0 / static_cast<double>(task.context_length);
+    }
+    double square = 0;
+    for (const double share : shares) square += share * share;
+    compare(values[21], *std::max_element(shares.begin(), shares.end()));
+    CHECK(std::abs(static_cast<double>(values[22]) - *std::min_element(shares.begin(), shares.end())) <= 1e-6);
+    compare(values[23], square);
+    compare(values[24], simulate::mean_point_length(drawn));
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("kernel mass: a trial is the definition, to rounding") {
+  for (const SphereTask& task : {SphereTask{2, 3, 30}, {4, 5, 15}, {3, 4, 22, ContextLaw::independent}}) {
+    CHECK(largest_deviation<float>(task) <= 1e-4);
+    CHECK(largest_deviation<double>(task) <= 2e-13);
+  }
+}
+
+TEST_CASE("kernel mass: independent points have the exact laws of the mass, its inverse and the weights") {
+  const std::vector<double> kappas{1, 6};
+  for (const std::int64_t d : {2, 5}) {
+    const std::int64_t n = 30;
+    const auto run =
+        simulate::kernel_mass({d, 3, n, ContextLaw::independent}, kappas, {.seed = seed, .trials = 1 << 16});
+    for (std::size_t i = 0; i < 2; ++i) {
+      CAPTURE(d, kappas[i]);
+      const auto z = [&](MassMetric metric, double theory) { return std::abs(z_of(theory, run.at(i, metric))); };
+      CHECK(z(MassMetric::mass, 1) <= 5);
+      CHECK(z(MassMetric::squared_deviation, run.independent_variance[i]) <= 5);
+      CHECK(std::abs(z_of(1, run.variance_ratio(i))) <= 5);
+      const auto law = [&](std::int64_t length, QueryKey query) {
+        return classification::inverse_kernel_mass(d, kappas[i], length, query);
+      };
+      CHECK(z(MassMetric::inverse_mass, law(n, QueryKey::excluded).mean) <= 5);
+      CHECK(z(MassMetric::inverse_mass_with_query, law(n, QueryKey::included).mean) <= 5);
+      CHECK(z(MassMetric::participation, law(n, QueryKey::excluded).participation) <= 5);
+      const auto largest = [&](std::int64_t length) {
+        return classification::expected_largest_weight(d, kappas[i], length, QueryKey::excluded);
+      };
+      CHECK(z(MassMetric::largest_weight, largest(n)) <= 5);
+      // Power: one point more or less.
+      CHECK(z(MassMetric::inverse_mass, law(n + 1, QueryKey::excluded).mean) > 5);
+      CHECK(z(MassMetric::inverse_mass_with_query, law(n + 1, QueryKey::included).mean) > 5);
+      CHECK(z(MassMetric::participation, law(n - 1, QueryKey::excluded).participation) > 5);
+      CHECK(z(MassMetric::largest_weight, largest(n - 1)) > 5);
+    }
+  }
+}
+
+TEST_CASE("kernel mass: two balanced classes keep the mean and lower the variance by the contrast") {
+  const std::vector<double> kappas{1, 5};
+  for (const std::int64_t d : {2, 3, 6}) {
+    const auto run = simulate::kernel_mass({d, 2, 20}, kappas, {.seed = seed, .trials = 1 << 16});
+    for (std::size_t i = 0; i < 2; ++i) {
+      CAPTURE(d, kappas[i]);
+      const double excess = classification::kernel_mass_excess(d, kappas[i]);
+      const double contrast = query_mean(d, [&](double angle) {
+        return std::pow(classification::hemisphere_contrast(d, kappas[i], angle).relative, 2);
+      });
+      CHECK(std::abs(z_of(1, run.at(i, MassMetric::mass))) <= 5);
+      CHECK(std::abs(z_of((excess - contrast) / 20, run.at(i, MassMetric::squared_deviation))) <= 5);
+      if (d < 6) CHECK(z_of(excess / 20, run.at(i, MassMetric::squared_deviation)) < -5);
+    }
+  }
+}
+
+TEST_CASE("kernel mass: attention's weight on the right one of two classes is exact at ten points") {
+  for (const std::int64_t d : {2, 4}) {
+    CAPTURE(d);
+    const double kappa = 4;
+    const auto run = simulate::kernel_mass({d, 2, 10}, {kappa}, {.seed = seed, .trials = 1 << 16});
+    const auto share = [&](std::int64_t n) {
+      return 0.5 +
+             0.5 * query_mean(d, [&](double angle) {
+               return classification::expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryKey::excluded);
+             });
+    };
+    CHECK(std::abs(z_of(share(10), run.at(0, MassMetric::label_share))) <= 5);
+    CHECK(std::abs(z_of(share(4), run.at(0, MassMetric::label_share))) > 5);
+  }
+}
+
+TEST_CASE("kernel mass: on the circle the mean given prototypes and query is that of the cells, not of free points") {
+  const SphereTask task{2, 5, 100};
+  const double kappa = 10;
+  const std::vector<simulate::KernelReference<double>> kernel{{kappa, 1.0}};
+  const simulate::KernelMassTrial<double> trial{simulate::detail::draw_of<double>(task), kernel.data(), 1};
+  testing::Draws cells, squares, free;
+  const double independent = 100 * std::exp(classification::log_kernel_mean(2, kappa) - kappa);
+  for (std::uint64_t index = 0; index < 2000; ++index) {
+    const auto drawn = simulate::draw_sphere_context<double>(task, seed, index);
+    std::vector<double> prototypes;
+    for (std::size_t c = 0; c < 5; ++c) {
+      prototypes.push_back(std::atan2(drawn.prototypes[2 * c + 1], drawn.prototypes[2 * c]));
+    }
+    const auto law =
+        classification::circle_cells<double>(prototypes, std::atan2(drawn.query[1], drawn.query[0]), kappa, 100, 1.0);
+    const double mass = testing::values_of<1>(trial, seed, index)[0];
+    cells.add((mass - law.mean_mass) / std::sqrt(law.mass_variance));
+    squares.add(std::pow(mass - law.mean_mass, 2) / law.mass_variance);
+    free.add(mass);
+  }
+  CHECK(std::abs(cells.z(0)) <= 5);
+  CHECK(std::abs(squares.z(1)) <= 5);
+  CHECK(free.z(independent) > 5);
+}
+
+TEST_CASE("kernel mass: balanced contexts are denser around queries, as measured by the specification") {
+  const std::vector<double> kappas{1, 10, 100};
+  const auto circle = simulate::kernel_mass({2, 5, 100}, kappas, {.seed = seed, .trials = 1 << 14});
+  const double mean[] = {1.083, 1.267, 1.40}, variance[] = {10.0, 9.7, 7.5};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CAPTURE(kappas[i]);
+    const auto& mass = circle.at(i, MassMetric::mass);
+    CHECK(std::abs(mass.mean - mean[i]) <= 5 * mass.standard_error + 0.005);
+    CHECK(std::abs(circle.variance_ratio(i).mean - variance[i]) <= 5 * circle.variance_ratio(i).standard_error + 0.05);
+    CHECK(mass.mean < 2.0 * 4 / 5);  // the limit of narrow kernels
+  }
+  CHECK(std::abs(circle.variation(0) - 0.19) <= 0.01);
+  const auto wide = simulate::kernel_mass({10, 5, 100}, {1, 4}, {.seed = seed, .trials = 1 << 14});
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(std::abs(wide.at(i, MassMetric::mass).mean - 1) <= 0.01);
+    CHECK(std::abs(wide.variance_ratio(i).mean - 1) <= 0.05);
+  }
+}
+
+TEST_CASE("kernel mass: free classes of the circle have Dirichlet shares") {
+  // arcs are half sums of neighbouring gaps of k points: E sum of squares = 1.5 / (k + 1) for k >= 3, and counting n
+  // points adds (1 - that) / n
+  const std::int64_t k = 5, n = 400;
+  const auto run = simulate::kernel_mass({2, k, n, ContextLaw::independent}, {1}, {.seed = seed, .trials = 1 << 14});
+  const double squares = 1.5 / 6, counted = squares + (1 - squares) / static_cast<double>(n);
+  CHECK(std::abs(z_of(counted, run.at(BalanceMetric::squared_shares))) <= 5);
+  CHECK(std::abs(z_of(squares, run.at(BalanceMetric::squared_shares))) > 5);
+  CHECK(run.at(BalanceMetric::smallest_share).mean < 0.2);
+  CHECK(run.at(BalanceMetric::largest_share).mean > 0.2);
+}
+
+TEST_CASE("kernel mass: trials kept one by one are the run's; devices do not show; bad input is refused") {
+  const SphereTask task{3, 4, 16};
+  const auto run = simulate::kernel_mass(task, {2}, {.seed = seed, .trials = 1100});
+  const auto sample = simulate::kernel_mass_sample(task, {2}, {.seed = seed, .trials = 1100});
+  double sum = 0;
+  for (std::int64_t i = 0; i < 1100; ++i) sum += sample.sample.sorted(0)[i];
+  CHECK(std::abs(sum / 1100 / run.at(0, MassMetric::mass).mean - 1) <= 1e-9);
+  CHECK(sample.median(0, MassMetric::inverse_mass) < run.at(0, MassMetric::inverse_mass).mean);
+  CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
+    return simulate::kernel_mass(task, {2, 9}, {.seed = 5, .trials = 1500, .device = device, .threads = threads}).run;
+  }));
+  CHECK_THROWS_AS(simulate::kernel_mass(task, {}, {.trials = 2}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::kernel_mass(task, {-1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::kernel_mass({3, 4, 15}, {1}, {.trials = 2}), std::invalid_argument);
+}
