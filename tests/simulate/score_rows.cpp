@@ -1,7 +1,6 @@
 #include "incontext/simulate/score_rows.hpp"
 
 #include <array>
-#include <boost/math/special_functions/expint.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "incontext/laws/gaussian_row.hpp"
 #include "incontext/laws/gaussian_signal.hpp"
 #include "incontext/laws/retrieval.hpp"
+#include "incontext/laws/uniform_signal.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "laws/sampling.hpp"
 #include "support/catch.hpp"
@@ -129,20 +129,6 @@ std::array<double, 6> z_of_row(double count, double spread, const simulate::Scor
           z_of(exact.log_partition, run.at(point, RowFunctional::log_partition))};
 }
 
-/// E w of a signal among N uniform scores on (0, 1): Laplace's representation by exponential integrals,
-/// psi(s) = (E_1(e^s) - E_1(e^(s + beta))) / beta.
-double uniform_signal_weight(double count, double beta, double signal) {
-  double sum = 0;
-  const double step = 1.0 / 64;
-  for (double y = -40; y <= 4; y += step) {
-    const double s = y - beta * signal;
-    const auto tail = [](double t) { return t > 6 ? 0.0 : boost::math::expint(1, std::exp(t)); };
-    const double psi = std::min(1.0, (tail(s) - tail(s + beta)) / beta);
-    sum += step * std::exp(y - std::exp(y)) * std::pow(psi, count);
-  }
-  return sum;
-}
-
 statistics::Estimate signal_weight_of(const ScoreRow& row, double beta, std::int64_t trials) {
   return simulate::score_rows(row, {beta}, {.seed = seed, .trials = trials}).at(0, RowFunctional::signal_weight);
 }
@@ -222,11 +208,11 @@ TEST_CASE("score rows: a signal among uniform scores and on the grid") {
   const double beta = 0.43 * std::log(1000.0);
   for (const double signal : {1.0, 2.5, 3.2}) {
     CAPTURE(signal);
-    const double exact = uniform_signal_weight(999, beta, signal);
+    const double exact = laws::uniform_signal_weight(999.0, beta, beta * signal).value;
     const auto uniform =
         signal_weight_of(simulate::uniform_scores(competitors, 0, 1).with_signal(signal), beta, 1 << 14);
     CHECK(std::abs(z_of(exact, uniform)) <= 5);
-    CHECK(std::abs(z_of(uniform_signal_weight(1009, beta, signal), uniform)) > 5);
+    CHECK(std::abs(z_of(laws::uniform_signal_weight(1009.0, beta, beta * signal).value, uniform)) > 5);
     const ScoreRow grid = simulate::grid_scores(competitors, 0, 1);
     const auto on_grid = simulate::score_rows<double>(grid.with_signal(signal), {beta}, {.trials = 2});
     const double on_grid_exact = laws::grid_weight(1000.0, beta, signal);

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
+#include "incontext/laws/fading_grid.hpp"
+#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/uniform_signal.hpp"
 #include "incontext/training/affine_task.hpp"
 #include "incontext/training/quantifier_task.hpp"
 #include "incontext/training/reasoning_task.hpp"
@@ -112,6 +116,41 @@ TEST_CASE("a deviant first input: alone it leaves 1, ignoring the context 2", "[
     CHECK(std::abs(alone.z(1.15)) > 5);
     CHECK(std::abs(spread.z(1.1)) > 5);
   }
+}
+
+TEMPLATE_TEST_CASE("rows with a needle: its weight is the laws', its place anywhere", "[simulate]", float, double) {
+  using simulate::ScoreLaw;
+  constexpr std::int64_t length = 24;
+  constexpr double others = length - 1, beta = 1.7, needle = 2.5;
+  const auto [law, location, scale] =
+      GENERATE(std::tuple{ScoreLaw::normal, 0.0, 0.8}, std::tuple{ScoreLaw::uniform, -0.5, 2.0},
+               std::tuple{ScoreLaw::grid, 0.0, 1.0}, std::tuple{ScoreLaw::normal, 0.25, 0.0});
+  CAPTURE(static_cast<int>(law), scale);
+  const simulate::NeedleRows<TestType> task{seed, law, TestType(location), TestType(scale), TestType(needle)};
+  SampleMean weight;
+  std::vector<double> places(length);
+  std::vector<TestType> z(length);
+  constexpr int trials = 20000;
+  for (std::uint64_t index = 0; index < trials; ++index) {
+    const auto place = static_cast<std::size_t>(task.draw(index, length, z.data()));
+    REQUIRE(z[place] == TestType(needle));
+    places[place] += 1;
+    double sum = 0;
+    for (const TestType score : z) sum += std::exp(beta * (static_cast<double>(score) - needle));
+    weight.add(1 / sum);
+    if (law == ScoreLaw::uniform) REQUIRE(*std::min_element(z.begin(), z.end()) > TestType(location));
+  }
+  const double height = beta * (needle - location);
+  const double exact = law == ScoreLaw::normal    ? laws::signal_weight(others, beta * scale, height).value
+                       : law == ScoreLaw::uniform ? laws::uniform_signal_weight(others, beta * scale, height).value
+                                                  : laws::grid_weight(double(length), beta, needle);
+  if (law == ScoreLaw::grid || scale == 0) {  // nothing random but the place
+    CHECK(std::abs(weight.mean() / exact - 1) < (sizeof(TestType) == 4 ? 1e-6 : 1e-12));
+  } else {
+    CHECK(std::abs(weight.z(exact)) <= 5);
+    CHECK(std::abs(weight.z(1.02 * exact)) > 5);
+  }
+  for (const double hits : places) CHECK(z_of(1.0 / length, hits, trials) <= 5);
 }
 
 TEST_CASE("reasoning inputs have the task's chances", "[simulate]") {

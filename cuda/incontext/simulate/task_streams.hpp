@@ -5,6 +5,8 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
+#include "incontext/random/uniform.hpp"
+#include "incontext/simulate/score_row_trial.hpp"
 
 /// The papers' tasks as streams: the item of an index is a pure function of seed and index, for a simulator's trial or
 /// a trainer's batch. A longer sequence begins with the shorter one.
@@ -13,7 +15,14 @@ namespace incontext::simulate {
 /// Counter streams of the tasks, apart from those of the simulators. Part of the reproducibility contract.
 ///
 /// Runs on   host and device
-enum class TaskStream : std::uint32_t { quantifier = 40, affine_function = 41, affine_inputs = 42, reasoning = 43 };
+enum class TaskStream : std::uint32_t {
+  quantifier = 40,
+  affine_function = 41,
+  affine_inputs = 42,
+  reasoning = 43,
+  needle_scores = 44,
+  needle_place = 45
+};
 
 namespace detail {
 
@@ -26,6 +35,25 @@ INCONTEXT_HD void draw_normals(std::uint64_t seed, std::uint64_t index, TaskStre
     T normal[per_block][1];
     random::normals(lanes, static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < count; ++k) out[first + k] = normal[k][0];
+  }
+}
+
+/// The first `count` numbers of one stream, uniform on (0, 1).
+template <class T>
+INCONTEXT_HD void draw_uniforms(std::uint64_t seed, std::uint64_t index, TaskStream stream, std::int64_t count,
+                                T* out) {
+  constexpr int per_block = random::normals_per_block<T>;
+  for (std::int64_t first = 0; first < count; first += per_block) {
+    std::uint32_t words[4];
+    random::philox(seed, index, static_cast<std::uint32_t>(first / per_block), static_cast<std::uint32_t>(stream),
+                   words);
+    for (int k = 0; k < per_block && first + k < count; ++k) {
+      if constexpr (sizeof(T) == 4) {
+        out[first + k] = random::uniform_open(words[k]);
+      } else {
+        out[first + k] = random::uniform_open(words[2 * k], words[2 * k + 1]);
+      }
+    }
   }
 }
 
@@ -114,6 +142,47 @@ struct ReasoningInputs {
     }
     const bool differ = (values[0] + values[1]) % 2 == 1;
     return {values[0], values[1], values[2], values[3], differ ? values[2] : values[3]};
+  }
+};
+
+/// Rows of scores with a needle among them, at a place of its own: what a map is asked to find it in.
+///
+/// Competitors are location + scale g with g normal, uniform on (0, 1) or k / (n - 2), k = 0 ... n - 2, in this order;
+/// scale = 0 makes them equal. Uniform scores and the grid are bounded, normal ones are not.
+///
+/// Source    arXiv 2501.19399, Figs. 1 and 3; laws::uniform_signal_weight, grid_weight, two_level_weights and
+///           signal_weight have the needle's weight.
+/// Shapes    scores: length numbers. Returns the needle's place, 0 ... length - 1.
+/// Units     of the scores.
+/// Domain    2 <= length <= 4e9, scale >= 0. Places by Lemire's product, as ReasoningInputs.
+/// Accuracy  weights against the laws by z: tests/simulate/task_streams.cpp.
+/// Random    streams needle_scores (competitor j is number j, counter j / normals_per_block) and needle_place.
+/// Runs on   host and device
+template <class T>
+struct NeedleRows {
+  std::uint64_t seed;
+  ScoreLaw law = ScoreLaw::normal;
+  T location = T(0);
+  T scale = T(1);
+  T needle = T(0);
+
+  INCONTEXT_HD std::int64_t draw(std::uint64_t index, std::int64_t length, T* scores) const {
+    const std::int64_t competitors = length - 1;
+    if (law == ScoreLaw::normal) {
+      detail::draw_normals(seed, index, TaskStream::needle_scores, competitors, scores);
+    } else if (law == ScoreLaw::uniform) {
+      detail::draw_uniforms(seed, index, TaskStream::needle_scores, competitors, scores);
+    } else {
+      const double share = competitors > 1 ? 1.0 / static_cast<double>(competitors - 1) : 0.0;
+      for (std::int64_t j = 0; j < competitors; ++j) scores[j] = static_cast<T>(static_cast<double>(j) * share);
+    }
+    for (std::int64_t j = 0; j < competitors; ++j) scores[j] = location + scale * scores[j];
+    std::uint32_t words[4];
+    random::philox(seed, index, 0, static_cast<std::uint32_t>(TaskStream::needle_place), words);
+    const auto place = static_cast<std::int64_t>(words[0] * static_cast<std::uint64_t>(length) >> 32);
+    scores[competitors] = scores[place];
+    scores[place] = needle;
+    return place;
   }
 };
 
