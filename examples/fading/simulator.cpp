@@ -5,19 +5,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "examples/support/progress.hpp"
+#include "examples/support/simulation_runs.hpp"
 
 namespace incontext::examples {
 
 struct Simulator::State {
-  explicit State(bool quiet) : progress(quiet) {}
-
-  simulate::InterruptGuard interrupt = {};
-  ProgressLine progress;
-  simulate::Options options = {};
-  std::int64_t most_scores = 0;
-  std::uint64_t next_stream = 0;
-  bool stopped = false;
+  SimulationRuns runs;
+  std::int64_t most_scores;
 };
 
 namespace {
@@ -50,42 +44,31 @@ Measured measured(const statistics::Estimate& mean, const simulate::ScoreRowSamp
 }  // namespace
 
 Simulator::Simulator(const SimulationOptions& options, std::int64_t most_scores, bool quiet)
-    : state_(std::make_unique<State>(quiet)) {
-  simulate::Options& own = state_->options;
-  own.seed = options.seed;
-  own.trials = options.relative_error > 0 ? 0 : options.trials;
-  own.relative_error = options.relative_error;
-  own.device = simulate::device_named(options.device);
-  own.threads = options.threads;
-  state_->most_scores = most_scores;
-  simulate::resolve(own.device);
-}
+    : state_(new State{SimulationRuns(options, quiet), most_scores}) {}
 
 Simulator::~Simulator() = default;
 
-bool Simulator::stopped() const { return state_->stopped; }
+bool Simulator::stopped() const { return state_->runs.stopped(); }
 
 std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
                                          Keep keep) {
   using simulate::RowFunctional;
-  if (state_->stopped) return std::vector<MeasuredRow>(inverse_temperatures.size());
+  if (stopped()) return std::vector<MeasuredRow>(inverse_temperatures.size());
   const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
-  simulate::Options at = state_->options;
-  at.seed += state_->next_stream++ * 0x9E3779B97F4A7C15ULL;
-  if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
-  at.progress = [this](const simulate::Progress& p) {
-    state_->progress.show("rows of scores", p.done, p.planned, p.seconds);
-  };
-  // In double: the mean of nearly even weights is known better than single precision rounds it.
-  const auto run = simulate::score_rows<double>(plain(row), inverse_temperatures, at);
+  simulate::ScoreRowSimulation run;
   simulate::ScoreRowSample sample;
-  if (keep == Keep::medians && !run.run.interrupted) {
-    at.trials = std::min(run.run.trials, affordable);
-    at.relative_error = 0;
-    sample = simulate::score_row_sample<double>(plain(row), inverse_temperatures, at);
-  }
-  state_->progress.clear();
-  state_->stopped = run.run.interrupted || simulate::InterruptGuard::requested();
+  // In double: the mean of nearly even weights is known better than single precision rounds it.
+  const auto simulation = [&](simulate::Options at) {
+    if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
+    run = simulate::score_rows<double>(plain(row), inverse_temperatures, at);
+    if (keep == Keep::medians && !run.run.interrupted) {
+      at.trials = std::min(run.run.trials, affordable);
+      at.relative_error = 0;
+      sample = simulate::score_row_sample<double>(plain(row), inverse_temperatures, at);
+    }
+    return run.run;
+  };
+  state_->runs.run("rows of scores", 0, simulation);
   std::vector<MeasuredRow> result;
   for (std::size_t point = 0; point < inverse_temperatures.size(); ++point) {
     const auto one = [&](RowFunctional functional) {

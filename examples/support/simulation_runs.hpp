@@ -30,6 +30,9 @@ class SimulationRuns {
 
   bool stopped() const { return stopped_; }
 
+  /// What the simulations that follow are given, but for the stream.
+  simulate::Options& options() { return options_; }
+
   /// `size` estimates by `simulation`, which takes simulate::Options; `what` is shown meanwhile.
   template <class Simulation>
   std::vector<statistics::Estimate> run(const std::string& what, std::size_t size, const Simulation& simulation) {

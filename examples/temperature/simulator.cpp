@@ -7,31 +7,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "examples/support/progress.hpp"
+#include "examples/support/simulation_runs.hpp"
 
 namespace incontext::examples {
 
 struct Simulator::State {
-  explicit State(bool quiet) : progress(quiet) {}
+  SimulationRuns runs;
+  std::string what = "simulation";
 
   template <class Simulation>
-  Estimates run(std::size_t size, Simulation&& simulation) {
-    if (stopped) return Estimates(size);
-    simulate::Options at = options;
-    at.seed = options.seed + next_stream++ * 0x9E3779B97F4A7C15ULL;
-    at.progress = [this](const simulate::Progress& p) { progress.show(what, p.done, p.planned, p.seconds); };
-    simulate::Simulation result = simulation(at);
-    progress.clear();
-    stopped = stopped || result.interrupted || simulate::InterruptGuard::requested();
-    return std::move(result.estimates);
+  Estimates run(std::size_t size, const Simulation& simulation) {
+    return runs.run(what, size, simulation);
   }
-
-  simulate::InterruptGuard interrupt = {};
-  ProgressLine progress;
-  simulate::Options options = {};
-  std::string what = "simulation";
-  std::uint64_t next_stream = 0;
-  bool stopped = false;
 };
 
 namespace {
@@ -57,23 +44,16 @@ simulate::Options ridge_options(simulate::Options options) {
 
 }  // namespace
 
-Simulator::Simulator(const SimulationOptions& options, bool quiet) : state_(std::make_unique<State>(quiet)) {
-  simulate::Options& own = state_->options;
-  own.seed = options.seed;
-  own.trials = options.relative_error > 0 ? 0 : options.trials;
-  own.relative_error = options.relative_error;
-  own.device = simulate::device_named(options.device);
-  own.threads = options.threads;
-  simulate::resolve(own.device);
-}
+Simulator::Simulator(const SimulationOptions& options, bool quiet)
+    : state_(new State{.runs = SimulationRuns(options, quiet)}) {}
 
 Simulator::~Simulator() = default;
 
 void Simulator::announce(std::string what) { state_->what = std::move(what); }
-bool Simulator::stopped() const { return state_->stopped; }
-std::uint64_t Simulator::seed() const { return state_->options.seed; }
-double Simulator::relative_error() const { return state_->options.relative_error; }
-std::int64_t Simulator::trials() const { return state_->options.trials; }
+bool Simulator::stopped() const { return state_->runs.stopped(); }
+std::uint64_t Simulator::seed() const { return state_->runs.options().seed; }
+double Simulator::relative_error() const { return state_->runs.options().relative_error; }
+std::int64_t Simulator::trials() const { return state_->runs.options().trials; }
 
 Estimates Simulator::errors(const regression::Attention<double>& attention, const regression::LinearTask<double>& task,
                             std::int64_t context_length, const std::vector<double>& temperatures,
@@ -131,7 +111,7 @@ std::vector<Estimates> Simulator::batches(std::size_t count, std::int64_t trials
                                           const regression::Attention<double>& attention,
                                           const regression::LinearTask<double>& task, std::int64_t context_length,
                                           const std::vector<double>& temperatures, const Reading& reading) {
-  simulate::Options& own = state_->options;
+  simulate::Options& own = state_->runs.options();
   const std::int64_t whole_trials = std::exchange(own.trials, trials);
   const double whole_relative_error = std::exchange(own.relative_error, 0);
   std::vector<Estimates> result;

@@ -9,6 +9,7 @@
 #include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
 
 using namespace incontext::testing;
@@ -18,14 +19,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Json report_of(Arguments arguments) {
-  arguments.insert(arguments.end(), {"--format", "json"});
-  const Finished finished = run_program(INCONTEXT_FADING, arguments);
-  CAPTURE(finished.errors, finished.output);
-  REQUIRE(finished.exit_code == 0);
-  CHECK(finished.errors.empty());
-  return Json::parse(finished.output);
-}
+Json report_of(const Arguments& arguments) { return incontext::testing::report_of(INCONTEXT_FADING, arguments); }
 
 void refused(const Arguments& arguments, const std::string& expected) {
   const Finished finished = run_program(INCONTEXT_FADING, arguments);

@@ -7,6 +7,7 @@
 
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
 
 using namespace incontext::testing;
@@ -17,12 +18,8 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 Json report_of(Arguments arguments) {
-  arguments.insert(arguments.end(), {"--dimension", "16", "--context-length", "64", "--format", "json"});
-  const Finished finished = run_program(INCONTEXT_GRADIENTS, arguments);
-  CAPTURE(finished.errors, finished.output);
-  REQUIRE(finished.exit_code == 0);
-  CHECK(finished.errors.empty());
-  return Json::parse(finished.output);
+  arguments.insert(arguments.end(), {"--dimension", "16", "--context-length", "64"});
+  return incontext::testing::report_of(INCONTEXT_GRADIENTS, arguments);
 }
 
 void refused(const Arguments& arguments, const std::string& expected) {

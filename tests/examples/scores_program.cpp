@@ -10,6 +10,7 @@
 #include "examples/support/npy.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
 
 using namespace incontext::testing;
@@ -19,14 +20,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Json report_of(Arguments arguments) {
-  arguments.insert(arguments.end(), {"--format", "json"});
-  const Finished finished = run_program(INCONTEXT_SCORES, arguments);
-  CAPTURE(finished.errors, finished.output);
-  REQUIRE(finished.exit_code == 0);
-  CHECK(finished.errors.empty());
-  return Json::parse(finished.output);
-}
+Json report_of(const Arguments& arguments) { return incontext::testing::report_of(INCONTEXT_SCORES, arguments); }
 
 Json rows_of(const Json& report, std::size_t table = 0) { return report["tables"][table]["rows"]; }
 

@@ -7,14 +7,13 @@
 #include "incontext/laws/gaussian_row.hpp"
 #include "laws/refusal.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
 
 namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
 
 /// -d log Y_2 / d log n at fixed theta, between two lengths of the exact row.
 double slope_of_participation(double theta, double n, double m) {

@@ -10,6 +10,7 @@
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
@@ -17,10 +18,8 @@ using namespace laws;
 
 namespace {
 
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
-
 /// The definition's double integral: trapezoidal in s, Simpson's rule in g, whose running integral is of cubics.
-double by_definition(double n, double x) {
+double maximum_by_definition(double n, double x) {
   constexpr double h = 1.0 / 128, g0 = -9.5;
   constexpr int steps = 20 * 128;
   const auto kernel = [](double g, double y) { return -std::exp(-g * g / 2) * std::expm1(-std::exp(y)); };
@@ -88,7 +87,7 @@ TEST_CASE("the largest of three weights is an integral over differences", "[laws
 
 TEST_CASE("the largest weight of a long row is the integral of its definition", "[laws]") {
   for (const auto& [n, x] : {std::pair{50.0, 0.3}, std::pair{1e6, 4.0}, std::pair{1e6, 12.0}}) {
-    const double exact = by_definition(n, x);
+    const double exact = maximum_by_definition(n, x);
     INFO("n " << n << ", x " << x << ": " << largest_weight(n, x).value << " against " << exact);
     CHECK(relative(largest_weight(n, x).value, exact) < 1e-8);
     CHECK_FALSE(relative(largest_weight(n, x * 1.00001).value, exact) < 1e-8);

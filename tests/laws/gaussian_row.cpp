@@ -6,36 +6,19 @@
 #include <vector>
 
 #include "incontext/laws/gaussian_asymptotics.hpp"
+#include "laws/functionals.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
 
 namespace {
-
-constexpr std::size_t functionals = 13;
-
-template <class T>
-std::array<T, functionals> values(const GaussianRow<T>& r) {
-  return {r.log_partition,
-          r.entropy,
-          r.participation,
-          r.third_participation,
-          r.squared_participation,
-          r.trace,
-          r.squared_trace,
-          r.squared_frobenius,
-          r.mean_score,
-          r.squared_mean_score,
-          r.score_variance,
-          r.squared_score_variance,
-          r.weighted_deviation};
-}
 
 /// The same functionals of one row, by their definitions.
 std::array<double, functionals> definitions(const std::vector<double>& g, double x) {
@@ -66,10 +49,6 @@ std::array<double, functionals> definitions(const std::vector<double>& g, double
           variance,
           variance * variance,
           deviation};
-}
-
-double relative(double value, double reference) {
-  return reference == 0 ? std::abs(value) : std::abs(value / reference - 1);
 }
 
 /// All functionals of two scores: the weights depend on their difference alone, N(0, 2).

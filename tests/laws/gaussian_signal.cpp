@@ -9,16 +9,11 @@
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
-
-namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
-
-}  // namespace
 
 TEST_CASE("weights of a signal reproduce the reference values", "[laws][oracle]") {
   for (const Json& one : cases("rem_signal")) {

@@ -12,14 +12,13 @@
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
 
 namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
 
 /// E sum f(a_j) by the law's mean measure, u^(-1-m) (1-u)^(m-1) / (Gamma(m) Gamma(1-m)), with u = 1 / (1 + e^-v).
 template <class Function>

@@ -7,6 +7,7 @@
 #include "incontext/laws/gaussian_maximum.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 #include "incontext/laws/gaussian_signal.hpp"
+#include "laws/functionals.hpp"
 #include "support/catch.hpp"
 
 /// The exact rows in double against the same templates in long double, which sum to 1e-19 with finer nodes.
@@ -15,25 +16,6 @@ namespace incontext::testing {
 using namespace laws;
 
 namespace {
-
-constexpr std::size_t functionals = 13;
-
-template <class T>
-std::array<T, functionals> values(const GaussianRow<T>& r) {
-  return {r.log_partition,
-          r.entropy,
-          r.participation,
-          r.third_participation,
-          r.squared_participation,
-          r.trace,
-          r.squared_trace,
-          r.squared_frobenius,
-          r.mean_score,
-          r.squared_mean_score,
-          r.score_variance,
-          r.squared_score_variance,
-          r.weighted_deviation};
-}
 
 double relative(double value, long double reference) {
   return std::abs(reference == 0 ? value : static_cast<double>(value / reference - 1));

@@ -11,14 +11,13 @@
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
 
 namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
 
 /// The score SSMax retrieves with weight 1/2 from n normal competitors, exactly.
 double exact_score(double n, double scale, double variance) {

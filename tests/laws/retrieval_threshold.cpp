@@ -6,16 +6,11 @@
 #include "incontext/laws/retrieval.hpp"
 #include "laws/refusal.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
-
-namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
-
-}  // namespace
 
 TEST_CASE("thresholds of general laws: normal, uniform and two-valued competitors", "[laws]") {
   for (const double n : {1e2, 1e5, 1e9}) {

@@ -10,6 +10,7 @@
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
@@ -18,8 +19,6 @@ using namespace laws;
 namespace {
 
 using Map = scoring::SSA<double>;
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
 
 double weight(const Map& map, double z) { return std::exp(map.elementwise(1).value(z)); }
 

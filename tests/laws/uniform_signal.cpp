@@ -11,14 +11,13 @@
 #include "laws/sampling.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
 
 namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
 
 /// E f(u), u uniform on (0, 1): Gauss and Legendre's rule on 12 panels.
 template <class Function>

@@ -8,6 +8,7 @@
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
@@ -16,11 +17,9 @@ using laws::detail::WideScores;
 
 namespace {
 
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
-
 /// The averages at s = -spread height by their definitions: the trapezoidal rule in the score itself, 40 nodes a unit
 /// of the exponent.
-laws::detail::ScoreBlocks<double> by_definition(double spread, double height) {
+laws::detail::ScoreBlocks<double> blocks_by_definition(double spread, double height) {
   laws::detail::ScoreBlocks<double> sums{};
   double complement = 0, kept = 0;
   const double step = 1 / (40 * spread);
@@ -51,7 +50,7 @@ TEST_CASE("wide scores: averages agree with their definitions", "[laws]") {
     for (const double spread : {narrowest, 40.0, 300.0}) {
       const WideScores<double> scores(spread, count);
       for (const double height : {-6.0, -1.0, 0.0, 2.5, 8.0}) {
-        const auto found = scores(-spread * height), exact = by_definition(spread, height);
+        const auto found = scores(-spread * height), exact = blocks_by_definition(spread, height);
         INFO("n " << count << ", spread " << spread << ", height " << height);
         CHECK(relative(found.log_psi, exact.log_psi) < 1e-12);
         CHECK(relative(found.first, exact.first) < 1e-12);

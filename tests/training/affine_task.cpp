@@ -9,16 +9,11 @@
 #include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
 using namespace training;
-
-namespace {
-
-double relative(double value, double reference) { return std::abs(value / reference - 1); }
-
-}  // namespace
 
 TEST_CASE("the affine task reproduces the reference values", "[training][oracle]") {
   for (const Json& one : cases("affine_task")) {

@@ -34,6 +34,29 @@ INCONTEXT_HD inline float minus_two_log(float x) {
   return f * q - e * 1.38629436112f;
 }
 
+namespace detail {
+
+/// The logarithm of one double, or of a pack of them with Bits the pack of 64-bit words.
+template <class Number, class Bits>
+INCONTEXT_HD inline Number log_of_doubles(const Number& x) {
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  // The biased exponent becomes a double through the mantissa of 2^52: AVX2 has no 64-bit integer conversion.
+  const Bits biased = (bits + (0x3ff0000000000000ULL - 0x3fe6a09e667f3bcdULL)) >> 52;
+  const Number e = __builtin_bit_cast(Number, biased | 0x4330000000000000ULL) - (4503599627370496.0 + 1023.0);
+  const Number f = __builtin_bit_cast(Number, bits - ((biased - 1023) << 52)) - 1.0;
+  const Number s = f / (2.0 + f);
+  const Number w = s * s;
+  Number r = 0.1461773786533966642455 * w + 0.1533160786884683813653;
+  r = r * w + 0.1818289289049445234233;
+  r = r * w + 0.2222221107734689412176;
+  r = r * w + 0.2857142862637162342149;
+  r = r * w + 0.3999999999989850581555;
+  r = r * w + 0.6666666666666669726874;
+  return e * 0.693147180369123816490 + (2.0 * s + (s * w * r + e * 1.90821492927058770002e-10));
+}
+
+}  // namespace detail
+
 /// Natural logarithm of a positive normal number in double, fit error 3e-16 on R.
 ///
 /// \f[ \log x = e \log 2 + 2s + s^3 R(s^2),\quad s = f/(2+f),\ x = 2^e (1+f) \f]
@@ -43,23 +66,7 @@ INCONTEXT_HD inline float minus_two_log(float x) {
 /// Domain    normal x > 0; anything else gives an unspecified number.
 /// Accuracy  4e-16 relative (tests/core/elementary.cpp).
 /// Runs on   host and device
-INCONTEXT_HD inline double log(double x) {
-  const auto bits = __builtin_bit_cast(std::uint64_t, x);
-  // The biased exponent becomes a double through the mantissa of 2^52: AVX2 has no 64-bit integer conversion.
-  const std::uint64_t biased = (bits + (0x3ff0000000000000ULL - 0x3fe6a09e667f3bcdULL)) >> 52;
-  const double e = __builtin_bit_cast(double, biased | 0x4330000000000000ULL) - (4503599627370496.0 + 1023.0);
-  const double f = __builtin_bit_cast(double, bits - ((biased - 1023) << 52)) - 1.0;
-  const double s = f / (2.0 + f);
-  const double w = s * s;
-  double r = 0.1461773786533966642455;
-  r = r * w + 0.1533160786884683813653;
-  r = r * w + 0.1818289289049445234233;
-  r = r * w + 0.2222221107734689412176;
-  r = r * w + 0.2857142862637162342149;
-  r = r * w + 0.3999999999989850581555;
-  r = r * w + 0.6666666666666669726874;
-  return e * 0.693147180369123816490 + (2.0 * s + (s * w * r + e * 1.90821492927058770002e-10));
-}
+INCONTEXT_HD inline double log(double x) { return detail::log_of_doubles<double, std::uint64_t>(x); }
 
 /// Exponential; 0 half an octave below the normal range, not clamped above.
 ///
