@@ -4,6 +4,7 @@
 #include <string>
 
 #include "classification/drawn_context.hpp"
+#include "classification/slope.hpp"
 #include "classification/tiny_context.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
@@ -25,18 +26,6 @@ std::vector<Setting> all_settings() {
     for (const auto query : {QueryKey::excluded, QueryKey::included}) settings.push_back({kind, query});
   }
   return settings;
-}
-
-/// Central difference of the loss, or of one probability, by one number in long double.
-template <class Value>
-double slope(long double& number, const Value& value) {
-  const long double at = number, h = 1e-6L;
-  number = at + h;
-  const long double above = value();
-  number = at - h;
-  const long double below = value();
-  number = at;
-  return static_cast<double>((above - below) / (2 * h));
 }
 
 }  // namespace

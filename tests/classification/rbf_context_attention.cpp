@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "classification/attention_is_descent.hpp"
+#include "classification/slope.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
@@ -17,17 +18,6 @@ namespace {
 ContextWeights<long double> drawn_weights(ContextDraws& draws, Eigen::Index width) {
   const auto one = [&] { return as<long double>(Matrix<double>(0.5 * draws.matrix(width, width))); };
   return {one(), one(), one(), one()};
-}
-
-template <class Value>
-double slope(long double& number, const Value& value) {
-  const long double at = number, h = 1e-6L;
-  number = at + h;
-  const long double above = value();
-  number = at - h;
-  const long double below = value();
-  number = at;
-  return static_cast<double>((above - below) / (2 * h));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::string refused(Action action) {
   return "accepted";
 }
 
-std::string refusal(const std::string& text) {
+std::string cases_refusal(const std::string& text) {
   return refused([&] { evaluate_cases("f.json", text, doubling()); });
 }
 
@@ -110,12 +110,12 @@ TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
 }
 
 TEST_CASE("bad cases are refused by case, field and value", "[evaluate]") {
-  const auto with = [](const std::string& one) { return refusal("{\"cases\": [" + one + "]}"); };
-  CHECK(refusal("{\"cases\": [1,") == part("f.json: is not JSON"));
-  CHECK(refusal("{\"cases\": [NaN]}") == part("f.json: is not JSON"));
-  CHECK(refusal("[]") == part("f.json: is not an object"));
-  CHECK(refusal("{}") == part("has no array of cases"));
-  CHECK(refusal(std::string(100000, '[')) == part("is nested too deeply"));
+  const auto with = [](const std::string& one) { return cases_refusal("{\"cases\": [" + one + "]}"); };
+  CHECK(cases_refusal("{\"cases\": [1,") == part("f.json: is not JSON"));
+  CHECK(cases_refusal("{\"cases\": [NaN]}") == part("f.json: is not JSON"));
+  CHECK(cases_refusal("[]") == part("f.json: is not an object"));
+  CHECK(cases_refusal("{}") == part("has no array of cases"));
+  CHECK(cases_refusal(std::string(100000, '[')) == part("is nested too deeply"));
   CHECK(with("7") == part("case number 1: is not an object (value = 7"));
   CHECK(with("{}") == part("case number 1: field is missing (value = id"));
   CHECK(with(R"({"id": "a"})") == part("case a: field is missing (value = kind"));

@@ -10,7 +10,7 @@ using incontext::testing::part;
 
 namespace {
 
-std::string refusal(const std::string& text, const std::string& column = "") {
+std::string csv_refusal(const std::string& text, const std::string& column = "") {
   try {
     const CsvFile csv = parse_csv("f.csv", text);
     if (!column.empty()) numeric_column(csv, column);
@@ -37,7 +37,7 @@ TEST_CASE("quoted cells hold commas, doubled quotes and line ends, and later row
   const CsvFile csv = parse_csv("f.csv", "name,x\n\"one, \"\"two\"\"\nthree\",1\nplain,oops\n");
   CHECK(csv.rows[0][0] == "one, \"two\"\nthree");
   CHECK(csv.lines == std::vector<std::size_t>{2, 4});
-  CHECK(refusal("name,x\n\"a\nb\",1\nc,oops\n", "x") ==
+  CHECK(csv_refusal("name,x\n\"a\nb\",1\nc,oops\n", "x") ==
         "f.csv: row 2 (line 4), column x: cell is not a number (value = \"oops\"; needs a finite number)");
 }
 
@@ -47,29 +47,29 @@ TEST_CASE("a column nobody asks for may hold text", "[csv]") {
 }
 
 TEST_CASE("refusals of a CSV file name the row, the line and the column", "[csv]") {
-  CHECK(refusal("a,b\n1,2\n3,\n", "b") ==
+  CHECK(csv_refusal("a,b\n1,2\n3,\n", "b") ==
         "f.csv: row 2 (line 3), column b: cell is missing (value = \"\"; needs a finite number)");
-  CHECK(refusal("a,b\n1,x7\n", "b") ==
+  CHECK(csv_refusal("a,b\n1,x7\n", "b") ==
         "f.csv: row 1 (line 2), column b: cell is not a number (value = \"x7\"; needs a finite number)");
-  CHECK(refusal("a,b\n1,nan\n", "b") ==
+  CHECK(csv_refusal("a,b\n1,nan\n", "b") ==
         "f.csv: row 1 (line 2), column b: cell is not finite (value = \"nan\"; needs a finite number)");
-  CHECK(refusal("a,b\n1,-inf\n", "b") == part("column b: cell is not finite"));
-  CHECK(refusal("a,b\n1,1e999\n", "b") == part("column b: cell is not finite"));
-  CHECK(refusal("a,b\n1,0x10\n", "b") == part("cell is not a number"));
-  CHECK(refusal("a,b\n1,1 2\n", "b") == part("cell is not a number"));
-  CHECK(refusal("a,b\n1,2\n", "c") == "f.csv: has no such column (value = c; needs one of a, b)");
-  CHECK(refusal("a,b\n1,2\n3\n") == "f.csv: row 2 (line 3): has the wrong number of cells (value = 1; needs 2)");
-  CHECK(refusal("a,b\n1,2,3\n") == "f.csv: row 1 (line 2): has the wrong number of cells (value = 3; needs 2)");
-  CHECK(refusal("a,b\n1,2\n\n3,4\n") == part("row 2 (line 3): is blank"));
-  CHECK(refusal("a,b,a\n1,2,3\n") ==
+  CHECK(csv_refusal("a,b\n1,-inf\n", "b") == part("column b: cell is not finite"));
+  CHECK(csv_refusal("a,b\n1,1e999\n", "b") == part("column b: cell is not finite"));
+  CHECK(csv_refusal("a,b\n1,0x10\n", "b") == part("cell is not a number"));
+  CHECK(csv_refusal("a,b\n1,1 2\n", "b") == part("cell is not a number"));
+  CHECK(csv_refusal("a,b\n1,2\n", "c") == "f.csv: has no such column (value = c; needs one of a, b)");
+  CHECK(csv_refusal("a,b\n1,2\n3\n") == "f.csv: row 2 (line 3): has the wrong number of cells (value = 1; needs 2)");
+  CHECK(csv_refusal("a,b\n1,2,3\n") == "f.csv: row 1 (line 2): has the wrong number of cells (value = 3; needs 2)");
+  CHECK(csv_refusal("a,b\n1,2\n\n3,4\n") == part("row 2 (line 3): is blank"));
+  CHECK(csv_refusal("a,b,a\n1,2,3\n") ==
         "f.csv: column name stands twice in the header line (value = a; needs different names)");
-  CHECK(refusal("a,,c\n1,2,3\n") == part("column 2 has no name"));
-  CHECK(refusal("1,2\n3,4\n") == part("first line holds numbers"));
-  CHECK(refusal("a,b\n\"1,2\n3,4\n") == part("line 2: quoted cell is never closed"));
-  CHECK(refusal("") == part("is empty"));
-  CHECK(refusal("\n\n") == part("is empty"));
-  CHECK(refusal("a,b\n") == part("no rows"));
-  CHECK(refusal(std::string("a,b\n1,\0\n", 8)) == part("is not text"));
+  CHECK(csv_refusal("a,,c\n1,2,3\n") == part("column 2 has no name"));
+  CHECK(csv_refusal("1,2\n3,4\n") == part("first line holds numbers"));
+  CHECK(csv_refusal("a,b\n\"1,2\n3,4\n") == part("line 2: quoted cell is never closed"));
+  CHECK(csv_refusal("") == part("is empty"));
+  CHECK(csv_refusal("\n\n") == part("is empty"));
+  CHECK(csv_refusal("a,b\n") == part("no rows"));
+  CHECK(csv_refusal(std::string("a,b\n1,\0\n", 8)) == part("is not text"));
 }
 
 TEST_CASE("decimal numbers are rounded correctly and nothing else is a number", "[csv]") {

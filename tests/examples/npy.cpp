@@ -40,7 +40,7 @@ std::string dictionary(const std::string& descr, const std::string& shape, const
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
 }
 
-std::string refusal(const std::string& bytes) {
+std::string npy_refusal(const std::string& bytes) {
   try {
     parse_npy("f.npy", bytes);
   } catch (const InputError& error) {
@@ -100,33 +100,33 @@ TEST_CASE("what the writer writes the reader reads, bit by bit, and the data is 
 TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
   const std::string data = raw(std::vector<double>{1, 2, 3, 4, 5, 6});
   const std::string good = npy(dictionary("<f8", "(2, 3)"), data);
-  REQUIRE(refusal(good) == "accepted");
-  CHECK(refusal("PK\x03\x04") == part("is not an .npy file"));
-  CHECK(refusal("") == part("is not an .npy file"));
-  CHECK(refusal(npy(dictionary("<f8", "(2, 3)"), data, 9)) == part("unknown .npy version (value = 9"));
+  REQUIRE(npy_refusal(good) == "accepted");
+  CHECK(npy_refusal("PK\x03\x04") == part("is not an .npy file"));
+  CHECK(npy_refusal("") == part("is not an .npy file"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "(2, 3)"), data, 9)) == part("unknown .npy version (value = 9"));
   for (const std::size_t length : {7UL, 9UL, 10UL, 40UL}) {
     CAPTURE(length);
-    CHECK(refusal(good.substr(0, length)) == part(".npy header is cut off"));
+    CHECK(npy_refusal(good.substr(0, length)) == part(".npy header is cut off"));
   }
-  CHECK(refusal(good.substr(0, good.size() - 1)) ==
+  CHECK(npy_refusal(good.substr(0, good.size() - 1)) ==
         "f.npy: data is cut off (value = 47; needs 2 x 3 x 8 bytes of data)");
-  CHECK(refusal(good + "x") == part("more data than its shape"));
-  CHECK(refusal(npy(dictionary("<f8", "(0, 3)"), "")) == part("array is empty"));
-  CHECK(refusal(npy(dictionary("<f8", "()"), data)) == part("wrong number of array dimensions (value = 0"));
-  CHECK(refusal(npy(dictionary("<f8", "(1, 2, 3)"), data)) == part("wrong number of array dimensions (value = 3"));
-  CHECK(refusal(npy(dictionary("<f8", "(72057594037927936, 256)"), data)) == part("data is cut off"));
-  CHECK(refusal(npy(dictionary("<f8", "(99999999999999999999999, 4)"), data)) == part("malformed .npy header"));
+  CHECK(npy_refusal(good + "x") == part("more data than its shape"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "(0, 3)"), "")) == part("array is empty"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "()"), data)) == part("wrong number of array dimensions (value = 0"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "(1, 2, 3)"), data)) == part("wrong number of array dimensions (value = 3"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "(72057594037927936, 256)"), data)) == part("data is cut off"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "(99999999999999999999999, 4)"), data)) == part("malformed .npy header"));
   for (const char* descr : {"<c16", "|O", "<U5", "<f9", "<f16", "f8", "<i3", "?"}) {
     CAPTURE(descr);
-    CHECK(refusal(npy(dictionary(descr, "(2, 3)"), data)) == part(std::string("(value = ") + descr));
+    CHECK(npy_refusal(npy(dictionary(descr, "(2, 3)"), data)) == part(std::string("(value = ") + descr));
   }
-  CHECK(refusal(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (6,), }", data)) ==
+  CHECK(npy_refusal(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (6,), }", data)) ==
         part("named fields"));
   for (const char* text : {"", "{", "{'descr': '<f8'}", "{'descr': '<f8', 'fortran_order': Maybe, 'shape': (6,)}",
                            "{'descr': '<f8', 'fortran_order': False, 'shape': (-6,)}",
                            "{'descr': '<f8', 'fortran_order': False, 'shape': (6,)",
                            "{'colour': 'red', 'descr': '<f8', 'fortran_order': False, 'shape': (6,)}"}) {
     CAPTURE(text);
-    CHECK(refusal(npy(text, data)) == part("malformed .npy header"));
+    CHECK(npy_refusal(npy(text, data)) == part("malformed .npy header"));
   }
 }

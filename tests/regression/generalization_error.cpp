@@ -38,12 +38,6 @@ std::array<double, 3> temperatures(const Parabola& error) {
   return {0.6 * best, best, 3.0 * best};
 }
 
-double largest_z(const std::vector<MeanOfDraws>& measured, std::span<const double> at, const Parabola& theory) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < at.size(); ++i) largest = std::max(largest, std::abs(measured[i].z(theory(at[i]))));
-  return largest;
-}
-
 /// The exact parabola with its linear and quadratic coefficients multiplied.
 Parabola scaled(Parabola error, double linear, double quadratic) {
   error.linear *= linear;

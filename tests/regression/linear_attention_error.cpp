@@ -13,17 +13,6 @@
 using namespace incontext::regression;
 using namespace incontext::testing;
 
-namespace {
-
-double largest_z(const std::vector<MeanOfDraws>& measured, std::span<const double> at,
-                 const InverseTemperatureParabola<double>& theory) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < at.size(); ++i) largest = std::max(largest, std::abs(measured[i].z(theory(at[i]))));
-  return largest;
-}
-
-}  // namespace
-
 TEST_CASE("the error of linear attention is that of attention run as written, with a shifted mean") {
   const Eigen::Index l = GENERATE(2, 6, 15);
   RegressionCases cases(31);

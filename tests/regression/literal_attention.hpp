@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "incontext/regression/attention.hpp"
+#include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 /// Attention run as arXiv 2511.01292 eq. (5) writes it, on drawn contexts: the referee of the exact errors. It shares
@@ -93,6 +95,14 @@ inline std::vector<MeanOfDraws> literal_errors(const regression::Attention<doubl
     }
   }
   return errors;
+}
+
+/// The worst |z| of the errors measured at some temperatures against a theory of them.
+inline double largest_z(const std::vector<MeanOfDraws>& measured, std::span<const double> at,
+                        const regression::InverseTemperatureParabola<double>& theory) {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < at.size(); ++i) largest = std::max(largest, std::abs(measured[i].z(theory(at[i]))));
+  return largest;
 }
 
 /// The attention with values scaled by t and scores by 1/t: what t -> 0 calls the offset removed.

@@ -14,6 +14,12 @@ namespace incontext::testing {
 using regression::Matrix;
 using regression::Vector;
 
+/// An attention and the law it meets.
+struct Model {
+  regression::Attention<double> attention;
+  regression::LinearTask<double> task;
+};
+
 class RegressionCases {
  public:
   explicit RegressionCases(std::uint64_t seed) : engine_(seed) {}
@@ -47,9 +53,20 @@ class RegressionCases {
     return {Matrix<double>::Identity(d, d) + 0.25 * matrix(d, d), vector(d), 0.75};
   }
 
+  /// Nothing isotropic or symmetric; inputs centred, values of labels alone.
+  Model label_model(Eigen::Index d) {
+    const auto centred = task(d).with_input_mean(Vector<double>::Zero(d));
+    auto labels = attention(d);
+    labels.input_value.setZero();
+    return {labels, centred};
+  }
+
  private:
   std::mt19937_64 engine_;
 };
+
+/// As RegressionCases::label_model, from a stream of its own.
+inline Model label_model(std::uint64_t seed, Eigen::Index d) { return RegressionCases(seed).label_model(d); }
 
 /// Random tasks, and two at the edge: nearly singular covariances (condition 3000 at d = 8), and no noise with a far
 /// mean.

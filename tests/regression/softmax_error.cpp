@@ -23,20 +23,6 @@ using scoring::SSMax;
 
 namespace {
 
-struct Model {
-  Attention<double> attention;
-  LinearTask<double> task;
-};
-
-/// Nothing isotropic or symmetric; inputs centred, values of labels alone.
-Model uneven_model(Eigen::Index d) {
-  RegressionCases cases(static_cast<std::uint64_t>(200 + d));
-  const auto task = cases.task(d).with_input_mean(Vector<double>::Zero(d));
-  auto attention = cases.attention(d);
-  attention.input_value.setZero();
-  return {attention, task};
-}
-
 LiteralAttention literal(const Model& model) {
   return {model.attention.key_query, model.attention.label_value, model.task};
 }
@@ -87,7 +73,7 @@ TEST_CASE("isotropic parameters give the isotropic error, also turned about") {
 
 TEST_CASE("two dimensions, by the average over the query as it is written") {
   const std::int64_t l = GENERATE(3, 200);
-  const Model model = uneven_model(2);
+  const Model model = label_model(202, 2);
   const Softmax<double> softmax{3.0};
   const double theory = softmax_error(model.attention, model.task, l, softmax).value;
   CHECK(std::abs(theory / over_queries(model, l, softmax) - 1) < 1e-10);
@@ -107,7 +93,7 @@ TEST_CASE("two dimensions, by the average over the query as it is written") {
 
 TEST_CASE("attention run as written errs as the closed form says, whatever the covariances") {
   const Eigen::Index d = 3;
-  const Model model = uneven_model(d);
+  const Model model = label_model(static_cast<std::uint64_t>(200 + d), d);
   const auto check = [&](const auto& map, std::int64_t l, std::uint64_t seed) {
     const MeanOfDraws measured = literal(model).error(map, l, 200'000, seed);
     const auto z = [&](const Model& other, std::int64_t length) {
@@ -127,7 +113,7 @@ TEST_CASE("attention run as written errs as the closed form says, whatever the c
 
 TEST_CASE("what the second order leaves out falls as 1 / l^2") {
   const Eigen::Index d = GENERATE(1, 2, 5);
-  const auto model = uneven_model(d);
+  const auto model = label_model(static_cast<std::uint64_t>(200 + d), d);
   const auto& [attention, task] = model;
   const double temperature = 4.0 * second_order_lowest_temperature(attention, task);
   const double limit = softmax_error_second_order(attention, task, temperature, 1'000'000'000'000'000);
@@ -166,7 +152,7 @@ TEST_CASE("variances of any ratio: coordinates may be turned, and what no score 
 }
 
 TEST_CASE("softmax_error refuses what it cannot mean, and says which value") {
-  const Model model = uneven_model(2);
+  const Model model = label_model(202, 2);
   const Softmax<double> map{1.0};
   CHECK_THROWS_AS(softmax_error(model.attention, model.task, 1, map), std::invalid_argument);
   CHECK(refusal([&] { softmax_error(model.attention, model.task, 1, map); }, {"context_length", "value = 1"}) == "");

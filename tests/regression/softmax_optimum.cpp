@@ -16,11 +16,12 @@ using scoring::SSA;
 
 namespace {
 
-const IsotropicTask<double> law{.dimension = 4, .input_variance = 1.0, .task_variance = 0.25, .noise_variance = 0.1};
-const IsotropicAttention<double> attention{.key_query_scale = 1.0, .label_value = 1.0};
+const IsotropicTask<double> base_law{
+    .dimension = 4, .input_variance = 1.0, .task_variance = 0.25, .noise_variance = 0.1};
+const IsotropicAttention<double> unit_attention{.key_query_scale = 1.0, .label_value = 1.0};
 
 double error_at(const IsotropicTask<double>& task, std::int64_t l, double temperature) {
-  return softmax_error_isotropic(attention, task, l, Softmax<double>{temperature}).value;
+  return softmax_error_isotropic(unit_attention, task, l, Softmax<double>{temperature}).value;
 }
 
 }  // namespace
@@ -46,10 +47,10 @@ TEST_CASE("the search finds the valley from either side, and an end where there 
 TEST_CASE("no temperature of a grid does better than the optimal one, and the error has one valley") {
   const std::int64_t l = GENERATE(2, 50, 10'000);
   const std::int64_t d = GENERATE(1, 20);
-  auto task = law;
+  auto task = base_law;
   task.dimension = d;
   task.task_variance = 1.0 / static_cast<double>(d);
-  const auto best = softmax_optimal_temperature_isotropic(attention, task, l);
+  const auto best = softmax_optimal_temperature_isotropic(unit_attention, task, l);
   CHECK(std::abs(error_at(task, l, best.parameter) / best.error - 1) < 1e-13);
   int turns = 0;
   double before = error_at(task, l, 0.1 * best.parameter);
@@ -70,44 +71,44 @@ TEST_CASE("no temperature of a grid does better than the optimal one, and the er
 }
 
 TEST_CASE("true softmax wants another temperature than approximate softmax, and the same at infinite context") {
-  const double approximate = optimal_temperature_isotropic(attention, law, 100);
-  const auto best = softmax_optimal_temperature_isotropic(attention, law, 100);
+  const double approximate = optimal_temperature_isotropic(unit_attention, base_law, 100);
+  const auto best = softmax_optimal_temperature_isotropic(unit_attention, base_law, 100);
   CHECK(best.parameter > 1.05 * approximate);
-  CHECK(best.error < 0.999 * error_at(law, 100, approximate));
-  const auto far = softmax_optimal_temperature_isotropic(attention, law, 100'000'000);
+  CHECK(best.error < 0.999 * error_at(base_law, 100, approximate));
+  const auto far = softmax_optimal_temperature_isotropic(unit_attention, base_law, 100'000'000);
   CHECK(std::abs(far.parameter - 1) < 1e-3);
   // and neither does better than Bayes
   IsotropicTask<double> wide{.dimension = 20, .input_variance = 1.0, .task_variance = 0.05, .noise_variance = 0.1};
   const double bayes = bayes_risk_isotropic_limit(wide, 101);
-  CHECK(softmax_optimal_temperature_isotropic(attention, wide, 100).error > bayes);
+  CHECK(softmax_optimal_temperature_isotropic(unit_attention, wide, 100).error > bayes);
 }
 
 TEST_CASE("SSMax at its best scale is softmax at its best temperature, of either sign") {
-  const auto best = softmax_optimal_temperature_isotropic(attention, law, 50);
-  const auto scale = ssmax_optimal_scale_isotropic(attention, law, 50);
+  const auto best = softmax_optimal_temperature_isotropic(unit_attention, base_law, 50);
+  const auto scale = ssmax_optimal_scale_isotropic(unit_attention, base_law, 50);
   CHECK(scale.error == best.error);
   CHECK(std::abs(scale.parameter * best.parameter * std::log(50.0) - 1) < 1e-15);
   const scoring::SSMax<double> ssmax{scale.parameter};
-  CHECK(std::abs(softmax_error_isotropic(attention, law, 50, ssmax).value / best.error - 1) < 1e-12);
+  CHECK(std::abs(softmax_error_isotropic(unit_attention, base_law, 50, ssmax).value / best.error - 1) < 1e-12);
   const IsotropicAttention<double> opposed{.key_query_scale = 1.0, .label_value = -1.0};
-  const auto negative = ssmax_optimal_scale_isotropic(opposed, law, 50);
+  const auto negative = ssmax_optimal_scale_isotropic(opposed, base_law, 50);
   CHECK(negative.parameter == -scale.parameter);
-  CHECK(std::abs(softmax_error_isotropic(opposed, law, 50, scoring::SSMax<double>{negative.parameter}).value /
+  CHECK(std::abs(softmax_error_isotropic(opposed, base_law, 50, scoring::SSMax<double>{negative.parameter}).value /
                      negative.error -
                  1) < 1e-12);
 }
 
 TEST_CASE("SSA's best base and exponent are minima, and a large exponent's is softmax's") {
   const auto error = [&](double b, double k) {
-    return softmax_error_isotropic(attention, law, 20, SSA<double>{b, k}).value;
+    return softmax_error_isotropic(unit_attention, base_law, 20, SSA<double>{b, k}).value;
   };
-  const auto base = ssa_optimal_base_isotropic(attention, law, 20, 2.0);
+  const auto base = ssa_optimal_base_isotropic(unit_attention, base_law, 20, 2.0);
   CHECK(std::abs(error(base.parameter, 2.0) / base.error - 1) < 1e-13);
   for (const double factor : {0.3, 0.97, 1.03, 3.0}) CHECK(error(factor * base.parameter, 2.0) > base.error);
-  const auto exponent = ssa_optimal_exponent_isotropic(attention, law, 20, 1.0);
+  const auto exponent = ssa_optimal_exponent_isotropic(unit_attention, base_law, 20, 1.0);
   for (const double factor : {0.5, 0.97, 1.03, 2.0}) CHECK(error(1.0, factor * exponent.parameter) > exponent.error);
-  const auto best = softmax_optimal_temperature_isotropic(attention, law, 20);
-  const auto steep = ssa_optimal_base_isotropic(attention, law, 20, 100.0);
+  const auto best = softmax_optimal_temperature_isotropic(unit_attention, base_law, 20);
+  const auto steep = ssa_optimal_base_isotropic(unit_attention, base_law, 20, 100.0);
   CHECK(std::abs(steep.parameter * 100.0 * best.parameter - 1) < 0.05);
   CHECK(std::abs(steep.error / best.error - 1) < 0.03);
 }
@@ -115,19 +116,19 @@ TEST_CASE("SSA's best base and exponent are minima, and a large exponent's is so
 TEST_CASE("attention that opposes the task is best kept uniform") {
   const IsotropicAttention<double> opposed{.key_query_scale = -1.0, .label_value = 1.0};
   const double uniform = (0.1 + 1.0) * (1 + 1.0 / 12);
-  const auto temperature = softmax_optimal_temperature_isotropic(opposed, law, 12);
+  const auto temperature = softmax_optimal_temperature_isotropic(opposed, base_law, 12);
   CHECK(temperature.parameter == std::numeric_limits<double>::infinity());
   CHECK(std::abs(temperature.error / uniform - 1) < 1e-14);
-  CHECK(ssa_optimal_base_isotropic(opposed, law, 12, 2.0).parameter == 0.0);
-  CHECK(ssa_optimal_exponent_isotropic(opposed, law, 12, 1.0).parameter == 1.0);
-  CHECK(ssmax_optimal_scale_isotropic({.key_query_scale = 0.0}, law, 12).parameter == 0.0);
+  CHECK(ssa_optimal_base_isotropic(opposed, base_law, 12, 2.0).parameter == 0.0);
+  CHECK(ssa_optimal_exponent_isotropic(opposed, base_law, 12, 1.0).parameter == 1.0);
+  CHECK(ssmax_optimal_scale_isotropic({.key_query_scale = 0.0}, base_law, 12).parameter == 0.0);
 }
 
 TEST_CASE("the optima refuse what they cannot mean, and say which value") {
-  CHECK(refusal([] { softmax_optimal_temperature_isotropic(attention, law, 1); }, {"context_length", "value = 1"}) ==
-        "");
-  CHECK(refusal([] { ssa_optimal_base_isotropic(attention, law, 5, 0.5); }, {"map", "domain"}) == "");
-  CHECK(refusal([] { ssa_optimal_exponent_isotropic(attention, law, 5, -1.0); }, {"map", "domain"}) == "");
+  CHECK(refusal([] { softmax_optimal_temperature_isotropic(unit_attention, base_law, 1); },
+                {"context_length", "value = 1"}) == "");
+  CHECK(refusal([] { ssa_optimal_base_isotropic(unit_attention, base_law, 5, 0.5); }, {"map", "domain"}) == "");
+  CHECK(refusal([] { ssa_optimal_exponent_isotropic(unit_attention, base_law, 5, -1.0); }, {"map", "domain"}) == "");
   const auto flat = [](double) { return 1.0; };
   CHECK(refusal(
             [&] {

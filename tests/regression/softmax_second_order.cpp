@@ -11,23 +11,6 @@ using namespace incontext;
 using namespace incontext::regression;
 using namespace incontext::testing;
 
-namespace {
-
-struct Model {
-  Attention<double> attention;
-  LinearTask<double> task;
-};
-
-Model uneven_model(Eigen::Index d) {
-  RegressionCases cases(static_cast<std::uint64_t>(300 + d));
-  const auto task = cases.task(d).with_input_mean(Vector<double>::Zero(d));
-  auto attention = cases.attention(d);
-  attention.input_value.setZero();
-  return {attention, task};
-}
-
-}  // namespace
-
 TEST_CASE("in one dimension the second order is what the scalars say") {
   const double s = 1.5, r = 0.75, noise = 0.25, m = 0.8, v = 0.9, temperature = 3.0;
   const LinearTask<double> task({Vector<double>::Zero(1), Matrix<double>::Constant(1, 1, s),
@@ -41,7 +24,7 @@ TEST_CASE("in one dimension the second order is what the scalars say") {
 }
 
 TEST_CASE("hot, the second order is exact and that of approximate softmax") {
-  const Model model = uneven_model(3);
+  const Model model = label_model(303, 3);
   const auto& attention = model.attention;
   const auto& task = model.task;
   const double hot = softmax_error_second_order(attention, task, 1e9, 7);
@@ -49,7 +32,7 @@ TEST_CASE("hot, the second order is exact and that of approximate softmax") {
 }
 
 TEST_CASE("below its lowest temperature there is no second order, and no number") {
-  const Model model = uneven_model(4);
+  const Model model = label_model(304, 4);
   const auto& attention = model.attention;
   const auto& task = model.task;
   const double lowest = second_order_lowest_temperature(attention, task);
@@ -85,7 +68,7 @@ TEST_CASE("a determinant too large for the scalar is outside the domain, not inf
 }
 
 TEST_CASE("the second order refuses what it cannot mean, and says which value") {
-  const Model model = uneven_model(2);
+  const Model model = label_model(302, 2);
   const auto& attention = model.attention;
   const auto& task = model.task;
   CHECK(refusal([&] { softmax_error_second_order(attention, task, 9.0, 1); }, {"context_length", "value = 1"}) == "");
