@@ -142,7 +142,7 @@ void check_attention(const Map& map, const Layer<typename Map::value_type>& laye
 
 /// Shapes that fill no batch, block or register evenly, seen whole, causally and by given counts.
 template <class Map>
-void check_map(const Map& map, double bound = 64) {
+void check_attention(const Map& map, double bound = 64) {
   using T = typename Map::value_type;
   struct Shape {
     std::ptrdiff_t q, n, d, dv;
@@ -161,25 +161,25 @@ void check_map(const Map& map, double bound = 64) {
 }  // namespace
 
 TEST_CASE("attention by a running maximum is attention in three steps, the same bits on every system", "[apply]") {
-  check_map(Softmax<float>{3.0f});
-  check_map(Softmax<double>{2});
-  check_map(SSMax<float>{0.25f, 0.125f});
-  check_map(SSMax<double>{0.25, -2});
-  check_map(SSA<float>{});
-  check_map(SSA<double>{0.5, 3, 2});
+  check_attention(Softmax<float>{3.0f});
+  check_attention(Softmax<double>{2});
+  check_attention(SSMax<float>{0.25f, 0.125f});
+  check_attention(SSMax<double>{0.25, -2});
+  check_attention(SSA<float>{});
+  check_attention(SSA<double>{0.5, 3, 2});
 }
 
 TEST_CASE("attention by running sums is attention in three steps", "[apply]") {
-  check_map(LinearAttention<float>{2.0f}, 256);
-  check_map(LinearAttention<double>{2, LinearNormalisation::none}, 256);
-  check_map(RatioScore<Average, double>{}, 64);
-  check_map(RatioScore<Relu, double>{ScoreNormalisation::context_length}, 256);
-  check_map(RatioScore<Square, double>{ScoreNormalisation::absolute_sum}, 256);
+  check_attention(LinearAttention<float>{2.0f}, 256);
+  check_attention(LinearAttention<double>{2, LinearNormalisation::none}, 256);
+  check_attention(RatioScore<Average, double>{}, 64);
+  check_attention(RatioScore<Relu, double>{ScoreNormalisation::context_length}, 256);
+  check_attention(RatioScore<Square, double>{ScoreNormalisation::absolute_sum}, 256);
 }
 
 TEST_CASE("attention of a map that needs its whole row is attention in three steps", "[apply]") {
-  check_map(NormSoftmax<double>{64}, 256);
-  check_map(Entmax<double>{1.5}, 256);
+  check_attention(NormSoftmax<double>{64}, 256);
+  check_attention(Entmax<double>{1.5}, 256);
 }
 
 TEST_CASE("a scalar without packs goes by rows", "[apply]") {
