@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "incontext/laws/frozen_imbalance.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 #include "incontext/laws/gradient_flow.hpp"
+#include "incontext/laws/normsoftmax_gradient_flow.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/statistics/agreement.hpp"
@@ -205,6 +208,27 @@ TEST_CASE("gradient norms: in frozen rows the root mean square grows and the med
   CHECK(sample.median(3, GradientNorm::ratio) < 0.01 * run.imbalance(3).mean);
 }
 
+TEST_CASE("gradient norms: the median of deeply frozen rows is the two highest scores'") {
+  const std::vector<double> spreads{16, 32, 64};
+  for (const std::int64_t tokens : {64, 512}) {
+    const double n = static_cast<double>(tokens);
+    const auto sample = simulate::gradient_norms_sample({tokens, 16}, spreads, {.seed = seed, .trials = 1 << 15});
+    const auto off = [&](std::size_t point) {
+      return std::log(laws::frozen_imbalance_quantile(n, spreads[point], 16.0) /
+                      sample.median(point, GradientNorm::ratio));
+    };
+    CAPTURE(tokens, off(0), off(1), off(2));
+    CHECK(std::abs(off(0)) <= 0.3);
+    CHECK(std::abs(off(1)) <=
+          0.1 + 0.09);  // the sample's own scatter, 1.25 / sqrt(trials) of log R's, is 0.09 and 0.18
+    CHECK(std::abs(off(2)) <= 0.02 * std::abs(std::log(sample.median(2, GradientNorm::ratio))) + 0.18);
+    // the index of infinitely long rows, and the root mean square
+    const double asymptotic = std::sqrt(2 * std::log(n)) / spreads[2];
+    CHECK(std::abs(std::log(std::pow(0.5, 1 / asymptotic) / sample.median(2, GradientNorm::ratio))) > 1);
+    CHECK(law(n, 64, 16).imbalance > 1e4 * sample.median(2, GradientNorm::ratio));
+  }
+}
+
 TEST_CASE("gradient norms: trials kept one by one are the run's and the definition's") {
   const GradientRow row{40, 6};
   const simulate::Options options{.seed = seed, .trials = 300};
@@ -249,13 +273,28 @@ TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is no
       simulate::gradient_norms({64, 32, GradientMap::normsoftmax}, {0.3}, {.seed = seed, .trials = 1 << 15})
           .imbalance(0);
   CHECK(norm.imbalance(0).mean == norm.imbalance(1).mean);
-  CHECK(std::abs(ratio.mean - 0.94) <= 0.02);
-  // x = 1, but with the row's own spread and nothing along w: near the law, not on it.
+  // softmax at x = 1 but for the row's own spread and nothing along w: near its law, not on it.
   CHECK(std::abs(z_of(law(64, 1, 32).imbalance, ratio)) > 5);
   CHECK(std::abs(law(64, 1, 32).imbalance / ratio.mean - 1) <= 0.1);
   CHECK(soft.imbalance(0).mean < 0.02 * ratio.mean);
   for (const auto kind : {GradientNorm::key, GradientNorm::value}) {  // wide rows are softmax' own, tau the temperature
     CHECK(norm.at(2, kind).mean == soft.at(2, kind).mean);
+  }
+}
+
+TEST_CASE("gradient norms: NormSoftmax has its own exact law, whatever the scale") {
+  for (const auto& [tokens, dimension] : {std::pair<std::int64_t, std::int64_t>{32, 4}, {64, 32}, {256, 16}}) {
+    const auto run = simulate::gradient_norms({tokens, dimension, GradientMap::normsoftmax}, {0.02},
+                                              {.seed = seed, .trials = 1 << 15});
+    const auto flow = laws::normsoftmax_gradient_flow(static_cast<double>(tokens), static_cast<double>(dimension));
+    CAPTURE(tokens, dimension);
+    CHECK(std::abs(z_of(flow.mean_token, run.at(0, GradientNorm::value))) <= 5);
+    CHECK(std::abs(z_of(flow.covariance_parallel, run.at(0, GradientNorm::key_parallel))) <= 5);
+    CHECK(std::abs(z_of(flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) <= 5);
+    CHECK(std::abs(z_of(flow.covariance_isotropic, run.at(0, GradientNorm::key))) <= 5);
+    CHECK(std::abs(z_of(flow.imbalance, run.imbalance(0))) <= 5);
+    CHECK(std::abs(z_of(1.03 * flow.imbalance, run.imbalance(0))) > 5);
+    CHECK(std::abs(z_of(1.08 * flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) > 5);
   }
 }
 
