@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "incontext/simulate/classification_search.hpp"
+#include "incontext/simulate/run.hpp"
 #include "simulate/classification_contexts.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
@@ -119,6 +120,26 @@ TEST_CASE("classification grid: side by side or alone, on any device, the same b
   }));
 }
 
+TEST_CASE("classification grid: row by row or all at once, the same bits, whatever the threads") {
+  const ClassificationGrid grid{ClassificationRule::adaptive, log_grid(0.1, 50, 21), {2, 6, 40}};
+  const SphereTask task{3, 4, 12};
+  const auto rows = simulate::detail::rows_of<float>(grid);
+  const std::vector<float> gains(grid.gains.begin(), grid.gains.end());
+  for (const int reference : {-1, 7}) {
+    const simulate::Options options{.seed = 5, .trials = 2500, .device = simulate::Device::serial};
+    const simulate::ClassificationGridTrial<float> trial{
+        simulate::detail::draw_of<float>(task), rows.data(), 21, gains.data(), 3, reference};
+    const auto expected = simulate::run_on<simulate::detail::SerialSystem>(simulate::Device::serial, trial, options);
+    CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
+      if (device == simulate::Device::serial) return expected;
+      return simulate::detail::run_grid<float>(
+                 task, grid, {.seed = 5, .trials = 2500, .device = device, .threads = threads}, reference)
+          .run;
+    }));
+    CHECK(testing::same_bits(expected, simulate::detail::run_grid<float>(task, grid, options, reference).run));
+  }
+}
+
 TEST_CASE("classification search: the least loss of a fine grid, to a tenth of the noise") {
   const SphereTask task{2, 3, 60};
   const auto found = best_of(task, {ClassificationRule::adaptive, log_grid(1, 300, 9), log_grid(1, 100, 7)}, 2048);
@@ -207,6 +228,8 @@ TEST_CASE("classification grid: even logarithms, and bad input is refused by nam
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(message({ClassificationRule::linear, {0}, {}}) ==
         "incontext::simulate::classification_grid: gains.size() is too small (value = 0; needs at least 1)");
+  CHECK_THROWS_AS(simulate::classification_grid(task, {ClassificationRule::linear, {0}, {1}}, {.relative_error = 0.1}),
+                  std::invalid_argument);
   CHECK(testing::names(message({ClassificationRule::adaptive, {2, 1}, {1}}), "kappas are not ascending", "1"));
   CHECK(testing::names(message({ClassificationRule::adaptive, {nan}, {1}}), "kappas is not finite", "nan"));
   CHECK(testing::names(message({ClassificationRule::adaptive, {1}, {-1, 1}}), "gains is not positive", "-1"));

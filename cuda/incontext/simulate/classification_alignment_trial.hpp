@@ -75,7 +75,7 @@ struct AlignmentTrial {
                             const ClassificationPoint<T>& point, detail::Scratch<T, W> out) const {
     const detail::VotedPrediction<T> prediction{task};
     alignas(W >= 16 ? 64 : 8) T log_sum[W], is_right[W];
-    votes().template vote<W, true>(context, state, point.rule, point.kappa);
+    votes().template vote<W>(context, state, point.rule, point.kappa);
     prediction.template predict<W>(state.after(votes().votes_row()), point.gain, context.row(task.label_row()),
                                    state.after(votes().rows_with_derivatives()), out, log_sum, is_right);
     prediction.template differentiate<W>(state.after(votes().derivative_row()), point.gain, out,

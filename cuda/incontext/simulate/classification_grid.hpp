@@ -9,7 +9,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/classification_grid_trial.hpp"
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/detail/grid_runner.hpp"
 #include "incontext/simulate/sphere_task.hpp"
 #include "incontext/statistics/estimate.hpp"
 
@@ -112,6 +112,13 @@ inline void require_grid(std::string_view where, const ClassificationGrid& grid)
   }
 }
 
+/// A grid has no one error to aim at.
+inline void require_trials_alone(std::string_view where, const Options& options) {
+  if (options.relative_error > 0) {
+    throw_invalid_argument(where, "relative_error is given", options.relative_error, "trials alone");
+  }
+}
+
 template <class T>
 std::vector<ClassificationRow<T>> rows_of(const ClassificationGrid& grid) {
   std::vector<ClassificationRow<T>> rows;
@@ -139,7 +146,7 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
                                            address(gain_list),
                                            static_cast<int>(gains.size()),
                                            reference};
-    return {run_on<System>(device, trial, options), rows.size(), gains.size()};
+    return {GridRunner<System, T>(trial, options).run(device), rows.size(), gains.size()};
   });
 }
 
@@ -150,7 +157,7 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
 /// Source    ClassificationGridTrial.
 /// Shapes    kappas x gains.
 /// Units     nats.
-/// Domain    as SphereTask and ClassificationGrid.
+/// Domain    as SphereTask and ClassificationGrid; options.trials, no relative_error.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  as classification; with T = float a small kappa of chart slope magnifies rounding by 1 / kappa.
 /// Random    as classification: the same contexts.
@@ -162,6 +169,7 @@ ClassificationGridSimulation classification_grid(const SphereTask& task, const C
   validate(options);
   validate(task, where);
   detail::require_grid(where, grid);
+  detail::require_trials_alone(where, options);
   return detail::run_grid<T>(task, grid, options, -1);
 }
 

@@ -43,28 +43,44 @@ struct ClassificationGridTrial {
 
   INCONTEXT_HD int losses() const { return row_count * gain_count; }
   INCONTEXT_HD int outputs() const { return losses() + row_count + (reference < 0 ? 0 : losses()); }
-  INCONTEXT_HD std::int64_t scratch_rows() const { return task.rows() + votes().rows() + task.classes; }
+  INCONTEXT_HD std::int64_t context_rows() const { return task.rows() + votes().rows(); }
+  INCONTEXT_HD std::int64_t row_rows() const { return 2 * std::int64_t{task.classes}; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return context_rows() + row_rows(); }
 
   template <int W>
   INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
                         std::int64_t stride) const {
-    const auto context = scratch, state = scratch.after(task.rows()), behind = state.after(votes().rows());
-    alignas(W >= 16 ? 64 : 8) T gap[W];
-    task.template draw<W>(seed, first_trial, context);
-    votes().template start<W>(context, state);
+    prepare<W>(seed, first_trial, scratch);
     for (int i = 0; i < row_count; ++i) {
-      votes().template vote<W, false>(context, state, rows[i].rule, rows[i].kappa);
-      order<W>(state.after(votes().votes_row()), rows[i].scale, context.row(task.label_row()), behind, gap,
-               values + (losses() + i) * stride);
-      for (int j = 0; j < gain_count; ++j) {
-        lose<W>(behind, gains[j], gap, values + (std::int64_t{i} * gain_count + j) * stride);
-      }
+      run_row<W>(scratch, scratch.after(context_rows()), i, 0, gain_count,
+                 values + std::int64_t{i} * gain_count * stride, values + (losses() + i) * stride, stride);
     }
     for (int i = 0; i < losses() && reference >= 0; ++i) {
-      const T *loss = values + i * stride, *other = values + reference * stride;
-      T* out = values + (losses() + row_count + i) * stride;
-      for (int lane = 0; lane < W; ++lane) out[lane] = loss[lane] - other[lane];
+      subtract<W>(values + i * stride, values + reference * stride, values + (losses() + row_count + i) * stride);
     }
+  }
+
+  /// A context and its scores, for any number of rows.
+  template <int W>
+  INCONTEXT_HD void prepare(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> context) const {
+    task.template draw<W>(seed, first_trial, context);
+    votes().template start<W>(context, context.after(task.rows()));
+  }
+
+  /// Losses of one row at some of the gains, one after the other at `loss`; `own` is the row's memory.
+  template <int W>
+  INCONTEXT_HD void run_row(detail::Scratch<T, W> context, detail::Scratch<T, W> own, int row, int first_gain,
+                            int count, T* loss, T* is_right, std::int64_t stride) const {
+    alignas(W >= 16 ? 64 : 8) T gap[W];
+    const auto behind = own.after(task.classes);
+    votes().template vote<W>(context, context.after(task.rows()), rows[row].rule, rows[row].kappa, own);
+    order<W>(own, rows[row].scale, context.row(task.label_row()), behind, gap, is_right);
+    for (int j = 0; j < count; ++j) lose<W>(behind, gains[first_gain + j], gap, loss + j * stride);
+  }
+
+  template <int W>
+  INCONTEXT_HD static void subtract(const T* loss, const T* other, T* out) {
+    for (int lane = 0; lane < W; ++lane) out[lane] = loss[lane] - other[lane];
   }
 
  private:

@@ -137,9 +137,7 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
   require_positive(where, "tolerance", search.tolerance);
   require_at_least(where, "zooms", search.zooms, 0);
   require_at_least(where, "trials", options.trials, std::int64_t{2});
-  if (options.relative_error > 0) {
-    throw_invalid_argument(where, "relative_error is given", options.relative_error, "trials alone");
-  }
+  detail::require_trials_alone(where, options);
   const double widest = std::max(std::abs(grid.kappas.front()), std::abs(grid.kappas.back()));
   detail::ZoomAxis kappas(grid.kappas), gains(grid.gains);
   ClassificationOptimum found;

@@ -57,7 +57,7 @@ struct ClassificationTrial {
     votes().template start<W>(context, state);
     for (int i = 0; i < size; ++i) {
       const bool is_new = i == 0 || points[i].rule != points[i - 1].rule || points[i].kappa != points[i - 1].kappa;
-      if (is_new) votes().template vote<W, true>(context, state, points[i].rule, points[i].kappa);
+      if (is_new) votes().template vote<W>(context, state, points[i].rule, points[i].kappa);
       measure<W>(context, state, points[i].gain, values + i * detail::classification_metrics * value_stride,
                  value_stride);
     }

@@ -53,15 +53,38 @@ struct ContextVotes {
     }
   }
 
-  /// Votes per unit of gain, and their derivatives by the query if asked for. The kernel is the Gaussian, the query's
+  /// Votes per unit of gain and their derivatives by the query. The kernel is the Gaussian, the query's
   /// own key e^(kappa x.x): off the sphere, where the derivatives look, they differ from their kin.
-  template <int W, bool derivatives>
+  template <int W>
   INCONTEXT_HD void vote(Scratch<T, W> context, Scratch<T, W> state, ClassificationRule rule, T kappa) const {
     alignas(W >= 16 ? 64 : 8) T scale[W], own[W];
+    const auto votes = state.after(votes_row());
     weigh<W>(state, rule, kappa);
-    sum_by_class<W>(context, state);
-    normalise_votes<W>(state, rule, kappa, scale, own);
-    if constexpr (derivatives) differentiate<W>(context, state, rule, kappa, scale, own);
+    for (int c = 0; c < task.classes; ++c) fill<W>(votes.row(c), T(0));
+    for (std::int64_t j = 0; j < task.context_length; ++j) {
+      add_by_class<W>(context, j, votes, state.row(task.context_length + j), 1, 0);
+    }
+    normalise_votes<W>(state, votes, rule, kappa, scale, own);
+    differentiate<W>(context, state, rule, kappa, scale, own);
+  }
+
+  /// The votes alone, elsewhere, bit by bit the same: for many rows at once, which keep no weights.
+  template <int W>
+  INCONTEXT_HD void vote(Scratch<T, W> context, Scratch<T, W> state, ClassificationRule rule, T kappa,
+                         Scratch<T, W> votes) const {
+    alignas(W >= 16 ? 64 : 8) T scale[W], own[W], weight[W];
+    const T* __restrict__ top = state.row(largest_row() + (kappa < T(0) ? 1 : 0));
+    for (int c = 0; c < task.classes; ++c) fill<W>(votes.row(c), T(0));
+    for (std::int64_t j = 0; j < task.context_length; ++j) {
+      const T* __restrict__ score = state.row(j);
+      if (rule == ClassificationRule::linear) {
+        add_by_class<W>(context, j, votes, score, 1, 0);
+      } else {
+        for (int lane = 0; lane < W; ++lane) weight[lane] = elementary::exp(kappa * (score[lane] - top[lane]));
+        add_by_class<W>(context, j, votes, weight, 1, 0);
+      }
+    }
+    normalise_votes<W>(state, votes, rule, kappa, scale, own);
   }
 
  private:
@@ -79,15 +102,6 @@ struct ContextVotes {
     }
   }
 
-  template <int W>
-  INCONTEXT_HD void sum_by_class(Scratch<T, W> context, Scratch<T, W> state) const {
-    const auto votes = state.after(votes_row());
-    for (int c = 0; c < task.classes; ++c) fill<W>(votes.row(c), T(0));
-    for (std::int64_t j = 0; j < task.context_length; ++j) {
-      add_by_class<W>(context, j, votes, state.row(task.context_length + j), 1, 0);
-    }
-  }
-
   /// Adds a row to component i of the class of point j, `stride` components a class.
   template <int W>
   INCONTEXT_HD void add_by_class(Scratch<T, W> context, std::int64_t j, Scratch<T, W> sums, const T* term, int stride,
@@ -101,8 +115,8 @@ struct ContextVotes {
 
   /// Turns class sums of weights into votes; `scale` is what a weight was multiplied by, `own` the query's weight.
   template <int W>
-  INCONTEXT_HD void normalise_votes(Scratch<T, W> state, ClassificationRule rule, T kappa, T* scale, T* own) const {
-    const auto votes = state.after(votes_row());
+  INCONTEXT_HD void normalise_votes(Scratch<T, W> state, Scratch<T, W> votes, ClassificationRule rule, T kappa,
+                                    T* scale, T* own) const {
     const T share = T(1) / static_cast<T>(task.context_length);
     const T *largest = state.row(largest_row()), *least = state.row(largest_row() + 1);
     fill<W>(own, T(0));
