@@ -23,4 +23,6 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-fading)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_GRADIENTS="$<TARGET_FILE:incontext-gradients>")
   add_dependencies(test_programs incontext-gradients)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_CLASSIFY="$<TARGET_FILE:incontext-classify>")
+  add_dependencies(test_programs incontext-classify)
 endif()

@@ -26,7 +26,7 @@ enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
 
 /// Which points are drawn: uniform ones, weighed by the kernel, or von Mises and Fisher's about the query, counted.
 ///
-/// Source    automatic: uniform while the kernel's excess v_d(kappa) is at most 16.
+/// Source    automatic: uniform while the kernel's excess v_d(kappa) is at most 2: beyond, counting errs less.
 /// Runs on   host
 enum class CellDraws { automatic, uniform, about_query };
 
@@ -223,7 +223,7 @@ inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<dou
   detail::require_unit(where, "query", query.norm());
   for (Eigen::Index c = 0; c < k; ++c) detail::require_unit(where, "a prototype", prototypes.row(c).norm());
   const bool counted = kind == CellDraws::about_query ||
-                       (kind == CellDraws::automatic && kernel_mass_excess(std::int64_t{d}, kappa) > 16);
+                       (kind == CellDraws::automatic && kernel_mass_excess(std::int64_t{d}, kappa) > 2);
   return detail::CellSampler(prototypes, query, kappa, draws, seed).all(counted);
 }
 

@@ -1,0 +1,48 @@
+#include "examples/classify/contexts.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstddef>
+
+#include "examples/support/npy.hpp"
+
+namespace incontext::examples {
+
+std::string labels_file(const std::string& inputs_file) {
+  const std::string end = ".npy";
+  const bool has_end =
+      inputs_file.size() > end.size() && inputs_file.compare(inputs_file.size() - end.size(), end.size(), end) == 0;
+  return (has_end ? inputs_file.substr(0, inputs_file.size() - end.size()) : inputs_file) + "-labels.npy";
+}
+
+void require_writable_contexts(const ClassifyOptions& o) {
+  constexpr double most_numbers = 2e8;
+  const SphereTask task = o.task();
+  const double numbers = static_cast<double>(o.contexts) * static_cast<double>(task.context_length + 1) *
+                         static_cast<double>(task.dimension + 1);
+  if (numbers > most_numbers) {
+    throw_input_error("--contexts-count", "makes files too large", o.contexts,
+                      "contexts x (n + 1) x (d + 1) at most 2e8");
+  }
+  require_writable(o.contexts_file, "--contexts");
+  require_writable(labels_file(o.contexts_file), "--contexts");
+}
+
+void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {
+  const SphereTask task = o.task();
+  const Eigen::Index each = task.context_length + 1, d = task.dimension;
+  Eigen::MatrixXd inputs(o.contexts * each, d), labels(o.contexts, each);
+  for (Eigen::Index i = 0; i < o.contexts; ++i) {
+    const DrawnContext drawn = simulator.context(task, static_cast<std::uint64_t>(i));
+    for (Eigen::Index j = 0; j < each; ++j) {
+      const bool is_query = j + 1 == each;
+      const double* point = is_query ? drawn.query.data() : drawn.inputs.data() + j * d;
+      inputs.row(i * each + j) = Eigen::Map<const Eigen::RowVectorXd>(point, d);
+      labels(i, j) = static_cast<double>(is_query ? drawn.query_label : drawn.labels[static_cast<std::size_t>(j)]);
+    }
+  }
+  write_file(o.contexts_file, npy_bytes(inputs), "--contexts");
+  write_file(labels_file(o.contexts_file), npy_bytes(labels), "--contexts");
+}
+
+}  // namespace incontext::examples

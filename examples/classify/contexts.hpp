@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "examples/classify/options.hpp"
+
+/// Contexts of the task as .npy files, for those who simulate elsewhere.
+namespace incontext::examples {
+
+/// The labels' file beside that of the inputs: FILE.npy -> FILE-labels.npy.
+std::string labels_file(const std::string& inputs_file);
+
+/// Refuses files that could not be written, before anything long begins.
+void require_writable_contexts(const ClassifyOptions& o);
+
+/// Writes context after context, its n points and then its query: inputs, contexts (n + 1) x d; labels, contexts x
+/// (n + 1). Each file appears complete or not at all.
+void write_contexts(const ClassifyOptions& o, const Simulator& simulator);
+
+}  // namespace incontext::examples

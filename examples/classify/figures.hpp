@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "examples/classify/optimum.hpp"
+#include "examples/classify/options.hpp"
+#include "examples/classify/simulator.hpp"
+#include "examples/support/judgement.hpp"
+#include "examples/support/table.hpp"
+
+/// The figures of in-context classification, closed forms beside simulation where there are any.
+namespace incontext::examples {
+
+/// What the parts of a run share.
+struct ClassifyRun {
+  const ClassifyOptions& options;
+  Simulator& simulator;
+  Judgement& judgement;
+};
+
+std::vector<Table> figure_tables(ClassifyRun& run);
+
+std::vector<Table> metrics_figure(ClassifyRun& run);
+std::vector<Table> map_figure(ClassifyRun& run);
+std::vector<Table> rules_figure(ClassifyRun& run);
+std::vector<Table> optima_figure(ClassifyRun& run);
+std::vector<Table> neighbourhoods_figure(ClassifyRun& run);
+std::vector<Table> trend_figure(ClassifyRun& run);
+std::vector<Table> elimination_figure(ClassifyRun& run);
+
+std::string in_words(double value, int digits = 4);
+std::string in_words(const SphereTask& task);
+
+/// Columns that name what a row is about, then theory | simulation | +- error | z.
+Table comparison_table(std::string title, std::vector<Column> columns);
+
+/// A row of such a table: judged where the closed form is known better than the simulation resolves.
+void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, const SphereTask& task,
+                    const Classifier& classifier, Metric metric, const statistics::Estimate& estimate);
+
+/// A parameter's column: as short as its numbers get.
+Column parameter_column(const std::string& name, const std::string& heading);
+
+/// The linear rule and softmax on two classes, beside their closed forms: whatever a figure shows, what it was
+/// simulated with is judged here.
+Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions, std::int64_t context_length);
+
+/// Why some rows have a theory and no z.
+extern const char* const closed_form_note;
+
+}  // namespace incontext::examples

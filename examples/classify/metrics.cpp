@@ -1,0 +1,114 @@
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "examples/classify/figures.hpp"
+#include "examples/classify/theory.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+/// Prototypes and queries over which limits of long contexts are averaged.
+constexpr std::int64_t limit_contexts = 256;
+
+const std::vector<std::pair<std::string, Metric>>& metric_names() {
+  static const std::vector<std::pair<std::string, Metric>> names{{"loss", Metric::loss},
+                                                                 {"accuracy", Metric::accuracy},
+                                                                 {"entropy", Metric::entropy},
+                                                                 {"probability", Metric::probability},
+                                                                 {"sensitivity", Metric::sensitivity}};
+  return names;
+}
+
+std::vector<Chosen> chosen_rules(ClassifyRun& run, const SphereTask& task) {
+  const ClassifyOptions& o = run.options;
+  std::vector<Chosen> chosen;
+  for (const RuleChoice choice : o.rule == RuleChoice::all ? all_rules() : std::vector<RuleChoice>{o.rule}) {
+    chosen.push_back(best_of(run.simulator, task, choice, o.kappa, o.gain));
+  }
+  return chosen;
+}
+
+Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules) {
+  Table table{.title = "Rules of " + in_words(task),
+              .columns = {{"rule"},
+                          parameter_column("kappa", "kappa"),
+                          parameter_column("sigma", "sigma"),
+                          parameter_column("gain", "rate or gain"),
+                          {.name = "edge", .heading = "searched for"}}};
+  for (const Chosen& one : rules) {
+    const double kappa = one.classifier.kappa;
+    const bool has_width = one.choice != RuleChoice::linear && kappa > 0;
+    const std::string found = !one.searched ? "given" : one.edge.empty() ? "inside its range" : one.edge;
+    table.add_row({name_of(one.choice), one.choice == RuleChoice::linear ? Cell() : Cell(kappa),
+                   has_width ? Cell(1 / std::sqrt(kappa)) : Cell(), one.classifier.gain, found});
+  }
+  return table;
+}
+
+Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules) {
+  Table table = comparison_table("What they make of a query, " + std::to_string(task.context_length) +
+                                     " examples, and of one whose context has grown",
+                                 {{"rule"},
+                                  {"metric"},
+                                  {.name = "limit", .heading = "n -> inf", .digits = 3},
+                                  {.name = "limit_error", .heading = "± error", .digits = 2}});
+  std::vector<Classifier> classifiers;
+  for (const Chosen& one : rules) classifiers.push_back(one.classifier);
+  const auto simulated = run.simulator.metrics("metrics", task, classifiers);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const bool has_limit = classifiers[i].kappa >= 0 && !run.simulator.stopped();
+    const Metrics limit =
+        has_limit ? long_context_metrics(run.simulator, task, classifiers[i], limit_contexts) : Metrics{};
+    for (const auto& [name, metric] : metric_names()) {
+      std::vector<Cell> cells{name_of(rules[i].choice), name};
+      const bool shown = limit[metric].count > 1;
+      cells.push_back(shown ? Cell(limit[metric].mean) : Cell());
+      cells.push_back(shown ? Cell(limit[metric].standard_error) : Cell());
+      add_comparison(table, run, std::move(cells), task, classifiers[i], metric, simulated[i][metric]);
+    }
+  }
+  table.notes = {"loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
+                 "n -> inf: the same parameters in ever longer contexts, over " + std::to_string(limit_contexts) +
+                     " prototypes and queries."};
+  if (task.classes == 2) table.notes.push_back(closed_form_note);
+  return table;
+}
+
+Table alignment_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules) {
+  Table table{.title = "How far two of them are apart on the same contexts",
+              .columns = {{"rules"},
+                          {.name = "predictions_difference", .heading = "|p - p'|", .digits = 4, .decimals_as = 1},
+                          {.name = "predictions_error", .heading = "± error", .decimals_as = 1},
+                          {.name = "cosine_similarity", .heading = "cosine", .digits = 4, .decimals_as = 2},
+                          {.name = "cosine_error", .heading = "± error", .decimals_as = 2},
+                          {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 4, .decimals_as = 3},
+                          {.name = "sensitivity_error", .heading = "± error", .decimals_as = 3}}};
+  const std::pair<std::size_t, std::size_t> compared[] = {{0, 1}, {0, 4}, {1, 4}, {2, 4}, {3, 4}};
+  std::vector<std::pair<Classifier, Classifier>> pairs;
+  for (const auto& [a, b] : compared) pairs.push_back({rules[a].classifier, rules[b].classifier});
+  const auto simulated = run.simulator.alignment("alignment", task, pairs);
+  for (std::size_t i = 0; i < simulated.size(); ++i) {
+    const auto& [p, cosine, j] = simulated[i];
+    if (p.count < 2) continue;
+    const auto& [a, b] = compared[i];
+    table.add_row({name_of(rules[a].choice) + " | " + name_of(rules[b].choice), p.mean, p.standard_error, cosine.mean,
+                   cosine.standard_error, j.mean, j.standard_error});
+  }
+  table.notes = {"cosine: between the two dp_c/dx, mean over the classes, 0 where one vanishes; J = dp/dx."};
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> metrics_figure(ClassifyRun& run) {
+  const SphereTask task = run.options.task();
+  const std::vector<Chosen> rules = chosen_rules(run, task);
+  std::vector<Table> tables{parameters_table(task, rules), metrics_table(run, task, rules)};
+  if (run.options.rule == RuleChoice::all) tables.push_back(alignment_table(run, task, rules));
+  tables.push_back(two_class_table(run, {task.dimension}, task.context_length));
+  return tables;
+}
+
+}  // namespace incontext::examples

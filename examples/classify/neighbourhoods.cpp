@@ -1,0 +1,209 @@
+#include <incontext/statistics/moments.hpp>
+
+#include <algorithm>
+#include <boost/math/constants/constants.hpp>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "examples/classify/figures.hpp"
+#include "examples/classify/theory.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+constexpr std::int64_t kept_contexts = 512;
+constexpr std::int64_t most_tried = 20000;
+constexpr int vertices = 100;
+
+/// A query somewhere on the circle, what its context makes of it, and its class.
+struct Query {
+  std::vector<double> votes;  ///< kernel sums a class
+  double mass;                ///< their sum
+  std::int64_t label;
+  std::int64_t near;  ///< points near it
+};
+
+double cosine(const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1]; }
+
+double mean_length(const DrawnContext& context) {
+  double x = 0, y = 0;
+  for (std::size_t j = 0; j < context.inputs.size(); j += 2) {
+    x += context.inputs[j];
+    y += context.inputs[j + 1];
+  }
+  return 2 * std::hypot(x, y) / static_cast<double>(context.inputs.size());
+}
+
+std::int64_t points_near(const DrawnContext& context, const std::vector<double>& at, double least_cosine) {
+  std::int64_t count = 0;
+  for (std::size_t j = 0; j < context.inputs.size(); j += 2) {
+    count += cosine(&context.inputs[j], at.data()) > least_cosine ? 1 : 0;
+  }
+  return count;
+}
+
+std::int64_t nearest_prototype(const DrawnContext& context, const std::vector<double>& at) {
+  std::size_t best = 0;
+  for (std::size_t c = 0; c < context.prototypes.size(); c += 2) {
+    best = cosine(&context.prototypes[c], at.data()) > cosine(&context.prototypes[best], at.data()) ? c : best;
+  }
+  return static_cast<std::int64_t>(best / 2);
+}
+
+/// The vertices with the most points near them and with the fewest.
+struct Ends {
+  std::vector<double> dense, sparse;
+};
+
+Ends ends_of(const DrawnContext& context, double least_cosine) {
+  Ends ends;
+  std::int64_t most = -1, fewest = std::int64_t{1} << 60;
+  for (int i = 0; i < vertices; ++i) {
+    const double angle = boost::math::constants::two_pi<double>() * i / vertices;
+    const std::vector<double> at{std::cos(angle), std::sin(angle)};
+    const std::int64_t near = points_near(context, at, least_cosine);
+    if (near > most) ends.dense = at;
+    if (near < fewest) ends.sparse = at;
+    most = std::max(most, near);
+    fewest = std::min(fewest, near);
+  }
+  return ends;
+}
+
+struct Halves {
+  std::vector<Query> dense, sparse;
+  std::int64_t tried = 0;
+
+  std::vector<Query> both() const {
+    std::vector<Query> all = dense;
+    all.insert(all.end(), sparse.begin(), sparse.end());
+    return all;
+  }
+};
+
+Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
+  const ClassifyOptions& o = run.options;
+  Halves halves;
+  for (; halves.tried < most_tried && static_cast<std::int64_t>(halves.dense.size()) < kept_contexts; ++halves.tried) {
+    const DrawnContext context = run.simulator.context(task, static_cast<std::uint64_t>(halves.tried));
+    if (mean_length(context) < o.crowding) continue;
+    const Ends ends = ends_of(context, o.near_cosine);
+    for (const auto& [at, half] : {std::pair{&ends.dense, &halves.dense}, {&ends.sparse, &halves.sparse}}) {
+      auto [votes, mass] = kernel_votes(context, task, *at, kappa);
+      half->push_back(
+          {std::move(votes), mass, nearest_prototype(context, *at), points_near(context, *at, o.near_cosine)});
+    }
+  }
+  if (halves.dense.size() < 2) {
+    throw_input_error("--crowding", "is reached by no context", o.crowding, "a value that some contexts reach");
+  }
+  return halves;
+}
+
+statistics::Estimate estimate_of(const std::vector<double>& values) {
+  return statistics::Estimate(statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size())));
+}
+
+/// Losses at a gain that may depend on the query's mass.
+template <class Gain>
+statistics::Estimate loss(const std::vector<Query>& queries, const Gain& gain) {
+  std::vector<double> values;
+  for (const Query& one : queries) values.push_back(loss_of(one.votes, gain(one.mass), one.label));
+  return estimate_of(values);
+}
+
+/// The number of least loss: convex in it.
+template <class Gain>
+double best_number(const std::vector<Query>& queries, const Gain& gain, double low, double high) {
+  const auto at = [&](double log_number) {
+    const double number = std::exp(log_number);
+    return loss(queries, [&](double mass) { return gain(number, mass); }).mean;
+  };
+  return std::exp(boost::math::tools::brent_find_minima(at, std::log(low), std::log(high), 20).first);
+}
+
+double mean_of(const std::vector<Query>& queries, double (*number)(const Query&)) {
+  double sum = 0;
+  for (const Query& one : queries) sum += number(one);
+  return sum / static_cast<double>(queries.size());
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+/// Rates n c / mass the adaptive rule takes on a half.
+void add_rates(Table& table, const std::string& name, const std::vector<Query>& queries, double scale, double self,
+               double own_best) {
+  std::vector<double> rates;
+  for (const Query& one : queries) rates.push_back(scale / (one.mass + self));
+  const auto mean = estimate_of(rates);
+  table.add_row({name, mean_of(queries, [](const Query& q) { return static_cast<double>(q.near); }),
+                 mean_of(queries, [](const Query& q) { return q.mass; }), own_best, mean.mean, median_of(rates)});
+}
+
+}  // namespace
+
+std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  const SphereTask task = o.task();
+  const double kappa = o.kappa.value_or(30), n = static_cast<double>(task.context_length);
+  const Halves halves = draw_halves(run, task, kappa);
+  const std::vector<Query> both = halves.both();
+  const auto rate_gain = [&](double rate, double) { return rate / n; };
+  const auto adaptive_gain = [](double self) { return [self](double c, double mass) { return c / (mass + self); }; };
+  const auto best_rate = [&](const std::vector<Query>& queries) { return best_number(queries, rate_gain, 0.1, 1e7); };
+
+  Table losses{.title = "Loss of kernel GD and softmax at queries in dense and in sparse neighbourhoods: " +
+                        in_words(task) + ", kappa = " + in_words(kappa),
+               .columns = {{"rule"},
+                           parameter_column("number", "rate or c"),
+                           {.name = "dense", .digits = 4, .decimals_as = 1},
+                           {.name = "dense_error", .heading = "± error", .decimals_as = 1},
+                           {.name = "sparse", .digits = 4, .decimals_as = 1},
+                           {.name = "sparse_error", .heading = "± error", .decimals_as = 1},
+                           {.name = "both", .digits = 4, .decimals_as = 1}}};
+  const auto add = [&](const std::string& rule, double number, const auto& gain) {
+    const auto at = [&](double mass) { return gain(number, mass); };
+    const auto dense = loss(halves.dense, at), sparse = loss(halves.sparse, at);
+    losses.add_row(
+        {rule, number, dense.mean, dense.standard_error, sparse.mean, sparse.standard_error, loss(both, at).mean});
+  };
+  const double dense_rate = best_rate(halves.dense), sparse_rate = best_rate(halves.sparse),
+               common_rate = best_rate(both);
+  for (const double rate : log_spaced(common_rate / 30, common_rate * 30, 7)) add("kernel", rate, rate_gain);
+  add("kernel, best on dense", dense_rate, rate_gain);
+  add("kernel, best on sparse", sparse_rate, rate_gain);
+  add("kernel, best on both", common_rate, rate_gain);
+  const double c_with = best_number(both, adaptive_gain(1), 0.01, 1e5);
+  const double c_without = best_number(both, adaptive_gain(0), 0.01, 1e5);
+  add("softmax, best on both", c_with, adaptive_gain(1));
+  add("softmax, no query key", c_without, adaptive_gain(0));
+  losses.notes = {std::to_string(halves.dense.size()) + " contexts of " + std::to_string(halves.tried) +
+                      " drawn whose points' mean is at least " + in_words(o.crowding) +
+                      " long; of 100 even directions, the one with the most and with the fewest points of cosine > " +
+                      in_words(o.near_cosine) + ". The paper's text leaves these numbers and kappa open.",
+                  "One rate for all is too small where points are few, or too large where they are many."};
+
+  Table rates{.title = "Rates that softmax takes by itself, n c / (mass + its own), where one rate would be best",
+              .columns = {{"neighbourhood"},
+                          parameter_column("near", "points near"),
+                          parameter_column("mass", "kernel mass"),
+                          parameter_column("best_rate", "best rate"),
+                          parameter_column("mean", "mean rate"),
+                          parameter_column("median", "median rate")}};
+  for (const auto& [key, c, self] : {std::tuple{"", c_with, 1.0}, {", no query key", c_without, 0.0}}) {
+    add_rates(rates, std::string("dense") + key, halves.dense, n * c, self, dense_rate);
+    add_rates(rates, std::string("sparse") + key, halves.sparse, n * c, self, sparse_rate);
+  }
+  rates.notes = {"Without the query's key a few empty neighbourhoods carry the mean; the median does not see them."};
+  return {std::move(losses), std::move(rates), two_class_table(run, {2}, task.context_length)};
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,121 @@
+#include "examples/classify/optimum.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "examples/classify/theory.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+constexpr double least_kappa = 0.02, most_kappa = 500;
+
+Rule rule_of(RuleChoice choice) {
+  switch (choice) {
+    case RuleChoice::linear:
+      return Rule::linear;
+    case RuleChoice::kernel:
+      return Rule::kernel;
+    case RuleChoice::adaptive:
+      return Rule::adaptive;
+    case RuleChoice::all:
+    case RuleChoice::fixed_width:
+    case RuleChoice::adaptive_with_query:
+      break;
+  }
+  return Rule::adaptive_with_query;
+}
+
+std::vector<double> negatives(std::vector<double> values) {
+  std::reverse(values.begin(), values.end());
+  for (double& value : values) value = -value;
+  return values;
+}
+
+std::vector<double> kappas_of(RuleChoice choice, const std::optional<double>& kappa, Side side) {
+  if (choice == RuleChoice::linear) return {0};
+  if (choice == RuleChoice::fixed_width) return {1};
+  if (kappa) return {*kappa};
+  if (side == Side::elimination) return negatives(log_spaced(least_kappa, 20, 11));
+  return log_spaced(least_kappa, most_kappa, 15);
+}
+
+/// Where the best gain may be: about the linear rule's best rate, as predicted, over kappa.
+Grid grid_of(const SphereTask& task, RuleChoice choice, const std::optional<double>& kappa,
+             const std::optional<double>& gain, Side side) {
+  Grid grid{rule_of(choice), kappas_of(choice, kappa, gain && *gain < 0 ? Side::elimination : side), {}};
+  const double rate = predicted_rate(task);
+  if (gain) {
+    grid.gains = {std::abs(*gain)};
+  } else if (choice == RuleChoice::linear) {
+    grid.gains = log_spaced(rate / 30, rate * 30, 13);
+  } else if (choice == RuleChoice::kernel) {
+    grid.gains = log_spaced(rate / 30, rate * 3000, 19);
+  } else if (grid.kappas.size() == 1) {
+    const double scale = std::max(std::abs(grid.kappas.front()), 1e-6);
+    grid.gains = log_spaced(rate / 30 / scale, 100 * (rate / scale + 1), 21);
+  } else {
+    grid.slope_chart = true;
+    grid.gains = log_spaced(rate / 10, rate * 100, 15);
+  }
+  return grid;
+}
+
+std::string edge_of(const Optimum& found, bool slope_chart) {
+  const auto words = [](const std::string& axis, Place place) -> std::string {
+    if (place == Place::lowest) return axis + " at its lowest";
+    if (place == Place::highest) return axis + " at its highest";
+    return "";
+  };
+  const std::string kappa = words("kappa", found.kappa_place);
+  const std::string gain = words(slope_chart ? "kappa c" : "gain", found.gain_place);
+  return kappa + (kappa.empty() || gain.empty() ? "" : ", ") + gain;
+}
+
+}  // namespace
+
+std::vector<double> log_spaced(double low, double high, int count) {
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) values.push_back(low * std::pow(high / low, static_cast<double>(i) / (count - 1)));
+  return values;
+}
+
+std::string name_of(RuleChoice choice) {
+  switch (choice) {
+    case RuleChoice::linear:
+      return "linear";
+    case RuleChoice::kernel:
+      return "kernel";
+    case RuleChoice::fixed_width:
+      return "fixed width";
+    case RuleChoice::adaptive:
+      return "softmax, no query key";
+    case RuleChoice::all:
+    case RuleChoice::adaptive_with_query:
+      break;
+  }
+  return "softmax";
+}
+
+std::vector<RuleChoice> all_rules() {
+  return {RuleChoice::linear, RuleChoice::kernel, RuleChoice::fixed_width, RuleChoice::adaptive,
+          RuleChoice::adaptive_with_query};
+}
+
+Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa,
+               std::optional<double> gain, Side side) {
+  if (choice == RuleChoice::linear) kappa = 0;
+  if (choice == RuleChoice::fixed_width) kappa = 1;
+  if (kappa && gain) {
+    const double slope = choice == RuleChoice::linear ? *gain : *kappa * *gain;
+    return {choice, {rule_of(choice), *kappa, *gain}, slope, "", false};
+  }
+  if (gain && *gain == 0)
+    throw_input_error("--gain", "is 0: every kappa errs alike", *gain, "--kappa, or another gain");
+  const Grid grid = grid_of(task, choice, kappa, gain, side);
+  const Optimum found = simulator.search(name_of(choice) + ": best parameters", task, grid);
+  return {choice, found.best, found.slope, edge_of(found, grid.slope_chart), true};
+}
+
+}  // namespace incontext::examples

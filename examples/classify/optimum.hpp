@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/classify/options.hpp"
+
+/// The rules the paper compares, and the parameters at which each of them errs least.
+namespace incontext::examples {
+
+/// The rule as the tables name it.
+std::string name_of(RuleChoice choice);
+
+/// All five, in the paper's order.
+std::vector<RuleChoice> all_rules();
+
+/// A rule with its parameters, and where the search for them ended.
+struct Chosen {
+  RuleChoice choice;
+  Classifier classifier;
+  double slope;      ///< kappa times gain; the rate of linear
+  std::string edge;  ///< which end of the searched range was best; empty inside
+  bool searched;
+};
+
+/// Whether kappa is searched for on the side of selection or on that of elimination.
+enum class Side { selection, elimination };
+
+/// The best parameters but for those that are given.
+Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa = {},
+               std::optional<double> gain = {}, Side side = Side::selection);
+
+/// Numbers from low to high, evenly spaced in their logarithms.
+std::vector<double> log_spaced(double low, double high, int count);
+
+}  // namespace incontext::examples

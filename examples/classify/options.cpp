@@ -1,0 +1,175 @@
+#include "examples/classify/options.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace incontext::examples {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+void add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
+                const std::string& description, std::int64_t minimum, std::int64_t maximum) {
+  const auto read = [&target, name, minimum, maximum](const std::string& text) {
+    target.clear();
+    for (const std::string& part : parse_list(text)) {
+      target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
+    }
+  };
+  add_read(app, name, read, description, "N,N,...");
+}
+
+void add_optional(CLI::App& app, const std::string& name, std::optional<double>& target,
+                  const std::string& description) {
+  const auto read = [&target, name](const std::string& text) { target = parse_number(name, text); };
+  add_read(app, name, read, description, "X");
+}
+
+/// Which options a figure takes, of those that are not for all.
+Names own_options(ClassifyFigure figure) {
+  switch (figure) {
+    case ClassifyFigure::metrics:
+      return {"--dimension", "--classes", "--context-length", "--rule",          "--kappa",
+              "--gain",      "--rate",    "--contexts",       "--contexts-count"};
+    case ClassifyFigure::map:
+      return {"--dimension", "--classes", "--context-length", "--rule", "--contexts", "--contexts-count"};
+    case ClassifyFigure::rules:
+    case ClassifyFigure::elimination:
+      return {"--dimensions", "--classes", "--context-length"};
+    case ClassifyFigure::optima:
+      return {"--dimension", "--dimensions", "--context-length", "--context-lengths", "--classes", "--rule"};
+    case ClassifyFigure::neighbourhoods:
+      return {"--classes", "--context-length", "--kappa", "--crowding", "--near-cosine"};
+    case ClassifyFigure::trend:
+      break;
+  }
+  return {"--dimensions", "--context-length", "--class-counts", "--kappa"};
+}
+
+void refuse_unused_options(const CLI::App& app, const ClassifyOptions& o) {
+  const Names own = own_options(o.figure);
+  const std::string mode = "--figure " + text_of(app, "--figure");
+  for (const char* name :
+       {"--dimension", "--dimensions", "--classes", "--class-counts", "--context-length", "--context-lengths", "--rule",
+        "--kappa", "--gain", "--rate", "--crowding", "--near-cosine", "--contexts", "--contexts-count"}) {
+    if (std::find(own.begin(), own.end(), name) == own.end()) detail::refuse_unused(app, mode, {name});
+  }
+  if (o.figure == ClassifyFigure::optima) {
+    detail::refuse_unused(app, o.context_lengths.empty() ? mode + " without --context-lengths" : "--context-lengths",
+                          o.context_lengths.empty() ? Names{"--dimension"} : Names{"--dimensions", "--context-length"});
+  }
+  if (o.figure == ClassifyFigure::neighbourhoods) detail::refuse_unused(app, mode, {"--search-trials"});
+  if (o.contexts_file.empty()) detail::refuse_unused(app, "no --contexts", {"--contexts-count"});
+}
+
+void require_balanced(const std::string& name, std::int64_t context_length, std::int64_t classes) {
+  const std::string needs = "a multiple of the " + std::to_string(classes) + " classes";
+  if (context_length < classes) throw_input_error(name, "is smaller than the number of classes", context_length, needs);
+  if (context_length % classes != 0) throw_input_error(name, "is not balanced", context_length, needs);
+}
+
+/// One rule and its numbers: nothing that would be read by no rule.
+void check_setting(const CLI::App& app, const ClassifyOptions& o) {
+  if (o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima) {
+    if (o.rule == RuleChoice::linear || o.rule == RuleChoice::fixed_width) {
+      throw_input_error("--rule", "has one kappa only", text_of(app, "--rule"),
+                        "kernel, adaptive or adaptive-with-query");
+    }
+  }
+  if (o.figure != ClassifyFigure::metrics) return;
+  if (o.rule == RuleChoice::all) {
+    detail::refuse_unused(app, "all rules: name one by --rule", {"--kappa", "--gain", "--rate"});
+    return;
+  }
+  const std::string mode = "--rule " + text_of(app, "--rule");
+  const bool has_rate = o.rule == RuleChoice::linear || o.rule == RuleChoice::kernel;
+  detail::refuse_unused(app, mode, {has_rate ? "--gain" : "--rate"});
+  if (o.rule == RuleChoice::linear || o.rule == RuleChoice::fixed_width) detail::refuse_unused(app, mode, {"--kappa"});
+  if (o.rule == RuleChoice::kernel && o.kappa && *o.kappa < 0) {
+    throw_input_error("--kappa", "is negative: no kernel", *o.kappa, "0 <= value");
+  }
+}
+
+template <class Value>
+void or_usual(std::vector<Value>& values, std::vector<Value> usual) {
+  if (values.empty()) values = std::move(usual);
+}
+
+}  // namespace
+
+void add_classify_options(CLI::App& app, ClassifyOptions& o) {
+  add_choice<ClassifyFigure>(app, "--figure", o.figure, "What to show, see above",
+                             {{"4-metrics", ClassifyFigure::metrics},
+                              {"6", ClassifyFigure::map},
+                              {"7", ClassifyFigure::rules},
+                              {"8a", ClassifyFigure::optima},
+                              {"8b", ClassifyFigure::neighbourhoods},
+                              {"16-trend", ClassifyFigure::trend},
+                              {"elimination", ClassifyFigure::elimination}});
+  add_choice<RuleChoice>(app, "--rule", o.rule, "4-metrics, 6, 8a: the rule; adaptive is softmax attention",
+                         {{"all", RuleChoice::all},
+                          {"linear", RuleChoice::linear},
+                          {"kernel", RuleChoice::kernel},
+                          {"fixed-width", RuleChoice::fixed_width},
+                          {"adaptive", RuleChoice::adaptive},
+                          {"adaptive-with-query", RuleChoice::adaptive_with_query}});
+  add_optional(app, "--kappa", o.kappa, "Concentration 1/sigma^2 of the kernel; searched for if absent");
+  add_optional(app, "--gain", o.gain, "Gain c of attention; searched for if absent");
+  const auto read_rate = [&o](const std::string& text) { o.gain = parse_number("--rate", text); };
+  add_read(app, "--rate", read_rate, "Learning rate of linear and kernel; searched for if absent", "X");
+  add_counts(app, "--dimensions", o.dimensions, "7, 8a, 16-trend, elimination: the dimensions", 2, 1000);
+  add_counts(app, "--context-lengths", o.context_lengths, "8a: context lengths, in place of dimensions", 2, 1000000);
+  add_counts(app, "--class-counts", o.class_counts, "16-trend: numbers of classes", 2, 1000);
+  add_number(
+      app, "--crowding", o.crowding, "8b: least length of a context's mean point",
+      [](double value) { return value >= 0 && value < 1; }, "0 <= value < 1");
+  add_number(
+      app, "--near-cosine", o.near_cosine, "8b: points of a larger cosine with a query are near it",
+      [](double value) { return value > -1 && value < 1; }, "-1 < value < 1");
+  head_options(app, "Figures");
+  add_count<std::int64_t>(app, "--dimension", o.simulation.dimension, "Input dimension d", 2, 1000);
+  add_count<std::int64_t>(app, "--classes", o.classes, "Classes k", 2, 1000);
+  add_count<std::int64_t>(app, "--context-length", o.simulation.context_length, "Examples in a context n", 2, 1000000);
+  head_options(app, "Task");
+  add_count<std::int64_t>(app, "--search-trials", o.search_trials, "Contexts on which optima are searched for", 2,
+                          100000000);
+  add_run_options(app, o.simulation);
+  add_text(app, "--contexts", o.contexts_file,
+           "Write contexts of the task to this .npy file, n points and the query in turn; labels beside it in "
+           "FILE-labels.npy",
+           "FILE");
+  add_count<std::int64_t>(app, "--contexts-count", o.contexts, "How many contexts to write", 1, 1000000);
+  head_options(app, "Data");
+  add_output_options(app, o.output);
+}
+
+void complete(const CLI::App& app, ClassifyOptions& o) {
+  refuse_unused_options(app, o);
+  check_setting(app, o);
+  if (o.figure == ClassifyFigure::trend) {
+    or_usual(o.dimensions, {2, 5, 10});
+  } else if (o.figure == ClassifyFigure::elimination) {
+    or_usual(o.dimensions, {2, 5, 10, 20});
+  } else {
+    or_usual(o.dimensions, {2, 3, 5, 10});
+  }
+  or_usual(o.class_counts, {2, 5, 10});
+  if (o.figure == ClassifyFigure::neighbourhoods) o.simulation.dimension = 2;
+  if (o.figure == ClassifyFigure::trend) {
+    for (const std::int64_t k : o.class_counts) require_balanced("--context-length", o.simulation.context_length, k);
+  } else if (!o.context_lengths.empty()) {
+    for (const std::int64_t n : o.context_lengths) require_balanced("--context-lengths", n, o.classes);
+  } else {
+    require_balanced("--context-length", o.simulation.context_length, o.classes);
+  }
+  if (o.figure == ClassifyFigure::neighbourhoods && o.kappa && *o.kappa <= 0) {
+    throw_input_error("--kappa", "is not positive", *o.kappa, "0 < value");
+  }
+  if (o.figure == ClassifyFigure::trend && o.kappa && *o.kappa <= 0) {
+    throw_input_error("--kappa", "is not positive", *o.kappa, "0 < value");
+  }
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/classify/simulator.hpp"
+#include "examples/support/command_line.hpp"
+
+/// What incontext-classify can be asked, and which questions do not go together.
+namespace incontext::examples {
+
+enum class ClassifyFigure { metrics, map, rules, optima, neighbourhoods, trend, elimination };
+
+/// The four rules, and attention of the one width sigma = 1, kappa = 1.
+enum class RuleChoice { all, linear, kernel, fixed_width, adaptive, adaptive_with_query };
+
+struct ClassifyOptions {
+  ClassifyFigure figure = ClassifyFigure::metrics;
+  RuleChoice rule = RuleChoice::all;
+  std::optional<double> kappa = {};  ///< searched for where absent
+  std::optional<double> gain = {};   ///< likewise; the rate of linear and kernel
+  std::vector<std::int64_t> dimensions = {};
+  std::vector<std::int64_t> context_lengths = {};
+  std::vector<std::int64_t> class_counts = {};
+  double crowding = 0.4;      ///< neighbourhoods: length of a context's mean point
+  double near_cosine = 0.95;  ///< neighbourhoods: what counts as near
+
+  std::int64_t classes = 5;
+  std::int64_t search_trials = 4096;
+  SimulationOptions simulation = {.dimension = 5, .context_length = 100, .trials = 32768};
+  OutputOptions output = {};
+
+  std::string contexts_file = {};
+  std::int64_t contexts = 64;
+
+  SphereTask task() const { return {simulation.dimension, classes, simulation.context_length}; }
+};
+
+void add_classify_options(CLI::App& app, ClassifyOptions& o);
+
+/// What depends on more than one option, and the usual values of those that were not given.
+void complete(const CLI::App& app, ClassifyOptions& o);
+
+}  // namespace incontext::examples

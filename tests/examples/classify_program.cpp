@@ -1,0 +1,251 @@
+// incontext-classify as a user runs it: figures that agree with theory, what they show, files of contexts, refusals.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "examples/support/npy.hpp"
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// Few trials: enough to tell what these tests tell.
+Json classify_report(Arguments arguments) {
+  for (const auto& [name, value] : {std::pair{"--trials", "4096"}, {"--search-trials", "1024"}}) {
+    const bool is_given = std::find(arguments.begin(), arguments.end(), name) != arguments.end();
+    if (!is_given) arguments.insert(arguments.end(), {name, value});
+  }
+  return incontext::testing::report_of(INCONTEXT_CLASSIFY, arguments);
+}
+
+void classify_refuses(const Arguments& arguments, const std::string& expected) {
+  const Finished finished = run_program(INCONTEXT_CLASSIFY, arguments);
+  CAPTURE(finished.errors);
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.output.empty());
+  CHECK(finished.errors == part("incontext-classify: " + expected));
+}
+
+/// The rows of a table whose cells have these values.
+std::vector<Json> rows_where(const Json& table, const std::map<std::string, Json>& cells) {
+  std::vector<Json> rows;
+  for (const Json& row : table["rows"]) {
+    const bool fits =
+        std::all_of(cells.begin(), cells.end(), [&](const auto& cell) { return row[cell.first] == cell.second; });
+    if (fits) rows.push_back(row);
+  }
+  return rows;
+}
+
+Json row_where(const Json& table, const std::map<std::string, Json>& cells) {
+  const auto rows = rows_where(table, cells);
+  REQUIRE(rows.size() == 1);
+  return rows[0];
+}
+
+double number(const Json& row, const std::string& key) { return row[key].get<double>(); }
+
+}  // namespace
+
+TEST_CASE("every figure of incontext-classify agrees, fits a terminal, and gives the same JSON twice",
+          "[programs][classify]") {
+  const auto [figure, tables, comparisons] = GENERATE(table<std::string, std::size_t, std::size_t>(
+      {{"4-metrics", 4, 2}, {"6", 3, 2}, {"7", 3, 4}, {"8a", 2, 4}, {"16-trend", 2, 4}, {"elimination", 2, 8}}));
+  CAPTURE(figure);
+  Arguments arguments{"--figure", figure, "--trials", "1024", "--search-trials", "128"};
+  if (figure != "4-metrics" && figure != "6") arguments.insert(arguments.end(), {"--dimensions", "2,3"});
+  const Json report = classify_report(arguments);
+  CHECK(report["program"] == "incontext-classify");
+  CHECK(report["arguments"]["figure"] == figure);
+  CHECK(report["tables"].size() == tables);
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["verdict"]["comparisons"] == comparisons);
+  CHECK(classify_report(arguments) == report);
+  const Finished shown = run_program(INCONTEXT_CLASSIFY, arguments);
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < shown.output.size();) {
+    const std::size_t end = std::min(shown.output.find('\n', at), shown.output.size());
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    const auto first = shown.output.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto bytes = static_cast<std::ptrdiff_t>(end - at);
+    widest = std::max(widest, end - at - static_cast<std::size_t>(std::count_if(first, first + bytes, continues)));
+    at = end + 1;
+  }
+  CHECK(widest <= 112);
+}
+
+TEST_CASE("the rules of low dimension: softmax, then kernel, then fixed width, then linear", "[programs][classify]") {
+  const Json report = classify_report({"--figure", "7", "--dimensions", "2", "--trials", "32768"});
+  const Json row = report["tables"][0]["rows"][0];
+  CHECK(number(row, "softmax") < 0.7 * number(row, "kernel"));
+  CHECK(number(row, "kernel") < 0.8 * number(row, "fixed_width"));
+  CHECK(number(row, "fixed_width") < 0.95 * number(row, "linear"));
+  CHECK(report["tables"][0]["notes"].dump().find("holds at d = 2") != std::string::npos);
+  // eliminating is no use here: its best kappa is the end at which it is the linear rule
+  CHECK(std::abs(number(row, "elimination") / number(row, "linear") - 1) < 0.1);
+  CHECK(row_where(report["tables"][1], {{"rule", "elimination"}})["edge"] == "kappa at its highest");
+  CHECK(row_where(report["tables"][1], {{"rule", "softmax"}})["edge"] == "");
+}
+
+TEST_CASE("in high dimension softmax runs to the edge, and says so", "[programs][classify]") {
+  const Json report = classify_report({"--figure", "8a", "--dimensions", "20"});
+  const Json row = report["tables"][0]["rows"][0];
+  CHECK(row["edge"] == "kappa at its lowest");
+  CHECK(std::abs(number(row, "loss") / number(row, "linear") - 1) < 0.05);
+  // c kappa is the linear rule's best rate, as predicted
+  const double rate = std::acos(-1.0) * std::sqrt(100.0 * 5 * 20 / 6);
+  CHECK(std::abs(number(row, "kappa") * number(row, "gain") / rate - 1) < 0.3);
+}
+
+TEST_CASE("the map has its valley where c kappa is the linear rule's rate", "[programs][classify]") {
+  const Json report = classify_report({"--figure", "6"});
+  const double rate = std::acos(-1.0) * std::sqrt(100.0 * 5 * 5 / 6);
+  for (const Json& row : report["tables"][0]["rows"]) {
+    if (number(row, "kappa") > 0.5) continue;
+    CHECK(std::abs(std::log(number(row, "slope") / rate)) < 0.6);
+  }
+  const Json numbers = report["tables"][1];
+  CHECK(numbers["rows"].size() == 17 * 33);
+  double least = 10;
+  for (const Json& row : numbers["rows"]) least = std::min(least, number(row, "loss"));
+  CHECK(std::abs(least - 0.465) < 0.08);
+  std::size_t best = 0;
+  for (const Json& row : report["tables"][0]["rows"]) {
+    const auto map = row["map"].get<std::string>();
+    CHECK(map.size() == 33);
+    best += static_cast<std::size_t>(std::count(map.begin(), map.end(), '@'));
+  }
+  CHECK(best == 1);
+}
+
+TEST_CASE("given parameters are taken as they are", "[programs][classify]") {
+  const Json report = classify_report({"--dimension", "3", "--classes", "4", "--context-length", "40", "--rule",
+                                       "adaptive", "--kappa", "-2", "--gain", "-9"});
+  const Json row = report["tables"][0]["rows"][0];
+  CHECK(row["kappa"] == -2);
+  CHECK(row["gain"] == -9);
+  CHECK(row["edge"] == "given");
+  // gain 0: every class alike
+  const Json even = classify_report({"--rule", "kernel", "--kappa", "3", "--rate", "0"});
+  CHECK(std::abs(number(row_where(even["tables"][1], {{"metric", "loss"}}), "simulation") - std::log(5.0)) < 1e-5);
+  CHECK(std::abs(number(row_where(even["tables"][1], {{"metric", "loss"}}), "limit") - std::log(5.0)) < 1e-12);
+  CHECK(std::abs(number(row_where(even["tables"][1], {{"metric", "sensitivity"}}), "simulation")) < 1e-6);
+}
+
+TEST_CASE("long contexts have the loss of their limit", "[programs][classify]") {
+  const auto row_at = [](const std::string& length) {
+    const Json report = classify_report({"--dimension", "3", "--classes", "3", "--context-length", length, "--rule",
+                                         "adaptive", "--kappa", "4", "--gain", "5", "--trials", "2048"});
+    return row_where(report["tables"][1], {{"metric", "loss"}});
+  };
+  const Json row = row_at("6000"), brief = row_at("30");
+  const auto z = [](const Json& at) {
+    return (number(at, "simulation") - number(at, "limit")) /
+           std::hypot(number(at, "standard_error"), number(at, "limit_error"));
+  };
+  CHECK(std::abs(z(row)) <= 5);
+  CHECK(z(brief) > 2);
+}
+
+TEST_CASE("one rate fits either dense or sparse neighbourhoods, and softmax both", "[programs][classify]") {
+  const Json report = incontext::testing::report_of(INCONTEXT_CLASSIFY, {"--figure", "8b", "--trials", "4096"});
+  const Json &losses = report["tables"][0], &rates = report["tables"][1];
+  const auto both = [&](const std::string& rule) { return number(row_where(losses, {{"rule", rule}}), "both"); };
+  CHECK(both("softmax, best on both") < 0.7 * both("kernel, best on both"));
+  CHECK(both("softmax, no query key") < 0.7 * both("kernel, best on both"));
+  const Json dense = row_where(rates, {{"neighbourhood", "dense"}});
+  const Json sparse = row_where(rates, {{"neighbourhood", "sparse"}});
+  CHECK(number(sparse, "best_rate") > 5 * number(dense, "best_rate"));
+  CHECK(std::abs(std::log(number(dense, "median") / number(dense, "best_rate"))) < 0.5);
+  CHECK(std::abs(std::log(number(sparse, "median") / number(sparse, "best_rate"))) < 0.5);
+}
+
+TEST_CASE("a disagreement is a disagreement: a wrong theory for two classes", "[programs][classify]") {
+  // the closed form of another dimension, ten times its error away
+  const Json report = classify_report({"--figure", "16-trend", "--dimensions", "3", "--class-counts", "2"});
+  const Json row = row_where(report["tables"][1], {{"rate_is", "theory's"}});
+  const Json other = classify_report({"--figure", "16-trend", "--dimensions", "4", "--class-counts", "2"});
+  const double wrong = number(row_where(other["tables"][1], {{"rate_is", "theory's"}}), "theory");
+  const double bound = report["verdict"]["bound"].get<double>();
+  CHECK(std::abs(number(row, "z")) <= bound);
+  CHECK(std::abs(number(row, "simulation") - wrong) / number(row, "standard_error") > bound);
+}
+
+TEST_CASE("contexts are written as the simulator draws them", "[programs][classify]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("contexts.npy");
+  const Arguments arguments{"--contexts", file, "--contexts-count", "7",  "--dimension",     "3",
+                            "--classes",  "4",  "--context-length", "12", "--rule",          "linear",
+                            "--rate",     "5",  "--trials",         "64", "--search-trials", "64"};
+  classify_report(arguments);
+  CHECK(folder.names() == std::vector<std::string>{"contexts-labels.npy", "contexts.npy"});
+  const Eigen::MatrixXd inputs = incontext::examples::read_npy(file);
+  const Eigen::MatrixXd labels = incontext::examples::read_npy(folder.file("contexts-labels.npy"));
+  REQUIRE((inputs.rows() == 7 * 13 && inputs.cols() == 3));
+  REQUIRE((labels.rows() == 7 && labels.cols() == 13));
+  for (Eigen::Index i = 0; i < inputs.rows(); ++i) CHECK(std::abs(inputs.row(i).norm() - 1) <= 1e-12);
+  for (Eigen::Index i = 0; i < 7; ++i) {
+    for (int c = 0; c < 4; ++c) CHECK((labels.row(i).head(12).array() == c).count() == 3);
+    CHECK((labels(i, 12) >= 0 && labels(i, 12) <= 3));
+    // points of one class are on average on one side: their mean's inner product with their own kind is the largest
+    CHECK((inputs.row(13 * i) - inputs.row(13 * ((i + 1) % 7))).norm() > 1e-6);
+  }
+  const std::string before = content_of(file);
+  classify_report(arguments);
+  CHECK(content_of(file) == before);
+}
+
+TEST_CASE("incontext-classify gives the same numbers on every device", "[programs][classify]") {
+  const auto tables = [](const std::string& device) {
+    return classify_report({"--figure", "elimination", "--dimensions", "3", "--trials", "500", "--search-trials", "100",
+                            "--device", device})["tables"];
+  };
+  const Json serial = tables("serial");
+  CHECK(tables("openmp") == serial);
+  CHECK(tables("tbb") == serial);
+}
+
+TEST_CASE("incontext-classify refuses what cannot be used, by name and value", "[bad-input][classify]") {
+  classify_refuses({"--figure", "5"},
+                   "--figure: is unknown (value = 5; needs 4-metrics|6|7|8a|8b|16-trend|elimination)");
+  classify_refuses({"--dimension", "1"}, "--dimension: is too small (value = 1; needs at least 2)");
+  classify_refuses({"--figure", "7", "--dimensions", "5,1"},
+                   "--dimensions: is too small (value = 1; needs at least 2)");
+  classify_refuses({"--classes", "101"}, "--context-length: is smaller than the number of classes (value = 100;");
+  classify_refuses({"--classes", "7"},
+                   "--context-length: is not balanced (value = 100; needs a multiple of the 7 classes)");
+  classify_refuses({"--figure", "8a", "--context-lengths", "100,101"},
+                   "--context-lengths: is not balanced (value = 101;");
+  classify_refuses({"--figure", "16-trend", "--class-counts", "2,3"},
+                   "--context-length: is not balanced (value = 100;");
+  classify_refuses({"--rule", "kernel", "--kappa", "-1", "--rate", "3"},
+                   "--kappa: is negative: no kernel (value = -1;");
+  classify_refuses({"--figure", "8b", "--kappa", "-1"}, "--kappa: is not positive (value = -1;");
+  classify_refuses({"--rule", "kernel", "--gain", "3"}, "--gain: has no meaning with --rule kernel");
+  classify_refuses({"--rule", "adaptive", "--rate", "3"}, "--rate: has no meaning with --rule adaptive");
+  classify_refuses({"--rule", "linear", "--kappa", "3"}, "--kappa: has no meaning with --rule linear");
+  classify_refuses({"--kappa", "3"}, "--kappa: has no meaning with all rules");
+  classify_refuses({"--rule", "adaptive", "--gain", "0"}, "--gain: is 0");
+  classify_refuses({"--rule", "adaptive", "--kappa", "nan"}, "--kappa: ");
+  classify_refuses({"--figure", "6", "--rule", "linear"}, "--rule: has one kappa only (value = linear;");
+  classify_refuses({"--figure", "8b", "--dimension", "3"}, "--dimension: has no meaning with --figure 8b");
+  classify_refuses({"--figure", "8b", "--crowding", "0.99"},
+                   "--crowding: is reached by no context");
+  classify_refuses({"--contexts-count", "3"}, "--contexts-count: has no meaning with no --contexts");
+  classify_refuses({"--contexts", "/nowhere/x.npy"}, "--contexts: cannot be written: ");
+  classify_refuses({"--contexts", "x.npy", "--contexts-count", "1e6", "--dimension", "1000"},
+                   "--contexts-count: makes files too large");
+  classify_refuses({"--output", "/nowhere/x"}, "--output: cannot be written: ");
+  classify_refuses({"--trials", "100", "--relative-error", "0.1"}, "");
+}
