@@ -8,6 +8,8 @@
 
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/simulate/bayes_ridge.hpp"
+#include "incontext/simulate/classification.hpp"
+#include "incontext/simulate/classification_grid.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/regression_on_rows.hpp"
@@ -101,6 +103,13 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
           .run);
   append_bits(lines, "uniform-scores-double",
               simulate::score_rows<double>(simulate::uniform_scores(18, -1, 2), inverse_temperatures, options).run);
+  using Rule = simulate::ClassificationRule;
+  append_bits(
+      lines, "classification-float",
+      simulate::classification<float>({5, 6, 24}, {{Rule::kernel, 3, 20}, {Rule::adaptive_with_query, -2, -9}}, options)
+          .run);
+  append_bits(lines, "classification-grid-double",
+              simulate::classification_grid<double>({2, 4, 20}, {Rule::adaptive, {0.5, 30}, {2, 11}}, options).run);
   return lines;
 }
 
