@@ -79,10 +79,12 @@ benchmark::Counter times_quicker(const simulate::Simulation& simulation) {
 
 void softmax_error_isotropic(benchmark::State& state) {
   const Case at = make_case(state.range(0), state.range(1));
-  const std::vector<double> temperatures{1.5};
-  const auto simulation = at.simulation(temperatures, state.range(1) > 1000 ? 1 << 10 : 1 << 14);
+  const std::vector<double> temperatures{0.01 * static_cast<double>(state.range(2))};
+  const std::int64_t most_scores = 1 << 24,
+                     trials = std::clamp<std::int64_t>(most_scores / state.range(1), 192, 1 << 14);
+  const auto simulation = at.simulation(temperatures, trials);
   if (!is_right(state, at, temperatures, simulation)) return;
-  for (auto _ : state) benchmark::DoNotOptimize(at.error(1.5));
+  for (auto _ : state) benchmark::DoNotOptimize(at.error(temperatures[0]));
   state.SetItemsProcessed(state.iterations());
   state.counters["times_quicker_than_simulation"] = times_quicker(simulation);
 }
@@ -103,9 +105,10 @@ void temperature_curve(benchmark::State& state) {
 }  // namespace
 
 BENCHMARK(softmax_error_isotropic)
-    ->ArgNames({"d", "l"})
-    ->Args({4, 50})
-    ->Args({20, 100})
-    ->Args({20, 10000})
+    ->ArgNames({"d", "l", "temperature_percent"})
+    ->Args({4, 50, 150})
+    ->Args({20, 100, 150})
+    ->Args({20, 10000, 150})
+    ->Args({20, 1000000, 1})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(temperature_curve)->ArgNames({"d", "l"})->Args({4, 50})->Args({20, 100})->Unit(benchmark::kMillisecond);
