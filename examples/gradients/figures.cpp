@@ -1,11 +1,15 @@
 #include "examples/gradients/figures.hpp"
 
+#include <incontext/laws/frozen_imbalance.hpp>
+#include <incontext/laws/gaussian_asymptotics.hpp>
 #include <incontext/laws/gaussian_row.hpp>
 #include <incontext/laws/gradient_flow.hpp>
+#include <incontext/laws/normsoftmax_gradient_flow.hpp>
 #include <incontext/scoring/heat_schedule.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -18,6 +22,9 @@ namespace {
 
 /// Fewer trials than these carry a mean whose standard error is not to be trusted.
 constexpr double fewest_effective_trials = 50;
+
+/// NormSoftmax' law is for these rows and longer ones.
+constexpr double fewest_tokens_of_own_spread = 4;
 
 struct Point {
   std::vector<Cell> prefix;
@@ -50,6 +57,26 @@ class Figures {
     return laws::gradient_flow(laws::gaussian_row(tokens(), spread), spread, dimension());
   }
 
+  /// Of the median, where its closed form is one.
+  Cell frozen_median(double spread) const {
+    constexpr double largest_index = 0.25;
+    if (!(laws::critical_spread(tokens()) < spread)) return {};
+    if (!(laws::frozen_row(tokens(), spread).index < largest_index)) return {};
+    return laws::frozen_imbalance_quantile(tokens(), spread, dimension());
+  }
+
+  /// NormSoftmax's R, judged where next to every row's own spread, x (1 +- 1 / sqrt(2n)), lies on one side of 1, and a
+  /// law good to 1/n^2 is good enough.
+  std::vector<Cell> compared_normsoftmax(double x, const statistics::Estimate& estimate, double effective_trials) {
+    const double margin = 6 / std::sqrt(2 * tokens());
+    const bool own = x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread;
+    const double theory =
+        own ? laws::normsoftmax_gradient_flow(tokens(), dimension()).imbalance : law(std::max(x, 1.0)).imbalance;
+    const bool known = own ? theory < estimate.standard_error * tokens() * tokens() : 1 < x * (1 - margin);
+    const bool trusted = fewest_effective_trials <= effective_trials;
+    return known && trusted ? run_.judgement.judged(theory, estimate) : Judgement::unjudged(theory, estimate);
+  }
+
   std::string setting() const {
     return ": n = " + std::to_string(options_.simulation.context_length) +
            " tokens, d = " + std::to_string(options_.simulation.dimension);
@@ -72,8 +99,10 @@ class Figures {
                              const std::vector<Point>& points) {
     std::vector<Column> columns = prefix;
     columns.push_back({.name = "spread", .heading = "x", .digits = 4});
-    Table ratios =
-        table(title + setting(), columns, {{.name = "annealed", .digits = 4}, {.name = "median", .digits = 4}});
+    Table ratios = table(title + setting(), columns,
+                         {{.name = "annealed", .digits = 4},
+                          {.name = "median", .digits = 4},
+                          {.name = "frozen_median", .heading = "two scores", .digits = 3}});
     Table norms = table("Mean squared gradients over |g|^2", columns, {{"gradient"}});
     std::vector<double> spreads;
     for (const Point& point : points) spreads.push_back(point.spread);
@@ -91,8 +120,8 @@ class Figures {
       std::vector<Cell> cells = point.prefix;
       cells.emplace_back(point.spread);
       std::vector<Cell> more = cells;
-      more.insert(more.end(),
-                  {Cell(laws::annealed_imbalance(tokens(), point.spread, dimension())), Cell(measured.median[i])});
+      more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.spread, dimension())),
+                               Cell(measured.median[i]), frozen_median(point.spread)});
       add(ratios, std::move(more), compared(flow.imbalance, measured.imbalance[i]));
       cells.emplace_back("W_V");
       add(norms, cells, run_.judgement.judged(flow.mean_token, measured.value[i]));
@@ -101,7 +130,7 @@ class Figures {
     }
     ratios.notes.push_back(
         "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
-        "form for x^2 << log n.");
+        "form for x^2 << log n. Two scores: the median's, where the two highest scores have all weight.");
     if (rare) ratios.notes.push_back("No z where fewer than 50 trials carry the mean: --trials.");
     return {std::move(ratios), std::move(norms)};
   }
@@ -161,13 +190,13 @@ class Figures {
       }
       if (norm.imbalance[i].count >= 2) {
         add(ratios, {scale, "NormSoftmax", x, norm.median[i]},
-            Judgement::unjudged(law(std::max(x, 1.0)).imbalance, norm.imbalance[i]));
+            compared_normsoftmax(x, norm.imbalance[i], norm.effective_trials[i]));
       }
     }
     ratios.notes.push_back(
-        "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less; "
-        "its "
-        "theory is softmax' at max(x, 1), which leaves out that nothing along W_K q is learnt: no z.");
+        "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less "
+        "and learns nothing along W_K q; its law has a relative error of order 1/n^2. No z where some rows do and "
+        "some do not, or where the simulation is more exact than that.");
     return {std::move(ratios)};
   }
 
