@@ -18,18 +18,18 @@ namespace incontext::simulate {
 /// Runs on   host
 enum class AxisPlace { inside, lowest, highest, fixed };
 
-/// When a search stops zooming.
+/// When a search stops.
 ///
 /// Units     tolerance relative: the step of both axes over the value (over the largest |kappa| given, for kappas).
 /// Domain    tolerance > 0, zooms >= 0.
 /// Runs on   host
 struct SearchOptions {
   double tolerance = 0.01;
-  int zooms = 12;  ///< at most
+  int zooms = 40;  ///< at most
 };
 
 /// Why a search stopped: its steps are below the tolerance; its neighbours' losses are within one standard error of
-/// their paired difference; or it used up its zooms.
+/// their paired differences; or it used up its zooms.
 ///
 /// Runs on   host
 enum class SearchEnd { step, noise, zooms };
@@ -60,47 +60,56 @@ struct ClassificationOptimum {
 
 namespace detail {
 
-/// An axis while it is zoomed: the points tried now.
-struct ZoomAxis {
+/// An axis while it is searched: the points tried now, and how far the outer ones are from the centre; steps are those
+/// of the logarithm where all numbers are positive.
+class SearchAxis {
+ public:
   std::vector<double> points;
-  double low, high;  // the ends of the first grid
 
-  explicit ZoomAxis(const std::vector<double>& axis) : points(axis), low(axis.front()), high(axis.back()) {}
+  explicit SearchAxis(const std::vector<double>& axis)
+      : points(axis), low_(axis.front()), high_(axis.back()), is_even_(!(axis.front() > 0)) {}
 
-  [[nodiscard]] AxisPlace place(std::size_t at) const {
-    if (low == high) return AxisPlace::fixed;
-    return points[at] == low ? AxisPlace::lowest : points[at] == high ? AxisPlace::highest : AxisPlace::inside;
+  [[nodiscard]] AxisPlace place(double x) const {
+    if (low_ == high_) return AxisPlace::fixed;
+    return x == low_ ? AxisPlace::lowest : x == high_ ? AxisPlace::highest : AxisPlace::inside;
   }
-  [[nodiscard]] double step(std::size_t at) const {
-    const double below = at > 0 ? points[at] - points[at - 1] : 0;
-    const double above = at + 1 < points.size() ? points[at + 1] - points[at] : 0;
-    return std::max(below, above);
+  [[nodiscard]] double step_at(double x) const { return is_even_ ? step_ : x * std::expm1(step_); }
+
+  /// After the first grid: the neighbours are the outer points.
+  void start(std::size_t at) {
+    const double below = at > 0 ? apart(points[at - 1], points[at]) : 0;
+    const double above = at + 1 < points.size() ? apart(points[at], points[at + 1]) : 0;
+    step_ = std::max(below, above);
   }
-  /// Five points between the neighbours, or three at an end; even in the logarithm where all are positive.
-  void zoom(std::size_t at) {
-    const double here = points[at];
-    const double below = points[at > 0 ? at - 1 : at], above = points[std::min(at + 1, points.size() - 1)];
-    const bool even = !(below > 0);
-    const auto middle = [&](double a, double b) { return even ? (a + b) / 2 : std::sqrt(a * b); };
+  /// Goes where the best point is; an outer one may be on the way to a better, so steps are kept.
+  [[nodiscard]] bool is_outer(double from, double to) const {
+    return place(to) == AxisPlace::inside && apart(from, to) > 0.75 * step_;
+  }
+  void halve() { step_ /= 2; }
+  void centre(double x) {
     points.clear();
-    if (below < here) points.insert(points.end(), {below, middle(below, here)});
-    points.push_back(here);
-    if (above > here) points.insert(points.end(), {middle(here, above), above});
+    for (const double part : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
+      const double y = part == 0 ? x : is_even_ ? x + part * step_ : x * std::exp(part * step_);
+      const double inside = std::clamp(y, low_, high_);
+      if (points.empty() || inside > points.back()) points.push_back(inside);
+    }
   }
+
+ private:
+  [[nodiscard]] double apart(double a, double b) const { return std::abs(is_even_ ? b - a : std::log(b / a)); }
+
+  double low_, high_;
+  bool is_even_;
+  double step_ = 0;
 };
 
-/// Whether every neighbour's loss is within a standard error of the best one's.
-inline bool is_lost_in_noise(const ClassificationGridSimulation& run, std::size_t kappa, std::size_t gain) {
-  const auto within = [&](std::size_t i, std::size_t j) {
-    const auto& difference = run.loss_difference(i, j);
-    return difference.mean <= difference.standard_error;
-  };
-  bool all = true;
-  if (kappa > 0) all = all && within(kappa - 1, gain);
-  if (kappa + 1 < run.kappas) all = all && within(kappa + 1, gain);
-  if (gain > 0) all = all && within(kappa, gain - 1);
-  if (gain + 1 < run.gains) all = all && within(kappa, gain + 1);
-  return all;
+/// Whether every loss about the best one is within a standard error of it; diagonal neighbours too, since valleys are.
+inline bool is_lost_in_noise(const ClassificationGridSimulation& run) {
+  for (std::size_t i = 0; i < run.kappas * run.gains; ++i) {
+    const auto& difference = run.loss_difference(i / run.gains, i % run.gains);
+    if (!(difference.mean <= difference.standard_error)) return false;
+  }
+  return true;
 }
 
 inline std::size_t least_loss(const ClassificationGridSimulation& run) {
@@ -116,8 +125,9 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// The kappa and gain of least mean loss: a pass over a grid, then zooms about the best point, all on one set of
 /// contexts.
 ///
-/// Every zoom halves both steps, until they are within the tolerance or the neighbours cannot be told from the best
-/// point: their losses' paired differences are below one standard error. The best point is one that was tried.
+/// Every zoom tries the points one step and half of one about the best, and goes to the best of them; unless that was a
+/// whole step, both steps are halved. So it goes until steps are within the tolerance or none of the points can be told
+/// from the best: their losses' paired differences are below one standard error. The optimum is a point that was tried.
 ///
 /// Source    arXiv 2510.10425, App. I, by a grid of 100 x 100; the zooms are ours.
 /// Shapes    as ClassificationOptimum.
@@ -139,29 +149,30 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
   require_at_least(where, "trials", options.trials, std::int64_t{2});
   detail::require_trials_alone(where, options);
   const double widest = std::max(std::abs(grid.kappas.front()), std::abs(grid.kappas.back()));
-  detail::ZoomAxis kappas(grid.kappas), gains(grid.gains);
+  detail::SearchAxis kappas(grid.kappas), gains(grid.gains);
   ClassificationOptimum found;
   auto run = detail::run_grid<T>(task, grid, options, -1);
   found.grid = run.run;
   std::size_t best = detail::least_loss(run);
-  for (;; ++found.zooms) {
-    const std::size_t row = best / run.gains, column = best % run.gains;
-    const double kappa = kappas.points[row], gain = gains.points[column];
+  kappas.start(best / run.gains);
+  gains.start(best % run.gains);
+  for (bool is_lost = false;; ++found.zooms) {
+    const double kappa = kappas.points[best / run.gains], gain = gains.points[best % run.gains];
     found.best = grid.classifier(kappa, gain);
     found.chart_gain = gain;
-    found.loss = run.loss(row, column);
-    found.accuracy = run.accuracy(row);
-    found.kappa_place = kappas.place(row);
-    found.gain_place = gains.place(column);
-    found.kappa_step = kappas.step(row);
-    found.gain_step = gains.step(column);
+    found.loss = run.loss(best / run.gains, best % run.gains);
+    found.accuracy = run.accuracy(best / run.gains);
+    found.kappa_place = kappas.place(kappa);
+    found.gain_place = gains.place(gain);
+    found.kappa_step = kappas.step_at(kappa);
+    found.gain_step = gains.step_at(gain);
     const double kappa_scale = grid.kappas.front() > 0 ? kappa : widest;
     const bool is_fine =
         found.kappa_step <= search.tolerance * kappa_scale && found.gain_step <= search.tolerance * gain;
-    found.end = is_fine ? SearchEnd::step : SearchEnd::zooms;
-    if (is_fine || found.zooms == search.zooms || run.run.interrupted) return found;
-    kappas.zoom(row);
-    gains.zoom(column);
+    found.end = is_fine ? SearchEnd::step : is_lost ? SearchEnd::noise : SearchEnd::zooms;
+    if (is_fine || is_lost || found.zooms == search.zooms || run.run.interrupted) return found;
+    kappas.centre(kappa);
+    gains.centre(gain);
     ClassificationGrid finer = grid;
     finer.kappas = kappas.points;
     finer.gains = gains.points;
@@ -171,13 +182,12 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
     const std::size_t centre = at(kappas.points, kappa) * gains.points.size() + at(gains.points, gain);
     run = detail::run_grid<T>(task, finer, options, static_cast<int>(centre));
     best = detail::least_loss(run);
-    if (best == centre && detail::is_lost_in_noise(run, best / run.gains, best % run.gains)) {
-      found.loss = run.loss(best / run.gains, best % run.gains);
-      found.kappa_step = kappas.step(best / run.gains);
-      found.gain_step = gains.step(best % run.gains);
-      found.end = SearchEnd::noise;
-      ++found.zooms;
-      return found;
+    is_lost = best == centre && detail::is_lost_in_noise(run);
+    const bool goes_on =
+        kappas.is_outer(kappa, kappas.points[best / run.gains]) || gains.is_outer(gain, gains.points[best % run.gains]);
+    if (!goes_on && !is_lost) {
+      kappas.halve();
+      gains.halve();
     }
   }
 }
