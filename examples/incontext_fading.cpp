@@ -45,12 +45,14 @@ int main(int argc, char** argv) {
            "  --figure fading     a needle of given height as rows get longer: softmax and SSMax\n"
            "  --figure retrieval  the score SSMax needs among normal competitors, and the weight around it\n"
            "  --figure bounded    the same among scores on [0, 1], with the lag behind 1 + 1/s\n"
+           "  --figure diagram    the plane of needle and noise: exact boundary, weight in --points x --points cells\n"
            "Limits are negative controls where they do not hold: the simulation must reject them.\n"
            "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound or a control that was not\n"
            "rejected, 2 bad input.",
        .footer = "\nExamples:\n"
                  "  incontext-fading --figure retrieval --lengths 1000,1e6 --s 0.3\n"
-                 "  incontext-fading --figure phase --lengths 1e5 --spreads 0.4,0.6,0.8 --most-scores 1e9\n"},
+                 "  incontext-fading --figure phase --lengths 1e5 --spreads 0.4,0.6,0.8 --most-scores 1e9\n"
+                 "  incontext-fading --figure diagram --lengths 1e6 --points 100 --format csv --output plane.csv\n"},
       argc, argv, [&](CLI::App& app) { add_fading_options(app, options); },
       [&](const CLI::App& app) { return run(app, options); });
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "examples/fading/diagram.hpp"
 #include "examples/support/render.hpp"
 
 namespace incontext::examples {
@@ -248,6 +249,8 @@ std::vector<Table> figure_tables(FadingRun& run) {
       return retrieval_figure(run);
     case FadingFigure::bounded:
       return bounded_figure(run);
+    case FadingFigure::diagram:
+      return diagram_figure(run);
     case FadingFigure::phase:
       break;
   }

@@ -10,7 +10,8 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
                            {{"phase", FadingFigure::phase},
                             {"fading", FadingFigure::fading},
                             {"retrieval", FadingFigure::retrieval},
-                            {"bounded", FadingFigure::bounded}});
+                            {"bounded", FadingFigure::bounded},
+                            {"diagram", FadingFigure::diagram}});
   const auto read_lengths = [&o](const std::string& text) {
     o.lengths.clear();
     for (const std::string& part : parse_list(text)) {
@@ -27,6 +28,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
       [](double) { return true; }, "a number");
   add_positive_numbers(app, "--heights", o.heights,
                        "retrieval, bounded: the needle's score over the one with weight 1/2");
+  add_count<std::int64_t>(app, "--points", o.points, "diagram: cells a side", 1, 1000);
   head_options(app, "Figures");
   add_count<std::int64_t>(app, "--most-scores", o.most_scores,
                           "Scores one simulation draws at most: longer rows, fewer trials, down to 128", 1);
@@ -37,13 +39,16 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
 void check_combination(const CLI::App& app, const FadingOptions& o) {
   switch (o.figure) {
     case FadingFigure::phase:
-      return detail::refuse_unused(app, "--figure phase", {"--s", "--variance", "--height", "--heights"});
+      return detail::refuse_unused(app, "--figure phase", {"--s", "--variance", "--height", "--heights", "--points"});
     case FadingFigure::fading:
-      return detail::refuse_unused(app, "--figure fading", {"--spreads", "--heights"});
+      return detail::refuse_unused(app, "--figure fading", {"--spreads", "--heights", "--points"});
     case FadingFigure::retrieval:
-      return detail::refuse_unused(app, "--figure retrieval", {"--spreads", "--height"});
+      return detail::refuse_unused(app, "--figure retrieval", {"--spreads", "--height", "--points"});
     case FadingFigure::bounded:
-      return detail::refuse_unused(app, "--figure bounded", {"--variance", "--spreads", "--height"});
+      return detail::refuse_unused(app, "--figure bounded", {"--variance", "--spreads", "--height", "--points"});
+    case FadingFigure::diagram:
+      return detail::refuse_unused(app, "--figure diagram",
+                                   {"--s", "--variance", "--spreads", "--height", "--heights"});
   }
 }
 

@@ -8,7 +8,7 @@
 /// What incontext-fading can be asked.
 namespace incontext::examples {
 
-enum class FadingFigure { fading, phase, retrieval, bounded };
+enum class FadingFigure { fading, phase, retrieval, bounded, diagram };
 
 struct FadingOptions {
   FadingFigure figure = FadingFigure::phase;
@@ -18,6 +18,7 @@ struct FadingOptions {
   double height = 4.5;                  ///< of the needle, in standard deviations of the competitors
   std::vector<double> spreads = {};     ///< in units of the critical one
   std::vector<double> heights = {};     ///< of the needle, in units of the exact threshold
+  std::int64_t points = 12;             ///< of the diagram, a side
   std::int64_t most_scores = 10000000;  ///< drawn by one simulation
   SimulationOptions simulation = {};
   OutputOptions output = {};

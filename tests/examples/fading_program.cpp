@@ -33,8 +33,11 @@ void refused(const Arguments& arguments, const std::string& expected) {
 
 TEST_CASE("every figure of incontext-fading agrees, and its controls are rejected", "[programs][fading]") {
   const auto [figure, tables, comparisons, controls] =
-      GENERATE(table<std::string, std::size_t, std::size_t, std::size_t>(
-          {{"phase", 2, 30, 6}, {"fading", 1, 4, 0}, {"retrieval", 3, 6, 2}, {"bounded", 3, 6, 2}}));
+      GENERATE(table<std::string, std::size_t, std::size_t, std::size_t>({{"phase", 2, 30, 6},
+                                                                          {"fading", 1, 4, 0},
+                                                                          {"retrieval", 3, 6, 2},
+                                                                          {"bounded", 3, 6, 2},
+                                                                          {"diagram", 3, 8, 4}}));
   CAPTURE(figure);
   const Json report = report_of({"--figure", figure, "--lengths", "100,1000", "--most-scores", "2e6"});
   CHECK(report["program"] == "incontext-fading");
@@ -64,6 +67,26 @@ TEST_CASE("the weight of a needle among two uniform scores is the double integra
   const double exact = sum / (steps * steps);
   CHECK(std::abs(row["theory"].get<double>() - exact) <= 1e-6);
   CHECK(std::abs(row["theory"].get<double>() - 1.001 * exact) > 1e-6);
+}
+
+TEST_CASE("the plane of needle and noise: the weight rises through one half at the boundary", "[programs][fading]") {
+  const Json tables = report_of(
+      {"--figure", "diagram", "--lengths", "10000", "--points", "4", "--most-scores", "1", "--threads", "1"})["tables"];
+  const Json &boundary = tables[0]["rows"], &plane = tables[1]["rows"];
+  REQUIRE(boundary.size() == 4);
+  REQUIRE(plane.size() == 16);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double half = boundary[i]["half"], y = boundary[i]["noise"];
+    CHECK(half < boundary[i]["boundary"].get<double>());
+    CHECK(half > 0.85 * boundary[i]["boundary"].get<double>());
+    CHECK(boundary[i]["phase"] == (y < 2 ? "averaging" : "frozen"));
+    for (std::size_t j = 0; j < 4; ++j) {
+      const Json& cell = plane[4 * i + j];
+      CHECK(cell["noise"] == boundary[i]["noise"]);
+      CHECK((cell["weight"].get<double>() > 0.5) == (cell["height"].get<double>() > half));
+      if (j > 0) CHECK(cell["weight"].get<double>() > plane[4 * i + j - 1]["weight"].get<double>());
+    }
+  }
 }
 
 TEST_CASE("means of rare rows are shown without a z, and medians beside them", "[programs][fading]") {
@@ -106,11 +129,14 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
 }
 
 TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[bad-input][fading]") {
-  refused({"--figure", "gap"}, "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded)");
+  refused({"--figure", "gap"}, "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded|diagram)");
   refused({"--lengths", "100,2"}, "--lengths: is too small (value = 2; needs at least 3)");
   refused({"--lengths", "1e10"}, "--lengths: is too large");
   refused({"--figure", "retrieval", "--s", "0"}, "--s: ");
   refused({"--figure", "retrieval", "--spreads", "1"}, "--spreads: has no meaning with --figure retrieval");
+  refused({"--points", "4"}, "--points: has no meaning with --figure phase");
+  refused({"--figure", "diagram", "--points", "0"}, "--points: is too small (value = 0; needs at least 1)");
+  refused({"--figure", "diagram", "--s", "1"}, "--s: has no meaning with --figure diagram");
   refused({"--height", "3"}, "--height: has no meaning with --figure phase");
   refused({"--spreads", "0.5,-1"}, "--spreads: ");
   refused({"--trials", "100", "--relative-error", "0.1"}, "");

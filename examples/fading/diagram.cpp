@@ -1,0 +1,124 @@
+#include "examples/fading/diagram.hpp"
+
+#include <incontext/laws/gaussian_signal.hpp>
+#include <incontext/laws/retrieval.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "examples/support/render.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+constexpr double largest_noise = 4, largest_height = 3.5;
+constexpr std::size_t simulated_columns = 4;
+
+/// The middle of one of the sides' parts.
+double middle(double side, std::size_t part, std::size_t parts) {
+  return side * (static_cast<double>(part) + 0.5) / static_cast<double>(parts);
+}
+
+/// A column of the plane: competitors of one noise y, among which the needle's height is a = beta m / log n.
+struct DiagramColumn {
+  double noise = 0, half = 0;   ///< y, and the height with weight 1/2
+  std::vector<double> weights;  ///< at the middles of the heights
+
+  double spread(double log_count) const { return std::sqrt(noise * log_count); }
+};
+
+std::vector<DiagramColumn> columns_of(double count, std::size_t parts, int threads) {
+  const double log_count = std::log(count);
+  std::vector<DiagramColumn> columns(parts);
+  const std::size_t workers =
+      threads > 0 ? static_cast<std::size_t>(threads) : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+  const auto work = [&](std::size_t first) {
+    for (std::size_t i = first; i < parts; i += workers) {
+      DiagramColumn& column = columns[i];
+      column.noise = middle(largest_noise, i, parts);
+      const double spread = column.spread(log_count);
+      column.half = laws::retrieval_exponent(count - 1, spread) / log_count;
+      for (std::size_t j = 0; j < parts; ++j) {
+        const double exponent = middle(largest_height, j, parts) * log_count;
+        column.weights.push_back(laws::signal_weight(count - 1, spread, exponent).value);
+      }
+    }
+  };
+  std::vector<std::future<void>> running;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    running.push_back(std::async(std::launch::async, work, worker));
+  }
+  for (auto& one : running) one.get();
+  return columns;
+}
+
+/// The weight at height a of a column, simulated: normal scores of variance 1 at the column's spread.
+statistics::Estimate simulated(FadingRun& run, std::int64_t n, const DiagramColumn& column, double height) {
+  const double log_count = std::log(static_cast<double>(n)), beta = column.spread(log_count);
+  const RowOfScores row{.competitors = n - 1, .signal = height * log_count / beta};
+  return run.simulator.rows(row, {beta}).front().signal_weight.mean;
+}
+
+void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vector<DiagramColumn>& columns) {
+  const std::size_t every = std::max<std::size_t>(columns.size() / simulated_columns, 1);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const DiagramColumn& column = columns[i];
+    const bool frozen = laws::noise_phase(column.noise) == laws::NoisePhase::frozen;
+    std::vector<Cell> cells{n, column.noise, std::string(frozen ? "frozen" : "averaging"),
+                            laws::retrieval_boundary(column.noise), column.half};
+    const bool chosen = i % every == every / 2;
+    const auto estimate = chosen ? simulated(run, n, column, column.half) : statistics::Estimate{};
+    const auto compared =
+        estimate.count < 2 ? std::vector<Cell>(comparison_columns().size()) : run.judgement.judged(0.5, estimate);
+    cells.insert(cells.end(), compared.begin(), compared.end());
+    table.add_row(std::move(cells));
+    if (!chosen || !frozen) continue;
+    const double annealed = 1 + column.noise / 2, log_count = std::log(static_cast<double>(n));
+    const double exact =
+        laws::signal_weight(static_cast<double>(n) - 1, column.spread(log_count), annealed * log_count).value;
+    run.controls.add("a = 1 + y/2", n, "y = " + detail::number_text(column.noise, std::chars_format::general, 4), 0.5,
+                     exact, simulated(run, n, column, annealed));
+  }
+}
+
+}  // namespace
+
+std::vector<Table> diagram_figure(FadingRun& run) {
+  const auto parts = static_cast<std::size_t>(run.options.points);
+  const Column length{.name = "n"}, noise{.name = "noise", .heading = "y", .digits = 4};
+  Table boundary{
+      .title = "Where a needle of height a = beta m / log n has half of the weight among n - 1 normal scores",
+      .columns = {length,
+                  noise,
+                  {.name = "phase"},
+                  {.name = "boundary", .heading = "long rows", .digits = 4},
+                  {.name = "half", .heading = "a at n", .digits = 6}}};
+  for (Column& column : comparison_columns()) boundary.columns.push_back(std::move(column));
+  Table plane{
+      .title = "Its weight over the plane",
+      .columns = {length, noise, {.name = "height", .heading = "a", .digits = 4}, {.name = "weight", .digits = 5}}};
+  const std::vector<std::int64_t> lengths =
+      run.options.lengths.empty() ? std::vector<std::int64_t>{1000} : run.options.lengths;
+  for (const std::int64_t n : lengths) {
+    const auto columns = columns_of(static_cast<double>(n), parts, run.options.simulation.threads);
+    add_boundary(boundary, run, n, columns);
+    for (const DiagramColumn& column : columns) {
+      for (std::size_t j = 0; j < parts; ++j) {
+        plane.add_row({n, column.noise, middle(largest_height, j, parts), column.weights[j]});
+      }
+    }
+  }
+  boundary.notes = {
+      "y = s^2 v log n for SSMax, beta = s log n; for softmax, s = beta / log n. Long rows: 1 + y/2 up to y = 2, where "
+      "the competitors freeze, sqrt(2 y) beyond. Theory and simulation: the weight there."};
+  return {std::move(boundary), std::move(plane)};
+}
+
+}  // namespace incontext::examples
