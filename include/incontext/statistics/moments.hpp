@@ -63,17 +63,18 @@ INCONTEXT_HD Moments moments_of(const T* values, std::int64_t count) {
     }
     return partial[0];
   };
+  // Whole blocks have a constant length, which vectorises.
+  const auto over_blocks = [&](const auto& add) {
+    std::int64_t at = 0;
+    for (; at + ways <= count; at += ways) {
+      for (int i = 0; i < ways; ++i) add(i, static_cast<double>(values[at + i]));
+    }
+    for (int i = 0; at + i < count; ++i) add(i, static_cast<double>(values[at + i]));
+  };
   double sum[ways] = {};
   double finite[ways] = {};
-  for (std::int64_t at = 0; at < count; at += ways) {
-    const int n = count - at < ways ? static_cast<int>(count - at) : ways;
-    for (int i = 0; i < n; ++i) {
-      const auto value = static_cast<double>(values[at + i]);
-      const bool is_finite = value - value == 0;
-      sum[i] += is_finite ? value : 0.0;
-      finite[i] += is_finite ? 1.0 : 0.0;
-    }
-  }
+  over_blocks([&](int i, double value) { sum[i] += value - value == 0 ? value : 0.0; });
+  over_blocks([&](int i, double value) { finite[i] += value - value == 0 ? 1.0 : 0.0; });
   Moments result;
   const double finite_count = fold(finite);
   result.count = static_cast<std::int64_t>(finite_count);
@@ -82,14 +83,10 @@ INCONTEXT_HD Moments moments_of(const T* values, std::int64_t count) {
   result.mean = fold(sum) / finite_count;
 
   double square[ways] = {};
-  for (std::int64_t at = 0; at < count; at += ways) {
-    const int n = count - at < ways ? static_cast<int>(count - at) : ways;
-    for (int i = 0; i < n; ++i) {
-      const auto value = static_cast<double>(values[at + i]);
-      const double deviation = value - value == 0 ? value - result.mean : 0.0;
-      square[i] += deviation * deviation;
-    }
-  }
+  over_blocks([&](int i, double value) {
+    const double deviation = value - value == 0 ? value - result.mean : 0.0;
+    square[i] += deviation * deviation;
+  });
   result.sum_of_squares = fold(square);
   return result;
 }
