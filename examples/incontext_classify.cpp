@@ -38,24 +38,23 @@ int main(int argc, char** argv) {
   return run_program(
       {.name = "incontext-classify",
        .description =
-           "Classification in context: points of the sphere, labelled by the nearest of k hidden prototypes, as many "
-           "of\n"
-           "each class. One gradient step on them classifies a query: linear, with a kernel of width sigma =\n"
-           "1/sqrt(kappa), or with a rate that adapts to the query, which is softmax attention of gain c.\n"
-           "  --figure 4-metrics    losses, accuracies, entropies, sensitivities and distances of the rules, each at\n"
-           "                        its best parameters or at given ones (the default)\n"
+           "Classification in context: points of the sphere, labelled by the nearest of k hidden prototypes, as\n"
+           "many of each class. One gradient step on them classifies a query: linear, with a kernel of width\n"
+           "sigma = 1/sqrt(kappa), or at a rate that adapts to the query, which is softmax attention, gain c.\n"
+           "  --figure 4-metrics    losses, accuracies, entropies, sensitivities and distances of the rules,\n"
+           "                        each at its best parameters or at given ones (the default)\n"
            "  --figure 6            the loss over kappa and gain: the valley c kappa = const\n"
            "  --figure 7            the best loss of each rule against dimension: who is best where (Table 1)\n"
            "  --figure 8a           the best width and gain against dimension or context length\n"
-           "  --figure 8b           one rate in dense and sparse neighbourhoods of two dimensions, and the adaptive "
-           "one\n"
+           "  --figure 8b           one rate in dense and in sparse neighbourhoods, d = 2, and softmax' own\n"
            "  --figure 16-trend     the best rate and gain of k classes beside their closed forms\n"
            "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n"
            "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input.",
        .footer = "\nExamples:\n"
-                 "  incontext-classify --dimension 2 --rule adaptive --kappa 30 --gain 6\n"
+                 "  incontext-classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
                  "  incontext-classify --figure 6 --dimension 10\n"
-                 "  incontext-classify --contexts contexts.npy --contexts-count 100 --quiet\n"},
+                 "  incontext-classify --contexts contexts.npy --contexts-count 100 --rule linear --quiet\n"
+                 "    (inputs: 100 contexts, each 100 points and the query, a row each; labels: a row a context)\n"},
       argc, argv, [&](CLI::App& app) { add_classify_options(app, options); },
       [&](const CLI::App& app) { return run(app, options); });
 }

@@ -184,7 +184,7 @@ std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
   const double c_with = best_number(both, adaptive_gain(1), 0.01, 1e5);
   const double c_without = best_number(both, adaptive_gain(0), 0.01, 1e5);
   add("softmax, best on both", c_with, adaptive_gain(1));
-  add("softmax, no query key", c_without, adaptive_gain(0));
+  add("softmax, no key", c_without, adaptive_gain(0));
   losses.notes = {std::to_string(halves.dense.size()) + " contexts of " + std::to_string(halves.tried) +
                       " drawn whose points' mean is at least " + in_words(o.crowding) +
                       " long; of 100 even directions, the one with the most and with the fewest points of cosine > " +
@@ -198,7 +198,7 @@ std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
                           parameter_column("best_rate", "best rate"),
                           parameter_column("mean", "mean rate"),
                           parameter_column("median", "median rate")}};
-  for (const auto& [key, c, self] : {std::tuple{"", c_with, 1.0}, {", no query key", c_without, 0.0}}) {
+  for (const auto& [key, c, self] : {std::tuple{"", c_with, 1.0}, {", no key", c_without, 0.0}}) {
     add_rates(rates, std::string("dense") + key, halves.dense, n * c, self, dense_rate);
     add_rates(rates, std::string("sparse") + key, halves.sparse, n * c, self, sparse_rate);
   }

@@ -64,8 +64,8 @@ Grid grid_of(const SphereTask& task, RuleChoice choice, const std::optional<doub
 
 std::string edge_of(const Optimum& found, bool slope_chart) {
   const auto words = [](const std::string& axis, Place place) -> std::string {
-    if (place == Place::lowest) return axis + " at its lowest";
-    if (place == Place::highest) return axis + " at its highest";
+    if (place == Place::lowest) return "lowest " + axis;
+    if (place == Place::highest) return "highest " + axis;
     return "";
   };
   const std::string kappa = words("kappa", found.kappa_place);
@@ -90,7 +90,7 @@ std::string name_of(RuleChoice choice) {
     case RuleChoice::fixed_width:
       return "fixed width";
     case RuleChoice::adaptive:
-      return "softmax, no query key";
+      return "softmax, no key";
     case RuleChoice::all:
     case RuleChoice::adaptive_with_query:
       break;

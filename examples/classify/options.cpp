@@ -74,8 +74,7 @@ void require_balanced(const std::string& name, std::int64_t context_length, std:
 void check_setting(const CLI::App& app, const ClassifyOptions& o) {
   if (o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima) {
     if (o.rule == RuleChoice::linear || o.rule == RuleChoice::fixed_width) {
-      throw_input_error("--rule", "has one kappa only", text_of(app, "--rule"),
-                        "kernel, adaptive or adaptive-with-query");
+      throw_input_error("--rule", "has one kappa only", text_of(app, "--rule"), "kernel, softmax or softmax-no-key");
     }
   }
   if (o.figure != ClassifyFigure::metrics) return;
@@ -108,13 +107,13 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
                               {"8b", ClassifyFigure::neighbourhoods},
                               {"16-trend", ClassifyFigure::trend},
                               {"elimination", ClassifyFigure::elimination}});
-  add_choice<RuleChoice>(app, "--rule", o.rule, "4-metrics, 6, 8a: the rule; adaptive is softmax attention",
+  add_choice<RuleChoice>(app, "--rule", o.rule, "4-metrics, 6, 8a: the rule; no-key: the query is no key",
                          {{"all", RuleChoice::all},
                           {"linear", RuleChoice::linear},
                           {"kernel", RuleChoice::kernel},
                           {"fixed-width", RuleChoice::fixed_width},
-                          {"adaptive", RuleChoice::adaptive},
-                          {"adaptive-with-query", RuleChoice::adaptive_with_query}});
+                          {"softmax-no-key", RuleChoice::adaptive},
+                          {"softmax", RuleChoice::adaptive_with_query}});
   add_optional(app, "--kappa", o.kappa, "Concentration 1/sigma^2 of the kernel; searched for if absent");
   add_optional(app, "--gain", o.gain, "Gain c of attention; searched for if absent");
   const auto read_rate = [&o](const std::string& text) { o.gain = parse_number("--rate", text); };
@@ -136,9 +135,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
   add_count<std::int64_t>(app, "--search-trials", o.search_trials, "Contexts on which optima are searched for", 2,
                           100000000);
   add_run_options(app, o.simulation);
-  add_text(app, "--contexts", o.contexts_file,
-           "Write contexts of the task to this .npy file, n points and the query in turn; labels beside it in "
-           "FILE-labels.npy",
+  add_text(app, "--contexts", o.contexts_file, "Write contexts to this .npy file, their labels to FILE-labels.npy",
            "FILE");
   add_count<std::int64_t>(app, "--contexts-count", o.contexts, "How many contexts to write", 1, 1000000);
   head_options(app, "Data");
@@ -148,10 +145,8 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
 void complete(const CLI::App& app, ClassifyOptions& o) {
   refuse_unused_options(app, o);
   check_setting(app, o);
-  if (o.figure == ClassifyFigure::trend) {
+  if (o.figure == ClassifyFigure::trend || o.figure == ClassifyFigure::elimination) {
     or_usual(o.dimensions, {2, 5, 10});
-  } else if (o.figure == ClassifyFigure::elimination) {
-    or_usual(o.dimensions, {2, 5, 10, 20});
   } else {
     or_usual(o.dimensions, {2, 3, 5, 10});
   }

@@ -118,9 +118,9 @@ GridLosses Simulator::losses(const std::string& what, const SphereTask& task, co
   const std::size_t size = grid.kappas.size() * grid.gains.size();
   const auto estimates = state_->runs.run(what, 2 * size + grid.kappas.size(), [&](const simulate::Options& options) {
     auto at = state_->searching(options);
-    if (effort == Effort::fourfold && options.trials > 0) at.trials = 4 * options.trials;
+    if (effort == Effort::twofold && options.trials > 0) at.trials = 2 * options.trials;
     simulate::validate(plain(task));
-    return simulate::detail::run_grid<double>(plain(task), plain(grid), at, reference).run;
+    return simulate::detail::run_grid<float>(plain(task), plain(grid), at, reference).run;
   });
   const auto first = estimates.begin();
   GridLosses result{{first, first + static_cast<std::ptrdiff_t>(size)}, {}};

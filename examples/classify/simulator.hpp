@@ -81,8 +81,8 @@ struct DrawnContext {
   std::vector<double> prototypes;
 };
 
-/// Whether a grid runs the trials of a search, or four times those of the options: small differences ask for many.
-enum class Effort { search, fourfold };
+/// Whether a grid runs the trials of a search, or twice those of the options: small differences ask for many.
+enum class Effort { search, twofold };
 
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
 class Simulator {

@@ -62,7 +62,7 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
   table.notes = {
       "The paper's text gives no settings for this figure; these are ours.",
       "predicted: pi sqrt(n k / 6 v), and the query's share, at this kappa: for two classes, scaled to k; no theory of "
-      "kappa itself. An edge is no optimum: kappa at its lowest is the linear rule."};
+      "kappa itself. An edge is no optimum: softmax at the lowest kappa is the linear rule."};
   return {std::move(table), by_length ? two_class_table(run, {o.simulation.dimension}, o.context_lengths.back())
                                       : two_class_table(run, o.dimensions, o.simulation.context_length)};
 }

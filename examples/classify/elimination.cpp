@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "examples/classify/figures.hpp"
+#include "examples/classify/theory.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+/// Two classes, the query no key: elimination sees the mirrored context as selection sees the context.
+Table equal_law_table(ClassifyRun& run) {
+  const std::int64_t n = 2 * ((run.options.simulation.context_length + 1) / 2);
+  Table table =
+      comparison_table("Two classes, the query no key: elimination has the law of selection, n = " + std::to_string(n),
+                       {{"d"}, parameter_column("kappa", "kappa"), parameter_column("gain", "c"), {"metric"}});
+  table.columns[4].heading = "kappa, c";
+  table.columns[5].heading = "-kappa, -c";
+  for (const std::int64_t d : run.options.dimensions) {
+    const SphereTask task{d, 2, n};
+    Classifier selects{Rule::adaptive, 3, 0};
+    selects.gain = predicted_gain(task, selects);
+    const Classifier eliminates{Rule::adaptive, -selects.kappa, -selects.gain};
+    const auto one = run.simulator.metrics("selection", task, {selects});
+    const auto other = run.simulator.metrics("elimination", task, {eliminates});
+    for (const auto& [name, metric] : {std::pair{"loss", Metric::loss},
+                                       {"accuracy", Metric::accuracy},
+                                       {"entropy", Metric::entropy},
+                                       {"sensitivity", Metric::sensitivity}}) {
+      const auto &a = one[0][metric], &b = other[0][metric];
+      if (a.count < 2 || b.count < 2) continue;
+      statistics::Estimate both = b;
+      both.standard_error = std::hypot(a.standard_error, b.standard_error);
+      std::vector<Cell> cells{d, selects.kappa, selects.gain, std::string(name)};
+      const auto comparison = run.judgement.judged(a.mean, both);
+      cells.insert(cells.end(), comparison.begin(), comparison.end());
+      table.add_row(std::move(cells));
+    }
+  }
+  table.notes = {"Independent contexts; ± error of the difference."};
+  return table;
+}
+
+/// The chart in which both sides meet: kappa of either sign, and kappa c about the linear rule's rate.
+Grid sides_grid(double rate) {
+  Grid grid{Rule::adaptive_with_query, {}, {}, true};
+  const std::vector<double> kappas = log_spaced(0.1, 204.8, 12);
+  for (std::size_t i = 7; i-- > 0;) grid.kappas.push_back(-kappas[i]);
+  grid.kappas.push_back(0);
+  grid.kappas.insert(grid.kappas.end(), kappas.begin(), kappas.end());
+  for (const double factor : {0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.6, 2.5, 5.0, 10.0, 20.0, 40.0}) {
+    grid.gains.push_back(factor * rate);
+  }
+  return grid;
+}
+
+/// The point of least loss among rows of the grid, and whether it lies at their ends.
+struct Best {
+  double kappa, slope;
+  std::string edge;
+};
+
+Best best_among(const Grid& grid, const std::vector<statistics::Estimate>& losses, std::size_t first,
+                std::size_t count) {
+  const std::size_t width = grid.gains.size(), begin = first * width, end = (first + count) * width;
+  std::size_t best = begin;
+  for (std::size_t i = begin; i < end; ++i) best = losses[i].mean < losses[best].mean ? i : best;
+  const std::size_t row = best / width, column = best % width;
+  std::string edge;
+  if (count > 1 && row == first) edge = "lowest kappa";
+  if (count > 1 && row + 1 == first + count) edge = "highest kappa";
+  if (column == 0) edge += edge.empty() ? "lowest kappa c" : ", kappa c";
+  if (column + 1 == width) edge += edge.empty() ? "highest kappa c" : ", kappa c";
+  return {grid.kappas[row], grid.gains[column], edge};
+}
+
+/// Losses of points less the linear rule's, then its own, on common contexts.
+std::vector<statistics::Estimate> differences(ClassifyRun& run, const SphereTask& task, const Best& linear,
+                                              const std::vector<Best>& points) {
+  Grid grid{Rule::adaptive_with_query, {0}, {linear.slope}, true};
+  for (const Best& one : points) {
+    grid.kappas.push_back(one.kappa);
+    grid.gains.push_back(one.slope);
+  }
+  for (std::vector<double>* axis : {&grid.kappas, &grid.gains}) {
+    std::sort(axis->begin(), axis->end());
+    axis->erase(std::unique(axis->begin(), axis->end()), axis->end());
+  }
+  const auto at = [&grid](double kappa, double slope) {
+    const auto row = std::find(grid.kappas.begin(), grid.kappas.end(), kappa) - grid.kappas.begin();
+    const auto column = std::find(grid.gains.begin(), grid.gains.end(), slope) - grid.gains.begin();
+    return static_cast<std::size_t>(row) * grid.gains.size() + static_cast<std::size_t>(column);
+  };
+  const std::size_t reference = at(0, linear.slope);
+  const auto all = run.simulator.losses("differences", task, grid, static_cast<int>(reference), Effort::twofold);
+  std::vector<statistics::Estimate> result;
+  if (all.differences.empty()) return result;
+  for (const Best& one : points) result.push_back(all.differences[at(one.kappa, one.slope)]);
+  result.push_back(all.losses[reference]);
+  return result;
+}
+
+std::string beside_linear(const statistics::Estimate& difference) {
+  if (difference.mean < -3 * difference.standard_error) return "better";
+  return difference.mean > 3 * difference.standard_error ? "worse" : "alike";
+}
+
+Table strategies_table(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  Table table{.title = "Softmax on both sides of linear: k = " + std::to_string(o.classes) +
+                       ", n = " + std::to_string(o.simulation.context_length),
+              .columns = {{"d"},
+                          {.name = "linear", .digits = 4},
+                          {"side"},
+                          parameter_column("kappa", "kappa"),
+                          parameter_column("slope", "kappa c"),
+                          {.name = "difference", .heading = "less linear's", .digits = 3, .decimals_as = 1},
+                          {.name = "standard_error", .heading = "± error", .decimals_as = 1},
+                          {.name = "verdict", .heading = "than linear"},
+                          {"edge"}}};
+  for (const std::int64_t d : o.dimensions) {
+    if (run.simulator.stopped()) break;
+    const SphereTask task{d, o.classes, o.simulation.context_length};
+    const Grid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).slope);
+    const auto map = run.simulator.losses("both sides", task, grid, -1, Effort::twofold).losses;
+    if (map.empty() || map.front().count < 2) continue;
+    const auto zero =
+        static_cast<std::size_t>(std::find(grid.kappas.begin(), grid.kappas.end(), 0) - grid.kappas.begin());
+    const Best linear = best_among(grid, map, zero, 1);
+    const std::vector<Best> sides{best_among(grid, map, 0, zero),
+                                  best_among(grid, map, zero + 1, grid.kappas.size() - zero - 1)};
+    const auto less = differences(run, task, linear, sides);
+    if (less.empty() || less.back().count < 2) continue;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      table.add_row({d, less.back().mean, std::string(i == 0 ? "elimination" : "selection"), sides[i].kappa,
+                     sides[i].slope, less[i].mean, less[i].standard_error, beside_linear(less[i]), sides[i].edge});
+    }
+  }
+  table.notes = {
+      "The query is a key. At kappa = 0 and fixed kappa c softmax is the linear rule: both sides meet there, and the "
+      "edge nearest to it is no optimum.",
+      "Found on a grid of both sides, then compared on common fresh contexts, twice --trials of them; better and "
+      "worse: "
+      "by more than 3 standard errors."};
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> elimination_figure(ClassifyRun& run) { return {equal_law_table(run), strategies_table(run)}; }
+
+}  // namespace incontext::examples

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "examples/classify/figures.hpp"
+#include "examples/classify/theory.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+constexpr int map_kappas = 17, map_gains = 33;
+
+/// How far above the least loss of the map, as one character.
+char shade_of(double loss, double least) {
+  const double excess = loss / least - 1;
+  const std::pair<double, char> shades[] = {{0.01, '0'}, {0.03, '1'}, {0.1, '2'}, {0.3, '3'}, {1, '4'}, {3, '5'}};
+  for (const auto& [bound, shade] : shades) {
+    if (excess < bound) return shade;
+  }
+  return '.';
+}
+
+struct Map {
+  Grid grid;
+  std::vector<statistics::Estimate> losses;
+
+  const statistics::Estimate& at(std::size_t i, std::size_t j) const { return losses[i * grid.gains.size() + j]; }
+  /// Of a row, or of all.
+  std::size_t best_of(std::size_t first, std::size_t count) const {
+    std::size_t best = first;
+    for (std::size_t i = first; i < first + count; ++i) best = losses[i].mean < losses[best].mean ? i : best;
+    return best;
+  }
+};
+
+std::string row_of(const Map& map, std::size_t i, std::size_t best) {
+  std::string shades;
+  for (std::size_t j = 0; j < map.grid.gains.size(); ++j) {
+    const bool is_best = best == i * map.grid.gains.size() + j;
+    shades += is_best ? '@' : shade_of(map.at(i, j).mean, map.losses[best].mean);
+  }
+  return shades;
+}
+
+/// The ends and the middle of the gains over the columns of the map.
+std::string gains_heading(const std::vector<double>& gains, const std::string& name) {
+  std::string heading = name + " = " + in_words(gains.front(), 5);
+  const std::string middle = in_words(gains[gains.size() / 2], 5), end = in_words(gains.back(), 6);
+  const std::size_t width = gains.size(), at = width / 2;
+  heading += std::string(std::max<std::size_t>(at, heading.size() + 1) - heading.size(), ' ') + middle;
+  heading += std::string(std::max(width - end.size(), heading.size() + 1) - heading.size(), ' ') + end;
+  return heading;
+}
+
+Table map_table(const Map& map, const std::string& title, double rate, bool is_kernel) {
+  const std::string name = is_kernel ? "rate" : "c";
+  Table table{.title = title,
+              .columns = {parameter_column("kappa", "kappa"),
+                          {.name = "map", .heading = gains_heading(map.grid.gains, name)},
+                          parameter_column("best_gain", "best " + name),
+                          parameter_column("slope", name + " kappa"),
+                          {.name = "loss", .digits = 4, .decimals_as = 1},
+                          {.name = "standard_error", .heading = "± error", .decimals_as = 1}}};
+  const std::size_t width = map.grid.gains.size(), best = map.best_of(0, map.losses.size());
+  for (std::size_t i = 0; i < map.grid.kappas.size(); ++i) {
+    const std::size_t at = map.best_of(i * width, width);
+    const double kappa = map.grid.kappas[i], gain = map.grid.gains[at - i * width];
+    table.add_row(
+        {kappa, row_of(map, i, best), gain, kappa * gain, map.losses[at].mean, map.losses[at].standard_error});
+  }
+  table.notes = {
+      "Loss over the least of the map, @: 0 to 1 % more, 1 to 3 %, 2 to 10 %, 3 to 30 %, 4 to twice, 5 to four times, "
+      ". beyond. The numbers are in --format csv and json."};
+  if (!is_kernel) {
+    table.notes.push_back("Where kappa is small only c kappa matters, the rate of the linear rule: predicted " +
+                          in_words(rate, 3) + ".");
+  }
+  return table;
+}
+
+/// The numbers behind the map, for those who draw it.
+Table map_numbers(const Map& map) {
+  Table table{.title = "The map's numbers", .columns = {{"kappa"}, {"gain"}, {"loss"}, {"standard_error"}}};
+  for (std::size_t i = 0; i < map.grid.kappas.size(); ++i) {
+    for (std::size_t j = 0; j < map.grid.gains.size(); ++j) {
+      table.add_row({map.grid.kappas[i], map.grid.gains[j], map.at(i, j).mean, map.at(i, j).standard_error});
+    }
+  }
+  return table;
+}
+
+RuleChoice softmax_or(RuleChoice choice) {
+  return choice == RuleChoice::all ? RuleChoice::adaptive_with_query : choice;
+}
+
+}  // namespace
+
+std::vector<Table> map_figure(ClassifyRun& run) {
+  const SphereTask task = run.options.task();
+  const RuleChoice choice = softmax_or(run.options.rule);
+  const bool is_kernel = choice == RuleChoice::kernel;
+  const double rate = predicted_rate(task);
+  Map map;
+  map.grid.rule = is_kernel                        ? Rule::kernel
+                  : choice == RuleChoice::adaptive ? Rule::adaptive
+                                                   : Rule::adaptive_with_query;
+  map.grid.kappas = log_spaced(0.03, 100, map_kappas);
+  map.grid.gains = log_spaced(1, is_kernel ? 1e5 : 1e4, map_gains);
+  map.losses = run.simulator.losses("map", task, map.grid, -1, Effort::search).losses;
+  if (map.losses.empty() || map.losses.front().count < 2) return {};
+  const Chosen best = best_of(run.simulator, task, choice);
+  Table table = map_table(
+      map, "Loss of " + name_of(choice) + " over kappa and " + (is_kernel ? "rate" : "gain") + ": " + in_words(task),
+      rate, is_kernel);
+  table.notes.push_back("Searched for: kappa = " + in_words(best.classifier.kappa, 3) +
+                        (is_kernel ? ", rate = " : ", c = ") + in_words(best.classifier.gain, 3) +
+                        (best.edge.empty() ? ", inside its range."
+                                           : "; no optimum, but the edge of what was searched: " + best.edge + "."));
+  std::vector<Table> tables{std::move(table)};
+  if (run.options.output.format != Format::table) tables.push_back(map_numbers(map));
+  tables.push_back(two_class_table(run, {task.dimension}, task.context_length));
+  return tables;
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "examples/classify/figures.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+struct Contender {
+  std::string name;
+  Chosen chosen;
+  statistics::Estimate loss;
+};
+
+std::vector<Contender> contenders(ClassifyRun& run, const SphereTask& task) {
+  std::vector<Contender> all;
+  for (const RuleChoice choice : all_rules()) {
+    all.push_back({name_of(choice), best_of(run.simulator, task, choice), {}});
+  }
+  const Chosen away = best_of(run.simulator, task, RuleChoice::adaptive_with_query, {}, {}, Side::elimination);
+  all.push_back({"elimination", away, {}});
+  std::vector<Classifier> classifiers;
+  for (const Contender& one : all) classifiers.push_back(one.chosen.classifier);
+  const auto simulated = run.simulator.metrics("losses at the optima", task, classifiers);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].loss = simulated[i][Metric::loss];
+  return all;
+}
+
+/// The names in order of their losses, "<" where the order is beyond doubt and "~" where it is not.
+std::string order_of(std::vector<Contender> all) {
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.loss.mean < b.loss.mean; });
+  std::string words = all.front().name;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const double error = std::hypot(all[i].loss.standard_error, all[i - 1].loss.standard_error);
+    words += (all[i].loss.mean - all[i - 1].loss.mean > 3 * error ? " < " : " ~ ") + all[i].name;
+  }
+  return words;
+}
+
+/// Whether softmax < kernel < fixed width < linear, each by more than 3 errors.
+bool has_order_of_paper(const std::vector<Contender>& all) {
+  const auto loss = [&all](RuleChoice choice) {
+    return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name_of(choice); })->loss;
+  };
+  const RuleChoice order[] = {RuleChoice::adaptive_with_query, RuleChoice::kernel, RuleChoice::fixed_width,
+                              RuleChoice::linear};
+  for (int i = 0; i < 3; ++i) {
+    const auto better = loss(order[i]), worse = loss(order[i + 1]);
+    if (!(worse.mean - better.mean > 3 * std::hypot(worse.standard_error, better.standard_error))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Table> rules_figure(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  const std::string setting =
+      "k = " + std::to_string(o.classes) + ", n = " + std::to_string(o.simulation.context_length);
+  Table losses{.title = "Least loss of each rule against dimension: " + setting, .columns = {{"d"}}};
+  for (const char* name : {"linear", "kernel", "fixed width", "softmax, no key", "softmax", "elimination"}) {
+    std::string key = name;
+    std::replace(key.begin(), key.end(), ' ', '_');
+    key.erase(std::remove(key.begin(), key.end(), ','), key.end());
+    losses.columns.push_back(
+        {.name = key, .heading = key == "softmax_no_key" ? "no query key" : name, .digits = 4, .decimals_as = 1});
+  }
+  losses.columns.push_back({.name = "largest_error", .heading = "± at most", .decimals_as = 1});
+  Table optima = comparison_table("Where, and how well it is known", {{"d"},
+                                                                      {"rule"},
+                                                                      parameter_column("kappa", "kappa"),
+                                                                      parameter_column("gain", "rate or gain"),
+                                                                      {.name = "edge"}});
+  std::string holds, fails;
+  for (const std::int64_t d : o.dimensions) {
+    if (run.simulator.stopped()) break;
+    const SphereTask task{d, o.classes, o.simulation.context_length};
+    const auto all = contenders(run, task);
+    if (all.front().loss.count < 2) break;
+    std::vector<Cell> row{d};
+    double largest = 0;
+    for (const Contender& one : all) {
+      row.push_back(one.loss.mean);
+      largest = std::max(largest, one.loss.standard_error);
+      const Classifier& at = one.chosen.classifier;
+      add_comparison(optima, run,
+                     {d, one.name, at.rule == Rule::linear ? Cell() : Cell(at.kappa), at.gain, one.chosen.edge}, task,
+                     at, Metric::loss, one.loss);
+    }
+    row.push_back(largest);
+    losses.add_row(std::move(row));
+    losses.notes.push_back("d = " + std::to_string(d) + ": " + order_of(all));
+    std::string& place = has_order_of_paper(all) ? holds : fails;
+    place += (place.empty() ? "" : ", ") + std::to_string(d);
+  }
+  losses.notes.insert(losses.notes.begin(),
+                      "In order of their losses, < where they differ by more than 3 errors of independent contexts, ~ "
+                      "where not:");
+  if (!losses.rows.empty()) {
+    losses.notes.push_back("The paper's order, softmax < kernel < fixed width < linear: " +
+                           (holds.empty() ? "at none of these d" : "holds at d = " + holds) +
+                           (fails.empty() ? "." : "; cannot be seen at d = " + fails + "."));
+  }
+  losses.notes.push_back(
+      "Elimination is softmax at kappa < 0; figure elimination resolves it better. The query is a key of fixed width "
+      "and "
+      "elimination too.");
+  optima.notes.push_back(
+      "An edge is no optimum: softmax at the lowest kappa is the linear rule, which it tends to along c kappa = "
+      "const, and so is elimination at the highest.");
+  if (o.classes == 2) optima.notes.push_back(closed_form_note);
+  return {std::move(losses), std::move(optima), two_class_table(run, o.dimensions, o.simulation.context_length)};
+}
+
+}  // namespace incontext::examples
