@@ -182,6 +182,24 @@ TEST_CASE("a row of normal scores at its limits", "[laws]") {
   CHECK(one.score_variance == 0);
 }
 
+TEST_CASE("a deeply frozen row keeps the digits of what is left", "[laws]") {
+  // Near ties of the two highest scores alone: density of their gap at 0 times an integral over the gap.
+  const double pi = 3.14159265358979323846;
+  for (const double n : {2.0, 5.0, 1000.0}) {
+    const double ties =
+        n * (n - 1) * normal_mean([&](double g) {
+          return std::exp(-g * g / 2) / std::sqrt(2 * pi) * std::pow(std::erfc(-g / std::sqrt(2.0)) / 2, n - 2);
+        });
+    for (const double x : {1e8, 1e10, 1e14}) {
+      const auto row = gaussian_row(n, x);
+      INFO("n " << n << ", x " << x << ": " << x * row.entropy << " against " << ties * pi * pi / 6);
+      CHECK(relative(x * row.entropy, ties * pi * pi / 6) < 1e-11 + 10 / x);
+      CHECK(relative(x * row.trace, ties) < 1e-11 + 10 / x);  // int 2 p (1 - p)
+      CHECK_FALSE(relative(x * row.entropy, 1.001 * ties * pi * pi / 6) < 1e-11 + 10 / x);
+    }
+  }
+}
+
 TEST_CASE("a row of normal scores refuses what is no row", "[laws]") {
   CHECK(refuses([] { gaussian_row(0.0, 1.0); }, {"gaussian_row", "count", "value = 0", "at least 1"}));
   CHECK(refuses([] { gaussian_row(2.5, 1.0); }, {"count", "not whole", "2.5"}));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/math/constants/constants.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -66,9 +65,7 @@ class RowFunctionals {
                               }) /
                               T(6);
     r.trace = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first)); });
-    const T euler = boost::math::constants::euler<T>();
-    r.entropy =
-        integral([&](const auto& m, const T&) { return -(euler + m.exponent) * n(m.first) * row_.others(m, 1); });
+    r.entropy = integral([&](const auto& m, const T&) { return n(m.surprise) * row_.others(m, 1); });
     r.log_partition = r.entropy + x * x * r.trace;
     r.mean_score = x * r.trace;
     r.squared_mean_score = squared_mean_score(r);

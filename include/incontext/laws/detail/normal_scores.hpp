@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/math/constants/constants.hpp>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
@@ -16,11 +17,11 @@
 /// exponentially and a sum from the peak outwards may stop at the first negligible term.
 namespace incontext::laws::detail {
 
-/// T_k,l(s) about the centre c that makes T_1,1 zero, the mean of y under T_1,0, and log psi(s).
+/// T_k,l(s) about the centre c that makes T_1,1 zero, -E[(y + gamma) e^(y - e^y)] with Euler's gamma, and log psi(s).
 template <Real T>
 struct ScoreMoments {
   T log_psi;
-  T centre, exponent;
+  T centre, surprise;
   T first, first_2;                                  // T_1,0 and T_1,2
   T second, second_1, second_2, second_3, second_4;  // T_2,0 ... T_2,4
   T third, fourth;                                   // T_3,0 and T_4,0
@@ -112,20 +113,27 @@ class NormalScores {
   ScoreMoments<T> moments(const T& s) const {
     using std::exp;
     nodes_.clear();
-    T total = T(0), mean = T(0);
+    // the kernel alone has mean -gamma: what the density adds is small for wide scores, and summed as such
+    const bool wide = T(16) < x_;
+    const T middle = -s / x_, euler = boost::math::constants::euler<T>();
+    T total = T(0), mean = T(0), surprise = T(0);
     const Start origin = peak(s, 1);
     sum_from(origin, [&](const T& offset, const T& g, const T& y) {
-      const T e = exp(y);
-      const T weight = e * exp(T(-e - g * g / T(2)));
+      const T e = exp(y), kernel = e * exp(T(-e)), weight = kernel * exp(T(-g * g / T(2)));
       nodes_.push_back({offset, e, weight});
       total += weight;
       mean += weight * offset;
+      if (wide) {
+        const T place = y / x_, tilt = -(middle + place / T(2)) * place;
+        surprise -= kernel * (y + euler) * scoring::detail::exp_minus_one(tilt);
+      }
       // to the right T_4 ends last, to the left T_1
       return offset <= T(0) ? weight : T(weight * e * e * e);
     });
     ScoreMoments<T> m = centred(T(mean / total));
     m.centre = origin.g + mean / total;
-    m.exponent = origin.y + x_ * (mean / total);
+    m.surprise = wide ? T(surprise * exp(T(-middle * middle / T(2))) * step_ * density_)
+                      : T(-(euler + origin.y + x_ * (mean / total)) * m.first);
     m.log_psi = log_psi(s);
     return m;
   }
