@@ -10,7 +10,7 @@ namespace incontext::examples {
 namespace {
 
 /// Prototypes and queries over which limits of long contexts are averaged.
-constexpr std::int64_t limit_contexts = 256;
+std::int64_t limit_contexts(const SphereTask& task) { return task.dimension == 2 ? 1024 : 512; }
 
 const std::vector<std::pair<std::string, Metric>>& metric_names() {
   static const std::vector<std::pair<std::string, Metric>> names{{"loss", Metric::loss},
@@ -60,7 +60,7 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const bool has_limit = classifiers[i].kappa >= 0 && !run.simulator.stopped();
     const Metrics limit =
-        has_limit ? long_context_metrics(run.simulator, task, classifiers[i], limit_contexts) : Metrics{};
+        has_limit ? long_context_metrics(run.simulator, task, classifiers[i], limit_contexts(task)) : Metrics{};
     for (const auto& [name, metric] : metric_names()) {
       std::vector<Cell> cells{name_of(rules[i].choice), name};
       const bool shown = limit[metric].count > 1;
@@ -70,7 +70,7 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
     }
   }
   table.notes = {"loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
-                 "n -> inf: the same parameters in ever longer contexts, over " + std::to_string(limit_contexts) +
+                 "n -> inf: the same parameters in ever longer contexts, over " + std::to_string(limit_contexts(task)) +
                      " prototypes and queries."};
   if (task.classes == 2) table.notes.push_back(closed_form_note);
   return table;

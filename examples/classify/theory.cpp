@@ -45,10 +45,10 @@ law::Vector<double> column_of(const std::vector<double>& numbers) {
 }
 
 /// As many draws as the smallest cell asks for.
-law::CellRatios cells_about(const DrawnContext& drawn, std::int64_t classes, double kappa) {
+law::CellRatios cells_about(const DrawnContext& drawn, std::int64_t classes, double kappa, std::uint64_t seed) {
   for (std::int64_t draws = cell_draws;; draws *= 16) {
     try {
-      return law::cell_ratios(rows_of(drawn.prototypes, classes), column_of(drawn.query), kappa, draws);
+      return law::cell_ratios(rows_of(drawn.prototypes, classes), column_of(drawn.query), kappa, draws, seed);
     } catch (const std::domain_error&) {
       if (draws > 1000 * cell_draws) throw;
     }
@@ -68,13 +68,14 @@ std::vector<double> circle_densities(const DrawnContext& drawn, std::int64_t cla
 }
 
 /// Limits of the logits of a context that has grown.
-law::Vector<double> limit_logits(const DrawnContext& drawn, const Classifier& by, const SphereTask& at) {
+law::Vector<double> limit_logits(const DrawnContext& drawn, const Classifier& by, const SphereTask& at,
+                                 std::uint64_t seed) {
   const auto k = static_cast<std::size_t>(at.classes);
   std::vector<double> votes;
   if (at.dimension == 2 && by.rule != Rule::linear) {
     votes = circle_densities(drawn, at.classes, by.kappa);
   } else {
-    const auto cells = cells_about(drawn, at.classes, by.rule == Rule::linear ? 0.0 : by.kappa);
+    const auto cells = cells_about(drawn, at.classes, by.rule == Rule::linear ? 0.0 : by.kappa, seed);
     for (std::size_t c = 0; c < k; ++c) {
       votes.push_back(by.rule == Rule::linear ? cells.mean_cosine[c].value : cells.density[c].value);
     }
@@ -124,8 +125,9 @@ Metrics long_context_metrics(const Simulator& simulator, const SphereTask& task,
   const SphereTask least{task.dimension, task.classes, task.classes};
   std::vector<double> values[4];
   for (std::int64_t i = 0; i < contexts; ++i) {
-    const DrawnContext drawn = simulator.context(least, static_cast<std::uint64_t>(i));
-    const auto logits = limit_logits(drawn, by, task);
+    const auto number = static_cast<std::uint64_t>(i);
+    const DrawnContext drawn = simulator.context(least, number);
+    const auto logits = limit_logits(drawn, by, task, number);
     const auto p = law::predict<double>(logits, law::Matrix<double>::Zero(logits.size(), task.dimension));
     Eigen::Index largest = 0;
     logits.maxCoeff(&largest);

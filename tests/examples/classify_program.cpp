@@ -154,19 +154,21 @@ TEST_CASE("given parameters are taken as they are", "[programs][classify]") {
   CHECK(std::abs(number(row_where(even["tables"][1], {{"metric", "sensitivity"}}), "simulation")) < 1e-6);
 }
 
-TEST_CASE("long contexts have the loss of their limit", "[programs][classify]") {
-  const auto row_at = [](const std::string& length) {
-    const Json report = classify_report({"--dimension", "3", "--classes", "3", "--context-length", length, "--rule",
-                                         "softmax-no-key", "--kappa", "4", "--gain", "5", "--trials", "2048"});
-    return row_where(report["tables"][1], {{"metric", "loss"}});
-  };
-  const Json row = row_at("6000"), brief = row_at("30");
-  const auto z = [](const Json& at) {
+TEST_CASE("long contexts have the loss of their limit, for every rule, on the circle and off it",
+          "[programs][classify]") {
+  const auto z = [](const Arguments& rule, const std::string& length) {
+    Arguments arguments{"--classes", "3", "--context-length", length, "--trials", "1024"};
+    arguments.insert(arguments.end(), rule.begin(), rule.end());
+    const Json at = row_where(classify_report(arguments)["tables"][1], {{"metric", "loss"}});
     return (number(at, "simulation") - number(at, "limit")) /
            std::hypot(number(at, "standard_error"), number(at, "limit_error"));
   };
-  CHECK(std::abs(z(row)) <= 5);
-  CHECK(z(brief) > 2);
+  const Arguments softmax{"--dimension", "3", "--rule", "softmax-no-key", "--kappa", "4", "--gain", "5"};
+  CHECK(std::abs(z(softmax, "3000")) <= 5);
+  CHECK(z(softmax, "30") > 2);
+  CHECK(std::abs(z({"--dimension", "2", "--rule", "softmax", "--kappa", "9", "--gain", "5"}, "3000")) <= 5);
+  CHECK(std::abs(z({"--dimension", "3", "--rule", "kernel", "--kappa", "4", "--rate", "60"}, "3000")) <= 5);
+  CHECK(std::abs(z({"--dimension", "3", "--rule", "linear", "--rate", "40"}, "3000")) <= 5);
 }
 
 TEST_CASE("one rate fits either dense or sparse neighbourhoods, and softmax both", "[programs][classify]") {
