@@ -7,6 +7,7 @@
 
 #include "bench/support/answer.hpp"
 #include "incontext/classification/sphere_constants.hpp"
+#include "incontext/random/sphere.hpp"
 #include "incontext/simulate/classification_grid.hpp"
 #include "incontext/simulate/detail/sphere_points.hpp"
 #include "incontext/simulate/device.hpp"
@@ -34,11 +35,10 @@ struct PlainRejection {
     const Scratch<float, lanes> inputs{memory, lanes}, prototypes = inputs.after((k * m + 1) * d),
                                                        counts = prototypes.after(k * d), candidate = counts.after(k);
     const random::LaneStream<lanes> stream(seed, first, 80), labels(seed, first, 81);
-    const std::uint32_t blocks = simulate::detail::blocks_of_normals<float>(d);
+    const std::uint32_t blocks = random::sphere_blocks<float>(task.dimension);
     for (std::int64_t c = 0; c < k; ++c) {
-      simulate::detail::draw_normals<lanes>(labels, static_cast<std::uint32_t>(c) * blocks, task.dimension,
-                                            prototypes.after(c * d));
-      simulate::detail::normalise<lanes>(prototypes.after(c * d), task.dimension);
+      random::sphere_point(labels, static_cast<std::uint32_t>(c) * blocks, task.dimension, prototypes.row(c * d),
+                           lanes);
       simulate::detail::fill<lanes>(counts.row(c), 0.0f);
     }
     alignas(64) float nearest[lanes];
@@ -46,8 +46,7 @@ struct PlainRejection {
     std::fill_n(missing, lanes, static_cast<int>(k * m + 1));
     std::int64_t proposals = 0;
     for (std::uint32_t attempt = 0, left = lanes; left > 0; ++attempt) {
-      simulate::detail::draw_normals<lanes>(stream, attempt * blocks, task.dimension, candidate);
-      simulate::detail::normalise<lanes>(candidate, task.dimension);
+      random::sphere_point(stream, attempt * blocks, task.dimension, candidate.base, lanes);
       simulate::detail::find_nearest<lanes>(prototypes, task.classes, candidate, task.dimension, nearest);
       left = 0;
       for (int lane = 0; lane < lanes; ++lane) {

@@ -5,6 +5,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/philox.hpp"
+#include "incontext/random/sphere.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
 #include "incontext/simulate/detail/sphere_points.hpp"
 #include "incontext/simulate/detail/sphere_wedges.hpp"
@@ -86,11 +87,10 @@ struct SphereTaskDraw {
   INCONTEXT_HD void draw_prototypes(std::uint64_t seed, std::uint64_t first_trial,
                                     detail::Scratch<T, W> prototypes) const {
     const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::prototypes));
-    const std::uint32_t blocks = detail::blocks_of_normals<T>(dimension);
+    const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
     for (int c = 0; c < classes; ++c) {
       const auto prototype = prototypes.after(std::int64_t{c} * dimension);
-      detail::draw_normals<W>(stream, static_cast<std::uint32_t>(c) * blocks, dimension, prototype);
-      detail::normalise<W>(prototype, dimension);
+      random::sphere_point(stream, static_cast<std::uint32_t>(c) * blocks, dimension, prototype.base, prototype.stride);
     }
   }
 
@@ -108,11 +108,10 @@ struct SphereTaskDraw {
   INCONTEXT_HD void draw_independently(std::uint64_t seed, std::uint64_t first_trial,
                                        detail::Scratch<T, W> scratch) const {
     const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::proposals));
-    const std::uint32_t blocks = detail::blocks_of_normals<T>(dimension);
+    const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
     for (std::int64_t j = 0; j <= context_length; ++j) {  // the last is the query
       const auto point = scratch.after(j * dimension);
-      detail::draw_normals<W>(stream, static_cast<std::uint32_t>(j) * blocks, dimension, point);
-      detail::normalise<W>(point, dimension);
+      random::sphere_point(stream, static_cast<std::uint32_t>(j) * blocks, dimension, point.base, point.stride);
       T* label = scratch.row(j < context_length ? labels_row() + j : label_row());
       detail::find_nearest<W>(scratch.after(prototypes_row()), classes, point, dimension, label);
     }
@@ -137,13 +136,12 @@ struct SphereTaskDraw {
   /// Uniform proposals, as many as the context has points: most find a class that is not full.
   template <int W>
   INCONTEXT_HD void propose(const random::LaneStream<W>& stream, detail::Scratch<T, W> scratch) const {
-    const std::uint32_t blocks = detail::blocks_of_normals<T>(dimension);
+    const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
     const auto candidate = scratch.after(candidate_row());
     alignas(W >= 16 ? 64 : 8) T nearest[W];
     for (int c = 0; c < classes; ++c) detail::fill<W>(scratch.row(counts_row() + c), T(0));
     for (std::int64_t j = 0; j < context_length; ++j) {
-      detail::draw_normals<W>(stream, static_cast<std::uint32_t>(j) * blocks, dimension, candidate);
-      detail::normalise<W>(candidate, dimension);
+      random::sphere_point(stream, static_cast<std::uint32_t>(j) * blocks, dimension, candidate.base, candidate.stride);
       detail::find_nearest<W>(scratch.after(prototypes_row()), classes, candidate, dimension, nearest);
       for (int lane = 0; lane < W; ++lane) {
         const int c = static_cast<int>(nearest[lane]);

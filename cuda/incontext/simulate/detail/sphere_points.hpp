@@ -10,11 +10,6 @@
 /// Points of the unit sphere, W trials side by side: a point is `dimension` rows of a Scratch.
 namespace incontext::simulate::detail {
 
-template <class T>
-INCONTEXT_HD inline std::uint32_t blocks_of_normals(std::int64_t count) {
-  return static_cast<std::uint32_t>((count + random::normals_per_block<T> - 1) / random::normals_per_block<T>);
-}
-
 /// Standard normals from a block on.
 template <int W, class T>
 INCONTEXT_HD void draw_normals(const random::LaneStream<W>& stream, std::uint32_t first_block, int count,

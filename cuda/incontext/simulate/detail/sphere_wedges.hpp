@@ -5,6 +5,7 @@
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/random/sphere.hpp"
 #include "incontext/random/uniform.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
 #include "incontext/simulate/detail/sphere_points.hpp"
@@ -158,7 +159,7 @@ template <int W, class T>
 INCONTEXT_HD void draw_in_wedge(const random::LaneStream<W>& stream, std::uint32_t index, Scratch<T, W> wedge,
                                 int dimension, Scratch<T, W> out) {
   using std::sqrt;
-  const std::uint32_t blocks = dimension > 2 ? blocks_of_normals<T>(dimension) : 0;
+  const std::uint32_t blocks = dimension > 2 ? random::sphere_blocks<T>(dimension) : 0;
   const std::uint32_t first = index * (blocks + 1);
   alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
   alignas(W >= 16 ? 64 : 8) T along[W], across[W];

@@ -1,0 +1,94 @@
+#include "incontext/random/sphere.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "incontext/statistics/agreement.hpp"
+#include "incontext/statistics/moments.hpp"
+#include "support/catch.hpp"
+
+// Points of the sphere: lengths to rounding, the moments of a cosine by z (|z| <= 5, fixed seeds), and the moments of
+// the neighbouring dimension refused.
+
+namespace {
+
+using namespace incontext;
+
+template <int W, class T>
+std::vector<T> sphere_points(int dimension, std::uint64_t first, std::uint32_t block) {
+  std::vector<T> rows(static_cast<std::size_t>(dimension * W));
+  random::sphere_point(random::LaneStream<W>(41, first, 7), block, dimension, rows.data(), W);
+  return rows;
+}
+
+/// z of the mean of a power of the first component, and of the product of the first two.
+double z_of_power(int dimension, int power, double theory) {
+  statistics::Moments moments;
+  for (std::uint64_t first = 0; first < (1u << 16); first += 64) {
+    const auto rows = sphere_points<64, float>(dimension, first, 0);
+    double values[64];
+    for (std::size_t lane = 0; lane < 64; ++lane) values[lane] = std::pow(static_cast<double>(rows[lane]), power);
+    moments = statistics::merge(moments, statistics::moments_of(values, 64));
+  }
+  return statistics::agree(theory, statistics::Estimate(moments)).z;
+}
+
+template <class T>
+double worst_length(int dimension) {
+  double worst = 0;
+  for (std::uint64_t first = 0; first < 640; first += 64) {
+    const auto rows = sphere_points<64, T>(dimension, first, 3);
+    for (std::size_t lane = 0; lane < 64; ++lane) {
+      long double square = 0;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(dimension); ++i) {
+        square += static_cast<long double>(rows[i * 64 + lane]) * static_cast<long double>(rows[i * 64 + lane]);
+      }
+      worst = std::max(worst, static_cast<double>(std::abs(std::sqrt(square) - 1)));
+    }
+  }
+  return worst / static_cast<double>(std::numeric_limits<T>::epsilon());
+}
+
+}  // namespace
+
+TEST_CASE("sphere: points have length 1 to rounding") {
+  for (const int d : {1, 2, 3, 5, 50, 400}) {
+    CAPTURE(d);
+    CHECK(worst_length<float>(d) <= 4 + d / 4.0);
+    CHECK(worst_length<double>(d) <= 4 + d / 4.0);
+  }
+}
+
+TEST_CASE("sphere: a cosine has the moments of its dimension and of no other") {
+  for (const int d : {2, 3, 4, 9}) {
+    CAPTURE(d);
+    const double n = d;
+    CHECK(std::abs(z_of_power(d, 1, 0)) <= 5);
+    CHECK(std::abs(z_of_power(d, 2, 1 / n)) <= 5);
+    CHECK(std::abs(z_of_power(d, 3, 0)) <= 5);
+    CHECK(std::abs(z_of_power(d, 4, 3 / (n * (n + 2)))) <= 5);
+    CHECK(std::abs(z_of_power(d, 2, 1 / (n + 1))) > 5);
+    CHECK(std::abs(z_of_power(d, 4, 3 / ((n + 1) * (n + 3)))) > 5);
+  }
+}
+
+TEST_CASE("sphere: a trial's point is its own, whatever is drawn beside it") {
+  for (const int d : {3, 6}) {
+    const auto together = sphere_points<64, float>(d, 128, 9);
+    const auto apart = sphere_points<64, float>(d, 128, 9 + random::sphere_blocks<float>(d));
+    int same = 0, shared = 0;
+    for (std::size_t lane = 0; lane < 64; ++lane) {
+      const auto alone = sphere_points<1, float>(d, 128 + lane, 9);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(d); ++i) {
+        same += alone[i] == together[i * 64 + lane] ? 1 : 0;
+        shared += alone[i] == apart[i * 64 + lane] ? 1 : 0;
+      }
+    }
+    CHECK(same == 64 * d);
+    CHECK(shared <= 1);
+  }
+}
