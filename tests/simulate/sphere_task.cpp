@@ -130,7 +130,7 @@ TEST_CASE("sphere task: every point is a unit vector of its class's cell, and cl
   }
 }
 
-TEST_CASE("sphere task: points are uniform on their cells, and a law that leans by a fifth is not") {
+TEST_CASE("sphere task: points are uniform on their cells, and a law that leans to the middle is not") {
   const auto [d, k] = GENERATE(std::pair<std::int64_t, std::int64_t>{2, 5}, std::pair<std::int64_t, std::int64_t>{4, 2},
                                std::pair<std::int64_t, std::int64_t>{3, 3}, std::pair<std::int64_t, std::int64_t>{3, 6},
                                std::pair<std::int64_t, std::int64_t>{6, 5});
