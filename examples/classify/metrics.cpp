@@ -10,7 +10,7 @@ namespace incontext::examples {
 namespace {
 
 /// Prototypes and queries over which limits of long contexts are averaged.
-std::int64_t limit_contexts(const SphereTask& task) { return task.dimension == 2 ? 1024 : 512; }
+std::int64_t limit_contexts(const SphereTask& task) { return task.dimension == 2 ? 1024 : 256; }
 
 const std::vector<std::pair<std::string, Metric>>& metric_names() {
   static const std::vector<std::pair<std::string, Metric>> names{{"loss", Metric::loss},

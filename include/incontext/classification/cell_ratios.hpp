@@ -51,9 +51,15 @@ struct CellRatios {
 namespace detail {
 
 inline std::size_t nearest(const Matrix<double>& prototypes, const Vector<double>& point) {
-  Eigen::Index at = 0;
-  (prototypes * point).maxCoeff(&at);
-  return static_cast<std::size_t>(at);
+  std::size_t at = 0;
+  double largest = -2;
+  for (Eigen::Index c = 0; c < prototypes.rows(); ++c) {
+    double product = 0;
+    for (Eigen::Index i = 0; i < point.size(); ++i) product += prototypes(c, i) * point(i);
+    if (largest < product) at = static_cast<std::size_t>(c);
+    largest = std::max(largest, product);
+  }
+  return at;
 }
 
 /// Running mean and its standard error within one cell.
