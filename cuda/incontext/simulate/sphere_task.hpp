@@ -15,7 +15,8 @@ namespace incontext::simulate {
 /// Which contexts: dimension d, classes k, context_length n.
 ///
 /// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24; balanced: context_length a multiple of
-///           classes; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6.
+///           classes; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6. A run holds 1024
+///           contexts or more at once: 4 kB x context_length x (dimension + 2) in float.
 /// Runs on   host
 struct SphereTask {
   std::int64_t dimension = 0;
