@@ -79,13 +79,14 @@ class SearchAxis {
   void start(std::size_t at) {
     const double below = at > 0 ? apart(points[at - 1], points[at]) : 0;
     const double above = at + 1 < points.size() ? apart(points[at], points[at + 1]) : 0;
-    step_ = std::max(below, above);
+    step_ = first_step_ = std::max(below, above);
   }
-  /// Goes where the best point is; an outer one may be on the way to a better, so steps are kept.
+  /// Whether the best point is a whole step away: there may be better beyond.
   [[nodiscard]] bool is_outer(double from, double to) const {
     return place(to) == AxisPlace::inside && apart(from, to) > 0.75 * step_;
   }
   void halve() { step_ /= 2; }
+  void widen() { step_ = std::min(2 * step_, first_step_); }
   void centre(double x) {
     points.clear();
     for (const double part : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
@@ -100,7 +101,7 @@ class SearchAxis {
 
   double low_, high_;
   bool is_even_;
-  double step_ = 0;
+  double step_ = 0, first_step_ = 0;
 };
 
 /// Whether every loss about the best one is within a standard error of it; diagonal neighbours too, since valleys are.
@@ -125,9 +126,10 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// The kappa and gain of least mean loss: a pass over a grid, then zooms about the best point, all on one set of
 /// contexts.
 ///
-/// Every zoom tries the points one step and half of one about the best, and goes to the best of them; unless that was a
-/// whole step, both steps are halved. So it goes until steps are within the tolerance or none of the points can be told
-/// from the best: their losses' paired differences are below one standard error. The optimum is a point that was tried.
+/// Every zoom tries the points one step and half of one about the best, and goes to the best of them; if that was a
+/// whole step, both steps are doubled, else halved. So it goes until steps are within the tolerance or none of the
+/// points can be told from the best: their losses' paired differences are below one standard error. The optimum is a
+/// point that was tried.
 ///
 /// Source    arXiv 2510.10425, App. I, by a grid of 100 x 100; the zooms are ours.
 /// Shapes    as ClassificationOptimum.
@@ -185,7 +187,10 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
     is_lost = best == centre && detail::is_lost_in_noise(run);
     const bool goes_on =
         kappas.is_outer(kappa, kappas.points[best / run.gains]) || gains.is_outer(gain, gains.points[best % run.gains]);
-    if (!goes_on && !is_lost) {
+    if (goes_on) {
+      kappas.widen();
+      gains.widen();
+    } else if (!is_lost) {
       kappas.halve();
       gains.halve();
     }
