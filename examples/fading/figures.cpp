@@ -103,7 +103,11 @@ std::vector<Table> phase_figure(FadingRun& run) {
         add_phase_row(table, run, {n, thetas[i], quantity}, theory, measured, kind);
       };
       add("Y_2", exact.participation, rows[i].participation, common_trials < 256 ? Rows::rare : Rows::common);
-      add("max a", laws::largest_weight(count, spreads[i]).value, rows[i].largest_weight, Rows::common);
+      const double largest = laws::largest_weight(count, spreads[i]).value;
+      // E (max a)^2 is at most Y_2, so that at least these trials carry the mean
+      const double largest_trials =
+          static_cast<double>(rows[i].largest_weight.mean.count) * largest * largest / exact.participation;
+      add("max a", largest, rows[i].largest_weight, largest_trials < enough_trials ? Rows::rare : Rows::common);
       add("entropy", exact.entropy, rows[i].entropy, Rows::common);
       if (thetas[i] * thetas[i] * 3 > 1) {
         run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + in_short(thetas[i]),

@@ -102,6 +102,11 @@ TEST_CASE("means of rare rows are shown without a z, and medians beside them", "
   CHECK(participation["quantity"] == "Y_2");
   CHECK(participation["median"].get<double>() < 0.8 * participation["simulation"].get<double>());
   CHECK(participation["largest_share"].get<double>() > 1.0 / 4096);
+  const Json long_rows =
+      report_of({"--lengths", "100000", "--spreads", "0.5", "--most-scores", "1"})["tables"][0]["rows"];
+  CHECK(long_rows[1]["quantity"] == "max a");
+  CHECK(long_rows[1]["z"].is_null());    // 128 rows of a largest weight that a few of them make
+  CHECK(long_rows[2]["z"].is_number());  // entropy
 }
 
 TEST_CASE("incontext-fading gives the same numbers on every device", "[programs][fading]") {
