@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace contracts_test {
+
 using namespace incontext;
 
 namespace {
@@ -91,3 +93,5 @@ TEMPLATE_TEST_CASE("sizes are checked at their boundary", "", int, long, unsigne
   CHECK_THROWS_AS(require_same_size("f", "n", T(1), T(2)), std::invalid_argument);
   CHECK_THROWS_AS(require_same_size("f", "n", T(3), T(2)), std::invalid_argument);
 }
+
+}  // namespace contracts_test

@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace elementary_test {
+
 using namespace incontext;
 
 namespace {
@@ -199,3 +201,5 @@ TEMPLATE_TEST_CASE("sine is odd and cosine even, bit by bit", "", float, double)
     REQUIRE(same_cosine == cosine);
   }
 }
+
+}  // namespace elementary_test

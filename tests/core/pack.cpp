@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace pack_test {
+
 using namespace incontext;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("packs fill the vector registers of the target, and other types stand 
   STATIC_REQUIRE(pack_width<float> == 2 * pack_width<double>);
 #endif
 }
+
+}  // namespace pack_test

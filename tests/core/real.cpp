@@ -10,6 +10,8 @@
 #include "incontext/core/host_device.hpp"
 #include "support/catch.hpp"
 
+namespace real_test {
+
 using namespace incontext;
 
 namespace incontext::testing {
@@ -91,3 +93,5 @@ TEST_CASE("INCONTEXT_HD leaves a host function what it is") {
   STATIC_REQUIRE(marked(1) == 2);
   CHECK(marked(2) == 3);
 }
+
+}  // namespace real_test

@@ -10,6 +10,8 @@
 #include "incontext/random/wishart.hpp"
 #include "support/catch.hpp"
 
+namespace bits_test {
+
 using namespace incontext;
 using random::LaneStream;
 
@@ -106,3 +108,5 @@ TEST_CASE("the bits of Bartlett's factor are the published ones") {
   CHECK(wishart_digest<64, double>() == 0xd01bc3a8c58b723cULL);
   CHECK(wishart_digest<1, double>() == 0xd01bc3a8c58b723cULL);
 }
+
+}  // namespace bits_test

@@ -8,6 +8,8 @@
 #include "random/law.hpp"
 #include "support/catch.hpp"
 
+namespace chi_square_test {
+
 using namespace incontext;
 using random::chi_square;
 using random::LaneStream;
@@ -157,3 +159,5 @@ TEST_CASE("below one degree of freedom a chi-square is NaN and the sampler retur
     CHECK(std::isnan(one[0]));
   }
 }
+
+}  // namespace chi_square_test

@@ -12,6 +12,8 @@
 #include "random/law.hpp"
 #include "support/catch.hpp"
 
+namespace normal_test {
+
 using namespace incontext;
 using random::LaneStream;
 using random::normals;
@@ -304,3 +306,5 @@ TEMPLATE_TEST_CASE("a lane's normals do not depend on how many lanes there are",
   }
   CHECK(different == 0);
 }
+
+}  // namespace normal_test

@@ -9,6 +9,8 @@
 
 #include "support/catch.hpp"
 
+namespace philox_test {
+
 using namespace incontext;
 using random::LaneStream;
 
@@ -159,3 +161,5 @@ TEST_CASE("a change of one bit of the counter or the key flips half of the words
   const double n = 128.0 * pairs;
   CHECK(std::abs(flipped - n / 2) <= 5 * std::sqrt(n / 4));
 }
+
+}  // namespace philox_test

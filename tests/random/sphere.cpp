@@ -11,6 +11,8 @@
 #include "incontext/statistics/moments.hpp"
 #include "support/catch.hpp"
 
+namespace sphere_test {
+
 // Points of the sphere: lengths to rounding, the moments of a cosine by z (|z| <= 5, fixed seeds), and the moments of
 // the neighbouring dimension refused.
 
@@ -92,3 +94,5 @@ TEST_CASE("sphere: a trial's point is its own, whatever is drawn beside it") {
     CHECK(shared <= 1);
   }
 }
+
+}  // namespace sphere_test

@@ -8,6 +8,8 @@
 #include "random/law.hpp"
 #include "support/catch.hpp"
 
+namespace uniform_test {
+
 using namespace incontext;
 using random::uniform_open;
 using random::uniform_open_closed;
@@ -149,3 +151,5 @@ TEST_CASE("a uniform that is slightly biased, or leaves out a cell, is rejected"
           return u >= 0.3 && u < 0.301 ? u + 0.4 : u;  // 1 in 1000
         }) > 5);
 }
+
+}  // namespace uniform_test

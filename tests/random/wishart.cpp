@@ -12,6 +12,8 @@
 #include "random/law.hpp"
 #include "support/catch.hpp"
 
+namespace wishart_test {
+
 using namespace incontext;
 using random::bartlett_factor;
 using random::LaneStream;
@@ -242,3 +244,5 @@ TEMPLATE_TEST_CASE("a lane's factor does not depend on how many lanes there are"
     CHECK(different == 0);
   }
 }
+
+}  // namespace wishart_test

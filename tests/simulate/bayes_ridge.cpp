@@ -11,6 +11,8 @@
 #include "models.hpp"
 #include "support/catch.hpp"
 
+namespace bayes_ridge_test {
+
 namespace {
 
 using namespace incontext;
@@ -105,3 +107,5 @@ TEST_CASE("the ridge simulation refuses a model without noise and a context of o
   CHECK_THROWS_AS(simulate::bayes_ridge_risk(task.with_noise_variance(0.0), 5, {.trials = 10}), std::domain_error);
   CHECK_THROWS_AS(simulate::bayes_ridge_risk(task, 1, {.trials = 10}), std::invalid_argument);
 }
+
+}  // namespace bayes_ridge_test

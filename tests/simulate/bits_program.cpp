@@ -1,5 +1,7 @@
-// Prints the bits of every kind of trial on the device named by the first argument: compiled several ways, run on
-// several devices, it must always print the same.
+// Prints the bits of every kind of trial on the device named by the first argument, with as many threads as the second
+// says: compiled several ways, run on several devices, it must always print the same.
+
+#include <cstdlib>
 
 #include "bits.hpp"
 
@@ -9,6 +11,7 @@ int main(int count, char** arguments) {
     std::puts("skipped: no such device here");
     return 77;
   }
-  for (const std::string& line : incontext::testing::bits(device, 0)) std::puts(line.c_str());
+  const int threads = count > 2 ? std::atoi(arguments[2]) : 0;
+  for (const std::string& line : incontext::testing::bits(device, threads)) std::puts(line.c_str());
   return 0;
 }

@@ -18,6 +18,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace classification_test {
+
 // Trials against the closed forms of classification/context_descent.hpp on the same context, means against the theory
 // of two classes and of long contexts (|z| <= 5, fixed seeds), and perturbed theories rejected.
 
@@ -272,3 +274,5 @@ TEST_CASE("classification: bad input is refused by name and value", "[bad-input]
       simulate::classification_alignment({3, 2, 4}, {{{ClassificationRule::kernel, -1, 1}, classifiers[0]}}, options),
       std::domain_error);
 }
+
+}  // namespace classification_test

@@ -15,6 +15,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace classification_grid_test {
+
 // Grids against single classifiers on the same contexts, searches against finer grids, and what the best classifiers of
 // the sphere task are, by paired differences.
 
@@ -244,3 +246,5 @@ TEST_CASE("classification grid: even logarithms, and bad input is refused by nam
   CHECK_THROWS_AS(simulate::classification_search(task, good, {.trials = 4, .relative_error = 0.1}),
                   std::invalid_argument);
 }
+
+}  // namespace classification_grid_test

@@ -18,6 +18,8 @@
 #include "simulate/classification_contexts.hpp"
 #include "support/catch.hpp"
 
+namespace classification_mass_test {
+
 // Kernel masses trial by trial against the definition; independent contexts against the exact laws, balanced ones of
 // two classes and of the circle against theirs (|z| <= 5, fixed seeds), and each refused for the other.
 
@@ -234,3 +236,5 @@ TEST_CASE("kernel mass: trials kept one by one are the run's; devices do not sho
   CHECK_THROWS_AS(simulate::kernel_mass(task, {-1}, {.trials = 2}), std::domain_error);
   CHECK_THROWS_AS(simulate::kernel_mass({3, 4, 15}, {1}, {.trials = 2}), std::invalid_argument);
 }
+
+}  // namespace classification_mass_test

@@ -1,26 +1,36 @@
 #!/usr/bin/env bash
-# Compiles the bits program with every compiler and instruction set there is here and compares what it prints with the
-# record.   compare_builds.sh SOURCE_DIR WORK_DIR "COMPILE FLAGS (includes, definitions)"
+# Compares what the bits program prints with the record: the one built with the rest, on every device and number of
+# threads, and those of the other compilers and instruction sets there are here.
+#   compare_builds.sh SOURCE_DIR WORK_DIR PROGRAM BUILT_WITH(g++|clang++|other) "COMPILE FLAGS (includes, definitions)"
 set -euo pipefail
-source_dir=$1 work=$2
-read -r -a flags <<<"$3"
+source_dir=$1 work=$2 program=$3 built_with=$4
+read -r -a flags <<<"$5"
 mkdir -p "$work"
 record=$source_dir/tests/simulate/bits.txt
+
+# same WHAT COMMAND...
+same() {
+  if ! "${@:2}" | diff "$record" -; then
+    echo "different bits: $1"
+    exit 1
+  fi
+  echo "same bits: $1"
+}
+
+same "serial" "$program" serial
+for device in openmp tbb; do
+  for threads in 1 2 3; do same "$device, $threads threads" "$program" "$device" "$threads"; done
+done
+
 launcher=()
 ! command -v ccache >/dev/null || launcher=(ccache)
-builds=0
 for compiler in g++ clang++; do
   command -v "$compiler" >/dev/null || { echo "skipped: no $compiler"; continue; }
   for target in "" -march=native; do
+    [ "$compiler$target" != "$built_with" ] || continue
     "${launcher[@]}" "$compiler" -std=c++20 -O2 $target -ffp-contract=off -fno-math-errno "${flags[@]}" \
       -c "$source_dir/tests/simulate/bits_program.cpp" -o "$work/bits.o"
     "$compiler" "$work/bits.o" -o "$work/bits"
-    if ! "$work/bits" serial | diff "$record" -; then
-      echo "different bits: $compiler $target"
-      exit 1
-    fi
-    echo "same bits: $compiler ${target:-plain}"
-    builds=$((builds + 1))
+    same "$compiler ${target:-plain}" "$work/bits" serial
   done
 done
-[ "$builds" -ge 2 ]

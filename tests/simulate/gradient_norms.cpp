@@ -18,6 +18,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace gradient_norms_test {
+
 // Trials against the gradients of a layer in double on the same draws (whose derivatives come from the maps' own vjp),
 // means against the exact law (|z| <= 5, fixed seeds), and perturbed laws rejected.
 
@@ -336,3 +338,5 @@ TEST_CASE("gradient norms: bad input is refused by name and value", "[bad-input]
     CHECK_THROWS_AS(simulate::gradient_norms({3, 3}, {1, bad}, {.trials = 2}), std::domain_error);
   }
 }
+
+}  // namespace gradient_norms_test

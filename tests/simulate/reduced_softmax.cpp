@@ -17,6 +17,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace reduced_softmax_test {
+
 // The reduced trial against the exact error, the literal trial and attention written out, |z| <= 5 with fixed seeds.
 
 namespace {
@@ -282,3 +284,5 @@ TEST_CASE("reduced softmax: bad input is refused by name and value") {
   CHECK_THROWS_AS(reduced_softmax_error(label_attention(), centred_task(), 5, Softmax{1.0}, {.trials = 0}),
                   std::invalid_argument);
 }
+
+}  // namespace reduced_softmax_test

@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace regression_test {
+
 // The closed forms on trial, and the faster estimators against them and the literal trial. Every family is judged at
 // |z| <= 5 with fixed seeds: by chance alone a point fails once in 1.7 million.
 
@@ -201,3 +203,5 @@ TEST_CASE("bad input to the simulation is refused by name and value") {
   CHECK_THROWS_AS(simulate::regression_error(testing::plain_attention(4), task, 5, Approximate{1.0}, options),
                   std::invalid_argument);
 }
+
+}  // namespace regression_test

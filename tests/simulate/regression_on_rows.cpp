@@ -8,6 +8,8 @@
 #include "models.hpp"
 #include "support/catch.hpp"
 
+namespace regression_on_rows_test {
+
 namespace {
 
 using namespace incontext;
@@ -101,3 +103,5 @@ TEST_CASE("rows of the wrong shape are refused") {
                                                      {task_mean, task_covariance, 0.1}, 5, maps, options),
                   std::invalid_argument);
 }
+
+}  // namespace regression_on_rows_test

@@ -8,6 +8,8 @@
 #include "models.hpp"
 #include "support/catch.hpp"
 
+namespace regression_trial_test {
+
 // One trial at a time against the paper's matrix form, fed with the same normals read one by one from the streams.
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("a single-precision trial of a very long context loses no digits to it
     CHECK(std::abs(static_cast<double>(values[point]) - expected) <= 1e-5 * (1 + expected));
   }
 }
+
+}  // namespace regression_trial_test

@@ -14,12 +14,18 @@ foreach(_target Eigen3::Eigen Boost::headers Random123::Random123 _Thrust_Base)
   endif()
 endforeach()
 list(JOIN _bits_flags " " _bits_flags)
+incontext_add_program(incontext-bits CUDA_SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
+set(_built_with other)
+if(NOT INCONTEXT_NATIVE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(_built_with g++)
+elseif(NOT INCONTEXT_NATIVE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(_built_with clang++)
+endif()
 add_test(NAME simulate/bits_of_every_build
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_builds.sh" "${PROJECT_SOURCE_DIR}"
-                 "${CMAKE_CURRENT_BINARY_DIR}/bits" "${_bits_flags}")
+                 "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}")
 set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
 
-incontext_add_program(incontext-bits CUDA_SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
 if(TARGET incontext-bits-cuda)
   add_test(NAME gpu/bits COMMAND "${INCONTEXT_BASH}" -c
     "'$<TARGET_FILE:incontext-bits-cuda>' cuda > bits.out || exit $?; diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' bits.out")

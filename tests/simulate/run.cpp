@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace run_test {
+
 namespace {
 
 using namespace incontext;
@@ -148,3 +150,5 @@ TEST_CASE("devices are known by name, and one that is not there is refused") {
   CHECK(simulate::is_available(simulate::resolve(Device::automatic)));
   if (!simulate::is_available(Device::cuda)) CHECK_THROWS_AS(simulate::resolve(Device::cuda), std::invalid_argument);
 }
+
+}  // namespace run_test

@@ -19,6 +19,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace score_rows_test {
+
 // Trials against whole rows in double on the same draws, means against the exact laws (|z| <= 5, fixed seeds), and what
 // holds only for infinitely long rows, rejected.
 
@@ -350,3 +352,5 @@ TEST_CASE("score rows: bad input is refused by name and value", "[bad-input]") {
   CHECK_THROWS_AS(simulate::score_rows(good, {1}, {.trials = 0}), std::invalid_argument);
   CHECK_THROWS_AS(simulate::score_row_sample(good, {1}, {.relative_error = 0.1}), std::invalid_argument);
 }
+
+}  // namespace score_rows_test

@@ -9,6 +9,8 @@
 #include "models.hpp"
 #include "support/catch.hpp"
 
+namespace softmax_error_test {
+
 // True softmax attention against the literal trial, |z| <= 5 with fixed seeds.
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("softmax: far above the lowest temperature the second order is enough"
   const auto limit = regression::softmax_error_second_order(attention, task, temperature, 1'000'000'000'000);
   CHECK_FALSE(statistics::agree(limit, measured).within(5));
 }
+
+}  // namespace softmax_error_test

@@ -14,6 +14,8 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
+namespace sphere_task_test {
+
 // Contexts against their definition: every point in its cell, uniform there by comparison with plain rejection for the
 // same prototypes (|z| <= 5, fixed seeds), and a perturbed law rejected by the same statistic.
 
@@ -287,3 +289,5 @@ TEST_CASE("sphere task: bad input is refused by name and value", "[bad-input]") 
   CHECK(testing::names(message({1000000, 2, 4}), "dimension is too large for the classes", "1000000"));
   CHECK(testing::names(message({400000, 2, 10000}), "context_length is too large for the dimension", "10000"));
 }
+
+}  // namespace sphere_task_test

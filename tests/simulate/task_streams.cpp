@@ -15,6 +15,8 @@
 #include "laws/sampling.hpp"
 #include "support/catch.hpp"
 
+namespace task_streams_test {
+
 // Chances and errors of what is drawn against the tasks' closed forms (|z| <= 5, fixed seeds), and wrong ones rejected.
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("an item depends on seed and index alone, and a longer sequence begins
   other.draw(7, 4, x[1], y[1]);
   CHECK(!std::equal(x[0], x[0] + 4, x[1]));
 }
+
+}  // namespace task_streams_test

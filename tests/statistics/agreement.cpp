@@ -11,6 +11,8 @@
 #include "incontext/random/normal.hpp"
 #include "support/catch.hpp"
 
+namespace agreement_test {
+
 using namespace incontext;
 using statistics::agree;
 using statistics::Agreement;
@@ -257,3 +259,5 @@ TEST_CASE("the largest of a family of normal deviates stays below the family's b
   CHECK(std::abs(binomial_z(beyond, families, exact)) <= 5);
   CHECK(std::abs(binomial_z(beyond_fewer, families, exact)) > 5);
 }
+
+}  // namespace agreement_test

@@ -11,6 +11,8 @@
 #include "incontext/random/normal.hpp"
 #include "support/catch.hpp"
 
+namespace estimate_test {
+
 using namespace incontext;
 using statistics::Estimate;
 using statistics::Interval;
@@ -146,3 +148,5 @@ TEST_CASE("intervals of the normal law, of n for n - 1, or of a neighbouring lev
     CHECK(std::abs(coverage_deviation(near_intervals, level)) > 5);
   }
 }
+
+}  // namespace estimate_test

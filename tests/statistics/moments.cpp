@@ -11,6 +11,8 @@
 #include "incontext/random/normal.hpp"
 #include "support/catch.hpp"
 
+namespace moments_test {
+
 using namespace incontext;
 using statistics::Moments;
 using statistics::moments_of;
@@ -148,3 +150,5 @@ TEST_CASE("moments are plain data, and a shift leaves the sum of squares") {
   CHECK(shifted.mean == Approx(here.mean + 1024).epsilon(1e-14));
   CHECK(shifted.sum_of_squares == Approx(here.sum_of_squares).epsilon(1e-12));
 }
+
+}  // namespace moments_test

@@ -8,6 +8,8 @@
 #include "incontext/random/normal.hpp"
 #include "support/catch.hpp"
 
+namespace moments_tree_test {
+
 using namespace incontext;
 using statistics::Moments;
 using statistics::MomentsTree;
@@ -92,3 +94,5 @@ TEST_CASE("asking for the total changes nothing, and counts are kept") {
   CHECK(asked.total().mean == Approx(one_after_another(parts).mean).epsilon(1e-12));
   CHECK(asked.total().sum_of_squares == Approx(one_after_another(parts).sum_of_squares).epsilon(1e-11));
 }
+
+}  // namespace moments_tree_test
