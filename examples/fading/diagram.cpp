@@ -88,6 +88,26 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
   }
 }
 
+/// A row of the map for each height, the highest first: tenths of the weight over y.
+void add_map(Table& table, std::int64_t n, const std::vector<DiagramColumn>& columns) {
+  const std::size_t parts = columns.size();
+  for (std::size_t row = parts; row-- > 0;) {
+    std::string tenths;
+    for (const DiagramColumn& column : columns) {
+      tenths += static_cast<char>('0' + std::min(9, static_cast<int>(10 * column.weights[row])));
+    }
+    table.add_row({n, middle(largest_height, row, parts), std::move(tenths)});
+  }
+}
+
+void add_numbers(Table& table, std::int64_t n, const std::vector<DiagramColumn>& columns) {
+  for (const DiagramColumn& column : columns) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      table.add_row({n, column.noise, middle(largest_height, j, columns.size()), column.weights[j]});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Table> diagram_figure(FadingRun& run) {
@@ -101,24 +121,27 @@ std::vector<Table> diagram_figure(FadingRun& run) {
                   {.name = "boundary", .heading = "long rows", .digits = 4},
                   {.name = "half", .heading = "a at n", .digits = 6}}};
   for (Column& column : comparison_columns()) boundary.columns.push_back(std::move(column));
-  Table plane{
-      .title = "Its weight over the plane",
-      .columns = {length, noise, {.name = "height", .heading = "a", .digits = 4}, {.name = "weight", .digits = 5}}};
+  const Column height{.name = "height", .heading = "a", .digits = 4};
+  Table map{.title = "Its weight over the plane",
+            .columns = {length, height, {.name = "map", .heading = "y = 0 to 4"}},
+            .notes = {"Tenths of the weight, rounded down. The numbers are in --format csv and json."}};
+  Table plane{.title = "Its weight over the plane",
+              .columns = {length, noise, height, {.name = "weight", .digits = 5}}};
   const std::vector<std::int64_t> lengths =
       run.options.lengths.empty() ? std::vector<std::int64_t>{1000} : run.options.lengths;
   for (const std::int64_t n : lengths) {
     const auto columns = columns_of(static_cast<double>(n), parts, run.options.simulation.threads);
     add_boundary(boundary, run, n, columns);
-    for (const DiagramColumn& column : columns) {
-      for (std::size_t j = 0; j < parts; ++j) {
-        plane.add_row({n, column.noise, middle(largest_height, j, parts), column.weights[j]});
-      }
+    if (run.options.output.format == Format::table) {
+      add_map(map, n, columns);
+    } else {
+      add_numbers(plane, n, columns);
     }
   }
   boundary.notes = {
       "y = s^2 v log n for SSMax, beta = s log n; for softmax, s = beta / log n. Long rows: 1 + y/2 up to y = 2, where "
       "the competitors freeze, sqrt(2 y) beyond. Theory and simulation: the weight there."};
-  return {std::move(boundary), std::move(plane)};
+  return {std::move(boundary), run.options.output.format == Format::table ? std::move(map) : std::move(plane)};
 }
 
 }  // namespace incontext::examples

@@ -10,6 +10,8 @@
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
 
+namespace bad_input_program_test {
+
 using namespace incontext::testing;
 
 namespace {
@@ -244,3 +246,5 @@ TEST_CASE("incontext-evaluate refuses bad scores and parameters of maps, by fiel
   refused("kernel_attention", "{" + vectors + R"(, "kernel": "cos"})", "kernel: is unknown (value = \"cos\";");
   refused("cosformer", "{" + vectors + R"(, "m": 2, "causal": 1})", "causal: is not a truth value (value = 1;");
 }
+
+}  // namespace bad_input_program_test

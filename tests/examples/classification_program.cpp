@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "tests/examples/run_program.hpp"
 
+namespace classification_program_test {
+
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
@@ -103,3 +105,5 @@ TEST_CASE("incontext-evaluate refuses what classification can't be asked", "[pro
   refused("tiny_context", "kappa", "-1", "kappa");
   refused("tiny_context", "y", 2, "label");
 }
+
+}  // namespace classification_program_test

@@ -10,6 +10,8 @@
 #include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
 
+namespace gradients_program_test {
+
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
@@ -131,3 +133,5 @@ TEST_CASE("incontext-gradients refuses by name and value", "[programs][gradients
   refused({"--weight-stddev", "-1"}, "--weight-stddev");
   refused({"--trials", "1"}, "--trials: is too small");
 }
+
+}  // namespace gradients_program_test

@@ -12,7 +12,6 @@ endif()
 if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
   incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT 300)
-  set_target_properties(test_programs PROPERTIES UNITY_BUILD OFF)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
                                                    INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
                                                    INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")

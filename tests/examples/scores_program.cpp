@@ -13,6 +13,8 @@
 #include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
 
+namespace scores_program_test {
+
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
@@ -198,3 +200,5 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
     refused({"--row", "1", "--weights", "/dev/full"}, "--weights: cannot be written: No space left on device");
   }
 }
+
+}  // namespace scores_program_test

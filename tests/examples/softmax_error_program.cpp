@@ -10,6 +10,8 @@
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
 
+namespace softmax_error_program_test {
+
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
@@ -128,3 +130,5 @@ TEST_CASE("incontext-softmax-error refuses options that cannot be used", "[bad-i
   refused({"--dimensions", "3"}, "--dimensions: has no meaning with --vary temperature");
   refused({"--key-query-scale", "-1"}, "--key-query-scale: is out of range (value = -1;");
 }
+
+}  // namespace softmax_error_program_test

@@ -10,6 +10,8 @@
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
 
+namespace verdict_program_test {
+
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
@@ -300,3 +302,5 @@ TEST_CASE("the output file holds the format asked for, quiet leaves the screen e
   CHECK(quiet.output.empty());
   CHECK(folder.names() == std::vector<std::string>{"report.json"});
 }
+
+}  // namespace verdict_program_test
