@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/message.hpp"
@@ -18,9 +20,10 @@ using simulate::Options;
 struct SquareTrial {
   using Scalar = double;
   std::int64_t poisoned = -1;  // this trial's first value is NaN
+  std::int64_t rows = 1;
 
   INCONTEXT_HD int outputs() const { return 2; }
-  INCONTEXT_HD std::int64_t scratch_rows() const { return 1; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return rows; }
 
   template <int W>
   INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, simulate::detail::Scratch<double, W> scratch,
@@ -105,6 +108,16 @@ TEST_CASE("progress is told after every wave and ends at the plan") {
                            }});
   CHECK(calls >= 2);
   CHECK(last == result.trials);
+}
+
+TEST_CASE("the first wave already keeps within the memory of a wave") {
+  for (const auto& [rows, first] : {std::pair<std::int64_t, std::int64_t>{1, 8}, {2500, 3}, {1 << 13, 1}}) {
+    CAPTURE(rows);
+    std::int64_t done = 0;
+    const auto see = [&](const simulate::Progress& progress) { done = done == 0 ? progress.done : done; };
+    run({.trials = 8192, .progress = see}, SquareTrial{.rows = rows});
+    CHECK(done == first * simulate::chunk_trials);
+  }
 }
 
 TEST_CASE("Ctrl-C keeps what was reached") {

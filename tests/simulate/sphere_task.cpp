@@ -39,14 +39,17 @@ double dot(const T* a, const double* b, std::size_t d) {
 
 std::vector<double> as_double(const auto& numbers) { return {numbers.begin(), numbers.end()}; }
 
+/// The worse of two, NaN the worst of all.
+double higher(double worst, double off) { return std::isnan(worst) || off <= worst ? worst : off; }
+double lower(double worst, double lead) { return std::isnan(worst) || lead >= worst ? worst : lead; }
+
 /// The least lead of class c over the others at x; negative outside of the cell.
 template <class T>
 double lead(const T* x, const std::vector<double>& prototypes, std::size_t d, std::int64_t c) {
   const auto own = static_cast<std::size_t>(c);
   double least = 9;
   for (std::size_t other = 0; other < prototypes.size() / d; ++other) {
-    if (other == own) continue;
-    least = std::min(least, dot(x, &prototypes[own * d], d) - dot(x, &prototypes[other * d], d));
+    if (other != own) least = lower(least, dot(x, &prototypes[own * d], d) - dot(x, &prototypes[other * d], d));
   }
   return least;
 }
@@ -65,14 +68,38 @@ void check_cells(const SphereTask& task, double tolerance) {
       const T* x = is_query ? context.query.data() : &context.inputs[j * d];
       const std::int64_t label = is_query ? context.query_label : context.labels[j];
       if (!is_query) ++counts[static_cast<std::size_t>(label)];
-      worst = std::min(worst, lead(x, prototypes, d, label));
-      off = std::max(off, std::abs(dot(x, as_double(std::vector<T>(x, x + d)).data(), d) - 1));
+      worst = lower(worst, lead(x, prototypes, d, label));
+      off = higher(off, std::abs(dot(x, as_double(std::vector<T>(x, x + d)).data(), d) - 1));
     }
     CHECK(worst >= -tolerance);
     CHECK(off <= 4 * tolerance);
     if (task.law == ContextLaw::independent) continue;
     CHECK(std::count(counts.begin(), counts.end(), task.context_length / task.classes) == task.classes);
   }
+}
+
+/// A context's rows up to the attempts, a point taken as it is after so many failures.
+std::vector<float> rows_of(const SphereTask& task, std::uint64_t trial, std::uint32_t most_failures) {
+  auto draw = simulate::detail::draw_of<float>(task);
+  draw.most_failures = most_failures;
+  std::vector<float> rows(static_cast<std::size_t>(draw.rows()));
+  draw.draw<1>(seed, trial, simulate::detail::Scratch<float, 1>{rows.data(), 1});
+  rows.resize(static_cast<std::size_t>(draw.attempts_row() + 1));
+  return rows;
+}
+
+/// Points of balanced rows that lie outside their cells.
+std::int64_t strays(const SphereTask& task, const std::vector<float>& rows) {
+  const auto draw = simulate::detail::draw_of<float>(task);
+  const auto d = static_cast<std::size_t>(task.dimension);
+  const auto first = rows.begin() + draw.prototypes_row();
+  const std::vector<double> prototypes(first, first + task.classes * task.dimension);
+  std::int64_t count = 0;
+  for (std::int64_t j = 0; j < task.context_length; ++j) {
+    const float* x = &rows[static_cast<std::size_t>(j) * d];
+    count += lead(x, prototypes, d, j / draw.class_size()) >= -1e-6 ? 0 : 1;
+  }
+  return count;
 }
 
 /// Uniform points of a cell by plain rejection, with acceptance (1 + tilt x.w) / (1 + tilt).
@@ -257,6 +284,41 @@ TEST_CASE("sphere task: nothing is rejected for up to three classes or on the ci
   CHECK(attempts({50, 10, 100}) < 1.6);
 }
 
+TEST_CASE("sphere task: the most failures are those of one point, not of a context") {
+  const SphereTask task{3, 5, 5000};
+  int longer = 0;
+  for (std::uint64_t trial = 0; trial < 40; ++trial) {
+    const auto rows = rows_of(task, trial, 1u << 22), limited = rows_of(task, trial, 2000);
+    CHECK(rows == limited);
+    CHECK(strays(task, limited) == 0);
+    longer += rows.back() > 5001.0f + 2000.0f ? 1 : 0;
+  }
+  CHECK(longer >= 3);
+}
+
+TEST_CASE("sphere task: a point that failed the most is the wedge's next, inside of its cell or not") {
+  const SphereTask task{3, 8, 400};
+  std::int64_t none = 0, few = 0, wrong = 0;
+  for (std::uint64_t trial = 0; trial < 20; ++trial) {
+    const auto rows = rows_of(task, trial, 1u << 22), at_once = rows_of(task, trial, 0);
+    const auto after_three = rows_of(task, trial, 3);
+    wrong += strays(task, rows);
+    none += strays(task, at_once);
+    few += strays(task, after_three);
+    CHECK(at_once.back() <= 2 * 401);
+    CHECK(after_three.back() <= 5 * 401);
+  }
+  CHECK(wrong == 0);
+  CHECK(none > 2 * few);
+  CHECK(few > 0);
+}
+
+TEST_CASE("sphere task: independent contexts keep no wedges") {
+  const auto rows = [](ContextLaw law) { return simulate::detail::draw_of<float>({3, 500, 1000, law}).rows(); };
+  CHECK(rows(ContextLaw::balanced) > 2 * 500 * 500);
+  CHECK(rows(ContextLaw::independent) <= 1000 * 4 + 500 * 3 + 10);
+}
+
 TEST_CASE("sphere task: a longer mean point tells of a crowd on one side") {
   const SphereContext<double> context{{1, 0, 0, 1, 1, 0, 0, 1}, {0, 1, 0, 1}, {1, 0}, 0, {1, 0, 0, 1}, 5};
   CHECK(std::abs(simulate::mean_point_length(context) - std::sqrt(0.5)) <= 1e-15);
@@ -266,7 +328,7 @@ TEST_CASE("sphere task: the angle of a unit vector is right to rounding, ends in
   double worst = 0;
   for (int i = 0; i <= 4000; ++i) {
     const double turns = 0.25 * i / 4000, angle = 2 * std::acos(-1.0) * turns;
-    worst = std::max(worst, std::abs(simulate::detail::angle_in_turns(std::sin(angle), std::cos(angle)) - turns));
+    worst = higher(worst, std::abs(simulate::detail::angle_in_turns(std::sin(angle), std::cos(angle)) - turns));
   }
   CHECK(worst <= 2e-16);
 }
@@ -286,6 +348,11 @@ TEST_CASE("sphere task: bad input is refused by name and value", "[bad-input]") 
         "needs a multiple of 5)");
   CHECK(message({2, 5, 12, ContextLaw::independent}).empty());
   CHECK(testing::names(message({2, 2, 33554432}), "context_length is too large", "33554432", "at most 16777216"));
+  CHECK(message({2, 513, 1026}) ==
+        "incontext::simulate::draw_sphere_context: classes is too large for a balanced context (value = 513; needs at "
+        "most 512)");
+  CHECK(message({2, 513, 1026, ContextLaw::independent}).empty());
+  CHECK(message({2, 512, 512}).empty());
   CHECK(testing::names(message({1000000, 2, 4}), "dimension is too large for the classes", "1000000"));
   CHECK(testing::names(message({400000, 2, 10000}), "context_length is too large for the dimension", "10000"));
 }

@@ -127,7 +127,8 @@ class Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  /// Keeps a wave's values and scratch within some hundred megabytes on a GPU and some ten on a CPU.
+  /// Keeps a wave's values and scratch within some hundred megabytes on a GPU and some ten on a CPU, where a chunk
+  /// allows it.
   [[nodiscard]] std::int64_t most_chunks() const {
     const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
     const std::int64_t numbers = lanes == 1 ? std::int64_t{1} << 28 : std::int64_t{1} << 23;
@@ -163,7 +164,7 @@ class Runner {
   typename System::template Memory<T> values_;
   typename System::template Memory<T> scratch_;
   typename System::template Memory<statistics::Moments> moments_;
-  std::int64_t wave_chunks_ = lanes == 1 ? 64 : 8;
+  std::int64_t wave_chunks_ = std::min<std::int64_t>(lanes == 1 ? 64 : 8, most_chunks());
   std::int64_t done_ = 0;
   bool interrupted_ = false;
 };

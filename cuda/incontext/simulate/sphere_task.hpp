@@ -15,8 +15,9 @@ namespace incontext::simulate {
 /// Which contexts: dimension d, classes k, context_length n.
 ///
 /// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24; balanced: context_length a multiple of
-///           classes; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6. A run holds 1024
-///           contexts or more at once: 4 kB x context_length x (dimension + 2) in float.
+///           classes <= 512; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6. A run holds
+///           1024 contexts or more at once: 4 kB x (context_length x (dimension + 3) + 3 classes x dimension) in float,
+///           balanced 4 kB x 2 classes^2 more.
 /// Runs on   host
 struct SphereTask {
   std::int64_t dimension = 0;
@@ -36,6 +37,9 @@ inline void validate(const SphereTask& task, std::string_view where = "simulate:
   if (task.law == ContextLaw::balanced && task.context_length % task.classes != 0) {
     throw_invalid_argument(where, "context_length is no multiple of the number of classes", task.context_length,
                            "a multiple of " + std::to_string(task.classes));
+  }
+  if (task.law == ContextLaw::balanced && task.classes > 512) {
+    throw_invalid_argument(where, "classes is too large for a balanced context", task.classes, "at most 512");
   }
   // Counts are kept in float, blocks of a stream in 32 bits.
   if (task.context_length > 16777216) {
@@ -72,7 +76,7 @@ struct SphereContext {
   std::vector<T> query;
   std::int64_t query_label = 0;
   std::vector<T> prototypes;
-  std::int64_t attempts = 0;  ///< points drawn to get these n + 1
+  std::int64_t attempts = 0;  ///< points drawn to get these n + 1, rounded to T
 };
 
 /// The context of one trial, for a reader's own eyes or a test.

@@ -33,12 +33,14 @@ enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals
 ///
 /// Source    arXiv 2510.10425, App. I, which rejects throughout; the wedge is derived.
 /// Shapes    rows of a Scratch: inputs n x d, by class if balanced; query d; label 1; labels n (independent only);
-///           prototypes k x d; attempts 1.
-/// Units     unit vectors; labels and attempts are whole numbers.
+///           prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
+/// Units     unit vectors; labels and attempts are whole numbers, attempts above T's last exact one rounded.
 /// Domain    dimension >= 2, classes >= 2, 1 <= context_length <= 2^24; balanced: a multiple of classes.
-/// Limits    after 2^22 attempts a point of the wedge is taken as it is: cells of about 1e-6 of their wedge.
+/// Limits    a point that most_failures attempts missed is the wedge's next as it is, each point by itself: by the
+///           default cells below about 1e-6 of their wedge.
 /// Accuracy  uniform within cells, by z: tests/simulate/sphere_task.cpp. Edges of a cell are exact to rounding.
-/// Random    streams of SphereStream; proposal and attempt j read blocks of their own.
+/// Random    streams of SphereStream; proposal and attempt j read blocks of their own, attempts past the last block go
+///           on in stream wedges + 256 and so forth.
 /// Runs on   host and device
 template <class T>
 struct SphereTaskDraw {
@@ -46,6 +48,7 @@ struct SphereTaskDraw {
   int classes;
   std::int64_t context_length;
   ContextLaw law;
+  std::uint32_t most_failures = 1u << 22;
 
   INCONTEXT_HD bool is_direct() const { return dimension == 2 || classes <= 3; }
   INCONTEXT_HD std::int64_t class_size() const { return context_length / classes; }
@@ -57,7 +60,9 @@ struct SphereTaskDraw {
     return labels_row() + (law == ContextLaw::independent ? context_length : 0);
   }
   INCONTEXT_HD std::int64_t attempts_row() const { return prototypes_row() + std::int64_t{classes} * dimension; }
-  INCONTEXT_HD std::int64_t rows() const { return counts_row() + classes; }
+  INCONTEXT_HD std::int64_t rows() const {
+    return law == ContextLaw::independent ? candidate_row() : counts_row() + classes;
+  }
 
   template <int W>
   INCONTEXT_HD void draw(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch) const {
@@ -66,10 +71,9 @@ struct SphereTaskDraw {
     if (law == ContextLaw::independent) return draw_independently<W>(seed, first_trial, scratch);
     draw_label<W>(seed, first_trial, scratch.row(label_row()));
     wedges().template find<W>(scratch.after(prototypes_row()), scratch.after(wedge_row()));
-    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::wedges));
-    if (is_direct()) return draw_directly<W>(stream, scratch);
+    if (is_direct()) return draw_directly<W>(wedge_stream<W>(seed, first_trial, 0), scratch);
     propose<W>({seed, first_trial, static_cast<std::uint32_t>(SphereStream::proposals)}, scratch);
-    complete<W>(stream, scratch);
+    complete<W>(seed, first_trial, scratch);
   }
 
  private:
@@ -77,6 +81,20 @@ struct SphereTaskDraw {
   INCONTEXT_HD std::int64_t wedge_row() const { return candidate_row() + dimension; }
   INCONTEXT_HD std::int64_t counts_row() const { return wedge_row() + wedges().rows(); }
   INCONTEXT_HD detail::SphereWedges<T> wedges() const { return {dimension, classes}; }
+
+  /// Where W trials are: the class that is filled, the attempts its next point has missed, and all attempts.
+  template <int W>
+  struct Completion {
+    int wanted[W];
+    std::uint32_t failures[W];
+    std::int64_t attempts[W];
+  };
+
+  template <int W>
+  INCONTEXT_HD static random::LaneStream<W> wedge_stream(std::uint64_t seed, std::uint64_t first_trial,
+                                                         std::uint32_t part) {
+    return {seed, first_trial, static_cast<std::uint32_t>(SphereStream::wedges) + (part << 8)};
+  }
 
   template <int W>
   INCONTEXT_HD void set_wedge(detail::Scratch<T, W> scratch, int lane, int c) const {
@@ -152,27 +170,48 @@ struct SphereTaskDraw {
 
   /// What is missing, class after class, each trial at its own pace.
   template <int W>
-  INCONTEXT_HD void complete(const random::LaneStream<W>& stream, detail::Scratch<T, W> scratch) const {
-    constexpr std::uint32_t most = 1u << 22;
-    const auto candidate = scratch.after(candidate_row());
-    alignas(W >= 16 ? 64 : 8) T nearest[W];
-    int wanted[W];
+  INCONTEXT_HD void complete(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch) const {
+    const std::uint32_t stream_attempts = 0xffffffffu / (random::sphere_blocks<T>(dimension) + 1);
+    Completion<W> at;
     int left = 0;
-    for (int lane = 0; lane < W; ++lane) left += (wanted[lane] = next_class<W>(scratch, lane, 0)) < classes ? 1 : 0;
-    for (std::uint32_t attempt = 0; left > 0; ++attempt) {
-      detail::draw_in_wedge<W>(stream, attempt, scratch.after(wedge_row()), dimension, candidate);
-      detail::find_nearest<W>(scratch.after(prototypes_row()), classes, candidate, dimension, nearest);
-      left = 0;
-      for (int lane = 0; lane < W; ++lane) {
-        if (wanted[lane] == classes) continue;
-        scratch.row(attempts_row())[lane] += T(1);
-        if (static_cast<int>(nearest[lane]) == wanted[lane] || attempt > most) {
-          place<W>(scratch, lane, wanted[lane]);
-          if (!is_missing<W>(scratch, lane, wanted[lane])) wanted[lane] = next_class<W>(scratch, lane, wanted[lane]);
-        }
-        left += wanted[lane] < classes ? 1 : 0;
+    for (int lane = 0; lane < W; ++lane) {
+      at.failures[lane] = 0;
+      at.attempts[lane] = context_length + 1;
+      left += (at.wanted[lane] = next_class<W>(scratch, lane, 0)) < classes ? 1 : 0;
+    }
+    for (std::uint32_t part = 0; left > 0; ++part) {
+      const auto stream = wedge_stream<W>(seed, first_trial, part);
+      for (std::uint32_t index = 0; left > 0 && index < stream_attempts; ++index) {
+        left = attempt<W>(stream, index, scratch, at);
       }
     }
+    T* attempts = scratch.row(attempts_row());
+    for (int lane = 0; lane < W; ++lane) attempts[lane] = static_cast<T>(at.attempts[lane]);
+  }
+
+  /// One attempt of every trial that misses points; how many of them still do.
+  template <int W>
+  INCONTEXT_HD int attempt(const random::LaneStream<W>& stream, std::uint32_t index, detail::Scratch<T, W> scratch,
+                           Completion<W>& at) const {
+    const auto candidate = scratch.after(candidate_row());
+    alignas(W >= 16 ? 64 : 8) T nearest[W];
+    int left = 0;
+    detail::draw_in_wedge<W>(stream, index, scratch.after(wedge_row()), dimension, candidate);
+    detail::find_nearest<W>(scratch.after(prototypes_row()), classes, candidate, dimension, nearest);
+    for (int lane = 0; lane < W; ++lane) {
+      const int c = at.wanted[lane];
+      if (c == classes) continue;
+      ++at.attempts[lane];
+      if (static_cast<int>(nearest[lane]) == c || at.failures[lane] == most_failures) {
+        at.failures[lane] = 0;
+        place<W>(scratch, lane, c);
+        if (!is_missing<W>(scratch, lane, c)) at.wanted[lane] = next_class<W>(scratch, lane, c);
+      } else {
+        ++at.failures[lane];
+      }
+      left += at.wanted[lane] < classes ? 1 : 0;
+    }
+    return left;
   }
 
   /// The next class that is not full, its wedge worked out; `classes` if there is none.
