@@ -119,8 +119,7 @@ GridLosses Simulator::losses(const std::string& what, const SphereTask& task, co
   const auto estimates = state_->runs.run(what, 2 * size + grid.kappas.size(), [&](const simulate::Options& options) {
     auto at = state_->searching(options);
     if (effort == Effort::twofold && options.trials > 0) at.trials = 2 * options.trials;
-    simulate::validate(plain(task));
-    return simulate::detail::run_grid<float>(plain(task), plain(grid), at, reference).run;
+    return simulate::classification_grid(plain(task), plain(grid), at, reference).run;
   });
   const auto first = estimates.begin();
   GridLosses result{{first, first + static_cast<std::ptrdiff_t>(size)}, {}};

@@ -1,6 +1,5 @@
 #include "incontext/random/sphere.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +48,8 @@ double worst_length(int dimension) {
       for (std::size_t i = 0; i < static_cast<std::size_t>(dimension); ++i) {
         square += static_cast<long double>(rows[i * 64 + lane]) * static_cast<long double>(rows[i * 64 + lane]);
       }
-      worst = std::max(worst, static_cast<double>(std::abs(std::sqrt(square) - 1)));
+      const auto off = static_cast<double>(std::abs(std::sqrt(square) - 1));
+      if (!(off <= worst)) worst = std::isnan(off) ? std::numeric_limits<double>::infinity() : off;
     }
   }
   return worst / static_cast<double>(std::numeric_limits<T>::epsilon());

@@ -82,16 +82,16 @@ double largest_deviation(const SphereTask& task, bool perturbed) {
       const auto expected = metrics(testing::host_prediction(context, exact), drawn.query_label);
       for (std::size_t k = 0; k < 5; ++k) {
         const double off = std::abs(static_cast<double>(values[5 * i + k]) - expected[k]) / (1 + expected[k]);
-        if (!(off <= largest)) largest = std::isnan(off) ? std::numeric_limits<double>::infinity() : off;
+        largest = testing::worse(largest, off);
       }
     }
   }
   return largest;
 }
 
-/// The largest deviation of the alignment of neighbours in the list.
+/// The largest deviation of the alignment of neighbours in the list, and how many cosines were compared.
 template <class T>
-double alignment_deviation(const SphereTask& task) {
+std::pair<double, int> alignment_deviation(const SphereTask& task, bool perturbed) {
   std::vector<simulate::ClassificationPair<T>> pairs;
   for (std::size_t i = 0; i + 1 < classifiers.size(); ++i) {
     pairs.push_back({points<T>()[i], points<T>()[i + 1]});
@@ -100,11 +100,14 @@ double alignment_deviation(const SphereTask& task) {
                                           static_cast<int>(pairs.size())};
   CHECK(testing::lanes_agree(trial, seed));
   double largest = 0;
+  int cosines = 0;
   for (std::uint64_t index = 0; index < 10; ++index) {
     const auto values = testing::values_of<1>(trial, seed, index);
     const auto context = testing::host_context(simulate::draw_sphere_context<T>(task, seed, index));
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const auto a = testing::host_prediction(context, testing::rounded<T>(classifiers[i]));
+      Classifier first = testing::rounded<T>(classifiers[i]);
+      if (perturbed) first.gain *= 1.01;
+      const auto a = testing::host_prediction(context, first);
       const auto b = testing::host_prediction(context, testing::rounded<T>(classifiers[i + 1]));
       double cosine = 0, smallest = 1;
       for (Eigen::Index c = 0; c < a.sensitivity.rows(); ++c) {
@@ -116,12 +119,13 @@ double alignment_deviation(const SphereTask& task) {
                                  (a.sensitivity - b.sensitivity).norm()};
       for (std::size_t k = 0; k < 3; ++k) {
         if (k == 1 && smallest > 0 && smallest < 1e-3) continue;  // a direction of next to nothing
-        largest = std::max(
+        cosines += k == 1 ? 1 : 0;
+        largest = testing::worse(
             largest, std::abs(static_cast<double>(values[3 * i + k]) - expected[k]) / (1 + std::abs(expected[k])));
       }
     }
   }
-  return largest;
+  return {largest, cosines};
 }
 
 double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
@@ -140,8 +144,16 @@ TEST_CASE("classification: a trial is the closed forms' prediction of its contex
 TEST_CASE("classification: the alignment of a trial is that of the closed forms, to rounding") {
   for (const SphereTask& task : tasks) {
     CAPTURE(task.dimension, task.classes);
-    CHECK(alignment_deviation<float>(task) <= 1e-3);
-    CHECK(alignment_deviation<double>(task) <= 1e-11);
+    const auto [single, single_cosines] = alignment_deviation<float>(task, false);
+    const auto [full, full_cosines] = alignment_deviation<double>(task, false);
+    INFO(single << " " << full << " " << single_cosines << " " << full_cosines << " "
+                << alignment_deviation<float>(task, true).first);
+    CHECK(single <= 1e-3);
+    CHECK(full <= 1e-11);
+    CHECK(single_cosines >= 40);
+    CHECK(full_cosines >= 40);
+    CHECK(alignment_deviation<float>(task, true).first > 2e-3);
+    CHECK(alignment_deviation<double>(task, true).first > 2e-3);
   }
 }
 
@@ -266,6 +278,20 @@ TEST_CASE("classification: bad input is refused by name and value", "[bad-input]
         "incontext::simulate::classification: kappa is negative: no kernel (value = -1; needs 0 <= value)");
   CHECK(testing::names(message({ClassificationRule::adaptive, inf, 1}), "kappa is not finite", "inf"));
   CHECK(testing::names(message({ClassificationRule::linear, 0, nan}), "gain is not finite", "nan"));
+  // Finite numbers that float does not hold.
+  CHECK(
+      message({ClassificationRule::adaptive, 1e39, 1}) ==
+      "incontext::simulate::classification: kappa is beyond the scalar's range (value = 9.9999999999999994e+38; needs "
+      "less than 2^128 in size)");
+  CHECK(testing::names(message({ClassificationRule::adaptive, -1e39, 1}), "kappa is beyond", "e+38"));
+  CHECK(testing::names(message({ClassificationRule::linear, 0, -1e39}), "gain is beyond", "e+38"));
+  CHECK(message({ClassificationRule::linear, 0, 3e38}).empty());
+  CHECK_NOTHROW(simulate::classification<double>({3, 2, 4}, {{ClassificationRule::linear, 0, 1e39}}, options));
+  CHECK_THROWS_AS(simulate::classification_sample({3, 2, 4}, {{ClassificationRule::adaptive, 1e39, 1}}, options),
+                  std::domain_error);
+  CHECK_THROWS_AS(simulate::classification_alignment(
+                      {3, 2, 4}, {{classifiers[0], {ClassificationRule::adaptive, 2, 1e39}}}, options),
+                  std::domain_error);
   CHECK_THROWS_AS(simulate::classification({3, 2, 4}, {}, options), std::invalid_argument);
   CHECK_THROWS_AS(simulate::classification({3, 2, 5}, {classifiers[0]}, options), std::invalid_argument);
   CHECK_THROWS_AS(simulate::classification({3, 2, 4}, {classifiers[0]}, {.trials = 0}), std::invalid_argument);

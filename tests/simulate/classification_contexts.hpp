@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,12 @@ template <class T>
 simulate::Classifier rounded(const simulate::Classifier& classifier) {
   return {classifier.rule, static_cast<double>(static_cast<T>(classifier.kappa)),
           static_cast<double>(static_cast<T>(classifier.gain))};
+}
+
+/// The larger of two deviations; NaN is infinitely far off.
+inline double worse(double largest, double off) {
+  if (off <= largest) return largest;
+  return std::isnan(off) ? std::numeric_limits<double>::infinity() : off;
 }
 
 /// The values of W trials side by side, from the first one on.

@@ -97,7 +97,7 @@ TEST_CASE("classification grid: slope 0 is the linear rule, and its neighbours a
 TEST_CASE("classification grid: paired differences are exact and far surer than the losses") {
   const SphereTask task{3, 5, 50};
   const ClassificationGrid grid{ClassificationRule::adaptive, {10, 11}, {5, 6}};
-  const auto run = simulate::detail::run_grid<float>(task, grid, {.seed = seed, .trials = 2000}, 0);
+  const auto run = simulate::classification_grid(task, grid, {.seed = seed, .trials = 2000}, 0);
   CHECK(run.loss_difference(0, 0).mean == 0);
   for (std::size_t i = 1; i < 4; ++i) {
     const auto& difference = run.loss_difference(i / 2, i % 2);
@@ -206,7 +206,7 @@ TEST_CASE("classification search: in twenty dimensions a little elimination is b
   CHECK(found.best.kappa < 0);
   CHECK(found.best.gain < 0);
   const ClassificationGrid sides{ClassificationRule::adaptive, {-0.3, 0, 0.3}, {125}, GridChart::slope};
-  const auto run = simulate::detail::run_grid<float>(task, sides, {.seed = seed, .trials = 1 << 15}, 1);
+  const auto run = simulate::classification_grid(task, sides, {.seed = seed, .trials = 1 << 15}, 1);
   const auto z = [&](std::size_t i) {
     return run.loss_difference(i, 0).mean / run.loss_difference(i, 0).standard_error;
   };
@@ -238,7 +238,28 @@ TEST_CASE("classification grid: even logarithms, and bad input is refused by nam
   CHECK(testing::names(message({ClassificationRule::kernel, {-1, 1}, {1}}), "kappa is negative", "-1"));
   CHECK(testing::names(message({ClassificationRule::linear, {1, 2}, {1}}), "kappas of the linear rule", "2"));
   CHECK(testing::names(message({ClassificationRule::kernel, {1}, {1}, GridChart::slope}), "chart slope"));
+  // Finite numbers that float does not hold, a slope's gain among them.
+  CHECK(testing::names(message({ClassificationRule::kernel, {1, 1e39}, {1}}), "kappas is beyond", "e+38"));
+  CHECK(testing::names(message({ClassificationRule::linear, {0}, {1, 1e39}}), "gains is beyond", "e+38"));
+  CHECK(testing::names(message({ClassificationRule::adaptive, {-1, 1e-39}, {1}, GridChart::slope}), "gain is beyond",
+                       "e+39", "less than 2^128 in size"));
+  CHECK(
+      testing::names(message({ClassificationRule::adaptive, {1e-20}, {1, 1e20}, GridChart::slope}), "gain is beyond"));
+  CHECK(message({ClassificationRule::linear, {0}, {1, 3e38}}).empty());
+  CHECK_NOTHROW(simulate::classification_grid<double>(task, {ClassificationRule::kernel, {1e39}, {1}}, options));
+  CHECK_THROWS_AS(simulate::classification_search(task, {ClassificationRule::linear, {0}, {1, 1e39}}, options),
+                  std::domain_error);
+  const ClassificationGrid wide{ClassificationRule::adaptive, log_grid(1, 2, 1001), log_grid(1, 2, 1000)};
+  CHECK(testing::names(message(wide), "kappas.size() is too large for the gains", "1001", "1e6"));
   const ClassificationGrid good{ClassificationRule::linear, {0}, {1, 2}};
+  const auto reference = [&](std::int64_t index) {
+    return testing::message_of([&] { (void)simulate::classification_grid(task, good, options, index); });
+  };
+  CHECK(reference(2) ==
+        "incontext::simulate::classification_grid: reference is no point of the grid (value = 2; needs less than 2)");
+  CHECK(testing::names(reference(-2), "reference is too small", "-2", "at least -1"));
+  CHECK(reference(1).empty());
+  CHECK(reference(simulate::no_reference).empty());
   CHECK_THROWS_AS(simulate::classification_search(task, good, options, {.tolerance = 0}), std::domain_error);
   CHECK_THROWS_AS(simulate::classification_search(task, good, options, {.tolerance = 1, .zooms = -1}),
                   std::invalid_argument);

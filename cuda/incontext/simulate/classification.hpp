@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,20 +69,29 @@ using ClassifierPair = ClassificationPair<double>;
 
 namespace detail {
 
-inline void require_number(std::string_view where, std::string_view name, double value) {
+/// A number that is finite as a T too.
+template <class T>
+void require_number(std::string_view where, std::string_view name, double value) {
   if (!std::isfinite(value)) throw_domain_error(where, std::string(name) + " is not finite", value, "a finite number");
+  constexpr T most = std::numeric_limits<T>::max();
+  if (std::abs(value) > static_cast<double>(most)) {
+    throw_domain_error(where, std::string(name) + " is beyond the scalar's range", value,
+                       "less than 2^" + std::to_string(std::numeric_limits<T>::max_exponent) + " in size");
+  }
 }
 
-inline void require_kappa(std::string_view where, ClassificationRule rule, double kappa) {
-  require_number(where, "kappa", kappa);
+template <class T>
+void require_kappa(std::string_view where, ClassificationRule rule, double kappa) {
+  require_number<T>(where, "kappa", kappa);
   if (rule == ClassificationRule::kernel && kappa < 0) {
     throw_domain_error(where, "kappa is negative: no kernel", kappa, "0 <= value");
   }
 }
 
-inline void require_classifier(std::string_view where, const Classifier& classifier) {
-  require_kappa(where, classifier.rule, classifier.kappa);
-  require_number(where, "gain", classifier.gain);
+template <class T>
+void require_classifier(std::string_view where, const Classifier& classifier) {
+  require_kappa<T>(where, classifier.rule, classifier.kappa);
+  require_number<T>(where, "gain", classifier.gain);
 }
 
 template <class T>
@@ -97,7 +107,7 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
   require_at_least(where, "classifiers.size()", classifiers.size(), std::size_t{1});
   std::vector<ClassificationPoint<T>> points;
   for (const Classifier& classifier : classifiers) {
-    require_classifier(where, classifier);
+    require_classifier<T>(where, classifier);
     points.push_back(point_of<T>(classifier));
   }
   return with_system(device, [&](auto system) {
@@ -115,7 +125,8 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 /// Source    ClassificationTrial.
 /// Shapes    a point for each classifier.
 /// Units     as ClassificationMetric.
-/// Domain    as SphereTask; kappa and gain finite, kernel: kappa >= 0. Classifiers of one rule and kappa side by side
+/// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa side by
+/// side
 ///           share their kernel.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result; T = float adds about 1e-6 of the logits' size a trial:
@@ -173,8 +184,8 @@ AlignmentSimulation classification_alignment(const SphereTask& task, const std::
   require_at_least(where, "pairs.size()", pairs.size(), std::size_t{1});
   std::vector<ClassificationPair<T>> numbers;
   for (const ClassifierPair& pair : pairs) {
-    detail::require_classifier(where, pair.first);
-    detail::require_classifier(where, pair.second);
+    detail::require_classifier<T>(where, pair.first);
+    detail::require_classifier<T>(where, pair.second);
     numbers.push_back({detail::point_of<T>(pair.first), detail::point_of<T>(pair.second)});
   }
   const Device device = resolve(options.device);

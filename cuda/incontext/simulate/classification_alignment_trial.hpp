@@ -31,7 +31,7 @@ struct ClassificationPair {
 ///
 /// \f[ \frac1k \sum_c \frac{\nabla p^A_c \cdot \nabla p^B_c}{|\nabla p^A_c|\,|\nabla p^B_c|} \f]
 ///
-/// A class whose derivative vanishes counts 0, as NumPy users have it: saturated predictions make it meaningless.
+/// A class whose derivative vanishes counts 0: saturated predictions make its direction meaningless.
 ///
 /// Source    arXiv 2510.10425, Section 4.
 /// Shapes    3 values a pair, in the order of AlignmentMetric.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +26,8 @@ enum class GridChart { gain, slope };
 
 /// A grid of one rule. The linear rule has one row, whatever its kappas.
 ///
-/// Domain    kappas and gains ascending and finite, gains > 0; chart slope: adaptive rules; chart gain: kernel, or
+/// Domain    kappas and gains ascending, gains > 0, they and the classifiers' gains finite as the scalar of the run;
+///           kappas x gains <= 1e6; chart slope: adaptive rules; chart gain: kernel, or
 ///           adaptive rules; kappas < 0 with chart gain stand for elimination, at the negative of the gain.
 /// Runs on   host
 struct ClassificationGrid {
@@ -63,6 +65,11 @@ inline std::vector<double> log_grid(double low, double high, std::int64_t count)
   return grid;
 }
 
+/// The reference of a grid without one.
+///
+/// Runs on   host
+inline constexpr std::int64_t no_reference = -1;
+
 /// Losses and accuracies over a grid, all on the same contexts.
 ///
 /// Shapes    loss: kappas x gains; accuracy: kappas, since it does not depend on a positive gain.
@@ -87,28 +94,39 @@ struct ClassificationGridSimulation {
 
 namespace detail {
 
-inline void require_axis(std::string_view where, std::string_view name, const std::vector<double>& axis) {
+template <class T>
+void require_axis(std::string_view where, std::string_view name, const std::vector<double>& axis) {
   require_at_least(where, std::string(name) + ".size()", axis.size(), std::size_t{1});
   for (std::size_t i = 0; i < axis.size(); ++i) {
-    require_number(where, name, axis[i]);
+    require_number<T>(where, name, axis[i]);
     if (i > 0 && !(axis[i - 1] < axis[i])) {
       throw_domain_error(where, std::string(name) + " are not ascending", axis[i], "more than the one before");
     }
   }
 }
 
-inline void require_grid(std::string_view where, const ClassificationGrid& grid) {
-  require_axis(where, "kappas", grid.kappas);
-  require_axis(where, "gains", grid.gains);
+template <class T>
+void require_grid(std::string_view where, const ClassificationGrid& grid) {
+  require_axis<T>(where, "kappas", grid.kappas);
+  require_axis<T>(where, "gains", grid.gains);
   require_positive(where, "gains", grid.gains.front());
+  if (grid.kappas.size() > 1000000 / grid.gains.size()) {
+    throw_invalid_argument(where, "kappas.size() is too large for the gains", grid.kappas.size(),
+                           "kappas x gains <= 1e6");
+  }
   if (grid.rule == ClassificationRule::linear) {
     require_same_size(where, "kappas of the linear rule", grid.kappas.size(), std::size_t{1});
   }
-  require_kappa(where, grid.rule, grid.kappas.front());
+  require_kappa<T>(where, grid.rule, grid.kappas.front());
   const bool adapts = grid.rule != ClassificationRule::linear && grid.rule != ClassificationRule::kernel;
   if (grid.chart == GridChart::slope && !adapts) {
     throw_invalid_argument(where, "chart slope of a rule that does not adapt", static_cast<int>(grid.rule),
                            "adaptive or adaptive_with_query");
+  }
+  // A slope's gain, and what a gain is multiplied by, is as large as kappa is small.
+  for (const double kappa : grid.kappas) {
+    require_classifier<T>(where, grid.classifier(kappa, 1));
+    require_classifier<T>(where, grid.classifier(kappa, grid.gains.back()));
   }
 }
 
@@ -127,6 +145,15 @@ std::vector<ClassificationRow<T>> rows_of(const ClassificationGrid& grid) {
     rows.push_back({unit.rule, static_cast<T>(unit.kappa), static_cast<T>(unit.gain)});
   }
   return rows;
+}
+
+inline void require_reference(std::string_view where, const ClassificationGrid& grid, std::int64_t reference) {
+  const auto points = static_cast<std::int64_t>(grid.kappas.size() * grid.gains.size());
+  require_at_least(where, "reference", reference, no_reference);
+  if (reference >= points) {
+    throw_invalid_argument(where, "reference is no point of the grid", reference,
+                           "less than " + std::to_string(points));
+  }
 }
 
 /// The grid's simulation; `reference` is the index of a loss, or -1.
@@ -152,25 +179,26 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
 
 }  // namespace detail
 
-/// Mean losses of one rule over a grid, on common contexts.
+/// Mean losses of one rule over a grid, on common contexts; with a reference, also every loss less that point's.
 ///
 /// Source    ClassificationGridTrial.
-/// Shapes    kappas x gains.
+/// Shapes    kappas x gains; reference kappa x gains + gain, the index of a loss.
 /// Units     nats.
-/// Domain    as SphereTask and ClassificationGrid; options.trials, no relative_error.
+/// Domain    as SphereTask and ClassificationGrid; -1 <= reference < kappas x gains; options.trials, no relative_error.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  as classification; with T = float a small kappa of chart slope magnifies rounding by 1 / kappa.
 /// Random    as classification: the same contexts.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
 ClassificationGridSimulation classification_grid(const SphereTask& task, const ClassificationGrid& grid,
-                                                 const Options& options) {
+                                                 const Options& options, std::int64_t reference = no_reference) {
   constexpr auto where = "simulate::classification_grid";
   validate(options);
   validate(task, where);
-  detail::require_grid(where, grid);
+  detail::require_grid<T>(where, grid);
+  detail::require_reference(where, grid, reference);
   detail::require_trials_alone(where, options);
-  return detail::run_grid<T>(task, grid, options, -1);
+  return detail::run_grid<T>(task, grid, options, static_cast<int>(reference));
 }
 
 }  // namespace incontext::simulate

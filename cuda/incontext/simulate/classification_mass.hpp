@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,17 +53,29 @@ struct KernelMassSimulation {
 
 namespace detail {
 
+/// A kernel whose reference is a normal number: of masses over less, T would make zeros over zeros.
+template <class T>
+KernelReference<T> reference_of(std::string_view where, const SphereTask& task, double kappa) {
+  require_non_negative(where, "kappa", kappa);
+  if (kappa > 1e9) {
+    throw_domain_error(where, "kappa is too large: the mean mass is lost to rounding", kappa, "at most 1e9");
+  }
+  const double mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
+  const double mass = static_cast<double>(task.context_length) * mean;
+  if (!(mass >= static_cast<double>(std::numeric_limits<T>::min()))) {
+    throw_domain_error(where, "kappa is too large: the mean mass underflows", kappa,
+                       "n A_d e^-kappa >= 2^" + std::to_string(std::numeric_limits<T>::min_exponent - 1));
+  }
+  return {static_cast<T>(kappa), static_cast<T>(mass)};
+}
+
 template <class T, class Visit>
 auto with_mass_trial(std::string_view where, Device device, const SphereTask& task, const std::vector<double>& kappas,
                      Visit visit) {
   validate(task, where);
   require_at_least(where, "kappas.size()", kappas.size(), std::size_t{1});
   std::vector<KernelReference<T>> kernels;
-  for (const double kappa : kappas) {
-    require_non_negative(where, "kappa", kappa);
-    const double mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
-    kernels.push_back({static_cast<T>(kappa), static_cast<T>(static_cast<double>(task.context_length) * mean)});
-  }
+  for (const double kappa : kappas) kernels.push_back(reference_of<T>(where, task, kappa));
   return with_system(device, [&](auto system) {
     using System = decltype(system);
     const typename System::template Memory<KernelReference<T>> list(kernels.begin(), kernels.end());
@@ -77,7 +91,7 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 /// Source    KernelMassTrial.
 /// Shapes    (kappas: m) -> m kernels.
 /// Units     dimensionless.
-/// Domain    as SphereTask; kappas >= 0.
+/// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result, not to be trusted where rare contexts carry the mean: narrow kernels in low
 ///           dimension, and 1/S~ there. tests/simulate/classification_mass.cpp.

@@ -127,9 +127,9 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// contexts.
 ///
 /// Every zoom tries the points one step and half of one about the best, and goes to the best of them; if that was a
-/// whole step, both steps are doubled, else halved. So it goes until steps are within the tolerance or none of the
-/// points can be told from the best: their losses' paired differences are below one standard error. The optimum is a
-/// point that was tried.
+/// whole step, both steps are doubled, up to those of the first grid, else halved. So it goes until steps are within
+/// the tolerance or none of the points can be told from the best: their losses' paired differences are below one
+/// standard error. The optimum is a point that was tried.
 ///
 /// Source    arXiv 2510.10425, App. I, by a grid of 100 x 100; the zooms are ours.
 /// Shapes    as ClassificationOptimum.
@@ -145,7 +145,7 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
   constexpr auto where = "simulate::classification_search";
   validate(options);
   validate(task, where);
-  detail::require_grid(where, grid);
+  detail::require_grid<T>(where, grid);
   require_positive(where, "tolerance", search.tolerance);
   require_at_least(where, "zooms", search.zooms, 0);
   require_at_least(where, "trials", options.trials, std::int64_t{2});
