@@ -194,22 +194,45 @@ TEST_CASE("kernel mass: on the circle the mean given prototypes and query is tha
   CHECK(free.z(independent) > 5);
 }
 
-TEST_CASE("kernel mass: balanced contexts are denser around queries, as measured by the specification") {
+TEST_CASE("kernel mass: balanced contexts are denser around queries, as the theory's table, not as free points") {
   const std::vector<double> kappas{1, 10, 100};
-  const auto circle = simulate::kernel_mass({2, 5, 100}, kappas, {.seed = seed, .trials = 1 << 14});
-  const double mean[] = {1.083, 1.267, 1.40}, variance[] = {10.0, 9.7, 7.5};
+  const SphereTask task{2, 5, 100}, free{2, 5, 100, ContextLaw::independent};
+  const simulate::Options options{.seed = seed, .trials = 1 << 14};
+  const auto circle = simulate::kernel_mass(task, kappas, options),
+             points = simulate::kernel_mass(free, kappas, options);
+  const double mean[] = {1.083, 1.267, 1.40}, variance[] = {10.0, 9.7, 7.5};  // to their last digit
+  const auto is_mean = [](const statistics::Estimate& estimate, double value) {
+    return std::abs(estimate.mean - value) <= 5 * estimate.standard_error + 0.005;
+  };
+  const auto is_ratio = [](const statistics::Estimate& estimate, double value) {
+    return std::abs(estimate.mean - value) <= 5 * estimate.standard_error + 0.05;
+  };
   for (std::size_t i = 0; i < 3; ++i) {
     CAPTURE(kappas[i]);
     const auto& mass = circle.at(i, MassMetric::mass);
-    CHECK(std::abs(mass.mean - mean[i]) <= 5 * mass.standard_error + 0.005);
-    CHECK(std::abs(circle.variance_ratio(i).mean - variance[i]) <= 5 * circle.variance_ratio(i).standard_error + 0.05);
+    CHECK(is_mean(mass, mean[i]));
+    CHECK(is_ratio(circle.variance_ratio(i), variance[i]));
     CHECK(mass.mean < 2.0 * 4 / 5);  // the limit of narrow kernels
+    // Power: the law of independent points, which theirs pass.
+    CHECK(!is_mean(mass, 1));
+    CHECK(!is_ratio(circle.variance_ratio(i), 1));
+    CHECK(is_mean(points.at(i, MassMetric::mass), 1));
+    CHECK(is_ratio(points.variance_ratio(i), 1));
   }
   CHECK(std::abs(circle.variation(0) - 0.19) <= 0.01);
-  const auto wide = simulate::kernel_mass({10, 5, 100}, {1, 4}, {.seed = seed, .trials = 1 << 14});
+  CHECK(std::abs(std::sqrt(circle.independent_variance[0]) - 0.19) > 0.1);
+}
+
+TEST_CASE("kernel mass: in ten dimensions balanced contexts are almost as dense as free points, in two not") {
+  const auto run = [](std::int64_t d) {
+    return simulate::kernel_mass({d, 5, 100}, {1, 4}, {.seed = seed, .trials = 1 << 14});
+  };
+  const auto wide = run(10), circle = run(2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(std::abs(wide.at(i, MassMetric::mass).mean - 1) <= 0.01);
     CHECK(std::abs(wide.variance_ratio(i).mean - 1) <= 0.05);
+    CHECK(circle.at(i, MassMetric::mass).mean > 1.01);
+    CHECK(circle.variance_ratio(i).mean > 1.05);
   }
 }
 
