@@ -19,9 +19,9 @@ int run(const CLI::App& app, ClassifyOptions& options) {
   Report report{.program = "incontext-classify", .arguments = arguments_of(app)};
   Judgement judgement;
   Simulator simulator(options.simulation, options.search_trials, options.output.quiet);
-  if (!options.contexts_file.empty()) write_contexts(options, simulator);
   ClassifyRun parts{options, simulator, judgement};
   report.tables = figure_tables(parts);
+  if (!options.contexts_file.empty()) write_contexts(options, simulator);
   for (Table& table : report.tables) {
     if (simulator.stopped()) table.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
   }
@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
                  "  incontext-classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
                  "  incontext-classify --figure 6 --dimension 10\n"
                  "  incontext-classify --contexts contexts.npy --contexts-count 100 --rule linear --quiet\n"
-                 "    (inputs: 100 contexts, each 100 points and the query, a row each; labels: a row a context)\n"},
+                 "    (inputs: 100 contexts, each 100 points and the query, a row each; labels: a row a context;\n"
+                 "    drawn in double precision, while the run simulates in single, with normals of its own)\n"},
       argc, argv, [&](CLI::App& app) { add_classify_options(app, options); },
       [&](const CLI::App& app) { return run(app, options); });
 }

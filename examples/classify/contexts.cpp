@@ -41,8 +41,8 @@ void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {
       labels(i, j) = static_cast<double>(is_query ? drawn.query_label : drawn.labels[static_cast<std::size_t>(j)]);
     }
   }
-  write_file(o.contexts_file, npy_bytes(inputs), "--contexts");
-  write_file(labels_file(o.contexts_file), npy_bytes(labels), "--contexts");
+  const std::string input_bytes = npy_bytes(inputs), label_bytes = npy_bytes(labels);
+  write_files({{o.contexts_file, input_bytes}, {labels_file(o.contexts_file), label_bytes}}, "--contexts");
 }
 
 }  // namespace incontext::examples

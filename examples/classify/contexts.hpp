@@ -14,7 +14,7 @@ std::string labels_file(const std::string& inputs_file);
 void require_writable_contexts(const ClassifyOptions& o);
 
 /// Writes context after context, its n points and then its query: inputs, contexts (n + 1) x d; labels, contexts x
-/// (n + 1). Each file appears complete or not at all.
+/// (n + 1). Neither file appears before both are complete.
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator);
 
 }  // namespace incontext::examples

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -9,8 +11,11 @@ namespace incontext::examples {
 
 namespace {
 
-/// Prototypes and queries over which limits of long contexts are averaged.
-std::int64_t limit_contexts(const SphereTask& task) { return task.dimension == 2 ? 1024 : 256; }
+/// Prototypes and queries over which limits of long contexts are averaged: fewer where many cells ask for many draws.
+std::int64_t limit_contexts(const SphereTask& task) {
+  const std::int64_t usual = task.dimension == 2 ? 1024 : 256;
+  return std::max<std::int64_t>(32, usual * 32 / std::max<std::int64_t>(32, task.classes));
+}
 
 const std::vector<std::pair<std::string, Metric>>& metric_names() {
   static const std::vector<std::pair<std::string, Metric>> names{{"loss", Metric::loss},

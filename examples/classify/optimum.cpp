@@ -111,8 +111,6 @@ Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, 
     const double slope = choice == RuleChoice::linear ? *gain : *kappa * *gain;
     return {choice, {rule_of(choice), *kappa, *gain}, slope, "", false};
   }
-  if (gain && *gain == 0)
-    throw_input_error("--gain", "is 0: every kappa errs alike", *gain, "--kappa, or another gain");
   const Grid grid = grid_of(task, choice, kappa, gain, side);
   const Optimum found = simulator.search(name_of(choice) + ": best parameters", task, grid);
   return {choice, found.best, found.slope, edge_of(found, grid.slope_chart), true};

@@ -27,7 +27,7 @@ struct Chosen {
 /// Whether kappa is searched for on the side of selection or on that of elimination.
 enum class Side { selection, elimination };
 
-/// The best parameters but for those that are given.
+/// The best parameters but for those that are given; a gain without kappa is not 0, and the kernel rule's positive.
 Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa = {},
                std::optional<double> gain = {}, Side side = Side::selection);
 

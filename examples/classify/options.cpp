@@ -1,6 +1,7 @@
 #include "examples/classify/options.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -9,6 +10,9 @@ namespace incontext::examples {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// As many as a balanced context may have.
+constexpr std::int64_t most_classes = 512;
 
 void add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
                 const std::string& description, std::int64_t minimum, std::int64_t maximum) {
@@ -70,6 +74,16 @@ void require_balanced(const std::string& name, std::int64_t context_length, std:
   if (context_length % classes != 0) throw_input_error(name, "is not balanced", context_length, needs);
 }
 
+/// The gain or rate that `option` gave, for one rule.
+void check_gain(const ClassifyOptions& o, const std::string& option) {
+  if (option == "--rate" && *o.gain < 0) throw_input_error(option, "is negative", *o.gain, "0 <= value");
+  const bool searches_kappa = !o.kappa && (o.rule == RuleChoice::kernel || o.rule == RuleChoice::adaptive ||
+                                           o.rule == RuleChoice::adaptive_with_query);
+  if (searches_kappa && *o.gain == 0) {
+    throw_input_error(option, "is 0: every kappa errs alike", *o.gain, "--kappa, or another value");
+  }
+}
+
 /// One rule and its numbers: nothing that would be read by no rule.
 void check_setting(const CLI::App& app, const ClassifyOptions& o) {
   if (o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima) {
@@ -89,6 +103,10 @@ void check_setting(const CLI::App& app, const ClassifyOptions& o) {
   if (o.rule == RuleChoice::kernel && o.kappa && *o.kappa < 0) {
     throw_input_error("--kappa", "is negative: no kernel", *o.kappa, "0 <= value");
   }
+  if (o.kappa && !(std::abs(*o.kappa) <= 1e8)) {
+    throw_input_error("--kappa", "is too large", *o.kappa, "-1e8 <= value <= 1e8");
+  }
+  if (o.gain) check_gain(o, has_rate ? "--rate" : "--gain");
 }
 
 template <class Value>
@@ -120,7 +138,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
   add_read(app, "--rate", read_rate, "Learning rate of linear and kernel; searched for if absent", "X");
   add_counts(app, "--dimensions", o.dimensions, "7, 8a, 16-trend, elimination: the dimensions", 2, 1000);
   add_counts(app, "--context-lengths", o.context_lengths, "8a: context lengths, in place of dimensions", 2, 1000000);
-  add_counts(app, "--class-counts", o.class_counts, "16-trend: numbers of classes", 2, 1000);
+  add_counts(app, "--class-counts", o.class_counts, "16-trend: numbers of classes", 2, most_classes);
   add_number(
       app, "--crowding", o.crowding, "8b: least length of a context's mean point",
       [](double value) { return value >= 0 && value < 1; }, "0 <= value < 1");
@@ -129,7 +147,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
       [](double value) { return value > -1 && value < 1; }, "-1 < value < 1");
   head_options(app, "Figures");
   add_count<std::int64_t>(app, "--dimension", o.simulation.dimension, "Input dimension d", 2, 1000);
-  add_count<std::int64_t>(app, "--classes", o.classes, "Classes k", 2, 1000);
+  add_count<std::int64_t>(app, "--classes", o.classes, "Classes k", 2, most_classes);
   add_count<std::int64_t>(app, "--context-length", o.simulation.context_length, "Examples in a context n", 2, 1000000);
   head_options(app, "Task");
   add_count<std::int64_t>(app, "--search-trials", o.search_trials, "Contexts on which optima are searched for", 2,

@@ -8,9 +8,9 @@
 #include <incontext/classification/two_class_risk.hpp>
 #include <incontext/statistics/moments.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 namespace incontext::examples {
 
@@ -18,8 +18,8 @@ namespace {
 
 namespace law = classification;
 
-/// Draws for the cells of one context.
-constexpr std::int64_t cell_draws = 4096;
+/// Draws for the cells of one context, and for each of its cells, at first.
+constexpr std::int64_t cell_draws = 4096, draws_a_cell = 128;
 
 constexpr double unknown_error = std::numeric_limits<double>::infinity();
 
@@ -46,10 +46,10 @@ law::Vector<double> column_of(const std::vector<double>& numbers) {
 
 /// As many draws as the smallest cell asks for.
 law::CellRatios cells_about(const DrawnContext& drawn, std::int64_t classes, double kappa, std::uint64_t seed) {
-  for (std::int64_t draws = cell_draws;; draws *= 16) {
+  for (std::int64_t draws = std::max(cell_draws, draws_a_cell * classes);; draws *= 16) {
     try {
       return law::cell_ratios(rows_of(drawn.prototypes, classes), column_of(drawn.query), kappa, draws, seed);
-    } catch (const std::domain_error&) {
+    } catch (const law::TooFewDraws&) {
       if (draws > 1000 * cell_draws) throw;
     }
   }

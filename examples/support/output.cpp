@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <list>
 #include <system_error>
 #include <utility>
 
@@ -83,6 +84,32 @@ bool takes_bytes_directly(const std::string& file) {
          !std::filesystem::is_directory(status);
 }
 
+void write_directly(const std::string& file, std::string_view content, const std::string& option) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) throw_unwritable(file, errno, option);
+  OpenFile device(descriptor, "", file, option);
+  device.write(content);
+  device.close();
+}
+
+/// Content beside its target, complete, and gone with this unless it took the target's place.
+class Replacement {
+ public:
+  Replacement(const std::string& file, std::string_view content, const std::string& option)
+      : file_(file), option_(option), target_(replaced_file(file)), temporary_(open_temporary(target_, file, option)) {
+    temporary_.write(content);
+    temporary_.close();
+  }
+  void take_place() {
+    if (std::rename(temporary_name(target_).c_str(), target_.c_str()) != 0) throw_unwritable(file_, errno, option_);
+    temporary_.keep();
+  }
+
+ private:
+  std::string file_, option_, target_;
+  OpenFile temporary_;
+};
+
 }  // namespace
 
 void require_writable(const std::string& file, const std::string& option) {
@@ -96,20 +123,18 @@ void require_writable(const std::string& file, const std::string& option) {
 }
 
 void write_file(const std::string& file, std::string_view content, const std::string& option) {
-  if (takes_bytes_directly(file)) {
-    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) throw_unwritable(file, errno, option);
-    OpenFile device(descriptor, "", file, option);
-    device.write(content);
-    device.close();
-    return;
+  write_files({{file, content}}, option);
+}
+
+void write_files(const std::vector<std::pair<std::string, std::string_view>>& files, const std::string& option) {
+  std::list<Replacement> replacements;
+  for (const auto& [file, content] : files) {
+    if (!takes_bytes_directly(file)) replacements.emplace_back(file, content, option);
   }
-  const std::string target = replaced_file(file);
-  OpenFile temporary = open_temporary(target, file, option);
-  temporary.write(content);
-  temporary.close();
-  if (std::rename(temporary_name(target).c_str(), target.c_str()) != 0) throw_unwritable(file, errno, option);
-  temporary.keep();
+  for (Replacement& replacement : replacements) replacement.take_place();
+  for (const auto& [file, content] : files) {
+    if (takes_bytes_directly(file)) write_directly(file, content, option);
+  }
 }
 
 void write_standard_output(std::string_view text) {

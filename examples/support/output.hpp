@@ -2,6 +2,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "examples/support/text.hpp"
 
@@ -25,6 +27,9 @@ void require_writable(const std::string& file, const std::string& option = "--ou
 
 /// Writes a file beside the target and renames it, so that a reader sees the old content or the new, never a part.
 void write_file(const std::string& file, std::string_view content, const std::string& option = "--output");
+
+/// Writes files that belong together, names and contents: none takes its place before all are complete.
+void write_files(const std::vector<std::pair<std::string, std::string_view>>& files, const std::string& option);
 
 void write_standard_output(std::string_view text);
 

@@ -144,5 +144,5 @@ TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[b
   refused({"--figure", "diagram", "--s", "1"}, "--s: has no meaning with --figure diagram");
   refused({"--height", "3"}, "--height: has no meaning with --figure phase");
   refused({"--spreads", "0.5,-1"}, "--spreads: ");
-  refused({"--trials", "100", "--relative-error", "0.1"}, "");
+  refused({"--trials", "100", "--relative-error", "0.1"}, "--trials excludes --relative-error");
 }

@@ -58,6 +58,8 @@ TEST_CASE("an unwritable output is refused, the old content stays, and no tempor
   CHECK_THROWS_AS(require_writable(folder.file("missing/report")), InputError);
   CHECK_THROWS_AS(write_file(folder.file("missing/report"), "x"), InputError);
   CHECK_THROWS_AS(require_writable(folder.path.string()), InputError);
+  // none of two files where one cannot be written
+  CHECK_THROWS_AS(write_files({{folder.file("one"), "1"}, {folder.file("missing/two"), "2"}}, "--pair"), InputError);
   CHECK_THROWS_AS(write_file(folder.path.string(), "x"), InputError);
   CHECK_THROWS_AS(require_writable(folder.file("") + std::string(300, 'n')), InputError);
   CHECK(folder.entries() == 0);

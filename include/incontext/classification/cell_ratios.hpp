@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,14 @@ enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
 /// Runs on   host
 enum class CellDraws { automatic, uniform, about_query };
 
+/// Refuses prototypes too close for the number of draws: a cell caught too few for its volume.
+///
+/// Runs on   host
+class TooFewDraws : public std::domain_error {
+ public:
+  using std::domain_error::domain_error;
+};
+
 /// An estimated number.
 ///
 /// Runs on   host
@@ -51,15 +60,9 @@ struct CellRatios {
 namespace detail {
 
 inline std::size_t nearest(const Matrix<double>& prototypes, const Vector<double>& point) {
-  std::size_t at = 0;
-  double largest = -2;
-  for (Eigen::Index c = 0; c < prototypes.rows(); ++c) {
-    double product = 0;
-    for (Eigen::Index i = 0; i < point.size(); ++i) product += prototypes(c, i) * point(i);
-    if (largest < product) at = static_cast<std::size_t>(c);
-    largest = std::max(largest, product);
-  }
-  return at;
+  Eigen::Index at = 0;
+  (prototypes * point).maxCoeff(&at);
+  return static_cast<std::size_t>(at);
 }
 
 /// Running mean and its standard error within one cell.
@@ -115,8 +118,9 @@ class CellSampler {
     });
     for (const CellMean& cell : kernel_) {
       if (cell.count < 8) {
-        throw_domain_error("classification::cell_ratios", "a cell caught too few draws for its volume", cell.count,
-                           "at least 8: prototypes further apart, or more draws");
+        throw TooFewDraws(incontext::detail::contract_message("classification::cell_ratios",
+                                                              "a cell caught too few draws for its volume", cell.count,
+                                                              "at least 8: prototypes further apart, or more draws"));
       }
     }
   }
@@ -210,8 +214,8 @@ class CellSampler {
 /// Units     dimensionless.
 /// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.
 /// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: the query's own cell.
-/// Errors    std::invalid_argument for shapes and counts, std::domain_error for values and where a cell caught fewer
-///           than 8 draws.
+/// Errors    std::invalid_argument for shapes and counts, std::domain_error for values, TooFewDraws where a cell
+///           caught fewer than 8.
 /// Accuracy  standard errors, judged against circle_cells and contexts of 4000 by z
 ///           (tests/classification/cell_ratios.cpp).
 /// Random    draw i of streams uniform and about_query: counters of trial i; deterministic for a seed.
