@@ -4,21 +4,16 @@
 #include <cmath>
 #include <cstdint>
 
-#include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
+#include "incontext/random/sphere.hpp"
 #include "incontext/random/uniform.hpp"
 
 /// Random points of the sphere, each a pure function of its stream.
 namespace incontext::classification::detail {
 
-/// A uniform point from the normals of the stream's blocks, first_block on.
+/// A uniform point from the stream's blocks, first_block on.
 inline void direction(const random::LaneStream<1>& stream, std::uint32_t first_block, Eigen::VectorXd& out) {
-  double normal[2][1];
-  for (Eigen::Index i = 0; i < out.size(); ++i) {
-    if (i % 2 == 0) random::normals(stream, first_block + static_cast<std::uint32_t>(i / 2), normal);
-    out(i) = normal[i % 2][0];
-  }
-  out.normalize();
+  random::sphere_point(stream, first_block, static_cast<int>(out.size()), out.data(), 1);
 }
 
 /// Points of the sphere of density e^(kappa u.x) by Wood's rejection. A uniform point gives the attempt's beta variate
@@ -33,7 +28,7 @@ class AboutQuery {
   }
 
   void draw(const random::LaneStream<1>& stream, Eigen::VectorXd& out) const {
-    const auto blocks = static_cast<std::uint32_t>((query_.size() + 1) / 2);
+    const auto blocks = random::sphere_blocks<double>(static_cast<int>(query_.size()));
     for (std::uint32_t first = 0;; first += blocks + 1) {
       direction(stream, first, out);
       const double cosine = out.dot(query_), beta = (1 - cosine) / 2;
