@@ -148,62 +148,83 @@ void add_rates(Table& table, const std::string& name, const std::vector<Query>& 
                  mean_of(queries, [](const Query& q) { return q.mass; }), own_best, mean.mean, median_of(rates)});
 }
 
-}  // namespace
+/// Gains of a vote: kernel descent's at a rate, softmax' by the query's mass and its own key's.
+auto kernel_gain(double n) {
+  return [n](double rate, double) { return rate / n; };
+}
+auto softmax_gain(double self) {
+  return [self](double c, double mass) { return c / (mass + self); };
+}
 
-std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
-  const ClassifyOptions& o = run.options;
-  const SphereTask task = o.task();
-  const double kappa = o.kappa.value_or(30), n = static_cast<double>(task.context_length);
-  const Halves halves = draw_halves(run, task, kappa);
+/// The numbers of least loss: rates on each half and on both, softmax' c with the query's key and without.
+struct BestNumbers {
+  double dense_rate, sparse_rate, common_rate, gain, gain_without_key;
+};
+
+BestNumbers best_numbers(const Halves& halves, double n) {
   const std::vector<Query> both = halves.both();
-  const auto rate_gain = [&](double rate, double) { return rate / n; };
-  const auto adaptive_gain = [](double self) { return [self](double c, double mass) { return c / (mass + self); }; };
-  const auto best_rate = [&](const std::vector<Query>& queries) { return best_number(queries, rate_gain, 0.1, 1e7); };
+  const auto rate = [n](const std::vector<Query>& queries) { return best_number(queries, kernel_gain(n), 0.1, 1e7); };
+  const auto gain = [&both](double self) { return best_number(both, softmax_gain(self), 0.01, 1e5); };
+  return {rate(halves.dense), rate(halves.sparse), rate(both), gain(1), gain(0)};
+}
 
-  Table losses{.title = "Loss of kernel GD and softmax at queries in dense and in sparse neighbourhoods: " +
-                        in_words(task) + ", kappa = " + in_words(kappa),
-               .columns = {{"rule"},
-                           parameter_column("number", "rate or c"),
-                           {.name = "dense", .digits = 4, .decimals_as = 1},
-                           {.name = "dense_error", .heading = "± error", .decimals_as = 1},
-                           {.name = "sparse", .digits = 4, .decimals_as = 1},
-                           {.name = "sparse_error", .heading = "± error", .decimals_as = 1},
-                           {.name = "both", .digits = 4, .decimals_as = 1}}};
+Table neighbourhood_losses(const ClassifyOptions& o, double kappa, const Halves& halves, const BestNumbers& best) {
+  Table table{.title = "Loss of kernel GD and softmax at queries in dense and in sparse neighbourhoods: " +
+                       in_words(o.task()) + ", kappa = " + in_words(kappa),
+              .columns = {{"rule"},
+                          parameter_column("number", "rate or c"),
+                          {.name = "dense", .digits = 4, .decimals_as = 1},
+                          {.name = "dense_error", .heading = "± error", .decimals_as = 1},
+                          {.name = "sparse", .digits = 4, .decimals_as = 1},
+                          {.name = "sparse_error", .heading = "± error", .decimals_as = 1},
+                          {.name = "both", .digits = 4, .decimals_as = 1}}};
+  const std::vector<Query> both = halves.both();
   const auto add = [&](const std::string& rule, double number, const auto& gain) {
     const auto at = [&](double mass) { return gain(number, mass); };
     const auto dense = loss(halves.dense, at), sparse = loss(halves.sparse, at);
-    losses.add_row(
+    table.add_row(
         {rule, number, dense.mean, dense.standard_error, sparse.mean, sparse.standard_error, loss(both, at).mean});
   };
-  const double dense_rate = best_rate(halves.dense), sparse_rate = best_rate(halves.sparse),
-               common_rate = best_rate(both);
-  for (const double rate : log_spaced(common_rate / 30, common_rate * 30, 7)) add("kernel", rate, rate_gain);
-  add("kernel, best on dense", dense_rate, rate_gain);
-  add("kernel, best on sparse", sparse_rate, rate_gain);
-  add("kernel, best on both", common_rate, rate_gain);
-  const double c_with = best_number(both, adaptive_gain(1), 0.01, 1e5);
-  const double c_without = best_number(both, adaptive_gain(0), 0.01, 1e5);
-  add("softmax, best on both", c_with, adaptive_gain(1));
-  add("softmax, no key", c_without, adaptive_gain(0));
-  losses.notes = {std::to_string(halves.dense.size()) + " contexts of " + std::to_string(halves.tried) +
-                      " drawn whose points' mean is at least " + in_words(o.crowding) +
-                      " long; of 100 even directions, the one with the most and with the fewest points of cosine > " +
-                      in_words(o.near_cosine) + ". The paper's text leaves these numbers and kappa open.",
-                  "One rate for all is too small where points are few, or too large where they are many."};
+  const auto by_rate = kernel_gain(static_cast<double>(o.simulation.context_length));
+  for (const double rate : log_spaced(best.common_rate / 30, best.common_rate * 30, 7)) add("kernel", rate, by_rate);
+  add("kernel, best on dense", best.dense_rate, by_rate);
+  add("kernel, best on sparse", best.sparse_rate, by_rate);
+  add("kernel, best on both", best.common_rate, by_rate);
+  add("softmax, best on both", best.gain, softmax_gain(1));
+  add("softmax, no key", best.gain_without_key, softmax_gain(0));
+  table.notes = {std::to_string(halves.dense.size()) + " contexts of " + std::to_string(halves.tried) +
+                     " drawn whose points' mean is at least " + in_words(o.crowding) +
+                     " long; of 100 even directions, the one with the most and with the fewest points of cosine > " +
+                     in_words(o.near_cosine) + ". The paper's text leaves these numbers and kappa open.",
+                 "One rate for all is too small where points are few, or too large where they are many."};
+  return table;
+}
 
-  Table rates{.title = "Rates that softmax takes by itself, n c / (mass + its own), where one rate would be best",
+Table neighbourhood_rates(double n, const Halves& halves, const BestNumbers& best) {
+  Table table{.title = "Rates that softmax takes by itself, n c / (mass + its own), where one rate would be best",
               .columns = {{"neighbourhood"},
                           parameter_column("near", "points near"),
                           parameter_column("mass", "kernel mass"),
                           parameter_column("best_rate", "best rate"),
                           parameter_column("mean", "mean rate"),
                           parameter_column("median", "median rate")}};
-  for (const auto& [key, c, self] : {std::tuple{"", c_with, 1.0}, {", no key", c_without, 0.0}}) {
-    add_rates(rates, std::string("dense") + key, halves.dense, n * c, self, dense_rate);
-    add_rates(rates, std::string("sparse") + key, halves.sparse, n * c, self, sparse_rate);
+  for (const auto& [key, c, self] : {std::tuple{"", best.gain, 1.0}, {", no key", best.gain_without_key, 0.0}}) {
+    add_rates(table, std::string("dense") + key, halves.dense, n * c, self, best.dense_rate);
+    add_rates(table, std::string("sparse") + key, halves.sparse, n * c, self, best.sparse_rate);
   }
-  rates.notes = {"Without the query's key a few empty neighbourhoods carry the mean; the median does not see them."};
-  return {std::move(losses), std::move(rates), two_class_table(run, {2}, task.context_length)};
+  table.notes = {"Without the query's key a few empty neighbourhoods carry the mean; the median does not see them."};
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  const double kappa = o.kappa.value_or(30), n = static_cast<double>(o.simulation.context_length);
+  const Halves halves = draw_halves(run, o.task(), kappa);
+  const BestNumbers best = best_numbers(halves, n);
+  return {neighbourhood_losses(o, kappa, halves, best), neighbourhood_rates(n, halves, best),
+          two_class_table(run, {2}, o.simulation.context_length)};
 }
 
 }  // namespace incontext::examples

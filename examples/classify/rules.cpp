@@ -55,60 +55,79 @@ bool has_order_of_paper(const std::vector<Contender>& all) {
   return true;
 }
 
-}  // namespace
-
-std::vector<Table> rules_figure(ClassifyRun& run) {
-  const ClassifyOptions& o = run.options;
-  const std::string setting =
-      "k = " + std::to_string(o.classes) + ", n = " + std::to_string(o.simulation.context_length);
-  Table losses{.title = "Least loss of each rule against dimension: " + setting, .columns = {{"d"}}};
+Table least_losses_table(const ClassifyOptions& o) {
+  Table table{.title = "Least loss of each rule against dimension: k = " + std::to_string(o.classes) +
+                       ", n = " + std::to_string(o.simulation.context_length),
+              .columns = {{"d"}}};
   for (const char* name : {"linear", "kernel", "fixed width", "softmax, no key", "softmax", "elimination"}) {
     std::string key = name;
     std::replace(key.begin(), key.end(), ' ', '_');
     key.erase(std::remove(key.begin(), key.end(), ','), key.end());
-    losses.columns.push_back(
+    table.columns.push_back(
         {.name = key, .heading = key == "softmax_no_key" ? "no query key" : name, .digits = 4, .decimals_as = 1});
   }
-  losses.columns.push_back({.name = "largest_error", .heading = "± at most", .decimals_as = 1});
+  table.columns.push_back({.name = "largest_error", .heading = "± at most", .decimals_as = 1});
+  return table;
+}
+
+/// One dimension's row of losses, and a row a rule of where they are least.
+void add_contenders(Table& losses, Table& optima, ClassifyRun& run, const SphereTask& task,
+                    const std::vector<Contender>& all) {
+  std::vector<Cell> row{task.dimension};
+  double largest = 0;
+  for (const Contender& one : all) {
+    row.push_back(one.loss.mean);
+    largest = std::max(largest, one.loss.standard_error);
+    const Classifier& at = one.chosen.classifier;
+    add_comparison(
+        optima, run,
+        {task.dimension, one.name, at.rule == Rule::linear ? Cell() : Cell(at.kappa), at.gain, one.chosen.edge}, task,
+        at, Metric::loss, one.loss);
+  }
+  row.push_back(largest);
+  losses.add_row(std::move(row));
+}
+
+/// What the order of the losses is, a line a dimension, and where it is the paper's.
+std::vector<std::string> order_notes(const std::vector<std::string>& orders, const std::string& holds,
+                                     const std::string& fails) {
+  std::vector<std::string> notes{
+      "In order of their losses, < where they differ by more than 3 errors of independent contexts, ~ where not:"};
+  notes.insert(notes.end(), orders.begin(), orders.end());
+  if (!orders.empty()) {
+    notes.push_back("The paper's order, softmax < kernel < fixed width < linear: " +
+                    (holds.empty() ? "at none of these d" : "holds at d = " + holds) +
+                    (fails.empty() ? "." : "; cannot be seen at d = " + fails + "."));
+  }
+  notes.push_back(
+      "Elimination is softmax at kappa < 0; figure elimination resolves it better. The query is a key of fixed width "
+      "and elimination too.");
+  return notes;
+}
+
+}  // namespace
+
+std::vector<Table> rules_figure(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  Table losses = least_losses_table(o);
   Table optima = comparison_table("Where, and how well it is known", {{"d"},
                                                                       {"rule"},
                                                                       parameter_column("kappa", "kappa"),
                                                                       parameter_column("gain", "rate or gain"),
                                                                       {.name = "edge"}});
+  std::vector<std::string> orders;
   std::string holds, fails;
   for (const std::int64_t d : o.dimensions) {
     if (run.simulator.stopped()) break;
     const SphereTask task{d, o.classes, o.simulation.context_length};
     const auto all = contenders(run, task);
     if (all.front().loss.count < 2) break;
-    std::vector<Cell> row{d};
-    double largest = 0;
-    for (const Contender& one : all) {
-      row.push_back(one.loss.mean);
-      largest = std::max(largest, one.loss.standard_error);
-      const Classifier& at = one.chosen.classifier;
-      add_comparison(optima, run,
-                     {d, one.name, at.rule == Rule::linear ? Cell() : Cell(at.kappa), at.gain, one.chosen.edge}, task,
-                     at, Metric::loss, one.loss);
-    }
-    row.push_back(largest);
-    losses.add_row(std::move(row));
-    losses.notes.push_back("d = " + std::to_string(d) + ": " + order_of(all));
+    add_contenders(losses, optima, run, task, all);
+    orders.push_back("d = " + std::to_string(d) + ": " + order_of(all));
     std::string& place = has_order_of_paper(all) ? holds : fails;
     place += (place.empty() ? "" : ", ") + std::to_string(d);
   }
-  losses.notes.insert(losses.notes.begin(),
-                      "In order of their losses, < where they differ by more than 3 errors of independent contexts, ~ "
-                      "where not:");
-  if (!losses.rows.empty()) {
-    losses.notes.push_back("The paper's order, softmax < kernel < fixed width < linear: " +
-                           (holds.empty() ? "at none of these d" : "holds at d = " + holds) +
-                           (fails.empty() ? "." : "; cannot be seen at d = " + fails + "."));
-  }
-  losses.notes.push_back(
-      "Elimination is softmax at kappa < 0; figure elimination resolves it better. The query is a key of fixed width "
-      "and "
-      "elimination too.");
+  losses.notes = order_notes(orders, holds, fails);
   optima.notes.push_back(
       "An edge is no optimum: softmax at the lowest kappa is the linear rule, which it tends to along c kappa = "
       "const, and so is elimination at the highest.");

@@ -30,6 +30,48 @@ void add_cells(std::vector<Cell>& cells, double observed, double predicted) {
   cells.insert(cells.end(), {observed, predicted, observed / predicted});
 }
 
+Table trend_table(double kappa, std::int64_t n) {
+  Table table{.title = "Best rate of linear, best gain of softmax at kappa = " + in_words(kappa) +
+                       ", against two classes' closed forms scaled to k: n = " + std::to_string(n),
+              .columns = {{"d"},
+                          {"k"},
+                          parameter_column("rate", "rate"),
+                          parameter_column("predicted_rate", "predicted"),
+                          {.name = "rate_ratio", .heading = "ratio", .digits = 3},
+                          parameter_column("gain", "c"),
+                          parameter_column("predicted_gain", "predicted"),
+                          {.name = "gain_ratio", .heading = "ratio", .digits = 3},
+                          parameter_column("gain_no_key", "c, no key"),
+                          parameter_column("predicted_no_key", "predicted"),
+                          {.name = "no_key_ratio", .heading = "ratio", .digits = 3}}};
+  table.notes = {
+      "predicted: rate pi sqrt(n k d / 6), gain pi sqrt(n k / 6 v) times 1 + e^kappa / (n A_d) with the query's key: "
+      "the boundary's closed forms for two classes, a rule of thumb for more.",
+      "Rates and gains found are known to a few per cent: the loss is flat about its least."};
+  return table;
+}
+
+/// The trend's row of one task, and its losses at the best rate.
+void add_trend(Table& table, Table& losses, ClassifyRun& run, const SphereTask& task, double kappa) {
+  const auto [d, k, n] = task;
+  const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
+  std::vector<Cell> cells{d, k};
+  add_cells(cells, linear.classifier.gain, predicted_rate(task));
+  for (const RuleChoice choice : {RuleChoice::adaptive_with_query, RuleChoice::adaptive}) {
+    const Chosen best = best_of(run.simulator, task, choice, kappa);
+    add_cells(cells, best.classifier.gain, predicted_gain(task, best.classifier));
+  }
+  if (run.simulator.stopped()) return;
+  table.add_row(std::move(cells));
+  std::vector<std::pair<std::string, Classifier>> rates{{"found", linear.classifier}};
+  if (k == 2) rates.push_back({"theory's", {Rule::linear, 0, two_class_best_rate(d, n).rate}});
+  for (const auto& [name, classifier] : rates) {
+    const auto simulated = run.simulator.metrics("loss", task, {classifier});
+    add_comparison(losses, run, {d, k, classifier.gain, name}, task, classifier, Metric::loss,
+                   simulated[0][Metric::loss]);
+  }
+}
+
 }  // namespace
 
 std::vector<Table> optima_figure(ClassifyRun& run) {
@@ -70,50 +112,17 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
 std::vector<Table> trend_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
   const double kappa = o.kappa.value_or(1);
-  const std::int64_t n = o.simulation.context_length;
-  Table table{.title = "Best rate of linear, best gain of softmax at kappa = " + in_words(kappa) +
-                       ", against two classes' closed forms scaled to k: n = " + std::to_string(n),
-              .columns = {{"d"},
-                          {"k"},
-                          parameter_column("rate", "rate"),
-                          parameter_column("predicted_rate", "predicted"),
-                          {.name = "rate_ratio", .heading = "ratio", .digits = 3},
-                          parameter_column("gain", "c"),
-                          parameter_column("predicted_gain", "predicted"),
-                          {.name = "gain_ratio", .heading = "ratio", .digits = 3},
-                          parameter_column("gain_no_key", "c, no key"),
-                          parameter_column("predicted_no_key", "predicted"),
-                          {.name = "no_key_ratio", .heading = "ratio", .digits = 3}}};
+  Table table = trend_table(kappa, o.simulation.context_length);
   Table losses = comparison_table("Loss at the best rate: found, and of two classes as theory has it",
                                   {{"d"}, {"k"}, parameter_column("rate", "rate"), {"rate_is"}});
   losses.columns[3].heading = "rate is";
+  losses.notes = {closed_form_note};
   for (const std::int64_t d : o.dimensions) {
     for (const std::int64_t k : o.class_counts) {
       if (run.simulator.stopped()) break;
-      const SphereTask task{d, k, n};
-      const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
-      std::vector<Cell> cells{d, k};
-      add_cells(cells, linear.classifier.gain, predicted_rate(task));
-      for (const RuleChoice choice : {RuleChoice::adaptive_with_query, RuleChoice::adaptive}) {
-        const Chosen best = best_of(run.simulator, task, choice, kappa);
-        add_cells(cells, best.classifier.gain, predicted_gain(task, best.classifier));
-      }
-      if (run.simulator.stopped()) break;
-      table.add_row(std::move(cells));
-      std::vector<std::pair<std::string, Classifier>> rates{{"found", linear.classifier}};
-      if (k == 2) rates.push_back({"theory's", {Rule::linear, 0, two_class_best_rate(d, n).rate}});
-      for (const auto& [name, classifier] : rates) {
-        const auto simulated = run.simulator.metrics("loss", task, {classifier});
-        add_comparison(losses, run, {d, k, classifier.gain, name}, task, classifier, Metric::loss,
-                       simulated[0][Metric::loss]);
-      }
+      add_trend(table, losses, run, {d, k, o.simulation.context_length}, kappa);
     }
   }
-  table.notes = {
-      "predicted: rate pi sqrt(n k d / 6), gain pi sqrt(n k / 6 v) times 1 + e^kappa / (n A_d) with the query's key: "
-      "the boundary's closed forms for two classes, a rule of thumb for more.",
-      "Rates and gains found are known to a few per cent: the loss is flat about its least."};
-  losses.notes = {closed_form_note};
   return {std::move(table), std::move(losses)};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "incontext/classification/context_attention.hpp"
@@ -30,6 +31,21 @@ struct RbfAttentionPass {
   Matrix<T> output_gradient;
 };
 
+namespace detail {
+
+template <Real T>
+void require_square_weights(std::string_view where, const ContextWeights<T>& weights, Eigen::Index width) {
+  const std::pair<const char*, const Matrix<T>*> all[] = {
+      {"query", &weights.query}, {"key", &weights.key}, {"value", &weights.value}, {"projection", &weights.projection}};
+  for (const auto& [name, m] : all) {
+    require_same_size(where, std::string(name) + ".rows()", m->rows(), width);
+    require_same_size(where, std::string(name) + ".cols()", m->cols(), width);
+    for (const T& x : m->reshaped()) require_finite(where, std::string("an entry of ") + name, x);
+  }
+}
+
+}  // namespace detail
+
 /// One layer of attention by an RBF kernel of unit width between queries and keys, read at the query's label entries.
 /// Its scores are no function of W_K^T W_Q alone, so it takes the four matrices.
 ///
@@ -54,13 +70,7 @@ RbfAttentionPass<T> rbf_context_attention(const ContextWeights<T>& weights, cons
   constexpr auto where = "classification::rbf_context_attention";
   validate(context, where);
   const Eigen::Index d = context.inputs.cols(), k = context.classes, width = d + k;
-  const std::pair<const char*, const Matrix<T>*> all[] = {
-      {"query", &weights.query}, {"key", &weights.key}, {"value", &weights.value}, {"projection", &weights.projection}};
-  for (const auto& [name, m] : all) {
-    require_same_size(where, std::string(name) + ".rows()", m->rows(), width);
-    require_same_size(where, std::string(name) + ".cols()", m->cols(), width);
-    for (const T& x : m->reshaped()) detail::require_finite(where, std::string("an entry of ") + name, x);
-  }
+  detail::require_square_weights(where, weights, width);
   const Matrix<T> tokens = context_tokens(context, query), from_query = weights.query.leftCols(d);
   const Matrix<T> read = weights.projection.bottomRows(k) * weights.value;
   const Vector<T> reached = from_query * context.query;
