@@ -66,23 +66,22 @@ struct SphereWedges {
     const int a = static_cast<int>(scratch.row(sides_row() + 2 * c)[lane]);
     const int b = static_cast<int>(scratch.row(sides_row() + 2 * c + 1)[lane]);
     const auto normal = [&](int side, int i) { return difference<W>(prototypes, lane, c, side, i); };
-    double square_a = 0, square_b = 0, square_middle = 0, square_across = 0;
+    double square_a = 0, square_b = 0;
     for (int i = 0; i < dimension; ++i) {
       square_a += normal(a, i) * normal(a, i);
       square_b += normal(b, i) * normal(b, i);
     }
     const double scale_a = inverse_root(square_a), scale_b = inverse_root(square_b);
-    for (int i = 0; i < dimension; ++i) {
-      const double x = normal(a, i) * scale_a, y = normal(b, i) * scale_b;
-      square_middle += (x + y) * (x + y);
-      square_across += (y - x) * (y - x);
-    }
-    const double middle = inverse_root(square_middle), across = inverse_root(square_across);
-    for (int i = 0; i < dimension; ++i) {
-      const double x = normal(a, i) * scale_a, y = normal(b, i) * scale_b;
-      scratch.row(i)[lane] = static_cast<T>((x + y) * middle);
-      scratch.row(dimension + i)[lane] = static_cast<T>((y - x) * across);
-    }
+    // Sum and difference in loops of their own: side by side, g++ 12 contracts them to vfmaddsub whatever the flags.
+    const auto combine = [&](double sign, std::int64_t first) {
+      const auto entry = [&](int i) { return normal(b, i) * scale_b + sign * (normal(a, i) * scale_a); };
+      double square = 0;
+      for (int i = 0; i < dimension; ++i) square += entry(i) * entry(i);
+      const double scale = inverse_root(square);
+      for (int i = 0; i < dimension; ++i) scratch.row(first + i)[lane] = static_cast<T>(entry(i) * scale);
+      return scale;
+    };
+    const double middle = combine(1, 0), across = combine(-1, dimension);
     scratch.row(2 * std::int64_t{dimension})[lane] = static_cast<T>(angle_in_turns(0.5 / middle, 0.5 / across));
   }
 
