@@ -28,7 +28,7 @@ for compiler in g++ clang++; do
   command -v "$compiler" >/dev/null || { echo "skipped: no $compiler"; continue; }
   for target in "" -march=native; do
     [ "$compiler$target" != "$built_with" ] || continue
-    "${launcher[@]}" "$compiler" -std=c++20 -O2 $target -ffp-contract=off -fno-math-errno "${flags[@]}" \
+    "${launcher[@]}" "$compiler" -std=c++20 -O3 $target -ffp-contract=off -fno-math-errno "${flags[@]}" \
       -c "$source_dir/tests/simulate/bits_program.cpp" -o "$work/bits.o"
     "$compiler" "$work/bits.o" -o "$work/bits"
     same "$compiler ${target:-plain}" "$work/bits" serial
