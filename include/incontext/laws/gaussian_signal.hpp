@@ -45,12 +45,8 @@ T signal_start(const T& noise_count, const T& spread, const T& exponent) {
 template <Real T>
 Quadrature<T> signal_weight(const T& noise_count, const T& spread, const T& exponent) {
   detail::require_signal("laws::signal_weight", noise_count, spread, exponent);
-  const detail::NormalScores<T> noise(spread);
-  const auto log_density = [&](const T& y) {
-    return T(detail::log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent)));
-  };
-  return detail::integrate_log_concave<T>("laws::signal_weight", log_density,
-                                          detail::signal_start(noise_count, spread, exponent));
+  return detail::signal_integral<T>("laws::signal_weight", detail::NormalScores<T>(spread), noise_count, exponent,
+                                    detail::signal_start(noise_count, spread, exponent));
 }
 
 /// Expected weight of all the noise together, without cancellation where it is small.
@@ -66,14 +62,8 @@ Quadrature<T> signal_weight(const T& noise_count, const T& spread, const T& expo
 /// Runs on   host
 template <Real T>
 Quadrature<T> noise_weight(const T& noise_count, const T& spread, const T& exponent) {
-  using std::log;
   detail::require_signal("laws::noise_weight", noise_count, spread, exponent);
-  const detail::NormalScores<T> noise(spread);
-  const auto log_density = [&](const T& y) {
-    const T log_all_survive = noise_count * noise.log_psi(T(y - exponent));
-    return T(detail::log_gumbel(y) + log(T(-scoring::detail::exp_minus_one(log_all_survive))));
-  };
-  return detail::integrate_log_concave<T>("laws::noise_weight", log_density, T(0));
+  return detail::noise_integral<T>("laws::noise_weight", detail::NormalScores<T>(spread), noise_count, exponent);
 }
 
 /// Expected weight of a signal token whose own score is normal, N(m, v_s), independent of the noise.

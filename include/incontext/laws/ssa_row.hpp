@@ -98,10 +98,7 @@ Quadrature<T> ssa_signal_weight(const scoring::SSA<T>& map, const T& noise_count
   const auto weights = detail::ssa_weights("laws::ssa_signal_weight", map, variance);
   const T exponent = map.elementwise(1).value(score);
   const T turn = exponent - log(T(noise_count * weights.moment(1)));
-  return detail::integrate_log_concave<T>(
-      "laws::ssa_signal_weight",
-      [&](const T& y) { return T(detail::log_gumbel(y) + noise_count * weights.log_psi(T(y - exponent))); },
-      turn < T(0) ? turn : T(0));
+  return detail::signal_integral<T>("laws::ssa_signal_weight", weights, noise_count, exponent, turn);
 }
 
 }  // namespace incontext::laws

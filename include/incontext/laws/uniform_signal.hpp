@@ -128,12 +128,9 @@ template <Real T>
 Quadrature<T> uniform_signal_weight(const T& noise_count, const T& span, const T& exponent) {
   using std::log;
   detail::require_uniform_signal("laws::uniform_signal_weight", noise_count, span, exponent);
-  const detail::UniformScores<T> noise(span);
-  const auto log_density = [&](const T& y) {
-    return T(detail::log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent)));
-  };
   const T turn = exponent - log(noise_count) - detail::uniform_cumulants(span);
-  return detail::integrate_log_concave<T>("laws::uniform_signal_weight", log_density, turn < T(0) ? turn : T(0));
+  return detail::signal_integral<T>("laws::uniform_signal_weight", detail::UniformScores<T>(span), noise_count,
+                                    exponent, turn);
 }
 
 /// Expected weight of all the uniform noise together, without cancellation where it is small.
@@ -149,14 +146,8 @@ Quadrature<T> uniform_signal_weight(const T& noise_count, const T& span, const T
 /// Runs on   host
 template <Real T>
 Quadrature<T> uniform_noise_weight(const T& noise_count, const T& span, const T& exponent) {
-  using std::log;
   detail::require_uniform_signal("laws::uniform_noise_weight", noise_count, span, exponent);
-  const detail::UniformScores<T> noise(span);
-  const auto log_density = [&](const T& y) {
-    const T log_all_survive = noise_count * noise.log_psi(T(y - exponent));
-    return T(detail::log_gumbel(y) + log(T(-scoring::detail::exp_minus_one(log_all_survive))));
-  };
-  return detail::integrate_log_concave<T>("laws::uniform_noise_weight", log_density, T(0));
+  return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), noise_count, exponent);
 }
 
 /// Exact beta (m - lower edge) at which a signal among N uniform scores has the expected weight `weight`.

@@ -12,6 +12,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/quadrature.hpp"
+#include "incontext/scoring/detail/elementary.hpp"
 
 /// Expectations over a row of n independent scores as integrals over one variable s:
 /// E of a product of sums over j of w_j^k g_j^l / Z^k is int ds of products of T_k,l(s) and powers of psi(s).
@@ -109,6 +110,26 @@ template <Real T>
 T log_gumbel(const T& y) {
   using std::exp;
   return y - exp(y);
+}
+
+/// int dy F_1(y) psi(y - exponent)^N: the weight of a signal e^exponent among N scores with this log psi. The integrand
+/// peaks near `turn`, where psi^N begins to fall, or 0.
+template <Real T, class Scores>
+Quadrature<T> signal_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent,
+                              const T& turn) {
+  const auto log_density = [&](const T& y) { return T(log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent))); };
+  return integrate_log_concave<T>(where, log_density, turn < T(0) ? turn : T(0));
+}
+
+/// int dy F_1(y) (1 - psi(y - exponent)^N): the weight of the N scores together.
+template <Real T, class Scores>
+Quadrature<T> noise_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent) {
+  using std::log;
+  const auto log_density = [&](const T& y) {
+    const T log_all_survive = noise_count * noise.log_psi(T(y - exponent));
+    return T(log_gumbel(y) + log(T(-scoring::detail::exp_minus_one(log_all_survive))));
+  };
+  return integrate_log_concave<T>(where, log_density, T(0));
 }
 
 /// The s-integrals of one row, sharing the moments of the score law at the nodes.
