@@ -12,6 +12,7 @@
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
@@ -68,6 +69,25 @@ TEST_CASE("two-level entmax solves its equations, for rows of any length", "[law
         CHECK(std::abs(levels - (alpha - 1) * gap) < 1e-12);
       }
     }
+  }
+}
+
+TEST_CASE("two-level entmax keeps the digits of what is left next to the one-hot gap", "[laws]") {
+  for (const double deficit : {0x1p-2, 0x1p-10, 0x1p-30, 0x1p-50}) {
+    INFO("deficit " << deficit);
+    const double c = 1 - deficit;  // (alpha - 1) gap
+    for (const std::ptrdiff_t n : {2, 10, 1'000'000}) {
+      const double count = static_cast<double>(n);
+      // alpha = 2: (u + c) + (n - 1) u = 1
+      CHECK(relative(two_level_weights(scoring::Sparsemax<double>{}, n, c, 0.0).low, deficit / count) < 1e-14);
+      // alpha = 3/2: (u + c)^2 + (n - 1) u^2 = 1
+      const double short_of = deficit * (2 - deficit), u = short_of / (c + std::sqrt(c * c + count * short_of));
+      const auto a = two_level_weights(scoring::Entmax<double>{1.5}, n, 2 * c, 0.0);
+      CHECK(relative(a.low, u * u) < 1e-14);
+      CHECK(relative(a.complement, (count - 1) * u * u) < 1e-14);
+    }
+    // alpha = 3, n = 2: sqrt(u + c) + sqrt(u) = 1, so sqrt(u) = (1 - c) / 2
+    CHECK(relative(two_level_weights(scoring::Entmax<double>{3}, 2, c / 2, 0.0).low, deficit / 2) < 1e-14);
   }
 }
 
