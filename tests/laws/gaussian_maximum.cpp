@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "incontext/laws/gaussian_row.hpp"
@@ -91,6 +92,31 @@ TEST_CASE("the largest weight of a long row is the integral of its definition", 
     INFO("n " << n << ", x " << x << ": " << largest_weight(n, x).value << " against " << exact);
     CHECK(relative(largest_weight(n, x).value, exact) < 1e-8);
     CHECK_FALSE(relative(largest_weight(n, x * 1.00001).value, exact) < 1e-8);
+  }
+}
+
+TEST_CASE("the largest weight keeps its digits in the longest rows, where rare high scores matter most", "[laws]") {
+  // the same sums in long double
+  CHECK(relative(largest_weight(9e15, 3.5).value, 1.10560435575295054e-06) < 2e-13);
+  CHECK(relative(largest_weight(1e15, 3.25).value, 1.21058827950045443e-06) < 2e-13);
+  CHECK(relative(largest_weight(1e12, 2.75).value, 8.19022865274315779e-06) < 2e-13);
+}
+
+TEST_CASE("what doubling a step of the largest weight's sums would change is known without doubling it", "[laws]") {
+  using Sums = laws::detail::MaximumSums<double>;
+  for (const auto& [n, x] : {std::pair{2.0, 0.5}, std::pair{2.0, 3.0}, std::pair{4.0, 1.0}, std::pair{1e3, 2.0}}) {
+    laws::detail::LargestShare<double> share(n, x);
+    const auto fine = share.steps(1e-12);
+    for (double Sums::*one : {&Sums::u, &Sums::g, &Sums::d}) {
+      auto coarse = fine, doubled = fine;
+      coarse.*one = 4 * fine.*one;
+      doubled.*one = 2 * coarse.*one;
+      Sums change{}, unused{};
+      const double value = share.integrate(coarse, change), far = share.integrate(doubled, unused);
+      INFO("n " << n << ", x " << x << ": " << change.*one << " against " << std::abs(far / value - 1));
+      CHECK(change.*one > 1e-12);
+      CHECK(std::abs(change.*one / std::abs(far / value - 1) - 1) < 0.05);
+    }
   }
 }
 
