@@ -19,6 +19,7 @@ namespace {
 /// The mean squares given one row of standardised scores, by their definitions with the matrix (I - u u^T / n) P.
 struct StandardisedRow {
   double mean_token, parallel, orthogonal;
+  double orthogonal_shape;  // without its factor 1 / variance, which is independent of it and n / (n - 3) in the mean
 
   StandardisedRow(const std::vector<double>& g, double d) {
     const double n = static_cast<double>(g.size());
@@ -50,7 +51,8 @@ struct StandardisedRow {
     const double height = mean + std::sqrt(variance) * weighted;
     mean_token = (d - 1) * participation + height * height;
     parallel = (d - 1) * along;
-    orthogonal = ((d - 1) * squares + trace * trace + transposed) / variance;
+    orthogonal_shape = (d - 1) * squares + trace * trace + transposed;
+    orthogonal = orthogonal_shape / variance;
   }
 };
 
@@ -83,14 +85,21 @@ TEST_CASE("NormSoftmax's gradients agree with sampled rows", "[laws][statistics]
 
 TEST_CASE("NormSoftmax's gradients in short and in long rows", "[laws]") {
   Random random(617);
-  SampleMean mean_token, parallel, orthogonal;
+  SampleMean mean_token, parallel, orthogonal, orthogonal_shape;
   for (int trial = 0; trial < 40000; ++trial) {
     const StandardisedRow row(random.normals(8), 4);
     mean_token.add(row.mean_token);
     parallel.add(row.parallel);
     orthogonal.add(row.orthogonal);
+    orthogonal_shape.add(row.orthogonal_shape);
   }
   const auto flow = normsoftmax_gradient_flow(8.0, 4.0);
+  // the smallest of its terms, E V^2 / n^2, is 0.9% of it here
+  const double shape = flow.covariance_orthogonal * 5 / 8;
+  INFO("shape " << shape << ", sampled " << orthogonal_shape.mean() << ", z " << orthogonal_shape.z(shape));
+  CHECK(std::abs(orthogonal_shape.z(shape)) <= 5);
+  CHECK_FALSE(std::abs(orthogonal_shape.z(0.993 * shape)) <= 5);
+  CHECK_FALSE(std::abs(orthogonal_shape.z(1.007 * shape)) <= 5);
   const double sampled = std::sqrt((parallel.mean() + 3 * orthogonal.mean()) / 4 / mean_token.mean());
   CHECK(std::abs(flow.imbalance / sampled - 1) < 0.01);
   CHECK_FALSE(std::abs(gradient_flow(gaussian_row(8.0, 1.0), 1.0, 4.0).imbalance / sampled - 1) < 0.01);
