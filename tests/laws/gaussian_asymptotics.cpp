@@ -104,6 +104,26 @@ TEST_CASE("a frozen row at finite n beats the limit by far", "[laws]") {
   }
 }
 
+TEST_CASE("a frozen row is its closed form: quantile, index, log Z and participation", "[laws]") {
+  struct Case {
+    double count, spread;
+    FrozenRow<double> row;  // b = Phi^-1(1 - 1/n), n phi(b) / x, and what follows from them, at 40 digits
+  };
+  for (const auto& [count, spread, row] :
+       {Case{2, 1, {0, 0.79788456080286535588, 2.042397908756502579, 0.20211543919713464412}},
+        Case{64, 5, {2.153874694061456213, 0.50203699783569399595, 12.489977568462265249, 0.49796300216430600405}},
+        Case{100, 8, {2.3263478740408411009, 0.33315177754322560165, 20.675386212311969898, 0.66684822245677439835}},
+        Case{
+            1e9, 20, {5.9978070150076868716, 0.30781711204026404107, 122.13285560894927017, 0.69218288795973595893}}}) {
+    const auto found = frozen_row(count, spread);
+    INFO("n " << count << ", x " << spread);
+    CHECK(std::abs(found.quantile - row.quantile) <= 1e-14 * row.quantile);
+    CHECK(relative(found.index, row.index) < 1e-13);
+    CHECK(relative(found.log_partition, row.log_partition) < 1e-13);
+    CHECK(relative(found.participation, row.participation) < 1e-13);
+  }
+}
+
 TEST_CASE("asymptotics keep their digits", "[laws]") {
   using L = long double;
   for (const double n : {1.5, 2.0, 1e3, 1e15}) {

@@ -163,6 +163,39 @@ TEST_CASE("Gaussian integration by parts ties the functionals together", "[laws]
   }
 }
 
+TEST_CASE("the mean square score keeps its digits in a long row of nearly equal scores", "[laws]") {
+  // E M^2 = Y_2 + x^2 (1 - Y_2) up to a relative 6 Y_2, and Y_2 = e^(x^2) / n up to a relative 1 / n
+  for (const double n : {1e12, 1e15}) {
+    for (const double x : {1e-7, 1e-6, 1e-5, 1e-3, 0.03}) {
+      const double y2 = std::exp(x * x) / n, expected = y2 + x * x * (1 - y2);
+      INFO("n " << n << ", x " << x);
+      CHECK(relative(gaussian_row(n, x).squared_mean_score, expected) < 1e-11);
+    }
+  }
+}
+
+TEST_CASE("the error estimate of a row is no less than that of any of its integrals, and is no error", "[laws]") {
+  const auto relative_estimate = [](const Quadrature<double>& integral) {
+    return integral.error_estimate / integral.value;
+  };
+  for (const double n : {2.0, 8.0, 1e3}) {
+    for (const double x : {0.1, 1.0, 2.0, 3.0, 5.0, 12.0}) {
+      const auto terms = laws::detail::normal_row(n, x);
+      const auto y2 = terms.integrate("y2", [&](const auto& m, double) { return n * m.second * terms.others(m, 1); });
+      const auto y3 = terms.integrate("y3", [&](const auto& m, double) { return n * m.third * terms.others(m, 1); });
+      const auto trace = terms.integrate(
+          "trace", [&](const auto& m, double) { return n * (n - 1) * m.first * m.first * terms.others(m, 2); });
+      const auto row = gaussian_row(n, x);
+      INFO("n " << n << ", x " << x << ", estimate " << row.error_estimate);
+      CHECK(row.error_estimate > 0);
+      CHECK(row.error_estimate >= 0.99 * relative_estimate(y2));
+      CHECK(row.error_estimate >= 0.99 * relative_estimate(y3));
+      CHECK(row.error_estimate >= 0.99 * relative_estimate(trace));
+      CHECK(row.error_estimate <= quadrature_tolerance<double>());
+    }
+  }
+}
+
 TEST_CASE("a row of normal scores at its limits", "[laws]") {
   for (const double n : {2.0, 7.0, 1e9}) {
     const auto uniform = gaussian_row(n, 0.0);

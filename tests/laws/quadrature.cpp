@@ -34,6 +34,23 @@ TEMPLATE_TEST_CASE("integrals of bumps are known, and the estimate is no less th
   }
 }
 
+TEST_CASE("an integral is refused as soon as its estimate is above the tolerance", "[laws]") {
+  const auto bump = [](double u) { return std::exp(-(u - 0.5) * (u - 0.5) / (2 * 0.03 * 0.03)); };
+  double achieved = 0;
+  try {
+    integrate_bump<double>("bump", bump, 1e-12, 6);
+  } catch (const QuadratureError& error) {
+    achieved = error.achieved;
+  }
+  // the change by the last halving, over the integral
+  CHECK(achieved > 1e-12);
+  CHECK(achieved < 1e-1);
+  CHECK_THROWS_AS(integrate_bump<double>("bump", bump, 0.999 * achieved, 6), QuadratureError);
+  const auto accepted = integrate_bump<double>("bump", bump, 1.001 * achieved, 6);
+  CHECK(std::abs(accepted.error_estimate / accepted.value / achieved - 1) < 1e-9);
+  CHECK_NOTHROW(integrate_bump<double>("bump", bump, 0.999 * achieved, 7));
+}
+
 TEST_CASE("an integral that does not converge says what was reached", "[laws]") {
   const auto step = [](double u) { return u < 1 / 3.0 ? 1.0 : 0.0; };
   CHECK_THROWS_AS(integrate_bump<double>("step", step), QuadratureError);

@@ -58,6 +58,12 @@ TEST_CASE("cumulants of score laws are logarithms of means, with their slopes", 
   }
 }
 
+TEST_CASE("uniform scores whose width is a rounding of their size keep the digits of their cumulant", "[laws]") {
+  const UniformLaw<double> narrow{1, 1 + 0x1p-30};  // Lambda(1) = 1 + w/2 + w^2/24
+  CHECK(relative(narrow.cumulants(1.0), 1.000000000465661287343879) < 1e-15);
+  CHECK(relative(retrieval_threshold(narrow, 100.0, 1.0).score, 5.605170186453752655379862) < 1e-12);
+}
+
 TEST_CASE("thresholds of general laws refuse what is no row", "[laws]") {
   const NormalLaw<double> law{1};
   CHECK(refuses([&] { retrieval_threshold(law, 1.0, 1.0); }, {"retrieval_threshold", "count", "value = 1"}));

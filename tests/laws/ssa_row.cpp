@@ -1,5 +1,6 @@
 #include "incontext/laws/ssa_row.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -121,6 +122,30 @@ TEST_CASE("SSA never freezes: its participation falls like 1/n and a signal fade
   }
   // softmax on the same scores is frozen
   CHECK_FALSE(gaussian_row(1e4, 10.0).participation < 0.1);
+}
+
+TEST_CASE("the error estimate of an SSA row is the larger one of its two integrals", "[laws]") {
+  int first_is_larger = 0, second_is_larger = 0;
+  for (const Map map : {Map{0.1, 1.0}, Map{1, 3.0}, Map{20, 1.5}}) {
+    for (const double n : {2.0, 1e3}) {
+      const auto row = ssa_row(map, n, 9.0);
+      const laws::detail::SsaWeights<double> weights(3 * map.base, map.exponent);
+      const laws::detail::IidRow<laws::detail::SsaWeights<double>> terms(weights, n, -std::log(n * row.mean_weight));
+      const auto y2 = terms.integrate("y2", [&](const auto& m, double) { return n * m.second * terms.others(m, 1); });
+      const auto log_z = terms.integrate("log Z", [&](const auto& m, double s) {
+        return (s + 0.57721566490153286061) * n * m.first * terms.others(m, 1);
+      });
+      const double relative_estimate = y2.error_estimate / y2.value;
+      INFO("b " << map.base << ", k " << map.exponent << ", n " << n << ": " << relative_estimate << ", "
+                << log_z.error_estimate);
+      CHECK(row.error_estimate > 0);
+      const double larger = std::max(relative_estimate, log_z.error_estimate);
+      CHECK(std::abs(row.error_estimate - larger) <= 1e-2 * larger + 1e-14);
+      ++(relative_estimate > 1.1 * log_z.error_estimate + 1e-13 ? first_is_larger : second_is_larger);
+    }
+  }
+  CHECK(first_is_larger > 0);
+  CHECK(second_is_larger > 0);
 }
 
 TEST_CASE("SSA on normal scores at its limits", "[laws]") {
