@@ -143,6 +143,26 @@ TEST_CASE("entmax tends to softmax for alpha towards 1, also in its derivatives"
   }
 }
 
+TEST_CASE("entmax's derivatives round as stated near alpha = 1, where 1 / (alpha - 1) enters", "[scoring][accuracy]") {
+  const std::vector<double> z{0, -1, 0.5}, u{1, 2, -1};
+  const auto check = [&](double alpha, const std::vector<double>& along, const std::vector<double>& by_alpha) {
+    const Entmax<double> map{alpha};
+    const double rounding = 2.3e-16 * (1 + 1 / (alpha - 1));
+    const auto change = jvp_of(map, z, u), rate = derivative_of(map, parameter::Alpha{}, z);
+    INFO("alpha - 1 = " << alpha - 1 << ": " << distance(change, along) / rounding << ", "
+                        << distance(rate, by_alpha) / rounding);
+    CHECK(distance(change, along) <= 4 * rounding);
+    CHECK(distance(rate, by_alpha) <= 32 * rounding);
+    CHECK_FALSE(distance(jvp_of(Entmax<double>{alpha + 1e-6}, z, u), along) <= 4 * rounding);
+    CHECK_FALSE(distance(rate, along) <= 32 * rounding);
+  };
+  // central differences of the weights at 60 digits
+  check(1 + 0x1p-8, {0.323413206856696881, 0.24086695790061708, -0.56428016475731396},
+        {-0.0125252092857889359, -0.200937928040908044, 0.21346313732669698});
+  check(1 + 0x1p-20, {0.321934621770976297, 0.240384766582485377, -0.562319388353461674},
+        {-0.0125259870425436879, -0.200234602517017671, 0.212760589559561359});
+}
+
 TEST_CASE("the threshold is found for equal scores of any number and for geometric ladders", "[scoring]") {
   for (const std::size_t n : {std::size_t{2}, std::size_t{1000}, std::size_t{100000}}) {
     for (const double alpha : {1.1, 1.5, 2.0, 3.0}) {

@@ -110,8 +110,8 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type
 ///
 /// Source    arXiv 1905.05702. At the edge of the support the derivative with the smaller support is taken.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
-/// Accuracy  64 eps (1 + G) times the same sum with absolute values, G = log(max a / min a) on the support:
-///           tests/scoring/accuracy_maps_50digits.cpp.
+/// Accuracy  64 eps (1 + 1 / (alpha - 1)) (1 + G) times the same sum with absolute values, G = log(max a / min a) on
+///           the support: tests/scoring/accuracy_maps_50digits.cpp, near alpha = 1 tests/scoring/entmax.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
 INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores,
@@ -142,7 +142,8 @@ INCONTEXT_HD void vjp(const Map& map, Row<const typename Map::value_type> scores
 /// Source    arXiv 1909.00015, regrouped so that the two terms of order (alpha - 1)^-2 there, which cancel, are one.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Limits    alpha -> 1: softmax's second-order response, finite.
-/// Accuracy  512 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_maps_50digits.cpp.
+/// Accuracy  512 eps (1 + 1 / (alpha - 1)) (1 + G) times |d a_i| + a_i max|d a|:
+///           tests/scoring/accuracy_maps_50digits.cpp, near alpha = 1 tests/scoring/entmax.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const std::type_identity_t<T>> scores,
