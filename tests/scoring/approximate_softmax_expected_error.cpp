@@ -91,6 +91,22 @@ TEST_CASE("the expected absolute error is the integral of the absolute value", "
   CHECK(std::abs(approximate_softmax_expected_squared_error_limit(1e-6) / 1e-12 - 0.5) < 1e-6);
 }
 
+TEST_CASE("the expected absolute error rounds as stated", "[scoring][accuracy]") {
+  struct Case {
+    double variance;
+    double value;  // E|e^(c - v/2) - 1 - c| at 50 digits, from the roots between which it is negative
+  };
+  for (const auto& [variance, value] :
+       {Case{0x1p-10, 0.00047257343236822859460}, Case{0.25, 0.11932467050100060572}, Case{1, 0.4582809167386815616},
+        Case{4, 1.5762563809171233479}, Case{16, 4.0113265954403790146}, Case{64, 7.4321657538489148233}}) {
+    const double error = std::abs(approximate_softmax_expected_absolute_error_limit(variance) - value);
+    INFO("v " << variance << ", error " << error);
+    CHECK(error <= 64 * 2.3e-16);
+    CHECK_FALSE(std::abs(approximate_softmax_expected_absolute_error_limit(variance * (1 + 1e-9)) - value) <=
+                64 * 2.3e-16);
+  }
+}
+
 TEST_CASE("outputs of both maps on normal tokens differ by the stated distance", "[scoring][statistics]") {
   constexpr int n = 4000, d = 4, rows = 400;
   const double v = 0.5, x = std::sqrt(v);

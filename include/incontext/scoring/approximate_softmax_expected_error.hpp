@@ -50,13 +50,12 @@ INCONTEXT_HD T approximate_softmax_expected_squared_error_limit(const T& varianc
 
 namespace detail {
 
-/// Phi(b) - Phi(a), a < b, from the tails on the side where they are small.
+/// Phi(b) - Phi(a) for a < 1 and a < b, from the lower tails.
 template <Real T>
 INCONTEXT_HD T normal_probability_between(const T& a, const T& b) {
   using std::erfc;
   using std::sqrt;
   const T root = sqrt(T(2));
-  if (T(0) < a) return (erfc(T(a / root)) - erfc(T(b / root))) / T(2);
   return (erfc(T(-b / root)) - erfc(T(-a / root))) / T(2);
 }
 
