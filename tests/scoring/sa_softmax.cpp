@@ -48,6 +48,20 @@ TEST_CASE("the second version is shift-invariant on rows of both signs, and only
   CHECK(distance(weights_of(map, shifted(positive)), weights_of(map, positive)) > 1e-3);
 }
 
+TEST_CASE("logarithms of the second version round as stated where a score is next to the largest one", "[scoring]") {
+  // log((z - low) / (high - low)) + log softmax at 40 digits
+  const auto check = [](const std::vector<double>& z, const std::vector<double>& expected) {
+    std::vector<double> log_row(z.size());
+    log_weights(NormalisedSaSoftmax<double>{}, z, log_row);
+    for (std::size_t i = 0; i + 1 < z.size(); ++i) {
+      CHECK(std::abs(log_row[i] - expected[i]) <= 8 * 2.3e-16 * (1 + std::abs(expected[i])));
+    }
+    CHECK(log_row.back() == -infinity);
+  };
+  check({1, 1 - 0x1p-40, -1}, {-0.75862367567908754536, -0.75862367568045178742, 0});
+  check({-0x1p-40, -100}, {-9.0949470177293237382e-15, 0});
+}
+
 TEST_CASE("scaled up, the first version grows with the largest score and the second becomes a hardmax", "[scoring]") {
   const std::vector<double> z{1000, 900, -400};
   CHECK(distance(weights_of(SaSoftmax<double>{}, z), {1000, 0, 0}) < 1e-30);

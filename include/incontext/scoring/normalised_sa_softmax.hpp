@@ -104,9 +104,7 @@ INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type
       continue;
     }
     const T position = range.position(z);
-    const T share = range.complement(z);
-    const T log_position = share <= T(0.5) ? detail::log_one_plus(T(-share)) : T(log(position));
-    out[i] = log_position + (pass.relative(z) - log_total);
+    out[i] = log(position) + (pass.relative(z) - log_total);
   }
 }
 
