@@ -86,6 +86,22 @@ TEST_CASE("the closed infimum is the smallest value of the search over both leve
   }
 }
 
+TEST_CASE("the infimum keeps its digits at a small range, where its two terms cancel", "[scoring][accuracy]") {
+  struct Case {
+    int n;
+    double range;
+    double value;  // -(n - 1) / n^2 max_k (log(1 + k / (n - 1) (e^R - 1)) - k / (n - 1) R) at 50 digits
+  };
+  for (const auto& [n, range, value] :
+       {Case{3, 0x1p-20, -2.526374171591371589e-14}, Case{4, 0x1p-10, -1.9870370237924029616e-8},
+        Case{7, 0x1p-4, -5.9779811979210998507e-5}}) {
+    INFO("n " << n << ", range " << range);
+    const double bound = 32 * 2.3e-16 * range * range;
+    CHECK(std::abs(approximate_softmax_error_infimum(n, range).value - value) <= bound);
+    CHECK_FALSE(std::abs(approximate_softmax_error_infimum(n, range).value * (1 + 1e-12) - value) <= bound / 1000);
+  }
+}
+
 TEST_CASE("bounds at their limits", "[scoring]") {
   CHECK(approximate_softmax_error_supremum(5, 0.0) == 0);
   CHECK(approximate_softmax_error_infimum(5, 0.0).value == 0);

@@ -1,5 +1,7 @@
 #include "incontext/scoring/checked.hpp"
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -59,6 +61,27 @@ TEST_CASE("the front door names the parameter, its value and what it needs", "[s
   CHECK_NOTHROW(validate(HeatSchedule<double>{}));
 }
 
+TEST_CASE("a map at the edge of its domain is let through, and one rounding outside it is refused", "[scoring]") {
+  const std::vector<double> z{0.5, -1, 2};
+  std::vector<double> out(3);
+  checked::weights(SSA<double>{1, 1}, z, out);  // w = 1.5, 1/2, 3
+  CHECK(distance(out, {0.3, 0.1, 0.6}) < 1e-15);
+  const double below_one = std::nextafter(1.0, 0.0), above_one = std::nextafter(1.0, 2.0), smallest = 5e-324;
+  CHECK(names(message_of([&] { validate(SSA<double>{1, below_one}); }), "exponent"));
+  CHECK(names(message_of([&] { validate(SSA<double>{1, infinity}); }), "exponent"));
+  CHECK(names(message_of([&] { validate(SSA<double>{1, nan}); }), "exponent"));
+  CHECK_NOTHROW(validate(Entmax<double>{above_one}));
+  CHECK(names(message_of([&] { validate(Entmax<double>{1}); }), "alpha"));
+  CHECK(names(message_of([&] { validate(Entmax<double>{infinity}); }), "alpha"));
+  CHECK_NOTHROW(validate(Softmax<double>{smallest}));
+  CHECK(names(message_of([&] { validate(Softmax<double>{0}); }), "temperature"));
+  CHECK_NOTHROW(validate(SSMax<double>{0, -std::numeric_limits<double>::max()}));
+  for (const double bad : {infinity, -infinity, nan}) {
+    CHECK(names(message_of([&] { validate(SSMax<double>{bad, 0}); }), "scale is not finite"));
+    CHECK(names(message_of([&] { validate(SSMax<double>{1, bad}); }), "bias is not finite"));
+  }
+}
+
 TEST_CASE("the front door refuses rows that cannot be scored", "[scoring]") {
   const Softmax<double> map;
   std::vector<double> out(3), none;
@@ -81,6 +104,10 @@ TEST_CASE("the front door refuses a result that is undefined: ties of hardmax, e
   CHECK_THROWS_AS(checked::jvp(Hardmax<double>{}, equal, equal, out), std::domain_error);
   CHECK_THROWS_AS(checked::vjp(NormSoftmax<double>{}, equal, equal, out), std::domain_error);
   CHECK_THROWS_AS(checked::weights(RatioScore<Tanh>{ScoreNormalisation::sum}, opposite, out), std::domain_error);
+  const std::vector<double> negative{-1, -2};
+  CHECK_THROWS_AS(checked::log_weights(RatioScore<Relu>{ScoreNormalisation::sum}, negative, out), std::domain_error);
+  CHECK_NOTHROW(checked::log_weights(RatioScore<Relu>{}, negative, out));
+  CHECK(out == std::vector<double>{-infinity, -infinity});  // a weight of 0 is no error
 }
 
 }  // namespace incontext::testing

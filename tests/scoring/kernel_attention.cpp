@@ -32,6 +32,20 @@ double dot(Row<const double> q, Row<const double> k) {
   return sum;
 }
 
+template <class K>
+std::vector<double> weights_at(const KernelAttention<K>& map, const Vectors<double>& point) {
+  std::vector<double> out(static_cast<std::size_t>(point.keys.rows));
+  weights(map, point.query, point.keys, out, 2);
+  return out;
+}
+
+/// Whether a derivative is the central difference of the weights; the difference's own error is below 1e-8.
+bool is_difference(std::vector<double> derivative, const std::vector<double>& above, const std::vector<double>& below,
+                   double step) {
+  for (std::size_t i = 0; i < derivative.size(); ++i) derivative[i] -= (above[i] - below[i]) / (2 * step);
+  return largest_size(derivative) <= 1e-7 * (1 + largest_size(above));
+}
+
 /// Weights and outputs of every query of an oracle case.
 template <class K>
 void check_case(const Json& one, const KernelAttention<K>& map, const std::string& weights_key,
@@ -169,6 +183,86 @@ TEST_CASE("what kernel attention cannot normalise is NaN", "[scoring]") {
   const std::vector<double> bad{1, nan, -1, 7};
   weights(KernelAttention<GaussianKernel<double>>{}, q, Grid<const double>(bad.data(), 2, 2), a);
   CHECK(all_nan(a));
+}
+
+TEST_CASE("derivatives of kernel attention are the differences of its weights, and the adjoint is the transpose",
+          "[scoring]") {
+  constexpr double step = 0x1p-17;
+  Random random(64);
+  Vectors<double> point(random, 5, 3, 1);
+  const Vectors<double> direction(random, 5, 3, 1);
+  point.query_data[0] = 0.75;  // rectified kernels need a positive component
+  const std::vector<double> g = random.normals(5);
+  for_each_kernel_attention<double>([&](auto map, const std::string& name) {
+    INFO(name << ", normaliser " << static_cast<int>(map.normalisation));
+    const auto above = weights_at(map, point.moved(direction, step));
+    const auto below = weights_at(map, point.moved(direction, -step));
+    std::vector<double> change(5), query_pull(3), key_pull(15);
+    jvp(map, point.query, point.keys, direction.query, direction.keys, change, 2);
+    CHECK(is_difference(change, above, below, step));
+    vjp(map, point.query, point.keys, g, query_pull, Grid<double>(key_pull.data(), 5, 3), 2);
+    const double pulled = product(query_pull, direction.query_data) + product(key_pull, direction.key_data);
+    const double size = largest_size(change) + std::abs(pulled);
+    CHECK(std::abs(pulled - product(g, change)) <= 1e-13 * size);
+    CHECK(std::abs(pulled - product(g, change) * (1 + 1e-9)) > 1e-13 * std::abs(pulled));
+    change[4] += 1e-5 * (1 + largest_size(above));
+    CHECK_FALSE(is_difference(change, above, below, step));
+  });
+}
+
+TEST_CASE("derivatives of kernel attention by the kernel's parameters are the differences of its weights",
+          "[scoring]") {
+  constexpr double step = 0x1p-17;
+  Random random(65);
+  const Vectors<double> point(random, 5, 3, 1);
+  const auto check = [&](auto map, auto name) {
+    INFO("normaliser " << static_cast<int>(map.normalisation));
+    std::vector<double> rate(5);
+    derivative(map, name, point.query, point.keys, rate);
+    auto above = map, below = map;
+    name.of(above.kernel) += step;
+    name.of(below.kernel) -= step;
+    CHECK(is_difference(rate, weights_at(above, point), weights_at(below, point), step));
+    rate[4] += 1e-5 * (1 + largest_size(rate));
+    CHECK_FALSE(is_difference(rate, weights_at(above, point), weights_at(below, point), step));
+  };
+  using enum KernelNormalisation;
+  for (const auto n : {none, context_length, sum}) {
+    check(KernelAttention<DotKernel<double>>{{2}, n}, parameter::Temperature{});
+    check(KernelAttention<ExponentialKernel<double>>{{2}, n}, parameter::Temperature{});
+    check(KernelAttention<GaussianKernel<double>>{{2}, n}, parameter::Bandwidth{});
+    check(KernelAttention<PolynomialKernel<double>>{{3, 1, 2}, n}, parameter::Scale{});
+    check(KernelAttention<PolynomialKernel<double>>{{3, 1, 2}, n}, parameter::Offset{});
+  }
+}
+
+TEST_CASE("a sum of kernel values below the floor does not move the normaliser, one at the floor does", "[scoring]") {
+  // kernel values q.k / 2 = 1/2 and 1, so their sum is 3/2; the direction changes them by 3/2 and 2
+  const std::vector<double> q{1, 2}, k{1, 0, 0, 1}, dq{1, 1}, dk{1, 0.5, 0, 1}, g{3, -1};
+  const Grid<const double> keys(k.data(), 2, 2), key_direction(dk.data(), 2, 2);
+  using Vector = std::vector<double>;
+  Vector a(2), change(2), rate(2), query_pull(2), key_pull(4);
+  const auto evaluate = [&](double floor) {
+    const KernelAttention<DotKernel<double>> map{{2}, KernelNormalisation::sum, floor};
+    weights(map, q, keys, a);
+    jvp(map, q, keys, dq, key_direction, change);
+    vjp(map, q, keys, g, query_pull, Grid<double>(key_pull.data(), 2, 2));
+    derivative(map, parameter::Temperature{}, q, keys, rate);
+  };
+  evaluate(4);
+  CHECK(a == Vector{0.125, 0.25});
+  CHECK(change == Vector{0.375, 0.375});
+  CHECK(query_pull == Vector{0.375, -0.125});
+  CHECK(key_pull == Vector{0.375, 0.75, -0.125, -0.25});
+  CHECK(rate == Vector{-0.0625, -0.125});
+  for (const double floor : {1.5, 1.25, 0.0}) {
+    evaluate(floor);
+    CHECK(distance(a, {1.0 / 3, 2.0 / 3}) < 1e-15);
+    CHECK(distance(change, {1.0 / 3, -1.0 / 3}) < 1e-15);
+    CHECK(distance(query_pull, {8.0 / 9, -4.0 / 9}) < 1e-15);
+    CHECK(distance(key_pull, {8.0 / 9, 16.0 / 9, -4.0 / 9, -8.0 / 9}) < 1e-15);
+    CHECK(distance(rate, {0, 0}) < 1e-15);
+  }
 }
 
 TEST_CASE("kernel concepts hold for the kernels and refuse others", "[scoring]") {

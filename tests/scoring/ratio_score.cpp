@@ -1,6 +1,7 @@
 #include "incontext/scoring/ratio_score.hpp"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "scoring/maps.hpp"
@@ -42,6 +43,35 @@ TEST_CASE("tanh's slope keeps its digits where tanh has reached one", "[scoring]
   const double slope = jvp_of(RatioScore<Tanh>{none}, {20}, {1})[0];
   CHECK(std::abs(slope - 4 * std::exp(-40.0)) < 1e-14 * slope);
   CHECK(jvp_of(RatioScore<Tanh>{none}, {0}, {1})[0] == 1);
+}
+
+TEST_CASE("at its kink at 0 relu's slope is 0, in the weights' derivatives too", "[scoring]") {
+  CHECK(Relu::slope(0.0) == 0);
+  CHECK(Relu::slope(-0.0) == 0);
+  CHECK(Relu::slope(5e-324) == 1);
+  CHECK(Relu::slope(-5e-324) == 0);
+  CHECK(jvp_of(RatioScore<Relu>{none}, {0, 1}, {3, 5}) == std::vector<double>{0, 5});
+  CHECK(vjp_of(RatioScore<Relu>{sum}, {0, 1}, {3, 5})[0] == 0);
+}
+
+TEST_CASE("the largest weight keeps the digits of its change where it has reached one", "[scoring]") {
+  // a = z^2 / (z^2 + w^2): d a / d z = 2 z w^2 / (z^2 + w^2)^2 and d a / d w = -2 z^2 w / (z^2 + w^2)^2
+  const double z = 0x1p27, w = 1, sum_of_squares = z * z + w * w;
+  const double by_z = 2 * z * w * w / sum_of_squares / sum_of_squares;
+  const double by_w = -2 * z * z * w / sum_of_squares / sum_of_squares;
+  for (const auto normalisation : {sum, absolute_sum}) {
+    const RatioScore<Square> map{normalisation};
+    CHECK(weights_of(map, {z, w})[0] == 1);
+    for (const auto& [u, v] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}, std::pair{-3.0, 0.5}}) {
+      const auto change = jvp_of(map, {z, w}, {u, v});
+      const double expected = by_z * u + by_w * v;
+      CHECK(std::abs(change[0] - expected) <= 4e-15 * std::abs(expected));
+      CHECK(std::abs(change[1] + expected) <= 4e-15 * std::abs(expected));
+      const auto pull = vjp_of(map, {z, w}, {u, v});
+      CHECK(std::abs(pull[0] - by_z * (u - v)) <= 4e-15 * std::abs(by_z * (u - v)));
+      CHECK(std::abs(pull[1] - by_w * (u - v)) <= 4e-15 * std::abs(by_w * (u - v)));
+    }
+  }
 }
 
 TEST_CASE("the weights of an average do not depend on the scores", "[scoring]") {

@@ -83,6 +83,20 @@ TEST_CASE("SSA is once but not twice differentiable at 0", "[scoring]") {
   CHECK(std::abs(phi.curvature(1e-12) + 0.5) < 1e-11);  // -k b^2
   CHECK(std::abs(phi.curvature(-1e-12) - 0.5) < 1e-11);
   CHECK(phi.value(-3.0) == -phi.value(3.0));
+  CHECK(phi.curvature(0.0) == 0);  // between the two one-sided values
+  CHECK(phi.curvature(-0.0) == 0);
+}
+
+TEST_CASE("SSA's logarithm is finite where the score over the knee is beyond the largest double", "[scoring]") {
+  const double z = 1e308, logarithm = 713.8013788281542;  // log(1 + 100 z) = 310 log 10
+  const SSA<double> map{100, 1};
+  CHECK(std::abs(map.elementwise(1).value(z) / logarithm - 1) < 1e-15);
+  CHECK(std::abs(map.elementwise(1).value(-z) / logarithm + 1) < 1e-15);
+  CHECK(std::abs(map.elementwise(1).value(-z) / logarithm + 1 + 1e-12) > 1e-15);
+  std::vector<double> log_row(2);
+  log_weights(map, std::vector<double>{z, -1.0}, log_row);
+  CHECK(std::abs(log_row[0]) < 1e-300);
+  CHECK(std::abs(log_row[1] / -(logarithm + std::log(101.0)) - 1) < 1e-15);
 }
 
 }  // namespace incontext::testing
