@@ -85,6 +85,19 @@ TEST_CASE("one point, no kernel, and long contexts are known in closed form", "[
   CHECK(std::abs(nearly.variance / (nearly.mean * nearly.mean) * 1e6 / kernel_mass_excess(5, 1e-3) - 1) <= 1e-9);
 }
 
+TEST_CASE("the variance of the inverse mass keeps its digits where the kernel is nearly flat", "[classification]") {
+  for (const double kappa : {1e-2, 1e-4, 1e-6, 1e-8}) {
+    const double bound = 1e-11 + 2e-24 / (kappa * kappa);
+    for (const std::int64_t n : {1, 3, 1'000'000}) {
+      const auto law = inverse_kernel_mass(3, kappa, n, QueryKey::excluded);
+      const double v = kernel_mass_excess(3, kappa), square = law.mean * law.mean;
+      INFO("kappa = " << kappa << ", n = " << n);
+      // for one point the variance is v times the squared mean; for n equal weights to first order v / n times it
+      CHECK(std::abs(law.variance / square * static_cast<double>(n) / v - 1) <= (n == 1 ? bound : bound + 8 * v));
+    }
+  }
+}
+
 TEST_CASE("extremes: overflow says infinity, the query tames it, float agrees", "[classification]") {
   const auto empty = inverse_kernel_mass(3, 500.0, 5, QueryKey::excluded);
   CHECK(std::isinf(empty.mean));

@@ -117,7 +117,8 @@ class InverseMassIntegrals {
 ///           participation 1. Without the query and n small, empty neighbourhoods carry the mean: medians tell more.
 ///           Infinity where beyond T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
-/// Accuracy  1e-11 relative in double (tests/classification/inverse_kernel_mass.cpp).
+/// Accuracy  1e-11 relative in double, for the variance 1e-11 + 2e-24 / kappa^2
+///           (tests/classification/inverse_kernel_mass.cpp).
 /// Runs on   host
 template <Real T>
 InverseKernelMass<T> inverse_kernel_mass(std::int64_t dimension, const T& kappa, std::int64_t context_length,

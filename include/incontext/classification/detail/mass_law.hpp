@@ -73,7 +73,8 @@ class WeightLaw {
     MassMoments<T> m{T(0), T(0), T(0), -tb * share, tb * tb * share};
     for (std::size_t i = first; i < last; ++i) {
       const T y = s + rule_.exponents[i], tw = exp(y), fall = expm1(T(-tw)), f = rule_.shares[i];
-      const T mass = f * (fall + T(1)), above = y - log_tb;
+      const T mass = f * (fall + T(1));
+      const T above = rule_.exponents[i] - log_centre;  // s, far larger where kappa is small, is not rounded into it
       const T difference = -T(1) < above && above < T(1) ? T(tb * expm1(above)) : T(tw - tb);
       share += mass;
       complement -= f * fall;
