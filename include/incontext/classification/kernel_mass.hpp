@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/kernel_mean.hpp"
@@ -19,21 +18,6 @@ enum class QueryKey { excluded, included };
 
 namespace detail {
 
-/// A(2 kappa) - A(kappa)^2 over A(kappa)^2 for small kappa: a series without differences.
-template <Real T>
-T mass_excess_series(const T& half_dimension, const T& kappa, const T& log_mean) {
-  using std::exp;
-  T sum = T(0), term = T(1), ratio = T(0.5);
-  for (T m = T(1); m < T(10000); m += T(1)) {
-    const T factor = kappa / m * (kappa / (half_dimension + m - T(1)));
-    term *= factor;
-    sum += term * (T(1) - ratio);
-    if (factor < T(0.5) && term <= std::numeric_limits<T>::epsilon() / T(8) * sum) break;
-    ratio *= (half_dimension - T(0.5) + m) / (T(2) * half_dimension - T(1) + m);
-  }
-  return sum * exp(T(T(-2) * log_mean));
-}
-
 /// v and log(1 + v).
 template <Real T>
 struct MassExcess {
@@ -43,15 +27,8 @@ struct MassExcess {
 template <Real T>
 MassExcess<T> mass_excess(std::int64_t dimension, const T& kappa) {
   using std::expm1;
-  using std::log1p;
-  const T half = T(static_cast<double>(dimension)) / T(2);
-  const auto mean = log_mean(dimension, kappa);
-  if (kappa * kappa <= T(30) * half) {
-    const T v = mass_excess_series(half, kappa, mean.plain);
-    return {v, log1p(v)};
-  }
-  // both differences are the same; the one of smaller terms rounds less
-  const auto twice = log_mean(dimension, T(T(2) * kappa));
+  const auto mean = log_mean(dimension, kappa), twice = log_mean(dimension, T(T(2) * kappa));
+  // both differences are the same; the one of smaller terms rounds less, and no less than half of its terms is left
   const T log_ratio =
       twice.plain < -twice.scaled ? T(twice.plain - T(2) * mean.plain) : T(twice.scaled - T(2) * mean.scaled);
   return {expm1(log_ratio), log_ratio};
@@ -74,11 +51,9 @@ T magnitude(const T& x) {
 
 /// Excess of the second moment of the kernel over its squared mean: the squared coefficient of variation of one term.
 ///
-/// \f[ v_d(\kappa) = \frac{A_d(2\kappa)}{A_d(\kappa)^2} - 1,\qquad
-///     A_d(2\kappa) - A_d(\kappa)^2 = \sum_{m \ge 1} \frac{\kappa^{2m}}{m! (h)_m}
-///     \left[1 - \frac{(h-1/2)_m}{(2h-1)_m}\right],\quad h = d/2 \f]
+/// \f[ v_d(\kappa) = \frac{A_d(2\kappa)}{A_d(\kappa)^2} - 1 \f]
 ///
-/// Source    derived; the series, all of whose terms are positive, for kappa^2 <= 30 h.
+/// Source    derived.
 /// Units     dimensionless; Var S = n A^2 v.
 /// Domain    dimension >= 1, kappa finite; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
