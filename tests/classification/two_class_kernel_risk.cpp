@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "classification/contexts.hpp"
 #include "support/catch.hpp"
@@ -34,6 +35,37 @@ TEST_CASE("losses of kernel methods are those of drawn queries and Gaussian nois
   CHECK(std::abs(kernel.z(kernel_cross_entropy(d, kappa, n, 80.0))) > 5);
   CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 12.0, QueryKey::included))) <= 5);
   CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 7.0, QueryKey::included))) > 5);
+}
+
+TEST_CASE("losses of kernel methods in short contexts are integrals over the angle and the noise", "[classification]") {
+  const double kappa = 2.0;
+  for (const auto& [d, n] : {std::pair{2, 2}, std::pair{4, 2}, std::pair{4, 10}}) {
+    // the angle to the normal of the boundary, and a sum over the noise in steps of 1/8 of its deviation
+    const auto loss = [&](const auto& logits_at) {
+      return angle_mean(d, [&](double from_normal) {
+        const LogitMoments<double> z = logits_at(std::abs(std::acos(0.0) - from_normal));
+        double sum = 0;
+        for (int i = -72; i <= 72; ++i) {
+          const double g = i / 8.0, logit = z.mean + std::sqrt(z.variance) * g;
+          sum += std::exp(-g * g / 2) * (std::log1p(std::exp(-std::abs(logit))) + std::max(-logit, 0.0));
+        }
+        return sum / 8 / std::sqrt(4 * std::acos(0.0));
+      });
+    };
+    const auto moments = [](const auto& z) { return LogitMoments<double>{z.mean, z.variance}; };
+    INFO("d = " << d << ", n = " << n);
+    const double kernel = loss([&](double a) { return kernel_logit_difference(d, kappa, a, n, 3.0); });
+    CHECK(std::abs(kernel_cross_entropy(d, kappa, n, 3.0) / kernel - 1) <= 1e-10);
+    for (const auto query : {QueryKey::excluded, QueryKey::included}) {
+      const auto logits = [&](double a) { return adaptive_logit_difference(d, kappa, a, n, 2.0, query); };
+      const double adaptive = loss([&](double a) { return moments(logits(a)); });
+      CHECK(std::abs(adaptive_cross_entropy(d, kappa, n, 2.0, query) / adaptive - 1) <= 1e-10);
+      const double of_limits = loss([&](double a) {
+        return LogitMoments<double>{logits(a).limit, logits(a).variance};
+      });
+      CHECK(std::abs(adaptive_cross_entropy(d, kappa, n, 2.0, query) / of_limits - 1) > 1e-4);
+    }
+  }
 }
 
 TEST_CASE("losses of long contexts are those of drawn ones", "[classification]") {

@@ -89,6 +89,21 @@ TEST_CASE("the best rate is a minimum, and the boundary layer's closed form wher
   CHECK(std::abs(linear_cross_entropy(3, 10, 2e8) / linear_cross_entropy(3, 10, 1e8) - 2) <= 1e-6);
 }
 
+TEST_CASE("the best rate is known to ten digits", "[classification]") {
+  struct Case {
+    int d, n;
+    BestRate<double> best;  // root of E z/(1 + e^z) at 30 digits, by sums over g and Gauss' rule over the angle
+  };
+  for (const auto& [d, n, best] : {Case{2, 2, {3.7646155129362002172, 0.40225924515056977542}},
+                                   Case{3, 10, {9.6657447690135496412, 0.30346957209952673433}},
+                                   Case{5, 100, {39.809030712328839939, 0.15823266259238337874}}}) {
+    const auto found = best_linear_rate<double>(d, n);
+    INFO("d = " << d << ", n = " << n << ", rate " << found.rate);
+    CHECK(std::abs(found.rate / best.rate - 1) <= 1e-10);
+    CHECK(std::abs(found.cross_entropy / best.cross_entropy - 1) <= 1e-11);
+  }
+}
+
 TEST_CASE("losses and accuracies refuse what is outside their domain", "[classification]") {
   CHECK(names(message_of([] { linear_cross_entropy(1, 4, 1.0); }), "dimension", "value = 1"));
   CHECK(names(message_of([] { linear_cross_entropy(3, 7, 1.0); }), "context_length", "value = 7"));
