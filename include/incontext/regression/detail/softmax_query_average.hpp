@@ -69,15 +69,14 @@ struct Departures {
   T mean, square;  // a_0 - a, a_0^2 - b
 };
 
-/// Wherever spread^2 is large, b is the difference of its moments; where it is small, of 1 and what is lost.
+/// b is the difference of its moments: where that cancels, at small deviations, it counts as little as sigma^2.
 template <class Phi, Real T>
 Departures<T> departures(const laws::detail::StandardRows<Phi, T>& rows, const laws::detail::StandardRow<T>& row,
                          const T& deviation, bool about_reference) {
   const T mean = -row.mean_score / deviation;
   if constexpr (laws::detail::is_linear<Phi>) {
-    const T slope = rows.slope(), spread = slope * deviation;
+    const T slope = rows.slope();
     if (about_reference) return {T(slope * row.participation), T(slope * slope * row.lost_square)};
-    if (T(-1) < spread && spread < T(1)) return {mean, T(-slope * slope * (T(1) - row.lost_square))};
   }
   return {mean, T(-(row.mean_square_score - row.participation) / deviation / deviation)};
 }
