@@ -1,6 +1,8 @@
 #include "incontext/regression/bayes_risk.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 
@@ -138,6 +140,29 @@ TEST_CASE("the effective ridge solves its equation, also for covariances of any 
     for (const double e : {1e-9, 1e-3, 1.0, 1e6}) right += kappa / (e + kappa);
     CHECK(std::abs(left - right) <= 1e-12 * (left + n + 4.0));
   }
+}
+
+TEST_CASE("covariances of one direction to rounding have a Bayes risk, without noise too") {
+  // Some of the whitened spectra fall below 0; eigenvalues below eps of the largest one count as eps of it,
+  // so that of kappa / (e + kappa) = 1 with one row sqrt((d - 1) eps) is left.
+  int below_zero = 0;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    RegressionCases cases(300 + i);
+    const Eigen::Index d = 6;
+    const auto one_direction = [&](double scale) -> Matrix<double> {
+      const Vector<double> g = scale * cases.vector(d);
+      return g * g.transpose() + 1e-16 * Matrix<double>::Identity(d, d);
+    };
+    const Matrix<double> inputs = one_direction(1.0 / 3), tasks = one_direction(1.0 / 7);
+    const LinearTask<double> task({Vector<double>::Zero(d), inputs, Vector<double>::Zero(d), tasks, 0.0});
+    const Matrix<double> c = tasks.llt().matrixL(), whitened = c.transpose() * inputs * c;
+    const Vector<double> e = Eigen::SelfAdjointEigenSolver<Matrix<double>>(whitened).eigenvalues();
+    below_zero += e(0) < 0;
+    const auto found = bayes_risk_deterministic_equivalent(task, 2);
+    INFO("case " << i << ", smallest eigenvalue " << e(0) << ", risk " << found.risk);
+    CHECK(std::abs(found.risk / (e(d - 1) * std::sqrt(5.0) * 0x1p-26) - 1) <= 1e-6);
+  }
+  CHECK(below_zero > 0);
 }
 
 TEST_CASE("the Bayes risks refuse what is outside their domain") {

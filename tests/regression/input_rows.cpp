@@ -76,6 +76,17 @@ TEST_CASE("a mean far from zero costs no digits of the covariance") {
   CHECK((shifted.mean() - law.mean() - Vector<double>::Constant(3, 1048576.0)).norm() <= 1e-9);
 }
 
+TEST_CASE("the mean of many rows far from zero is rounded once, not once a row") {
+  RegressionCases cases(94);
+  const Matrix<double> rows = (cases.matrix(20'000, 2) / 3).array() + 1e9 / 3;
+  const Vector<long double> exact = rows.cast<long double>().colwise().sum().transpose() / 20'000.0L;
+  const double one_rounding = 0x1p-24;  // between 2^28 and 2^29
+  const double off = (InputRows<double>(rows).mean() - exact.cast<double>()).cwiseAbs().maxCoeff();
+  CHECK(off <= one_rounding);
+  const double first_pass = (rows.colwise().sum().transpose() / 20'000 - exact.cast<double>()).cwiseAbs().maxCoeff();
+  CHECK(first_pass > one_rounding);
+}
+
 TEST_CASE("rows that hold no law are refused") {
   RegressionCases cases(93);
   CHECK_THROWS_AS(InputRows<double>(cases.matrix(1, 3)), std::invalid_argument);

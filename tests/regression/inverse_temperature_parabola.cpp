@@ -54,6 +54,11 @@ TEST_CASE("a parabola without a positive optimum answers infinity and the consta
   }
   const Parabola rising{3.0, -1.0, 4.0};
   CHECK(rising.excess(2.0) == rising(2.0) - 3.0);
+  const Parabola falling{3.0, 2.0, 0.0};  // only rounding makes one: g_2 = 0 leaves no part to correlate
+  CHECK_FALSE(falling.has_optimal_temperature());
+  CHECK(falling.optimal_temperature() == infinity);
+  CHECK(falling.minimum() == 3.0);
+  CHECK(falling.excess(2.0) == falling(2.0) - 3.0);
   const Parabola flat{3.0, 0.0, 0.0};
   CHECK_FALSE(flat.has_optimal_temperature());
   CHECK(flat.minimum() == 3.0);

@@ -137,6 +137,11 @@ TEST_CASE("asymmetry as small as rounding is accepted and taken out") {
   CHECK(task.input_covariance() == task.input_covariance().transpose());
   CHECK(std::abs(task.input_covariance()(0, 1) - off) <= std::numeric_limits<double>::epsilon());
 
+  p = good();
+  p.task_covariance(2, 1) = std::nextafter(p.task_covariance(2, 1), 10.0);
+  CHECK(p.task_covariance != p.task_covariance.transpose());
+  CHECK(build(p).task_covariance() == build(p).task_covariance().transpose());
+
   // Entries of very different size: the tolerance is that of each pair of coordinates, not of the largest entry.
   p.input_covariance << 1e12, 0, 0, 0, 1e-12, 1e-13, 0, 2e-13, 1e-12;
   CHECK(refusal([&] { build(p); }, {"input_covariance(1, 2)"}) == "");

@@ -114,6 +114,15 @@ TEST_CASE("a mean self-score that is negative or lost in its noise is refused wi
   CHECK_NOTHROW(moment_ratio_from_scores(scores, selves));
 }
 
+TEST_CASE("a mean self-score is taken from two of its standard errors on, and not before") {
+  const Matrix<double> scores = Matrix<double>::Ones(2, 3);
+  // of two self-scores 1 +- e the mean is 1 +- e
+  const auto selves = [](double e) { return Vector<double>{{1 + e, 1 - e}}; };
+  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves(0.75)); }, {"mean self-score", "1 +- 0.75"}) == "");
+  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves(0.5)); }, {"mean self-score", "1 +- 0.5"}) == "");
+  CHECK_NOTHROW(moment_ratio_from_scores(scores, selves(0.4990234375)));
+}
+
 TEST_CASE("scores of the wrong shape, not finite or without the column are refused") {
   RegressionCases cases(125);
   const Matrix<double> scores = cases.matrix(4, 3).array() + 3.0;

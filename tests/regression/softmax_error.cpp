@@ -151,6 +151,22 @@ TEST_CASE("variances of any ratio: coordinates may be turned, and what no score 
   CHECK(std::abs(silent - 4.5 * (1 + 4.0 / 8)) < 1e-12);
 }
 
+TEST_CASE("the error estimate counts what the rows may be off by") {
+  const Model model = label_model(202, 2);
+  const auto check = [&](const auto& map, std::int64_t l) {
+    const auto error = softmax_error(model.attention, model.task, l, map);
+    double mean = 0;  // of the rows' own estimates over the variances of the scores that queries see
+    for (int i = 0; i < 24; ++i) mean += laws::row_moments(map, l, std::exp(0.25 * i - 4)).error_estimate / 24;
+    INFO("l " << l << ", estimate " << error.error_estimate / error.value << ", rows' " << mean);
+    CHECK(error.error_estimate >= 0.02 * mean * error.value);
+    CHECK(error.error_estimate <= 1e-9 * error.value);
+    CHECK(mean > 1e-14);
+  };
+  check(Softmax<double>{1.0}, 2);
+  check(Softmax<double>{1.0}, 10);
+  check(SSA<double>{1.0, 1.0}, 1000);
+}
+
 TEST_CASE("softmax_error refuses what it cannot mean, and says which value") {
   const Model model = label_model(202, 2);
   const Softmax<double> map{1.0};

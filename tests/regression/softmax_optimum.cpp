@@ -44,6 +44,18 @@ TEST_CASE("the search finds the valley from either side, and an end where there 
   CHECK(minimise_softmax_error(rising, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 1.0);
 }
 
+TEST_CASE("a valley that is no parabola is found to a hundred thousandth, wherever it lies") {
+  for (const double at : {1e-6, 3.0, 1e6}) {
+    const auto steep_upwards = [&](double x) { return x / at - std::log(x / at); };
+    const auto steep_downwards = [&](double x) { return at / x + std::log(x / at); };
+    for (const double factor : {0.01, 0.7, 30.0}) {
+      const SearchRange<double> range{1e-3 * at, factor * at, 1e3 * at};
+      CHECK(std::abs(minimise_softmax_error(steep_upwards, range).parameter / at - 1) < 1e-5);
+      CHECK(std::abs(minimise_softmax_error(steep_downwards, range).parameter / at - 1) < 1e-5);
+    }
+  }
+}
+
 TEST_CASE("no temperature of a grid does better than the optimal one, and the error has one valley") {
   const std::int64_t l = GENERATE(2, 50, 10'000);
   const std::int64_t d = GENERATE(1, 20);
