@@ -77,6 +77,19 @@ TEST_CASE("risks of the affine task agree with sampled prompts", "[training][sta
   }
 }
 
+TEST_CASE("what one example leaves of a narrow affine task keeps its digits", "[training][accuracy]") {
+  struct Case {
+    double input_stddev, mean, one_example;  // sqrt(pi) z e^(z^2) erfc(z) and what follows from it at 40 digits
+  };
+  for (const auto& [inputs, mean, one] : {Case{0.04, 0.99840761923838981315, 0.0031898329523916106141},
+                                          Case{0.105, 0.98932096420410605453, 0.021586299426244213915},
+                                          Case{0.25, 0.9466095316542426825, 0.11255356407414748516}}) {
+    INFO("input_stddev " << inputs);
+    CHECK(eps_from(mean_inverse_one_plus_square(inputs), mean, mean) <= 64);
+    CHECK(eps_from(affine_risks(AffineTask<double>{inputs, 1}).one_example, one, one) <= 64);
+  }
+}
+
 TEST_CASE("the affine task at its limits", "[training]") {
   CHECK(mean_inverse_one_plus_square(0.0) == 1);
   CHECK(relative(1 - mean_inverse_one_plus_square(1e-4), 1e-8) < 1e-6);

@@ -61,6 +61,7 @@ TEST_CASE("the reasoning task refuses what has no inputs, or too many", "[traini
   CHECK_THROWS_AS(reasoning_task(0), std::invalid_argument);
   CHECK(names(message_of([] { reasoning_task(-2); }), "reasoning_task", "largest_value", "-2"));
   CHECK(names(message_of([] { reasoning_task(60000); }), "largest_value", "too large", "60000"));
+  CHECK(names(message_of([] { reasoning_task(55000); }), "largest_value", "too large", "55000"));
   CHECK(reasoning_task(54999).inputs == 9150625000000000000);
 }
 
