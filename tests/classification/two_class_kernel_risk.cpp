@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <utility>
 
 #include "classification/contexts.hpp"
 #include "support/catch.hpp"
@@ -39,7 +38,11 @@ TEST_CASE("losses of kernel methods are those of drawn queries and Gaussian nois
 
 TEST_CASE("losses of kernel methods in short contexts are integrals over the angle and the noise", "[classification]") {
   const double kappa = 2.0;
-  for (const auto& [d, n] : {std::pair{2, 2}, std::pair{4, 2}, std::pair{4, 10}}) {
+  struct Case {
+    int d, n;
+  };
+  for (const Case& at : {Case{2, 2}, Case{4, 2}, Case{4, 10}}) {
+    const int d = at.d, n = at.n;
     // the angle to the normal of the boundary, and a sum over the noise in steps of 1/8 of its deviation
     const auto loss = [&](const auto& logits_at) {
       return angle_mean(d, [&](double from_normal) {
