@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "incontext/core/floating_point.hpp"
+
 /// The host front doors' way to refuse an argument: one line that names the function, the parameter, its value and
 /// what it needs. Host only; device code and leaf formulas answer quiet NaN instead.
 namespace incontext {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext {
 
 /// A scalar the closed forms can be evaluated in: float, double, long double, a Boost.Multiprecision number or an
