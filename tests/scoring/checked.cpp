@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "incontext/scoring/heat_schedule.hpp"
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
@@ -50,6 +51,9 @@ TEST_CASE("the front door names the parameter, its value and what it needs", "[s
   CHECK_THROWS_AS(checked::weights(Entmax<double>{1}, z, out), std::domain_error);
   CHECK_THROWS_AS(checked::weights(SSMax<double>{nan}, z, out), std::domain_error);
   CHECK_THROWS_AS(checked::weights(SSMax<double>{1, infinity}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSMax<double>{infinity}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSA<double>{1, infinity}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(Entmax<double>{infinity}, z, out), std::domain_error);
   CHECK(names(message_of([&] { checked::weights(Softmax<double>{-2}, z, out); }), "temperature", "-2", "0 < value"));
   CHECK(names(message_of([&] { checked::jvp(SSA<double>{-3}, z, z, out); }), "base", "-3"));
   CHECK(names(message_of([&] { checked::vjp(Entmax<double>{1}, z, z, out); }), "alpha", "1 < value"));
@@ -57,6 +61,21 @@ TEST_CASE("the front door names the parameter, its value and what it needs", "[s
   CHECK_THROWS_AS(validate(HeatSchedule<double>{0, 8, 3}), std::domain_error);
   CHECK_THROWS_AS(validate(HeatSchedule<double>{1, 8, 0}), std::invalid_argument);
   CHECK_NOTHROW(validate(HeatSchedule<double>{}));
+}
+
+TEST_CASE("an infinite temperature is in the domain of the maps that say so, and makes all weights equal",
+          "[scoring]") {
+  const std::vector<double> z{0.5, -1, 2, 4};
+  std::vector<double> out(4);
+  checked::weights(Softmax<double>{infinity}, z, out);
+  CHECK(out == std::vector<double>(4, 0.25));
+  checked::weights(ApproximateSoftmax<double>{infinity}, z, out);
+  CHECK(out == std::vector<double>(4, 0.25));
+  checked::weights(LinearAttention<double>{infinity}, z, out);
+  CHECK(out == std::vector<double>(4, 0.0));
+  checked::weights(NormSoftmax<double>{infinity}, z, out);  // no cap: the divisor is the standard deviation
+  CHECK(out == weights_of(NormSoftmax<double>{1e300}, z));
+  CHECK_THROWS_AS(checked::weights(Softmax<double>{-infinity}, z, out), std::domain_error);
 }
 
 TEST_CASE("the front door refuses rows that cannot be scored", "[scoring]") {

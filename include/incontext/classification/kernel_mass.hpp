@@ -89,7 +89,7 @@ T magnitude(const T& x) {
 template <Real T>
 T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::kernel_mass_excess", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::kernel_mass_excess", "kappa", kappa);
+  require_finite("classification::kernel_mass_excess", "kappa", kappa);
   return detail::mass_excess(dimension, detail::magnitude(kappa)).value;
 }
 
@@ -107,7 +107,7 @@ T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
 template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::log_kernel_second_moment_ratio", "kappa", kappa);
+  require_finite("classification::log_kernel_second_moment_ratio", "kappa", kappa);
   return detail::mass_excess(dimension, detail::magnitude(kappa)).log_second_moment;
 }
 
@@ -130,7 +130,7 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   constexpr auto where = "classification::kernel_mass_variation";
   require_at_least(where, "dimension", dimension, std::int64_t{1});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  detail::require_finite(where, "kappa", kappa);
+  require_finite(where, "kappa", kappa);
   const auto excess = detail::mass_excess(dimension, detail::magnitude(kappa));
   const T log_n = log(T(static_cast<double>(context_length)));
   const auto mean = detail::log_mean(dimension, detail::magnitude(kappa));

@@ -146,7 +146,7 @@ LogMean<T> log_mean(std::int64_t dimension, const T& kappa) {
 template <Real T>
 T log_kernel_mean(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_mean", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::log_kernel_mean", "kappa", kappa);
+  require_finite("classification::log_kernel_mean", "kappa", kappa);
   return detail::log_mean(dimension, kappa < T(0) ? T(-kappa) : kappa).plain;
 }
 
@@ -184,7 +184,7 @@ template <Real T>
 T mean_resultant_length(std::int64_t dimension, const T& kappa) {
   using std::sqrt;
   require_at_least("classification::mean_resultant_length", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::mean_resultant_length", "kappa", kappa);
+  require_finite("classification::mean_resultant_length", "kappa", kappa);
   if (kappa < T(0)) return -mean_resultant_length(dimension, T(-kappa));
   const T d = T(static_cast<double>(dimension));
   // Amos' bounds on either side of rho differ only in where the 1/2 stands

@@ -82,6 +82,24 @@ void require_non_negative(std::string_view where, std::string_view parameter, co
   }
 }
 
+/// Accepts any finite value; NaN is refused.
+/// Runs on   host
+template <class Value>
+void require_finite(std::string_view where, std::string_view parameter, const Value& value) {
+  if (!((std::numeric_limits<Value>::lowest)() <= value && value <= (std::numeric_limits<Value>::max)())) {
+    throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
+  }
+}
+
+/// Accepts value > 0, infinity too: a temperature at which all weights are equal, or nothing is capped. NaN is refused.
+/// Runs on   host
+template <class Value>
+void require_above_zero(std::string_view where, std::string_view parameter, const Value& value) {
+  if (!(value > Value(0))) {
+    throw_domain_error(where, std::string(parameter) + " is not positive", value, "0 < value");
+  }
+}
+
 /// Accepts value >= minimum, for counts and sizes.
 /// Runs on   host
 template <class Integer>

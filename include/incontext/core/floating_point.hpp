@@ -15,19 +15,23 @@
 /// -fno-honor-infinities, one without the other, after which a row that holds NaN may be answered with numbers; and
 /// nvcc's --use_fast_math, which on a GPU costs digits of float results but does not reorder sums.
 #if defined(__FAST_MATH__)
-#error "incontext gives wrong numbers under -ffast-math, -Ofast or -ffp-model=fast, which reorder sums and deny NaN. \
+#error \
+    "incontext gives wrong numbers under -ffast-math, -Ofast or -ffp-model=fast, which reorder sums and deny NaN. \
 Compile with -O3 -fno-math-errno -fno-trapping-math, or give the flag to other source files only."
 #elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ != 0
-#error "incontext gives wrong numbers under -ffinite-math-only: a mask is -infinity, an undefined row is NaN. \
+#error \
+    "incontext gives wrong numbers under -ffinite-math-only: a mask is -infinity, an undefined row is NaN. \
 Compile with -fno-finite-math-only, or give the flag to other source files only."
 #elif defined(__ASSOCIATIVE_MATH__)
-#error "incontext gives wrong numbers under -fassociative-math or -funsafe-math-optimizations, which reorder sums. \
+#error \
+    "incontext gives wrong numbers under -fassociative-math or -funsafe-math-optimizations, which reorder sums. \
 Compile with -fno-associative-math, or give the flag to other source files only."
 #endif
 
 // 16: _Float16 is computed in its own precision, float and double in theirs.
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16
-#error "incontext gives wrong numbers under -mfpmath=387 (or -mfpmath=both), which computes in more digits than the \
+#error \
+    "incontext gives wrong numbers under -mfpmath=387 (or -mfpmath=both), which computes in more digits than the \
 type has and rounds twice. Compile with -msse2 -mfpmath=sse."
 #endif
 

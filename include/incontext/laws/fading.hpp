@@ -37,7 +37,7 @@ template <Real T>
 TwoLevelWeights<T> two_level_weights(const T& count, const T& exponent_gap) {
   using std::exp;
   detail::require_count("laws::two_level_weights", "count", count);
-  detail::require_finite("laws::two_level_weights", "exponent_gap", exponent_gap);
+  require_finite("laws::two_level_weights", "exponent_gap", exponent_gap);
   const T others = count - T(1);
   if (!(T(0) < others)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
   const bool above = T(0) <= exponent_gap;

@@ -27,7 +27,7 @@ template <Real T>
 T grid_log_sum(const T& count, const T& inverse_temperature) {
   using std::exp;
   detail::require_count("laws::grid_log_sum", "count", count, 3);
-  detail::require_finite("laws::grid_log_sum", "inverse_temperature", inverse_temperature);
+  require_finite("laws::grid_log_sum", "inverse_temperature", inverse_temperature);
   const bool rising = T(0) < inverse_temperature;
   const T span = rising ? inverse_temperature : T(-inverse_temperature);
   const T step = span / (count - T(2));
@@ -69,7 +69,7 @@ T grid_threshold(const T& count, const T& inverse_temperature) {
 template <Real T>
 T grid_weight(const T& count, const T& inverse_temperature, const T& z_max) {
   using std::exp;
-  detail::require_finite("laws::grid_weight", "z_max", z_max);
+  require_finite("laws::grid_weight", "z_max", z_max);
   const T log_sum = grid_log_sum(count, inverse_temperature);
   const T exponent = inverse_temperature * z_max - log_sum;
   if (exponent < T(0)) return exp(exponent) / (T(1) + exp(exponent));

@@ -24,7 +24,7 @@ namespace incontext::laws {
 template <Real T>
 T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
   using std::exp;
-  detail::require_finite("laws::two_level_count", "exponent_gap", exponent_gap);
+  require_finite("laws::two_level_count", "exponent_gap", exponent_gap);
   detail::require_fraction("laws::two_level_count", "weight", weight);
   return T(1) + exp(exponent_gap) * ((T(1) - weight) / weight);
 }
@@ -65,7 +65,7 @@ template <Real T>
 T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
   using std::exp;
   require_positive("laws::ssmax_crossover_count", "scale", scale);
-  detail::require_finite("laws::ssmax_crossover_count", "bias", bias);
+  require_finite("laws::ssmax_crossover_count", "bias", bias);
   return exp(T((T(1) - bias) / scale));
 }
 
@@ -103,7 +103,7 @@ T ssmax_critical_gap(const T& scale) {
 template <Real T>
 T ssmax_two_level_limit(const T& scale, const T& gap) {
   require_positive("laws::ssmax_two_level_limit", "scale", scale);
-  detail::require_finite("laws::ssmax_two_level_limit", "gap", gap);
+  require_finite("laws::ssmax_two_level_limit", "gap", gap);
   const T product = scale * gap;
   if (T(1) < product) return T(1);
   return product < T(1) ? T(0) : T(0.5);
@@ -151,7 +151,7 @@ T ssmax_bounded_threshold(const T& count, const T& scale, const T& upper_edge, c
     throw_domain_error("laws::ssmax_bounded_threshold", "count is too small or not finite", count, "more than 1");
   }
   require_positive("laws::ssmax_bounded_threshold", "scale", scale);
-  detail::require_finite("laws::ssmax_bounded_threshold", "upper_edge", upper_edge);
+  require_finite("laws::ssmax_bounded_threshold", "upper_edge", upper_edge);
   require_non_negative("laws::ssmax_bounded_threshold", "edge_exponent", edge_exponent);
   const T beta = scale * log(count);
   return upper_edge + T(1) / scale - edge_exponent * log(beta) / beta;
@@ -187,7 +187,7 @@ T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) 
   T power = levels[0].exponent - scale * levels[0].gap;
   for (const auto& level : levels) {
     require_non_negative("laws::ssmax_focus_power", "gap", level.gap);
-    detail::require_finite("laws::ssmax_focus_power", "exponent", level.exponent);
+    require_finite("laws::ssmax_focus_power", "exponent", level.exponent);
     const T here = level.exponent - scale * level.gap;
     if (power < here) power = here;
   }

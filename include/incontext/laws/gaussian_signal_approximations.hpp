@@ -40,8 +40,8 @@ T logistic(const T& exponent) {
 /// Runs on   host
 template <Real T>
 T signal_weight_quenched(const T& log_partition, const T& exponent) {
-  detail::require_finite("laws::signal_weight_quenched", "log_partition", log_partition);
-  detail::require_finite("laws::signal_weight_quenched", "exponent", exponent);
+  require_finite("laws::signal_weight_quenched", "log_partition", log_partition);
+  require_finite("laws::signal_weight_quenched", "exponent", exponent);
   return detail::logistic(T(exponent - log_partition));
 }
 

@@ -94,7 +94,7 @@ template <Real T>
 Quadrature<T> ssa_signal_weight(const scoring::SSA<T>& map, const T& noise_count, const T& variance, const T& score) {
   using std::log;
   detail::require_whole("laws::ssa_signal_weight", "noise_count", noise_count, 1);
-  detail::require_finite("laws::ssa_signal_weight", "score", score);
+  require_finite("laws::ssa_signal_weight", "score", score);
   const auto weights = detail::ssa_weights("laws::ssa_signal_weight", map, variance);
   const T exponent = map.elementwise(1).value(score);
   const T turn = exponent - log(T(noise_count * weights.moment(1)));

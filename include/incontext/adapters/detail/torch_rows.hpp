@@ -61,7 +61,7 @@ Tensor one_a_row(const Tensor& scores, const Tensor& value) {
   std::vector<std::int64_t> shape = scores.sizes().vec();
   shape.back() = 1;
   if (!at::is_expandable_to(value.sizes(), shape)) {
-    throw_invalid_argument(where, name + " have the wrong shape", value.sizes(),
+    throw_invalid_argument(where, name + " have the wrong shape", c10::str(value.sizes()),
                            "what broadcasts to the scores' with 1 in the last place");
   }
   return value.expand(shape);

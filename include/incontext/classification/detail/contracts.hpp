@@ -11,13 +11,6 @@
 /// Refusals shared by the classification headers.
 namespace incontext::classification::detail {
 
-template <Real T>
-void require_finite(std::string_view where, std::string_view parameter, const T& value) {
-  if (!((std::numeric_limits<T>::lowest)() <= value && value <= (std::numeric_limits<T>::max)())) {
-    throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
-  }
-}
-
 /// A class-balanced context: as many examples of every class.
 inline void require_balanced(std::string_view where, std::int64_t context_length, std::int64_t classes) {
   require_at_least(where, "context_length", context_length, classes);

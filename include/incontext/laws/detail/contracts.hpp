@@ -34,11 +34,6 @@ void require_whole(std::string_view where, std::string_view parameter, const T& 
   }
 }
 
-template <Real T>
-void require_finite(std::string_view where, std::string_view parameter, const T& value) {
-  if (!is_finite(value)) throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
-}
-
 /// Accepts 0 < value < 1.
 template <Real T>
 void require_fraction(std::string_view where, std::string_view parameter, const T& value) {
