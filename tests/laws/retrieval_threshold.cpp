@@ -21,7 +21,8 @@ TEST_CASE("thresholds of general laws: normal, uniform and two-valued competitor
       CHECK(relative(normal.critical, std::sqrt(2 * std::log(n) / 0.7)) < 1e-12);
       const auto uniform = retrieval_threshold(UniformLaw<double>{-1, 1}, n, beta);
       if (beta < uniform.critical && beta > 4) {
-        CHECK(std::abs(uniform.score - ssmax_bounded_threshold(n, s, 1.0) + std::log(2.0) / beta) < 0.01);
+        CHECK(std::abs(uniform.score - ssmax_bounded_threshold(n, s, BoundedScores<double>{1}) + std::log(2.0) / beta) <
+              0.01);
       }
       const TwoValueLaw<double> coin{0, 1, 0.5};
       const auto two = retrieval_threshold(coin, n, beta);

@@ -39,10 +39,11 @@ std::string contract_text(const Value& value) {
   }
 }
 
-inline std::string contract_message(std::string_view where, std::string_view problem, std::string_view value,
-                                    std::string_view needs) {
+template <class Value>
+std::string contract_message(std::string_view where, std::string_view problem, const Value& value,
+                             std::string_view needs) {
   std::string text = "incontext::";
-  text.append(where).append(": ").append(problem).append(" (value = ").append(value);
+  text.append(where).append(": ").append(problem).append(" (value = ").append(contract_text(value));
   return text.append("; needs ").append(needs).append(")");
 }
 
@@ -53,7 +54,7 @@ inline std::string contract_message(std::string_view where, std::string_view pro
 template <class Value>
 [[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
                                          std::string_view needs) {
-  throw std::invalid_argument(detail::contract_message(where, problem, detail::contract_text(value), needs));
+  throw std::invalid_argument(detail::contract_message(where, problem, value, needs));
 }
 
 /// A value is outside the domain: throws std::domain_error with the same message layout.
@@ -61,7 +62,7 @@ template <class Value>
 template <class Value>
 [[noreturn]] void throw_domain_error(std::string_view where, std::string_view problem, const Value& value,
                                      std::string_view needs) {
-  throw std::domain_error(detail::contract_message(where, problem, detail::contract_text(value), needs));
+  throw std::domain_error(detail::contract_message(where, problem, value, needs));
 }
 
 /// Accepts value > 0 and finite; NaN is refused.

@@ -11,6 +11,17 @@
 /// Refusals shared by the classification headers.
 namespace incontext::classification::detail {
 
+/// Accepts a kernel's concentration that is finite, with room for the small multiples of it that formulas take.
+template <Real T>
+void require_concentration(std::string_view where, const T& kappa) {
+  require_finite(where, "kappa", kappa);
+  const T most = (std::numeric_limits<T>::max)() / T(16);
+  if (!(-most <= kappa && kappa <= most)) {
+    throw_domain_error(where, "kappa is too large for the range of the scalar", kappa,
+                       "a sixteenth of the largest number at most");
+  }
+}
+
 /// A class-balanced context: as many examples of every class.
 inline void require_balanced(std::string_view where, std::int64_t context_length, std::int64_t classes) {
   require_at_least(where, "context_length", context_length, classes);
