@@ -51,6 +51,17 @@ void judge(const simulate::Simulation& simulation) {
   }
 }
 
+/// Asinh with a phi that cannot be copied bit by bit to where trials run.
+struct WithContainer : foreign::AsinhExponent<double> {
+  using foreign::AsinhExponent<double>::AsinhExponent;
+  std::vector<double> table;
+};
+struct Tabulated {
+  using value_type = double;
+  WithContainer elementwise(std::ptrdiff_t) const { return WithContainer(1.5); }
+};
+static_assert(scoring::SoftmaxLike<Tabulated>);
+
 // A map that a simulator cannot simulate must not compile, rather than be simulated as another one.
 template <class Map>
 concept Reduced = requires(const Map& map) {
@@ -152,6 +163,7 @@ TEST_CASE("a map that a simulator cannot simulate does not compile for it") {
   STATIC_REQUIRE(Reduced<Asinh<double>>);
   STATIC_REQUIRE(Reduced<Softmax>);
   STATIC_REQUIRE_FALSE(Reduced<SinkSoftmax<double>>);
+  STATIC_REQUIRE_FALSE(Reduced<Tabulated>);
   STATIC_REQUIRE_FALSE(Reduced<scoring::ApproximateSoftmax<double>>);
   STATIC_REQUIRE_FALSE(Reduced<scoring::LinearAttention<double>>);
   STATIC_REQUIRE_FALSE(Reduced<scoring::Entmax<double>>);
@@ -160,6 +172,7 @@ TEST_CASE("a map that a simulator cannot simulate does not compile for it") {
   STATIC_REQUIRE(Literal<scoring::LinearAttention<double>>);
   STATIC_REQUIRE(simulate::StreamedScoring<scoring::SSA<float>>);
   STATIC_REQUIRE_FALSE(Literal<SinkSoftmax<double>>);
+  STATIC_REQUIRE_FALSE(Literal<Tabulated>);
   STATIC_REQUIRE_FALSE(Literal<scoring::NormSoftmax<double>>);
   STATIC_REQUIRE_FALSE(Literal<double>);
 

@@ -41,13 +41,13 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
 /// Units     label units squared; the maps' parameters in units of the scores.
 /// Domain    context_length >= 2; input_mean = 0, input_value = 0; maps in their domains, Softmax, SSMax and SSA with
-///           slopes below 1e20 at score 0. phi must be plain data, and INCONTEXT_HD where CUDA runs it.
+///           slopes below 1e20 at score 0. phi must be INCONTEXT_HD where CUDA runs it.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result; T = float moves the moments of a row by less than 3e-6, in rows of 1e5 too
 ///           (tests/simulate/reduced_softmax.cpp).
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, scoring::SoftmaxLike Map>
+template <class T = float, SimulatedSoftmax Map>
 Simulation reduced_softmax_error(const regression::Attention<double>& attention,
                                  const regression::LinearTask<double>& task, std::int64_t context_length,
                                  const std::vector<Map>& maps, const Options& options) {
@@ -72,7 +72,7 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
 ///
 /// Source    as above.
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, scoring::SoftmaxLike Map>
+template <class T = float, SimulatedSoftmax Map>
 statistics::Estimate reduced_softmax_error(const regression::Attention<double>& attention,
                                            const regression::LinearTask<double>& task, std::int64_t context_length,
                                            const Map& map, const Options& options) {

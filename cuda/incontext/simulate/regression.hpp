@@ -90,7 +90,7 @@ struct ReadoutFor<scoring::Softmax<U>> : TemperatureReadout<scoring::Softmax<U>>
 };
 
 /// Softmax after any other elementwise map: a point is its phi.
-template <scoring::SoftmaxLike Map>
+template <SimulatedSoftmax Map>
 struct ReadoutFor<Map> {
   template <class T>
   static std::vector<ScoreExponent<T, Map>> points(std::string_view where, const std::vector<Map>& maps,
@@ -156,8 +156,8 @@ Simulation run_conditional(Device device, const RegressionModel<T>& model, const
 
 }  // namespace detail
 
-/// A map whose attention a trial can read token by token: ApproximateSoftmax, LinearAttention, and any SoftmaxLike map,
-/// your own too. A map that needs its whole row at once has no such trial, and does not compile here.
+/// A map whose attention a trial can read token by token: ApproximateSoftmax, LinearAttention, and any
+/// SimulatedSoftmax, your own too. A map that needs its whole row at once has no such trial, and does not compile here.
 ///
 /// Runs on   host
 template <class Map>
@@ -188,8 +188,8 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; conditional and sufficient_statistics: query excluded, approximate softmax or linear.
-///           A map of your own is read through the phi that it defines, with the scores as they are; phi must be plain
-///           data, and INCONTEXT_HD where CUDA runs it.
+///           A map of your own is read through the phi that it defines, with the scores as they are; phi must be
+///           INCONTEXT_HD where CUDA runs it.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result; T = float adds a relative bias below 1e-6 (tests/simulate/regression.cpp).
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -19,6 +20,16 @@
 /// The exponents phi(z) of softmax-like maps as trials evaluate them: Softmax, SSMax and SSA in the trial's own scalar,
 /// by branch-free polynomials, any other map through the phi that it defines.
 namespace incontext::simulate {
+
+/// A map that is softmax after an elementwise one, and that trials can evaluate where they run: in float, double or
+/// long double, with a phi that may be copied there bit by bit (numbers, but no container and no virtual function).
+///
+/// Runs on   host
+template <class Map>
+concept SimulatedSoftmax = scoring::SoftmaxLike<Map> && std::floating_point<typename Map::value_type> &&
+    requires(const Map& map) {
+  { map.elementwise(std::ptrdiff_t{1}) } -> DevicePlain;
+};
 
 namespace detail {
 
@@ -65,14 +76,10 @@ struct ElementwiseScoreExponent {
 namespace detail {
 
 /// How trials in the scalar T evaluate a map's phi.
-template <class T, scoring::SoftmaxLike Map>
+template <class T, SimulatedSoftmax Map>
 struct ScoreExponentOf {
   using Scalar = typename Map::value_type;
   using Phi = std::remove_cvref_t<decltype(std::declval<const Map&>().elementwise(std::ptrdiff_t{1}))>;
-  static_assert(std::is_floating_point_v<Scalar>, "a map that is simulated has floats or doubles as its scores");
-  static_assert(DevicePlain<Phi>,
-                "the elementwise map of a map that is simulated is copied bit by bit to where trials "
-                "run: it may hold numbers, but no containers and no virtual functions");
   using Type = ElementwiseScoreExponent<T, Phi, Scalar>;
   static Type make(std::string_view, const Map&, const Phi& phi) { return {phi}; }
 };
@@ -113,7 +120,7 @@ template <class T, class Map>
 using ScoreExponent = typename ScoreExponentOf<T, Map>::Type;
 
 /// The exponents of maps in rows of one length, as a trial reads them.
-template <class T, scoring::SoftmaxLike Map>
+template <class T, SimulatedSoftmax Map>
 std::vector<ScoreExponent<T, Map>> score_exponents(std::string_view where, const std::vector<Map>& maps,
                                                    std::int64_t row_length) {
   require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
