@@ -69,4 +69,37 @@ TEST_CASE("thresholds of general laws refuse what is no row", "[laws]") {
   }
 }
 
+namespace {
+
+/// Scores of an exponential law below an upper edge 1, with what ScoreLaw asks and nothing more; 0 lacks cumulants, 1
+/// slope, 2 answers in another type.
+template <int absent>
+struct BelowOne {
+  explicit BelowOne(double rate) : rate_(rate) {}
+  double cumulants(const double& beta) const requires(absent != 0) { return beta - std::log1p(beta / rate_); }
+  double slope(const double& beta) const requires(absent != 1 && absent != 2) { return 1 - 1 / (rate_ + beta); }
+  float slope(const double& beta) const requires(absent == 2) { return static_cast<float>(1 - 1 / (rate_ + beta)); }
+
+ private:
+  const double rate_;
+};
+
+}  // namespace
+
+TEST_CASE("ScoreLaw asks for cumulants and slope in the scalar, and a law with no more goes through", "[laws]") {
+  STATIC_REQUIRE(ScoreLaw<BelowOne<-1>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<-1>, float>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<-1>, int>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<0>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<1>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<2>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<double, double>);
+  // n e^Lambda = n e^beta / (1 + beta / r) below the critical beta, where beta slope - Lambda reaches log n
+  const auto found = retrieval_threshold(BelowOne<-1>(2.0), 1000, 5.0);
+  CHECK(std::abs(found.score - (std::log(1000.0) + 5 - std::log(3.5)) / 5) < 1e-13);
+  const double spent =
+      found.critical * (1 - 1 / (2 + found.critical)) - found.critical + std::log1p(found.critical / 2);
+  CHECK(std::abs(spent - std::log(1000.0)) < 1e-12);
+}
+
 }  // namespace incontext::testing

@@ -19,9 +19,9 @@ namespace incontext::laws {
 ///
 /// Runs on   host
 template <class Law, class T>
-concept ScoreLaw = requires(const Law& law, const T& beta) {
-  { law.cumulants(beta) } -> std::convertible_to<T>;
-  { law.slope(beta) } -> std::convertible_to<T>;
+concept ScoreLaw = Real<T> && requires(const Law& law, const T& beta) {
+  { law.cumulants(beta) } -> std::same_as<T>;
+  { law.slope(beta) } -> std::same_as<T>;
 };
 
 /// Normal scores of mean 0.
