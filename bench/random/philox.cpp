@@ -18,7 +18,7 @@ void lane_words(benchmark::State& state) {
     stream.words(block, buffer[block]);
     for (std::uint32_t lane = 0; lane < W; ++lane) {
       std::uint32_t expected[4];
-      random::philox(7, 64 + lane, block, 3, expected);
+      random::philox(7, {64 + lane, block, 3}, expected);
       for (int k = 0; k < 4; ++k) {
         if (!bench::equals(state, expected[k], buffer[block][k][lane], 0)) return;
       }
@@ -38,11 +38,11 @@ void lane_words(benchmark::State& state) {
 
 void random123_words(benchmark::State& state) {
   std::uint32_t words[4];
-  random::philox(~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}, words);
+  random::philox(~std::uint64_t{0}, {~std::uint64_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}}, words);
   if (!bench::equals(state, 0x408f276d, words[0], 0)) return;  // Random123's known answer
   std::uint32_t block = 0;
   for (auto _ : state) {
-    random::philox(7, 64, block++, 3, words);
+    random::philox(7, {64, block++, 3}, words);
     benchmark::DoNotOptimize(words);
   }
   bench::declare<std::uint32_t>(state, 4);

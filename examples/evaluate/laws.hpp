@@ -38,12 +38,15 @@ inline void register_fading(Registry& registry) {
   };
   registry["fading_grid"] = [](const Fields& in) -> Json {
     const double n = in.number("n"), s = in.number("s"), z_max = in.number("z_max"), beta = s * std::log(n);
-    return {
-        {"softmax_logS", grid_log_sum(n, 1.0)},         {"softmax_zstar", grid_threshold(n, 1.0)},
-        {"softmax_weight", grid_weight(n, 1.0, z_max)}, {"ssmax_beta", beta},
-        {"ssmax_logS", grid_log_sum(n, beta)},          {"ssmax_zstar", grid_threshold(n, beta)},
-        {"ssmax_weight", grid_weight(n, beta, z_max)},  {"ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, 1.0)},
-        {"width_10_90", logistic_width(beta)}};
+    return {{"softmax_logS", grid_log_sum(n, 1.0)},
+            {"softmax_zstar", grid_threshold(n, 1.0)},
+            {"softmax_weight", grid_weight(n, 1.0, z_max)},
+            {"ssmax_beta", beta},
+            {"ssmax_logS", grid_log_sum(n, beta)},
+            {"ssmax_zstar", grid_threshold(n, beta)},
+            {"ssmax_weight", grid_weight(n, beta, z_max)},
+            {"ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, BoundedScores<double>{1})},
+            {"width_10_90", logistic_width(beta)}};
   };
   registry["spike_uniform"] = [](const Fields& in) -> Json {
     const auto jacobian = two_level_jacobian(in.number("n"), in.number("p"));
@@ -81,8 +84,9 @@ inline void register_signals(Registry& registry) {
   };
   registry["rem_random_signal"] = [](const Fields& in) -> Json {
     const double n = in.number("N_noise"), x = in.number("x");
-    return {{"E_p_signal", random_signal_weight(n, x, in.number("beta_m"), in.number("beta_sd_signal")).value},
-            {"consistency_iid", random_signal_weight(n, x, 0.0, x).value},
+    return {{"E_p_signal",
+             random_signal_weight(RandomNeedle<double>{n, x, in.number("beta_m"), in.number("beta_sd_signal")}).value},
+            {"consistency_iid", random_signal_weight(RandomNeedle<double>{n, x, 0, x}).value},
             {"consistency_iid_exact", 1 / (n + 1)}};
   };
   registry["rem_signal_complement"] = [](const Fields& in) -> Json {

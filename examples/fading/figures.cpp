@@ -227,8 +227,8 @@ std::vector<Table> bounded_figure(FadingRun& run) {
   for (const std::int64_t n : lengths_or(o, {100, 1000, 100000, 1000000})) {
     const double count = static_cast<double>(n), beta = o.scale * std::log(count);
     const double threshold = laws::grid_threshold(count, beta);
-    thresholds.add_row(
-        {n, threshold, laws::ssmax_bounded_threshold(count, o.scale, 1.0), limit, laws::grid_threshold(count, 1.0)});
+    thresholds.add_row({n, threshold, laws::ssmax_bounded_threshold(count, o.scale, laws::BoundedScores<double>{1}),
+                        limit, laws::grid_threshold(count, 1.0)});
     const RowOfScores row{.law = Competitors::uniform, .competitors = n - 1};
     for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;

@@ -62,7 +62,7 @@ class Figures {
     constexpr double largest_index = 0.25;
     if (!(laws::critical_spread(tokens()) < spread)) return {};
     if (!(laws::frozen_row(tokens(), spread).index < largest_index)) return {};
-    return laws::frozen_imbalance_quantile(tokens(), spread, dimension());
+    return laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{tokens(), spread, dimension()});
   }
 
   /// NormSoftmax's R, judged where next to every row's own spread, x (1 +- 1 / sqrt(2n)), lies on one side of 1, and a

@@ -127,7 +127,8 @@ inline std::vector<Table> ssmax_threshold_figure(const ScoresOptions& o, Claims&
     const double count = static_cast<double>(n), beta = s * std::log(count);
     const double z_soft = laws::grid_threshold(count, 1.0), z_ssmax = laws::grid_threshold(count, beta);
     const double width = laws::logistic_width(beta);
-    thresholds.add_row({n, z_soft, z_ssmax, laws::ssmax_bounded_threshold(count, s, 1.0), width});
+    thresholds.add_row(
+        {n, z_soft, z_ssmax, laws::ssmax_bounded_threshold(count, s, laws::BoundedScores<double>{1}), width});
     const std::string at = "n = " + std::to_string(n);
     const auto soft = [&](double z) { return detail::weight_above_grid(softmax, n, z); };
     const auto scalable = [&](double z) { return detail::weight_above_grid(ssmax, n, z); };

@@ -228,7 +228,7 @@ TEST_CASE("attention refuses bad shapes, shared memory and undefined queries by 
   says("columns of out has the wrong size (value = 3; needs 2)", [&] { attend(k, v, wide.out(), {}); });
   says("keys is too small (value = 0", [&] { attend(Grid<const double>(k.data, 0, 3), v, out.out(), {}); });
   says("out shares elements with an input",
-       [&] { attend(k, v, Grid<double>(layer.values.numbers.data(), 4, 2, 4), {}); });
+       [&] { attend(k, v, Grid<double>(layer.values.numbers.data(), 4, 2, scoring::Strides{4}), {}); });
   says("threads is too small", [&] { attend(k, v, out.out(), {.threads = -2}); });
   says("temperature is not positive", [&] { apply::attend(Softmax<double>{0}, layer.queries.in(), k, v, out.out()); });
   layer.queries(3, 1) = nan;

@@ -92,4 +92,23 @@ TEST_CASE("the kernel mass refuses what is outside its domain", "[classification
   CHECK(names(message_of([] { kernel_mass_variation(3, INFINITY, 5, QueryKey::excluded); }), "kappa", "inf"));
 }
 
+TEST_CASE("the variation of the kernel mass holds from the smallest to the largest concentrations",
+          "[classification]") {
+  for (const double kappa : {1e-8, 1e-20, 1e-160, 1e-300}) {  // v = kappa^2 / d, whose square root is in range
+    const double free = kernel_mass_variation(10, kappa, 1000, QueryKey::excluded);
+    CHECK(std::abs(free / (kappa / std::sqrt(10.0 * 1000)) - 1) <= 1e-14);
+    CHECK(std::abs(kernel_mass_variation(10, kappa, 1000, QueryKey::included) / free * 1.001 - 1) <= 1e-7);
+    CHECK(kernel_mass_variation(10, -kappa, 1000, QueryKey::excluded) == free);
+  }
+  for (const double kappa : {1e200, 1e300, 1e307}) {  // v = kappa - 1 in three dimensions
+    CHECK(std::abs(kernel_mass_variation(3, kappa, 1000, QueryKey::excluded) / std::sqrt(kappa / 1000) - 1) <= 1e-12);
+    CHECK(std::abs(log_kernel_second_moment_ratio(3, kappa) - std::log(kappa)) <= 1e-12 * std::log(kappa));
+  }
+  for (const double kappa : {2e307, -1e308}) {
+    CHECK_THROWS_AS(kernel_mass_excess(3, kappa), std::domain_error);
+    CHECK_THROWS_AS(log_kernel_second_moment_ratio(3, kappa), std::domain_error);
+    CHECK_THROWS_AS(kernel_mass_variation(3, kappa, 10, QueryKey::included), std::domain_error);
+  }
+}
+
 }  // namespace incontext::testing

@@ -1,5 +1,6 @@
 #include "incontext/classification/kernel_mean.hpp"
 
+#include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -100,6 +101,36 @@ TEST_CASE("the kernel's mean refuses what is outside its domain", "[classificati
   }
   CHECK_THROWS_AS(log_kernel_mean(0, 1.0), std::invalid_argument);
   CHECK(names(message_of([] { mean_resultant_length(-4, 1.0); }), "dimension", "value = -4", "at least 1"));
+}
+
+TEST_CASE("the mean resultant length of a concentration far above the dimension", "[classification]") {
+  for (const int d : {1, 2, 3, 4}) {  // against Bessel functions, on both sides of where the series takes over
+    for (const double kappa : {130.0, 150.0, 230.0, 240.0, 390.0, 400.0, 610.0, 625.0, 700.0}) {
+      const double order = 0.5 * d - 1;
+      const double ratio = boost::math::cyl_bessel_i(order + 1, kappa) / boost::math::cyl_bessel_i(order, kappa);
+      INFO("d = " << d << ", kappa = " << kappa);
+      CHECK(std::abs(mean_resultant_length(d, kappa) / ratio - 1) <= 4e-15);
+    }
+  }
+  for (const int d : {2, 7, 1000}) {  // 1 - rho = (d - 1) / (2 kappa) - (d - 1) (d - 3) / (8 kappa^2) - ...
+    for (const double kappa : {1e9, 1e12, 1e15, 1e154, 1e155, 1e200, 1e307}) {
+      const double first = (d - 1) / (2 * kappa), second = first * ((d - 3) / (4 * kappa));
+      INFO("d = " << d << ", kappa = " << kappa);
+      CHECK(std::abs(1 - mean_resultant_length(d, kappa) - (first - second)) <= 2.3e-16);
+      CHECK(mean_resultant_length(d, -kappa) == -mean_resultant_length(d, kappa));
+    }
+  }
+}
+
+TEST_CASE("a concentration at the end of the scalar's range is refused, not answered with infinity or NaN",
+          "[classification]") {
+  CHECK(std::abs(log_kernel_mean(3, 1e307) / 1e307 - 1) <= 1e-15);
+  for (const double kappa : {2e307, -2e307, 1e308, 1.7e308}) {
+    CHECK_THROWS_AS(log_kernel_mean(3, kappa), std::domain_error);
+    CHECK_THROWS_AS(kernel_mean(3, kappa), std::domain_error);
+    CHECK_THROWS_AS(mean_resultant_length(3, kappa), std::domain_error);
+  }
+  CHECK(names(message_of([] { log_kernel_mean(3, 1e308); }), "kappa", "1e+308", "too large"));
 }
 
 }  // namespace incontext::testing

@@ -1,9 +1,15 @@
 #include "incontext/core/contracts.hpp"
 
+#include <Eigen/Core>
+#include <boost/math/differentiation/autodiff.hpp>
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <unsupported/Eigen/AutoDiff>
 
 #include "support/catch.hpp"
 
@@ -23,6 +29,16 @@ std::string message_of(Call call) {
   return "nothing was thrown";
 }
 
+/// What stands between "value = " and "; needs".
+template <class Value>
+std::string value_in_message(const Value& value) {
+  const std::string text = message_of<std::domain_error>([&] { throw_domain_error("f", "x", value, "y"); });
+  const std::string before = "incontext::f: x (value = ", after = "; needs y)";
+  if (text.substr(0, before.size()) != before || text.size() < before.size() + after.size())
+    return "no message: " + text;
+  return text.substr(before.size(), text.size() - before.size() - after.size());
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -39,10 +55,23 @@ TEST_CASE("a refusal names the function, the problem, the value and what is need
 
 TEST_CASE("the value in a message can be read back to the same number") {
   const double third = 1.0 / 3.0;
-  const std::string text = message_of<std::domain_error>([&] { throw_domain_error("f", "x", third, "y"); });
-  const std::string key = "value = ";
-  REQUIRE(text.find(key) != std::string::npos);
-  CHECK(std::stod(text.substr(text.find(key) + key.size())) == third);
+  CHECK(std::stod(value_in_message(third)) == third);
+  CHECK(std::stof(value_in_message(1.0f / 3.0f)) == 1.0f / 3.0f);
+  CHECK(std::stold(value_in_message(1.0L / 3.0L)) == 1.0L / 3.0L);
+  const boost::multiprecision::cpp_bin_float_50 precise = boost::multiprecision::cpp_bin_float_50(1) / 3;
+  CHECK(boost::multiprecision::cpp_bin_float_50(value_in_message(precise)) == precise);
+}
+
+TEST_CASE("a message shows numbers of every kind") {
+  CHECK(value_in_message(-1e300) == "-1.0000000000000001e+300");
+  CHECK(value_in_message(0.25f) == "0.25");
+  CHECK(value_in_message(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
+  CHECK(value_in_message(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
+  CHECK(value_in_message(-infinity) == "-inf");
+  CHECK(value_in_message("included") == "included");
+  CHECK(value_in_message(std::string_view("excluded")) == "excluded");
+  CHECK(value_in_message(Eigen::AutoDiffScalar<Eigen::Vector2d>(0.5, 2, 0)) == "0.5");
+  CHECK(value_in_message(boost::math::differentiation::make_fvar<double, 2>(0.75)) == "0.75");
 }
 
 TEMPLATE_TEST_CASE("require_positive refuses zero, negatives, infinities and NaN", "", float, double, long double) {

@@ -3,40 +3,61 @@
 #include <array>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <complex>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "incontext/core/host_device.hpp"
+#include "support/archetype_scalar.hpp"
 #include "support/catch.hpp"
 
 namespace real_test {
 
 using namespace incontext;
 
-namespace incontext::testing {
+namespace {
 
-/// The least a scalar must offer: no implicit conversions, no compound operators, no libm.
-class Minimal {
+/// The archetype without what its number says: 0 exp, 1 limits, 2 infinity, 3 NaN, 4 atan where pi needs more digits.
+template <int absent>
+class Lacking {
  public:
-  explicit Minimal(double value) : value_(value) {}
-  friend Minimal operator+(Minimal a, Minimal b) { return Minimal(a.value_ + b.value_); }
-  friend Minimal operator-(Minimal a, Minimal b) { return Minimal(a.value_ - b.value_); }
-  friend Minimal operator*(Minimal a, Minimal b) { return Minimal(a.value_ * b.value_); }
-  friend Minimal operator/(Minimal a, Minimal b) { return Minimal(a.value_ / b.value_); }
-  friend Minimal operator-(Minimal a) { return Minimal(-a.value_); }
-  friend bool operator<(Minimal a, Minimal b) { return a.value_ < b.value_; }
-  friend bool operator<=(Minimal a, Minimal b) { return a.value_ <= b.value_; }
+  explicit Lacking(double value) : value_(value) {}
+  friend Lacking operator+(Lacking a, Lacking b) { return Lacking(a.value_ + b.value_); }
+  friend Lacking operator-(Lacking a, Lacking b) { return Lacking(a.value_ - b.value_); }
+  friend Lacking operator*(Lacking a, Lacking b) { return Lacking(a.value_ * b.value_); }
+  friend Lacking operator/(Lacking a, Lacking b) { return Lacking(a.value_ / b.value_); }
+  friend Lacking operator-(Lacking a) { return Lacking(-a.value_); }
+  friend bool operator<(Lacking a, Lacking b) { return a.value_ < b.value_; }
+  friend bool operator<=(Lacking a, Lacking b) { return a.value_ <= b.value_; }
+  friend bool operator==(Lacking a, Lacking b) { return a.value_ == b.value_; }
+  friend Lacking exp(Lacking x) requires(absent != 0) { return x; }
+  friend Lacking log(Lacking x) { return x; }
+  friend Lacking sqrt(Lacking x) { return x; }
+  friend Lacking sin(Lacking x) { return x; }
+  friend Lacking cos(Lacking x) { return x; }
+  friend Lacking tanh(Lacking x) { return x; }
 
  private:
   double value_;
 };
 
-}  // namespace incontext::testing
+}  // namespace
+
+}  // namespace real_test
+
+template <int absent>
+class std::numeric_limits<real_test::Lacking<absent>> {
+ public:
+  static constexpr bool is_specialized = absent != 1;
+  static constexpr bool has_infinity = absent != 2;
+  static constexpr bool has_quiet_NaN = absent != 3;
+  static constexpr int digits = absent == 4 ? 100 : 53;
+};
+
+namespace real_test {
 
 namespace {
-
-using incontext::testing::Minimal;
 
 struct Plain {
   std::array<double, 3> values;
@@ -59,7 +80,8 @@ TEST_CASE("Real takes scalars of every precision") {
   STATIC_REQUIRE(Real<float>);
   STATIC_REQUIRE(Real<double>);
   STATIC_REQUIRE(Real<long double>);
-  STATIC_REQUIRE(Real<Minimal>);
+  STATIC_REQUIRE(Real<archetype::Scalar>);
+  STATIC_REQUIRE(Real<Lacking<-1>>);
   STATIC_REQUIRE(
       Real<boost::multiprecision::number<boost::multiprecision::cpp_bin_float<50>, boost::multiprecision::et_off>>);
   STATIC_REQUIRE(Real<boost::multiprecision::cpp_bin_float_50>);
@@ -77,6 +99,14 @@ TEST_CASE("Real refuses integers, and what has no order or no arithmetic") {
   STATIC_REQUIRE_FALSE(Real<double&>);
   STATIC_REQUIRE_FALSE(Real<const double>);
   STATIC_REQUIRE_FALSE(Real<void>);
+}
+
+TEST_CASE("Real refuses a scalar without elementary functions, or whose infinity and NaN would be answered with 0") {
+  STATIC_REQUIRE_FALSE(Real<Lacking<0>>);
+  STATIC_REQUIRE_FALSE(Real<Lacking<1>>);
+  STATIC_REQUIRE_FALSE(Real<Lacking<2>>);
+  STATIC_REQUIRE_FALSE(Real<Lacking<3>>);
+  STATIC_REQUIRE_FALSE(Real<Lacking<4>>);
 }
 
 TEST_CASE("DevicePlain is what a kernel may copy bit by bit") {

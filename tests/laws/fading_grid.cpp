@@ -37,7 +37,7 @@ TEST_CASE("grid rows reproduce the reference values", "[laws][oracle]") {
     check_output(one, "ssmax_logS", grid_log_sum(n, beta));
     check_output(one, "ssmax_zstar", grid_threshold(n, beta));
     check_output(one, "ssmax_weight", grid_weight(n, beta, z_max));
-    check_output(one, "ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, 1.0));
+    check_output(one, "ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, BoundedScores<double>{1}));
     check_output(one, "width_10_90", logistic_width(beta));
   }
 }
@@ -85,10 +85,10 @@ TEST_CASE("SSMax on the grid reaches 1 + 1/s with a lag that the bounded law giv
     for (const double n : {1e8, 1e12, 1e15}) {
       const double exact = grid_threshold(n, s * std::log(n));
       CHECK(s * std::log(n) > 6);
-      CHECK(std::abs(ssmax_bounded_threshold(n, s, 1.0) - exact) < 2e-4);
+      CHECK(std::abs(ssmax_bounded_threshold(n, s, BoundedScores<double>{1}) - exact) < 2e-4);
       // negative controls: the limit itself, and the law of competitors with finitely many values
       CHECK_FALSE(std::abs(1 + 1 / s - exact) < 0.05);
-      CHECK_FALSE(std::abs(ssmax_bounded_threshold(n, s, 1.0, 0.0) - exact) < 0.05);
+      CHECK_FALSE(std::abs(ssmax_bounded_threshold(n, s, BoundedScores<double>{1, 0}) - exact) < 0.05);
     }
   }
   // what the caption of the figure has, at the figure's own size

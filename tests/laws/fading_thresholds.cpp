@@ -155,8 +155,8 @@ TEST_CASE("thresholds of fading refuse what has none", "[laws]") {
   CHECK(refuses([] { ssmax_critical_gap(-1.0); }, {"scale", "-1"}));
   CHECK(refuses([] { ssmax_two_level_limit(-1.0, 2.0); }, {"scale"}));
   CHECK(refuses([] { ssmax_weakest_count(0.5, 2.0); }, {"scale times gap", "value = 1"}));
-  CHECK(refuses([] { ssmax_bounded_threshold(1.0, 0.5, 1.0); }, {"count"}));
-  CHECK(refuses([] { ssmax_bounded_threshold(9.0, 0.5, 1.0, -1.0); }, {"edge_exponent"}));
+  CHECK(refuses([] { ssmax_bounded_threshold(1.0, 0.5, BoundedScores<double>{1}); }, {"count"}));
+  CHECK(refuses([] { ssmax_bounded_threshold(9.0, 0.5, BoundedScores<double>{1, -1}); }, {"edge_exponent"}));
   CHECK(refuses([] { entmax_one_hot_gap(1.0); }, {"alpha", "value = 1"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { two_level_count(x); }, {"exponent_gap"}));
@@ -165,7 +165,7 @@ TEST_CASE("thresholds of fading refuse what has none", "[laws]") {
     CHECK(refuses([x] { ssmax_critical_gap(x); }, {"scale"}));
     CHECK(refuses([x] { ssmax_two_level_limit(1.0, x); }, {"gap"}));
     CHECK(refuses([x] { ssmax_weakest_count(1.0, x); }, {"gap"}));
-    CHECK(refuses([x] { ssmax_bounded_threshold(9.0, 1.0, x); }, {"upper_edge"}));
+    CHECK(refuses([x] { ssmax_bounded_threshold(9.0, 1.0, BoundedScores<double>{x}); }, {"upper_edge"}));
     CHECK(refuses([x] { entmax_one_hot_gap(x); }, {"alpha"}));
   }
 }

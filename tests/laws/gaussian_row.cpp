@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "incontext/laws/gaussian_asymptotics.hpp"
+#include "incontext/laws/normsoftmax_gradient_flow.hpp"
 #include "laws/functionals.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
@@ -241,6 +242,30 @@ TEST_CASE("a row of normal scores refuses what is no row", "[laws]") {
     CHECK(refuses([x] { gaussian_row(x, 1.0); }, {"count"}));
     CHECK(refuses([x] { gaussian_row(5.0, x); }, {"spread"}));
   }
+}
+
+TEST_CASE("a row as long as the scalar's range allows is right, and a longer one is refused", "[laws]") {
+  for (const double n : {1e16, 1e20, 1e40, 1e60, 3e72}) {
+    for (const double x : {0.0, 0.5, 1.0, 3.0}) {
+      const double fast = std::exp(x * x);
+      // annealed averages are exact to a relative e^(4 x^2) / n
+      if (std::exp(4 * x * x) / n > 1e-13) continue;
+      const auto row = gaussian_row(n, x);
+      INFO("n = " << n << ", x = " << x);
+      CHECK(std::abs(row.participation * n / fast - 1) <= 1e-11);
+      CHECK(std::abs(row.third_participation * n * n / std::pow(fast, 3) - 1) <= 1e-11);
+      CHECK(std::abs(row.trace - 1) <= 1e-11);
+      CHECK(std::abs(row.squared_trace - 1) <= 1e-11);
+      CHECK(std::abs(row.log_partition - std::log(n) - x * x / 2) <= 1e-11 * std::log(n));
+      CHECK(std::abs(row.entropy - (std::log(n) - x * x / 2)) <= 1e-11 * std::log(n));
+      CHECK(std::abs(row.mean_score - x) <= 1e-11);
+    }
+  }
+  for (const double n : {4e72, 1e75, 1e85, 1e100, 1e154, 1e300}) {
+    CHECK(refuses([n] { gaussian_row(n, 1.0); }, {"gaussian_row", "count", "too large", "3.5"}));
+    CHECK(refuses([n] { normsoftmax_gradient_flow(n, 8); }, {"count", "too large"}));
+  }
+  CHECK(refuses([] { gaussian_row(3e7f, 1.0f); }, {"count", "too large"}));  // a float has a shorter range
 }
 
 }  // namespace incontext::testing

@@ -42,7 +42,7 @@ TEST_CASE("fading agrees with the references to their last digits", "[laws][orac
     check_digits(one, "softmax_logS", grid_log_sum(n, Real50(1)));
     check_digits(one, "ssmax_zstar", grid_threshold(n, Real50(s * log(n))));
     check_digits(one, "ssmax_weight", grid_weight(n, Real50(s * log(n)), digits(one.at("in").at("z_max"))));
-    check_digits(one, "ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, Real50(1)));
+    check_digits(one, "ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, BoundedScores<Real50>{Real50(1)}));
   }
 }
 

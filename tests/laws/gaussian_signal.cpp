@@ -27,9 +27,11 @@ TEST_CASE("weights of a signal reproduce the reference values", "[laws][oracle]"
   for (const Json& one : cases("rem_random_signal")) {
     const Json& in = one.at("in");
     const double n = number(in.at("N_noise")), x = number(in.at("x"));
-    check_output(one, "E_p_signal",
-                 random_signal_weight(n, x, number(in.at("beta_m")), number(in.at("beta_sd_signal"))).value);
-    check_output(one, "consistency_iid", random_signal_weight(n, x, 0.0, x).value);
+    check_output(
+        one, "E_p_signal",
+        random_signal_weight(RandomNeedle<double>{n, x, number(in.at("beta_m")), number(in.at("beta_sd_signal"))})
+            .value);
+    check_output(one, "consistency_iid", random_signal_weight(RandomNeedle<double>{n, x, 0.0, x}).value);
   }
   for (const Json& one : cases("rem_signal_complement")) {
     const Json& in = one.at("in");
@@ -59,7 +61,7 @@ TEST_CASE("one or two noise tokens: direct integrals over their scores", "[laws]
               return normal_mean([&](double h) { return logistic(exponent + own * h - x * g); }, 1.0 / 32);
             },
             1.0 / 32);
-        CHECK(relative(random_signal_weight(1.0, x, exponent, own).value, random) < 1e-11);
+        CHECK(relative(random_signal_weight(RandomNeedle<double>{1.0, x, exponent, own}).value, random) < 1e-11);
       }
     }
   }
@@ -79,7 +81,7 @@ TEST_CASE("weights of a signal agree with sampled rows", "[laws][statistics]") {
       }
       const double weight = signal_weight(count, x, exponent).value;
       CHECK(std::abs(fixed.z(weight)) <= 5);
-      const double random_weight = random_signal_weight(count, x, exponent, 2.0).value;
+      const double random_weight = random_signal_weight(RandomNeedle<double>{count, x, exponent, 2.0}).value;
       CHECK(std::abs(drawn.z(random_weight)) <= 5);
       CHECK_FALSE(std::abs(fixed.z(weight * 1.05)) <= 5);
       CHECK_FALSE(std::abs(drawn.z(random_weight * 1.1)) <= 5);
@@ -107,12 +109,12 @@ TEST_CASE("signal and noise share the weight, at every temperature and length", 
 TEST_CASE("a signal with the noise's own law is one token among equals", "[laws]") {
   for (const double n : {1.0, 64.0, 1e6, 1e12}) {
     for (const double x : {0.0, 0.5, 3.0, 20.0, 300.0}) {
-      CHECK(relative(random_signal_weight(n, x, 0.0, x).value * (n + 1), 1) < 1e-11);
+      CHECK(relative(random_signal_weight(RandomNeedle<double>{n, x, 0.0, x}).value * (n + 1), 1) < 1e-11);
     }
   }
   for (const double exponent : {-2.0, 0.0, 12.0}) {
     const double fixed = signal_weight(50.0, 2.0, exponent).value;
-    CHECK(relative(random_signal_weight(50.0, 2.0, exponent, 0.0).value, fixed) < 1e-11);
+    CHECK(relative(random_signal_weight(RandomNeedle<double>{50.0, 2.0, exponent, 0.0}).value, fixed) < 1e-11);
     CHECK(relative(signal_weight(50.0, 0.0, exponent).value, logistic(exponent - std::log(50.0))) < 1e-13);
     CHECK(relative(signal_weight_annealed(50.0, 0.0, exponent), logistic(exponent - std::log(50.0))) < 1e-14);
   }
@@ -122,12 +124,12 @@ TEST_CASE("signals refuse what is no row", "[laws]") {
   CHECK(refuses([] { signal_weight(0.0, 1.0, 1.0); }, {"signal_weight", "noise_count", "value = 0"}));
   CHECK(refuses([] { signal_weight(1.5, 1.0, 1.0); }, {"noise_count", "1.5"}));
   CHECK(refuses([] { noise_weight(3.0, -1.0, 1.0); }, {"noise_weight", "spread", "-1"}));
-  CHECK(refuses([] { random_signal_weight(3.0, 1.0, 1.0, -2.0); }, {"signal_spread", "-2"}));
+  CHECK(refuses([] { random_signal_weight(RandomNeedle<double>{3.0, 1.0, 1.0, -2.0}); }, {"gap_stddev", "-2"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { signal_weight(x, 1.0, 1.0); }, {"noise_count"}));
     CHECK(refuses([x] { signal_weight(3.0, x, 1.0); }, {"spread"}));
     CHECK(refuses([x] { noise_weight(3.0, 1.0, x); }, {"exponent"}));
-    CHECK(refuses([x] { random_signal_weight(3.0, 1.0, 1.0, x); }, {"signal_spread"}));
+    CHECK(refuses([x] { random_signal_weight(RandomNeedle<double>{3.0, 1.0, 1.0, x}); }, {"gap_stddev"}));
     CHECK(refuses([x] { signal_weight_annealed(3.0, 1.0, x); }, {"exponent"}));
     CHECK(refuses([x] { noise_weight_leading_order(3.0, 1.0, x); }, {"exponent"}));
   }

@@ -126,4 +126,10 @@ TEST_CASE("retrieval refuses what is no row", "[laws]") {
   }
 }
 
+TEST_CASE("the threshold of SSMax among normal scores needs more than one of them", "[laws]") {
+  CHECK(refuses([] { ssmax_gaussian_threshold(1, 0.5, 1.0); }, {"ssmax_gaussian_threshold", "count", "more than 1"}));
+  CHECK(refuses([] { ssmax_gaussian_threshold(0.5, 0.5, 1.0); }, {"count", "0.5"}));
+  CHECK(std::abs(ssmax_gaussian_threshold(1 + 1e-12, 0.5, 1.0) - 2) < 1e-11);  // its limit, 1 / s
+}
+
 }  // namespace incontext::testing

@@ -21,7 +21,8 @@ TEST_CASE("thresholds of general laws: normal, uniform and two-valued competitor
       CHECK(relative(normal.critical, std::sqrt(2 * std::log(n) / 0.7)) < 1e-12);
       const auto uniform = retrieval_threshold(UniformLaw<double>{-1, 1}, n, beta);
       if (beta < uniform.critical && beta > 4) {
-        CHECK(std::abs(uniform.score - ssmax_bounded_threshold(n, s, 1.0) + std::log(2.0) / beta) < 0.01);
+        CHECK(std::abs(uniform.score - ssmax_bounded_threshold(n, s, BoundedScores<double>{1}) + std::log(2.0) / beta) <
+              0.01);
       }
       const TwoValueLaw<double> coin{0, 1, 0.5};
       const auto two = retrieval_threshold(coin, n, beta);
@@ -72,6 +73,39 @@ TEST_CASE("thresholds of general laws refuse what is no row", "[laws]") {
     CHECK(refuses([&] { retrieval_threshold(law, x, 1.0); }, {"count"}));
     CHECK(refuses([&] { retrieval_threshold(law, 9.0, x); }, {"inverse_temperature"}));
   }
+}
+
+namespace {
+
+/// Scores of an exponential law below an upper edge 1, with what ScoreLaw asks and nothing more; 0 lacks cumulants, 1
+/// slope, 2 answers in another type.
+template <int absent>
+struct BelowOne {
+  explicit BelowOne(double rate) : rate_(rate) {}
+  double cumulants(const double& beta) const requires(absent != 0) { return beta - std::log1p(beta / rate_); }
+  double slope(const double& beta) const requires(absent != 1 && absent != 2) { return 1 - 1 / (rate_ + beta); }
+  float slope(const double& beta) const requires(absent == 2) { return static_cast<float>(1 - 1 / (rate_ + beta)); }
+
+ private:
+  const double rate_;
+};
+
+}  // namespace
+
+TEST_CASE("ScoreLaw asks for cumulants and slope in the scalar, and a law with no more goes through", "[laws]") {
+  STATIC_REQUIRE(ScoreLaw<BelowOne<-1>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<-1>, float>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<-1>, int>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<0>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<1>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<2>, double>);
+  STATIC_REQUIRE_FALSE(ScoreLaw<double, double>);
+  // n e^Lambda = n e^beta / (1 + beta / r) below the critical beta, where beta slope - Lambda reaches log n
+  const auto found = retrieval_threshold(BelowOne<-1>(2.0), 1000, 5.0);
+  CHECK(std::abs(found.score - (std::log(1000.0) + 5 - std::log(3.5)) / 5) < 1e-13);
+  const double spent =
+      found.critical * (1 - 1 / (2 + found.critical)) - found.critical + std::log1p(found.critical / 2);
+  CHECK(std::abs(spent - std::log(1000.0)) < 1e-12);
 }
 
 }  // namespace incontext::testing

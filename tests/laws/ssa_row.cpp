@@ -174,4 +174,17 @@ TEST_CASE("SSA on normal scores refuses what is no row", "[laws]") {
   }
 }
 
+TEST_CASE("a row of SSA as long as the scalar's range allows is right, and a longer one is refused", "[laws]") {
+  const scoring::SSA<double> map{1, 2};
+  for (const double n : {1e16, 1e40, 1e100, 1.2e145}) {
+    const auto row = ssa_row(map, n, 1.0);
+    INFO("n = " << n);
+    CHECK(std::abs(row.participation / row.typical_participation - 1) <= 1e-11);
+    CHECK(std::abs(row.log_partition - std::log(n) - std::log(row.mean_weight)) <= 1e-11 * std::log(n));
+  }
+  for (const double n : {1.4e145, 1e150, 1e160, 1e200, 1e300}) {
+    CHECK(refuses([&] { ssa_row(map, n, 1.0); }, {"ssa_row", "count", "too large"}));
+  }
+}
+
 }  // namespace incontext::testing

@@ -109,7 +109,7 @@ TEST_CASE("many uniform scores fade a needle as the even grid does, and 1 + 1/s 
     INFO("n " << n << ": " << score << ", grid " << grid_threshold(n, beta));
     CHECK(std::abs(uniform_signal_weight(n - 1, beta, beta * score).value - 0.5) < 1e-9);
     CHECK(std::abs(score - grid_threshold(n, beta)) < 5 / n);
-    CHECK(std::abs(score - ssmax_bounded_threshold(n, s, 1.0)) < 0.05);
+    CHECK(std::abs(score - ssmax_bounded_threshold(n, s, BoundedScores<double>{1})) < 0.05);
     CHECK(score < 1 + ssmax_critical_gap(s) - 0.3);
     CHECK(uniform_signal_weight(n - 1, beta, beta * (1 + ssmax_critical_gap(s))).value > 0.7);
   }

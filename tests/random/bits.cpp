@@ -76,7 +76,7 @@ std::uint64_t wishart_digest() {
   std::vector<T> factor(d * d * W, T(0));
   for (std::int64_t degrees_of_freedom : {3, 20}) {
     for (std::uint64_t trial = 0; trial < trials; trial += W) {
-      random::bartlett_factor<W>(0x0123456789abcdefULL, trial, 5, d, degrees_of_freedom, factor.data(), W);
+      random::bartlett_factor<W>(0x0123456789abcdefULL, trial, 5, {d, degrees_of_freedom}, factor.data(), W);
       for (int lane = 0; lane < W; ++lane) {
         for (std::size_t entry = 0; entry < d * d; ++entry)
           digest.add(factor[entry * W + static_cast<std::size_t>(lane)]);

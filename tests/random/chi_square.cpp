@@ -52,11 +52,11 @@ double one_by_one(std::uint64_t seed, std::uint64_t trial, std::uint32_t stream,
   for (attempts = 1;; ++attempts) {
     const std::uint32_t block = first_block + 2 * static_cast<std::uint32_t>(attempts - 1);
     std::uint32_t words[4];
-    random::philox(seed, trial, block, stream, words);
+    random::philox(seed, {trial, block, stream}, words);
     double z, unused;
     random::box_muller(words[0], words[1], words[2], words[3], z, unused);
     if (degrees_of_freedom == 1) return z * z;
-    random::philox(seed, trial, block + 1, stream, words);
+    random::philox(seed, {trial, block + 1, stream}, words);
     const double u = random::uniform_open(words[0], words[1]);
     const double v = std::pow(1 + z / std::sqrt(9 * shift), 3);
     if (v > 0 && std::log(u) < z * z / 2 + shift - shift * v + shift * std::log(v)) return 2 * shift * v;

@@ -22,7 +22,7 @@ struct Words {
 
 Words words_of(std::uint64_t seed, std::uint64_t trial, std::uint32_t block, std::uint32_t stream) {
   Words words;
-  random::philox(seed, trial, block, stream, words.value);
+  random::philox(seed, {trial, block, stream}, words.value);
   return words;
 }
 

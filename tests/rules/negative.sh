@@ -76,6 +76,8 @@ Defined(T) -> Defined;
 
 }  // namespace incontext
 H
+  sed -i '2i #include "incontext/core/floating_point.hpp"' "$work/tree/include/incontext/core/good.hpp"
+  printf '#pragma once\n' >"$work/tree/include/incontext/core/floating_point.hpp"
   cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
   printf '```cpp\nint main() {}\n```\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/README.md"
   mkdir -p "$work/tree/tests/consume"
@@ -107,7 +109,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows plain_headers doc_blocks tracked_words readme_program; do
+for rule in include_arrows plain_headers doc_blocks floating_point tracked_words readme_program; do
   fresh
   accepts "$rule"
 done
@@ -163,6 +165,20 @@ fresh; header include/incontext/regression/a.hpp "$(printf '//\\n%.0s' {1..250})
 refuses plain_headers 'over 250 lines'
 fresh; echo 'namespace incontext {}' >"$work/tree/include/incontext/regression/a.hpp"
 refuses plain_headers 'no #pragma once'
+
+# ---- floating-point options
+fresh; header include/incontext/regression/a.hpp '#include <cmath>'
+refuses floating_point 'regression/a.hpp:1: does not include'
+fresh; header cuda/incontext/simulate/a.hpp '#include "incontext/simulate/b.hpp"'
+header cuda/incontext/simulate/b.hpp '#include "incontext/simulate/a.hpp"'
+refuses floating_point 'cuda/incontext/simulate/b.hpp:1: does not include'
+fresh; header include/incontext/regression/a.hpp '// #include "incontext/core/floating_point.hpp"'
+refuses floating_point 'regression/a.hpp:1: does not include'
+fresh; header include/incontext/regression/a.hpp '#include "incontext/regression/b.hpp"'
+header include/incontext/regression/b.hpp '  #  include <incontext/scoring/good.hpp>'
+accepts floating_point
+fresh; rm "$work/tree/include/incontext/core/floating_point.hpp"
+refuses floating_point 'is not there'
 
 # ---- documentation; each case a different kind of name
 undocumented() {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "incontext/scoring/heat_schedule.hpp"
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
@@ -52,6 +53,9 @@ TEST_CASE("the front door names the parameter, its value and what it needs", "[s
   CHECK_THROWS_AS(checked::weights(Entmax<double>{1}, z, out), std::domain_error);
   CHECK_THROWS_AS(checked::weights(SSMax<double>{nan}, z, out), std::domain_error);
   CHECK_THROWS_AS(checked::weights(SSMax<double>{1, infinity}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSMax<double>{infinity}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(SSA<double>{1, infinity}, z, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(Entmax<double>{infinity}, z, out), std::domain_error);
   CHECK(names(message_of([&] { checked::weights(Softmax<double>{-2}, z, out); }), "temperature", "-2", "0 < value"));
   CHECK(names(message_of([&] { checked::jvp(SSA<double>{-3}, z, z, out); }), "base", "-3"));
   CHECK(names(message_of([&] { checked::vjp(Entmax<double>{1}, z, z, out); }), "alpha", "1 < value"));
@@ -80,6 +84,21 @@ TEST_CASE("a map at the edge of its domain is let through, and one rounding outs
     CHECK(names(message_of([&] { validate(SSMax<double>{bad, 0}); }), "scale is not finite"));
     CHECK(names(message_of([&] { validate(SSMax<double>{1, bad}); }), "bias is not finite"));
   }
+}
+
+TEST_CASE("an infinite temperature is in the domain of the maps that say so, and makes all weights equal",
+          "[scoring]") {
+  const std::vector<double> z{0.5, -1, 2, 4};
+  std::vector<double> out(4);
+  checked::weights(Softmax<double>{infinity}, z, out);
+  CHECK(out == std::vector<double>(4, 0.25));
+  checked::weights(ApproximateSoftmax<double>{infinity}, z, out);
+  CHECK(out == std::vector<double>(4, 0.25));
+  checked::weights(LinearAttention<double>{infinity}, z, out);
+  CHECK(out == std::vector<double>(4, 0.0));
+  checked::weights(NormSoftmax<double>{infinity}, z, out);  // no cap: the divisor is the standard deviation
+  CHECK(out == weights_of(NormSoftmax<double>{1e300}, z));
+  CHECK_THROWS_AS(checked::weights(Softmax<double>{-infinity}, z, out), std::domain_error);
 }
 
 TEST_CASE("the front door refuses rows that cannot be scored", "[scoring]") {

@@ -110,6 +110,10 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
           .run);
   append_bits(lines, "classification-grid-double",
               simulate::classification_grid<double>({2, 4, 20}, {Rule::adaptive, {0.5, 30}, {2, 11}}, options).run);
+  const std::vector<scoring::SSA<double>> ssa{{1.0, 1.5}, {0.5, 4.0, 2.0}};
+  append_bits(lines, "literal-ssa-float", simulate::regression_error<float>(attention, task, 9, ssa, options));
+  append_bits(lines, "literal-ssa-double",
+              simulate::regression_error<double>(attention, task, 9, ssa, options, included));
   return lines;
 }
 

@@ -216,7 +216,7 @@ TEST_CASE("gradient norms: the median of deeply frozen rows is the two highest s
     const double n = static_cast<double>(tokens);
     const auto sample = simulate::gradient_norms_sample({tokens, 16}, spreads, {.seed = seed, .trials = 1 << 15});
     const auto off = [&](std::size_t point) {
-      return std::log(laws::frozen_imbalance_quantile(n, spreads[point], 16.0) /
+      return std::log(laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{n, spreads[point], 16}) /
                       sample.median(point, GradientNorm::ratio));
     };
     CAPTURE(tokens, off(0), off(1), off(2));

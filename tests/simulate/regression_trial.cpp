@@ -6,6 +6,7 @@
 
 #include "incontext/simulate/detail/systems.hpp"
 #include "models.hpp"
+#include "stream_normals.hpp"
 #include "support/catch.hpp"
 
 namespace regression_trial_test {
@@ -22,24 +23,9 @@ using Matrix = regression::Matrix<double>;
 using Vector = regression::Vector<double>;
 
 constexpr std::uint64_t seed = 2024;
+using testing::gaussian;
+using testing::normal;
 const std::vector<double> temperatures{0.4, 1.0, 2.5};
-
-/// Normal number `index` of a stream, as the trial of scalar T sees it.
-template <class T>
-double normal(std::uint64_t trial, Stream stream, std::int64_t index) {
-  constexpr int per_block = random::normals_per_block<T>;
-  T block[per_block][1];
-  random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)),
-                  static_cast<std::uint32_t>(index / per_block), block);
-  return static_cast<double>(block[index % per_block][0]);
-}
-
-template <class T>
-Vector gaussian(std::uint64_t trial, Stream stream, std::int64_t first, const Vector& mean, const Matrix& covariance) {
-  Vector g(mean.size());
-  for (Eigen::Index i = 0; i < g.size(); ++i) g(i) = normal<T>(trial, stream, first + i);
-  return mean + covariance.llt().matrixL() * g;
-}
 
 enum class Map { approximate, linear, softmax };
 
@@ -100,16 +86,17 @@ struct Fixture {
 
   double by_matrices(std::uint64_t trial, Map map, double temperature) const {
     const Eigen::Index d = task.dimension();
-    const Vector w = gaussian<T>(trial, Stream::task, 0, task.task_mean(), task.task_covariance());
+    const Vector w = gaussian<T>(seed, trial, Stream::task, 0, task.task_mean(), task.task_covariance());
     Matrix tokens = Matrix::Zero(d + 1, context_length + 1);
     const double noise = std::sqrt(task.noise_variance());
     for (Eigen::Index j = 0; j < context_length; ++j) {
-      tokens.col(j).head(d) = gaussian<T>(trial, Stream::inputs, j * d, task.input_mean(), task.input_covariance());
-      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(trial, Stream::noise, j);
+      tokens.col(j).head(d) =
+          gaussian<T>(seed, trial, Stream::inputs, j * d, task.input_mean(), task.input_covariance());
+      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(seed, trial, Stream::noise, j);
     }
-    const Vector query_input = gaussian<T>(trial, Stream::query, 0, task.input_mean(), task.input_covariance());
+    const Vector query_input = gaussian<T>(seed, trial, Stream::query, 0, task.input_mean(), task.input_covariance());
     tokens.col(context_length).head(d) = query_input;
-    const double label = w.dot(query_input) + noise * normal<T>(trial, Stream::query_noise, 0);
+    const double label = w.dot(query_input) + noise * normal<T>(seed, trial, Stream::query_noise, 0);
     const double error = matrix_form(tokens, attention, map, temperature, query) - label;
     return error * error;
   }

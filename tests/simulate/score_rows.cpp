@@ -46,7 +46,7 @@ double drawn(ScoreLaw law, std::uint64_t trial, RowStream stream, std::int64_t i
     return static_cast<double>(normal[within][0]);
   }
   std::uint32_t words[4];
-  random::philox(seed, trial, block, static_cast<std::uint32_t>(stream), words);
+  random::philox(seed, {trial, block, static_cast<std::uint32_t>(stream)}, words);
   if (sizeof(T) == 4) return static_cast<double>(random::uniform_open(words[within]));
   return random::uniform_open(words[2 * within], words[2 * within + 1]);
 }
@@ -197,7 +197,9 @@ TEST_CASE("score rows: a signal among normal scores has the exact weight, fixed 
     const auto random = signal_weight_of(row.with_signal(signal, 0.7), beta, 1 << 15);
     const double spread = 1.2 * beta, exponent = beta * signal;
     CHECK(std::abs(z_of(laws::signal_weight(count, spread, exponent).value, fixed)) <= 5);
-    CHECK(std::abs(z_of(laws::random_signal_weight(count, spread, exponent, 0.7 * beta).value, random)) <= 5);
+    CHECK(
+        std::abs(z_of(laws::random_signal_weight(laws::RandomNeedle<double>{count, spread, exponent, 0.7 * beta}).value,
+                      random)) <= 5);
     // Power: the other kind of signal, a twentieth more noise, and the bound that ignores the noise's fluctuations.
     CHECK(std::abs(z_of(laws::signal_weight(count, spread, exponent).value, random)) > 5);
     CHECK(std::abs(z_of(laws::signal_weight(1.05 * count, spread, exponent).value, fixed)) > 5);
@@ -264,7 +266,7 @@ TEST_CASE("score rows: at n = 1000 SSMax retrieves from scores on [0, 1] well be
   const auto at_limit = signal_weight_of(uniform.with_signal(limit), beta, 1 << 12);
   CHECK(z_of(0.5, at_limit) > 5);
   CHECK(at_limit.mean > 0.7);
-  const double lagged = laws::ssmax_bounded_threshold(1000.0, s, 1.0);
+  const double lagged = laws::ssmax_bounded_threshold(1000, s, laws::BoundedScores<double>{1});
   CHECK(std::abs(signal_weight_of(uniform.with_signal(lagged), beta, 1 << 12).mean - 0.5) <= 0.02);
 }
 

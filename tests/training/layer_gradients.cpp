@@ -14,6 +14,7 @@
 #include "regression/regression_cases.hpp"
 #include "scoring/oracle.hpp"
 #include "support/catch.hpp"
+#include "support/foreign_maps.hpp"
 #include "support/message.hpp"
 
 namespace incontext::testing {
@@ -171,6 +172,14 @@ TEST_CASE("gradients of a layer refuse what does not fit", "[training]") {
   CHECK(names(message([](Layer& l) { l.upstream(0, 0) = std::nan(""); }), "upstream"));
   CHECK(names(message_of([&] { good.gradients(scoring::Softmax<double>{-1}); }), "temperature", "-1"));
   CHECK(message_of([&] { good.gradients(map); }).empty());
+}
+
+TEST_CASE("layer gradients take maps of a foreign namespace, and refuse what the map's own validate refuses",
+          "[training]") {
+  check_differences(foreign::Asinh<double>(1.5), 31);
+  check_differences(foreign::SinkSoftmax<double>(0.75), 32);
+  CHECK(names(message_of([] { Layer(33).gradients(foreign::SinkSoftmax<double>(-1)); }), "foreign::SinkSoftmax",
+              "temperature"));
 }
 
 }  // namespace incontext::testing

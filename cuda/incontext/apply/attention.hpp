@@ -99,7 +99,7 @@ void attend(const Map& map, scoring::Grid<const typename Map::value_type> querie
     }
   }
   validate(where, options, queries.rows, keys.rows);
-  detail::require_valid_map(map);
+  scoring::require_valid(map);
   simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
     using System = decltype(system);
     const detail::Input<System, T> q(queries), k(keys), v(values);

@@ -66,7 +66,7 @@ void apply_to_rows(std::string_view where, const Map& map, Grid<const typename M
   require_same_or_apart<T>(where, "scores", scores, out);
   require_same_or_apart<T>(where, "direction", other, out);
   validate(where, options, scores.rows, scores.columns);
-  require_valid_map(map);
+  scoring::require_valid(map);
   simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
     using System = decltype(system);
     const bool has_other = other.data != scores.data;

@@ -14,7 +14,8 @@
 /// the context, and the whole grid costs one pass.
 ///
 /// A readout is plain data with rows(), start, add (score and value of one tile of tokens) and predict. Scores arrive
-/// with their expectation over the inputs taken off; `score_mean` gives it back where it matters (linear attention).
+/// with their expectation over the inputs taken off; `score_mean` gives it back where it matters (linear attention, and
+/// elementwise maps that are not linear).
 namespace incontext::simulate {
 
 /// What all readouts of a grid of temperatures share.
@@ -40,7 +41,7 @@ struct ApproximateSoftmaxReadout {
   INCONTEXT_HD int rows() const { return 6; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state) const {
+  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T*) const {
     for (int i = 0; i < 6; ++i) detail::fill<W>(state.row(i), T(0));
   }
 
@@ -87,7 +88,7 @@ struct LinearAttentionReadout {
   INCONTEXT_HD int rows() const { return 4; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state) const {
+  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T*) const {
     for (int i = 0; i < 4; ++i) detail::fill<W>(state.row(i), T(0));
   }
 
@@ -126,7 +127,7 @@ struct SoftmaxReadout {
   INCONTEXT_HD int rows() const { return 1 + 2 * grid.size; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state) const {
+  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T*) const {
     detail::fill<W>(state.row(0), T(-1e30));  // below every score, and finite: no infinity minus infinity
     for (int i = 1; i < rows(); ++i) detail::fill<W>(state.row(i), T(0));
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext::simulate {
 
 /// How the points of a context vote on a query's class, per unit of gain: by the inner product over n; by the kernel

@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext::simulate {
 
 /// While one of these lives, Ctrl-C asks the run to stop after the wave it is in instead of ending the program; a

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
-#include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/softmax_domain.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -15,37 +11,12 @@
 #include "incontext/simulate/reduced_softmax_trial.hpp"
 #include "incontext/simulate/regression_model.hpp"
 #include "incontext/simulate/run.hpp"
+#include "incontext/simulate/score_exponent.hpp"
 #include "incontext/simulate/softmax_moments_readout.hpp"
 
 namespace incontext::simulate {
 
 namespace detail {
-
-/// The exponents of maps in rows of one length, as a trial reads them.
-template <class T, scoring::SoftmaxLike Map>
-auto score_exponents(const std::vector<Map>& maps, std::int64_t context_length) {
-  constexpr auto where = "simulate::reduced_softmax_error";
-  constexpr bool is_power = requires(Map map) { map.exponent; };  // SSA
-  using Exponent = std::conditional_t<is_power, SignedLogarithmScoreExponent<T>, LinearScoreExponent<T>>;
-  require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
-  std::vector<Exponent> exponents;
-  for (std::size_t i = 0; i < maps.size(); ++i) {
-    const auto phi = maps[i].elementwise(static_cast<std::ptrdiff_t>(context_length));
-    if (!phi.in_domain()) {
-      throw_invalid_argument(where, "maps holds a map with parameters outside its domain", i, "a map in its domain");
-    }
-    const double slope = static_cast<double>(phi.slope(0));
-    if (!(std::abs(slope) <= 1e20)) {
-      throw_domain_error(where, "maps holds a map too steep for single precision at score 0", slope, "at most 1e20");
-    }
-    if constexpr (is_power) {
-      exponents.push_back({static_cast<T>(maps[i].base / maps[i].temperature), static_cast<T>(maps[i].exponent)});
-    } else {
-      exponents.push_back({static_cast<T>(slope)});
-    }
-  }
-  return exponents;
-}
 
 /// tr(R S) by plain loops.
 inline double signal_variance(const regression::LinearTask<double>& task) {
@@ -60,7 +31,8 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
 }  // namespace detail
 
 /// The mean squared error of softmax attention, or of a map that is softmax after an elementwise one, on centred
-/// Gaussian inputs, by the reduced trial; every map of the grid on the same draws.
+/// Gaussian inputs, by the reduced trial; every map of the grid on the same draws. A map of your own is simulated
+/// through the phi that it defines.
 ///
 /// \f[ E\,(\hat y - y_q)^2,\qquad \hat y = v \textstyle\sum_j p_j y_j \f]
 ///
@@ -68,21 +40,21 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
 ///           regression_error, which shares no algebra with that, judges both.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
 /// Units     label units squared; the maps' parameters in units of the scores.
-/// Domain    context_length >= 2; input_mean = 0, input_value = 0; Softmax, SSMax, SSA in their domains, with slopes
-///           below 1e20 at score 0.
+/// Domain    context_length >= 2; input_mean = 0, input_value = 0; maps in their domains, Softmax, SSMax and SSA with
+///           slopes below 1e20 at score 0. phi must be INCONTEXT_HD where CUDA runs it.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result; T = float moves the moments of a row by less than 3e-6, in rows of 1e5 too
 ///           (tests/simulate/reduced_softmax.cpp).
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, scoring::SoftmaxLike Map>
+template <class T = float, SimulatedSoftmax Map>
 Simulation reduced_softmax_error(const regression::Attention<double>& attention,
                                  const regression::LinearTask<double>& task, std::int64_t context_length,
                                  const std::vector<Map>& maps, const Options& options) {
   validate(options);
   regression::detail::require_softmax_domain("simulate::reduced_softmax_error", attention, task, context_length);
-  const auto exponents = detail::score_exponents<T>(maps, context_length);
-  using Exponent = typename std::remove_const_t<decltype(exponents)>::value_type;
+  const auto exponents = detail::score_exponents<T>("simulate::reduced_softmax_error", maps, context_length);
+  using Exponent = detail::ScoreExponent<T, Map>;
   const Device device = resolve(options.device);
   return detail::with_system(device, [&](auto system) {
     using System = decltype(system);
@@ -100,7 +72,7 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
 ///
 /// Source    as above.
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, scoring::SoftmaxLike Map>
+template <class T = float, SimulatedSoftmax Map>
 statistics::Estimate reduced_softmax_error(const regression::Attention<double>& attention,
                                            const regression::LinearTask<double>& task, std::int64_t context_length,
                                            const Map& map, const Options& options) {

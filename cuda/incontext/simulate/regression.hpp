@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -12,9 +14,11 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/attention_readout.hpp"
 #include "incontext/simulate/conditional_trial.hpp"
+#include "incontext/simulate/elementwise_softmax_readout.hpp"
 #include "incontext/simulate/regression_model.hpp"
 #include "incontext/simulate/regression_trial.hpp"
 #include "incontext/simulate/run.hpp"
+#include "incontext/simulate/score_exponent.hpp"
 
 namespace incontext::simulate {
 
@@ -27,15 +31,30 @@ enum class Estimator { literal, conditional, sufficient_statistics };
 
 namespace detail {
 
-/// Which readout reads a map, and the factor by which a temperature of the map divides the readout's scores.
+/// Which readout reads a map token by token, and what each point of its grid holds.
 template <class Map>
 struct ReadoutFor;
 
-template <class U>
-struct ReadoutFor<scoring::ApproximateSoftmax<U>> {
+/// Maps with a temperature: a point is the factor of the readout's scores.
+template <class Map>
+struct TemperatureReadout {
   template <class T>
-  static ApproximateSoftmaxReadout<T> make(TemperatureGrid<T> grid, regression::Offset offset) {
-    return {grid, offset == regression::Offset::removed};
+  static std::vector<T> points(std::string_view where, const std::vector<Map>& maps, std::int64_t tokens) {
+    require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
+    std::vector<T> inverse_temperatures;
+    for (const Map& map : maps) {
+      require_positive(where, "temperature", static_cast<double>(map.temperature));
+      inverse_temperatures.push_back(static_cast<T>(ReadoutFor<Map>::inverse_temperature(map, tokens)));
+    }
+    return inverse_temperatures;
+  }
+};
+
+template <class U>
+struct ReadoutFor<scoring::ApproximateSoftmax<U>> : TemperatureReadout<scoring::ApproximateSoftmax<U>> {
+  template <class T>
+  static ApproximateSoftmaxReadout<T> make(const T* points, int size, regression::Offset offset) {
+    return {{points, size}, offset == regression::Offset::removed};
   }
   static double inverse_temperature(const scoring::ApproximateSoftmax<U>& map, std::int64_t) {
     return 1 / static_cast<double>(map.temperature);
@@ -47,10 +66,10 @@ struct ReadoutFor<scoring::ApproximateSoftmax<U>> {
 };
 
 template <class U>
-struct ReadoutFor<scoring::LinearAttention<U>> {
+struct ReadoutFor<scoring::LinearAttention<U>> : TemperatureReadout<scoring::LinearAttention<U>> {
   template <class T>
-  static LinearAttentionReadout<T> make(TemperatureGrid<T> grid, regression::Offset) {
-    return {grid};
+  static LinearAttentionReadout<T> make(const T* points, int size, regression::Offset) {
+    return {{points, size}};
   }
   static double inverse_temperature(const scoring::LinearAttention<U>& map, std::int64_t tokens) {
     const bool divided = map.normalisation == scoring::LinearNormalisation::context_length;
@@ -60,13 +79,28 @@ struct ReadoutFor<scoring::LinearAttention<U>> {
 };
 
 template <class U>
-struct ReadoutFor<scoring::Softmax<U>> {
+struct ReadoutFor<scoring::Softmax<U>> : TemperatureReadout<scoring::Softmax<U>> {
   template <class T>
-  static SoftmaxReadout<T> make(TemperatureGrid<T> grid, regression::Offset) {
-    return {grid};
+  static SoftmaxReadout<T> make(const T* points, int size, regression::Offset) {
+    return {{points, size}};
   }
   static double inverse_temperature(const scoring::Softmax<U>& map, std::int64_t) {
     return 1 / static_cast<double>(map.temperature);
+  }
+};
+
+/// Softmax after any other elementwise map: a point is its phi.
+template <SimulatedSoftmax Map>
+struct ReadoutFor<Map> {
+  template <class T>
+  static std::vector<ScoreExponent<T, Map>> points(std::string_view where, const std::vector<Map>& maps,
+                                                   std::int64_t tokens) {
+    return score_exponents<T>(where, maps, tokens);
+  }
+  template <class T>
+  static ElementwiseSoftmaxReadout<T, ScoreExponent<T, Map>> make(const ScoreExponent<T, Map>* points, int size,
+                                                                  regression::Offset) {
+    return {{points, size}};
   }
 };
 
@@ -77,13 +111,12 @@ inline constexpr bool is_affine = requires {
   ReadoutFor<Map>::kind(regression::Offset::kept);
 };
 
-/// Refuses what no trial stands for, and turns the maps into inverse temperatures.
+/// Refuses what no trial stands for, and turns the maps into the points of a readout's grid.
 template <class T, class Map>
-std::vector<T> checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
-                            const regression::ErrorConvention& convention, Estimator estimator) {
+auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
+                  const regression::ErrorConvention& convention, Estimator estimator) {
   constexpr auto where = "simulate::regression_error";
   constexpr bool is_softmax = !is_affine<Map>;
-  require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
   const bool included = convention.query == regression::QueryToken::included;
   if (included && estimator != Estimator::literal) {
     throw_invalid_argument(where, "estimator has no edition with the query among the tokens", "query included",
@@ -95,23 +128,17 @@ std::vector<T> checked_grid(const std::vector<Map>& maps, std::int64_t context_l
   if (is_softmax && convention.offset == regression::Offset::removed) {
     throw_invalid_argument(where, "softmax has no offset to remove", "Offset::removed", "Offset::kept");
   }
-  std::vector<T> inverse_temperatures;
-  for (const Map& map : maps) {
-    require_positive(where, "temperature", static_cast<double>(map.temperature));
-    inverse_temperatures.push_back(
-        static_cast<T>(ReadoutFor<Map>::inverse_temperature(map, context_length + (included ? 1 : 0))));
-  }
-  return inverse_temperatures;
+  return ReadoutFor<Map>::template points<T>(where, maps, context_length + (included ? 1 : 0));
 }
 
 /// Runs the literal trial with the given tokens on one system.
-template <class System, class T, class Tokens, class Map>
+template <class System, class Map, class T, class Tokens, class Point>
 Simulation run_literal(Device device, const RegressionModel<T>& model, const Tokens& tokens,
-                       const std::vector<T>& inverse_temperatures, const regression::ErrorConvention& convention,
-                       const Options& options, const Map&) {
-  const typename System::template Memory<T> grid(inverse_temperatures.begin(), inverse_temperatures.end());
-  const auto readout = ReadoutFor<Map>::template make<T>({address(grid), static_cast<int>(inverse_temperatures.size())},
-                                                         convention.offset);
+                       const std::vector<Point>& points, const regression::ErrorConvention& convention,
+                       const Options& options) {
+  const typename System::template Memory<Point> grid(points.begin(), points.end());
+  const auto readout =
+      ReadoutFor<Map>::template make<T>(address(grid), static_cast<int>(points.size()), convention.offset);
   using Readout = std::remove_const_t<decltype(readout)>;
   return run_on<System>(device, RegressionErrorTrial<T, Tokens, Readout>{model, tokens, readout, convention.query},
                         options);
@@ -128,6 +155,15 @@ Simulation run_conditional(Device device, const RegressionModel<T>& model, const
 }
 
 }  // namespace detail
+
+/// A map whose attention a trial can read token by token: ApproximateSoftmax, LinearAttention, and any
+/// SimulatedSoftmax, your own too. A map that needs its whole row at once has no such trial, and does not compile here.
+///
+/// Runs on   host
+template <class Map>
+concept StreamedScoring = requires {
+  sizeof(detail::ReadoutFor<Map>);
+};
 
 /// Maps of one kind, one a temperature: the grid of a run.
 ///
@@ -152,11 +188,13 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; conditional and sufficient_statistics: query excluded, approximate softmax or linear.
+///           A map of your own is read through the phi that it defines, with the scores as they are; phi must be
+///           INCONTEXT_HD where CUDA runs it.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result; T = float adds a relative bias below 1e-6 (tests/simulate/regression.cpp).
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, class Map>
+template <class T = float, StreamedScoring Map>
 Simulation regression_error(const regression::Attention<double>& attention, const regression::LinearTask<double>& task,
                             std::int64_t context_length, const std::vector<Map>& maps, const Options& options,
                             const regression::ErrorConvention& convention = {},
@@ -176,8 +214,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
         return detail::run_conditional<System, WishartMoments<T>>(device, storage.model(), grid, kind, options);
       }
     }
-    return detail::run_literal<System>(device, storage.model(), GaussianTokens<T>{}, grid, convention, options,
-                                       maps.front());
+    return detail::run_literal<System, Map>(device, storage.model(), GaussianTokens<T>{}, grid, convention, options);
   });
 }
 
@@ -185,8 +222,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
 ///
 /// Source    as above.
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, class Map>
-requires requires(Map map) { map.temperature; }
+template <class T = float, StreamedScoring Map>
 statistics::Estimate regression_error(const regression::Attention<double>& attention,
                                       const regression::LinearTask<double>& task, std::int64_t context_length,
                                       const Map& map, const Options& options,

@@ -36,7 +36,7 @@ struct RowLabels {
 /// Accuracy  standard error in the result.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float, class Map>
+template <class T = float, StreamedScoring Map>
 Simulation regression_error_on_rows(const regression::Attention<double>& attention,
                                     const regression::Matrix<double>& rows, const RowLabels& labels,
                                     std::int64_t context_length, const std::vector<Map>& maps, const Options& options,
@@ -68,7 +68,7 @@ Simulation regression_error_on_rows(const regression::Attention<double>& attenti
     const Memory label_memory(label_numbers.begin(), label_numbers.end());
     const RowTokens<T> tokens{detail::address(row_memory), own_labels ? detail::address(label_memory) : nullptr,
                               static_cast<std::uint32_t>(rows.rows())};
-    return detail::run_literal<System>(device, storage.model(), tokens, grid, convention, options, maps.front());
+    return detail::run_literal<System, Map>(device, storage.model(), tokens, grid, convention, options);
   });
 }
 

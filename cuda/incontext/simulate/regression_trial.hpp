@@ -148,7 +148,7 @@ struct RegressionErrorTrial {
     detail::fill<W>(score_mean, T(0));
     detail::add_dot<W>(score_mean, model.input_mean, keyed_query, d);
 
-    readout.template start<W>(state);
+    readout.template start<W>(state, score_mean);
     std::int64_t count = model.context_length;
     if (query_token == regression::QueryToken::included) {
       ++count;

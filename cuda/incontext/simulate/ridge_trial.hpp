@@ -31,7 +31,7 @@ struct GaussianGram {
     const auto product = scratch.after(std::int64_t{d} * d);
     const std::int64_t freedom = context_length - 1;
     const int columns = freedom < d ? static_cast<int>(freedom) : d;
-    random::bartlett_factor<W>(seed, first_trial, static_cast<std::uint32_t>(Stream::wishart), d, freedom,
+    random::bartlett_factor<W>(seed, first_trial, static_cast<std::uint32_t>(Stream::wishart), {d, freedom},
                                factor.row(0), factor.stride);
     for (int i = 0; i < d; ++i) {
       for (int j = 0; j < columns; ++j) {

@@ -22,17 +22,27 @@ namespace incontext::simulate {
 /// Runs on   host and device
 inline constexpr std::int64_t chunk_trials = 1024;
 
-/// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() values a trial.
-/// A trial is a pure function of its parameters, the seed and the trial's index; W never shows in its values.
+namespace detail {
+
+template <class T, class Scalar, int W>
+concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const std::uint64_t& first_trial,
+                               const Scratch<Scalar, W>& scratch, Scalar* const& values, const std::int64_t& stride) {
+  { trial.template run<W>(seed, first_trial, scratch, values, stride) } -> std::same_as<void>;
+};
+
+}  // namespace detail
+
+/// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() >= 1 values a trial:
+/// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
+/// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1.
 ///
 /// Runs on   host and device
 template <class T>
-concept Trial = DevicePlain<T> && requires(const T& trial, typename T::Scalar* values, std::int64_t stride,
-                                           detail::Scratch<typename T::Scalar, 1> scratch) {
-  { trial.outputs() } -> std::convertible_to<int>;
-  { trial.scratch_rows() } -> std::convertible_to<std::int64_t>;
-  trial.template run<1>(std::uint64_t{}, std::uint64_t{}, scratch, values, stride);
-};
+concept Trial = DevicePlain<T> && std::copy_constructible<T> && std::floating_point<typename T::Scalar> &&
+    requires(const T& trial) {
+  { trial.outputs() } -> std::same_as<int>;
+  { trial.scratch_rows() } -> std::same_as<std::int64_t>;
+} && detail::RunsOnLanes<T, typename T::Scalar, 1> && detail::RunsOnLanes<T, typename T::Scalar, detail::host_lanes>;
 
 namespace detail {
 

@@ -5,40 +5,9 @@
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/score_exponent.hpp"
 
 namespace incontext::simulate {
-
-namespace detail {
-
-INCONTEXT_HD inline float natural_log(float x) { return -0.5f * elementary::minus_two_log(x); }
-INCONTEXT_HD inline double natural_log(double x) { return elementary::log(x); }
-
-}  // namespace detail
-
-/// The exponent of softmax and SSMax in a row of one length: \f$ \phi(z) = \beta z \f$.
-///
-/// Runs on   host and device
-template <class T>
-struct LinearScoreExponent {
-  T factor;
-
-  INCONTEXT_HD T operator()(T score) const { return factor * score; }
-};
-
-/// The exponent of SSA: \f$ \phi(z) = \mathrm{sgn}(z)\, k \log(1 + r |z|) \f$.
-///
-/// Runs on   host and device
-template <class T>
-struct SignedLogarithmScoreExponent {
-  T rate;  // r
-  T exponent;
-
-  INCONTEXT_HD T operator()(T score) const {
-    const T size = score < T(0) ? -score : score;
-    const T result = exponent * detail::natural_log(T(1) + rate * size);
-    return score < T(0) ? -result : result;
-  }
-};
 
 /// Softmax of standard scores, streamed: \f$ p_2 = \sum_j p_j^2 \f$ and \f$ m_1 = \sum_j p_j g_j \f$ of weights
 /// \f$ p_j \propto e^{\phi(s g_j)} \f$ for every exponent of a grid, in one pass that keeps no score.

@@ -45,7 +45,7 @@ INCONTEXT_HD void draw_uniforms(std::uint64_t seed, std::uint64_t index, TaskStr
   constexpr int per_block = random::normals_per_block<T>;
   for (std::int64_t first = 0; first < count; first += per_block) {
     std::uint32_t words[4];
-    random::philox(seed, index, static_cast<std::uint32_t>(first / per_block), static_cast<std::uint32_t>(stream),
+    random::philox(seed, {index, static_cast<std::uint32_t>(first / per_block), static_cast<std::uint32_t>(stream)},
                    words);
     for (int k = 0; k < per_block && first + k < count; ++k) {
       if constexpr (sizeof(T) == 4) {
@@ -135,7 +135,7 @@ struct ReasoningInputs {
 
   INCONTEXT_HD ReasoningInput draw(std::uint64_t index) const {
     std::uint32_t words[4];
-    random::philox(seed, index, 0, static_cast<std::uint32_t>(TaskStream::reasoning), words);
+    random::philox(seed, {index, 0, static_cast<std::uint32_t>(TaskStream::reasoning)}, words);
     std::int64_t values[4];
     for (int i = 0; i < 4; ++i) {
       values[i] = static_cast<std::int64_t>(words[i] * static_cast<std::uint64_t>(largest_value + 1) >> 32);
@@ -178,7 +178,7 @@ struct NeedleRows {
     }
     for (std::int64_t j = 0; j < competitors; ++j) scores[j] = location + scale * scores[j];
     std::uint32_t words[4];
-    random::philox(seed, index, 0, static_cast<std::uint32_t>(TaskStream::needle_place), words);
+    random::philox(seed, {index, 0, static_cast<std::uint32_t>(TaskStream::needle_place)}, words);
     const auto place = static_cast<std::int64_t>(words[0] * static_cast<std::uint64_t>(length) >> 32);
     scores[competitors] = scores[place];
     scores[place] = needle;

@@ -114,7 +114,7 @@ template <class... Parameters, TensorScoring Map, std::same_as<at::Tensor>... Va
 requires(sizeof...(Parameters) == sizeof...(Values) && (Trainable<Map, Parameters> && ...)) at::Tensor
     weights(const Map& map, const at::Tensor& scores, const Values&... values) {
   using T = typename Map::value_type;
-  if constexpr (requires { scoring::validate(map); }) scoring::validate(map);
+  scoring::require_valid(map);
   detail::require_scores<T>(scores);
   return detail::Weights<Map, Parameters...>::apply(map, scores, detail::one_a_row<Parameters, T>(scores, values)...);
 }

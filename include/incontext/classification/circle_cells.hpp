@@ -123,9 +123,9 @@ CircleCells<T> circle_cells(std::span<const T> prototypes, const T& query, const
   require_at_least(where, "the number of prototypes", k, std::int64_t{1});
   detail::require_balanced(where, context_length, k);
   require_non_negative(where, "kappa", kappa);
-  detail::require_finite(where, "query", query);
-  detail::require_finite(where, "gain", gain);
-  for (const T& angle : prototypes) detail::require_finite(where, "a prototype", angle);
+  require_finite(where, "query", query);
+  require_finite(where, "gain", gain);
+  for (const T& angle : prototypes) require_finite(where, "a prototype", angle);
   const auto arcs = detail::arcs(prototypes, query);
   const T scaled_mean = exp(detail::log_mean(2, kappa).scaled);
   const T per_class = T(static_cast<double>(context_length / k));

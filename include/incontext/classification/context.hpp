@@ -56,8 +56,8 @@ void validate(const Context<T>& context, std::string_view where = "classificatio
       throw_invalid_argument(where, "a label is no class", label, "0 to " + std::to_string(context.classes - 1));
     }
   }
-  for (const T& x : context.inputs.reshaped()) detail::require_finite(where, "an input", x);
-  for (const T& x : context.query) detail::require_finite(where, "an entry of the query", x);
+  for (const T& x : context.inputs.reshaped()) require_finite(where, "an input", x);
+  for (const T& x : context.query) require_finite(where, "an entry of the query", x);
 }
 
 /// What a classifier says about one query.

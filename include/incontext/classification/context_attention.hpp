@@ -118,7 +118,7 @@ ContextAttentionPass<T> context_attention(const ContextAttention<T>& attention, 
   constexpr auto where = "classification::context_attention";
   validate(context, where);
   detail::require_attention(where, attention, context);
-  detail::require_finite(where, "scale", scale);
+  require_finite(where, "scale", scale);
   const Eigen::Index d = context.inputs.cols(), k = context.classes;
   const Matrix<T> tokens = context_tokens(context, query), from_query = scale * attention.key_query.leftCols(d);
   const Matrix<T> read = attention.output.bottomRows(k);

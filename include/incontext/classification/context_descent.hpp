@@ -80,7 +80,7 @@ template <Real T>
 Prediction<T> linear_descent(const Context<T>& context, const T& rate) {
   constexpr auto where = "classification::linear_descent";
   validate(context, where);
-  detail::require_finite(where, "rate", rate);
+  require_finite(where, "rate", rate);
   const Matrix<T> weights =
       rate / T(static_cast<double>(context.inputs.rows())) * detail::class_sums(context, context.inputs);
   return predict<T>(weights * context.query, weights);
@@ -105,7 +105,7 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
   constexpr auto where = "classification::kernel_descent";
   validate(context, where);
   require_non_negative(where, "kappa", kappa);
-  detail::require_finite(where, "rate", rate);
+  require_finite(where, "rate", rate);
   const auto kernel = detail::kernel_row(context, kappa, form);
   const T scale = rate / T(static_cast<double>(context.inputs.rows()));
   return predict<T>(scale * detail::class_sums<T>(context, kernel.value),
@@ -131,8 +131,8 @@ template <Real T>
 Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const T& gain, SelfTerm self) {
   constexpr auto where = "classification::adaptive_descent";
   validate(context, where);
-  detail::require_finite(where, "kappa", kappa);
-  detail::require_finite(where, "gain", gain);
+  require_finite(where, "kappa", kappa);
+  require_finite(where, "gain", gain);
   const Eigen::Index n = context.inputs.rows(), keys = self == SelfTerm::none ? n : n + 1;
   const bool rbf = self == SelfTerm::rbf;
   const Matrix<T> direction = rbf ? detail::differences(context) : context.inputs;

@@ -42,11 +42,6 @@ T softplus(const T& x) {
   return T(0) < x ? T(x + log1p(exp(T(-x)))) : T(log1p(exp(x)));
 }
 
-template <Real T>
-T magnitude(const T& x) {
-  return x < T(0) ? T(-x) : x;
-}
-
 }  // namespace detail
 
 /// Excess of the second moment of the kernel over its squared mean: the squared coefficient of variation of one term.
@@ -55,7 +50,7 @@ T magnitude(const T& x) {
 ///
 /// Source    derived.
 /// Units     dimensionless; Var S = n A^2 v.
-/// Domain    dimension >= 1, kappa finite; even in kappa.
+/// Domain    dimension >= 1, |kappa| a sixteenth of the largest number at most; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
@@ -64,7 +59,7 @@ T magnitude(const T& x) {
 template <Real T>
 T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::kernel_mass_excess", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::kernel_mass_excess", "kappa", kappa);
+  detail::require_concentration("classification::kernel_mass_excess", kappa);
   return detail::mass_excess(dimension, detail::magnitude(kappa)).value;
 }
 
@@ -82,7 +77,7 @@ T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
 template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::log_kernel_second_moment_ratio", "kappa", kappa);
+  detail::require_concentration("classification::log_kernel_second_moment_ratio", kappa);
   return detail::mass_excess(dimension, detail::magnitude(kappa)).log_second_moment;
 }
 
@@ -92,7 +87,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 ///
 /// Source    derived; [q] = 1 if the query is a key.
 /// Units     dimensionless.
-/// Domain    dimension >= 1, kappa finite, context_length >= 1.
+/// Domain    as kernel_mass_excess, context_length >= 1.
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  as kernel_mass_excess.
@@ -105,13 +100,18 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   constexpr auto where = "classification::kernel_mass_variation";
   require_at_least(where, "dimension", dimension, std::int64_t{1});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  detail::require_finite(where, "kappa", kappa);
+  detail::require_concentration(where, kappa);
   const auto excess = detail::mass_excess(dimension, detail::magnitude(kappa));
   const T log_n = log(T(static_cast<double>(context_length)));
   const auto mean = detail::log_mean(dimension, detail::magnitude(kappa));
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
   const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
   const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
+  // v = kappa^2 / d may lie below the range of T where its root does not
+  if (detail::magnitude(kappa) <= T(std::numeric_limits<T>::epsilon())) {
+    const T root = detail::magnitude(kappa) / sqrt(T(static_cast<double>(dimension)));
+    return root * exp(T(-log_n / T(2) - log_damping));
+  }
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
   return sqrt(excess.value) * exp(T(-log_n / T(2) - log_damping));

@@ -128,6 +128,30 @@ LogMean<T> log_mean(std::int64_t dimension, const T& kappa) {
   return {plain, plain - kappa};
 }
 
+template <Real T>
+T magnitude(const T& x) {
+  return x < T(0) ? T(-x) : x;
+}
+
+/// The mean resultant length for kappa far above d^2, by powers of 1/kappa: rho' = 1 - rho^2 - (d - 1) rho / kappa
+/// gives 2 c_k = (k - d) c_(k-1) - sum c_i c_(k-i), i = 1 ... k - 1, from c_0 = 1.
+template <Real T>
+T resultant_far(const T& dimension, const T& kappa) {
+  std::vector<T> terms{T(1)};  // c_k / kappa^k
+  T sum = T(1);
+  for (int k = 1; k < 64; ++k) {
+    const auto last = static_cast<std::size_t>(k);
+    T term = (T(double(k)) - dimension) / kappa * terms.back();
+    for (std::size_t i = 1; i < last; ++i) term -= terms[i] * terms[last - i];
+    term = term / T(2);
+    terms.push_back(term);
+    sum += term;
+    const T next_to_last = terms[last - 1];  // one term alone may vanish: c_4 does for d = 7
+    if (magnitude(term) + magnitude(next_to_last) <= std::numeric_limits<T>::epsilon() / T(8)) break;
+  }
+  return sum;
+}
+
 }  // namespace detail
 
 /// Logarithm of the mean of the kernel between independent uniform points of the unit sphere.
@@ -137,7 +161,7 @@ LogMean<T> log_mean(std::int64_t dimension, const T& kappa) {
 ///
 /// Source    derived; power series, Hankel's expansion for kappa > nu^2/2, Debye's for large nu between the two.
 /// Units     dimensionless; kappa = 1/sigma^2 for an RBF kernel of width sigma.
-/// Domain    dimension >= 1, kappa finite; even in kappa.
+/// Domain    dimension >= 1, |kappa| a sixteenth of the largest number at most; even in kappa.
 /// Limits    kappa -> 0: kappa^2/(2 d); kappa -> infinity: kappa - (d-1)/2 log(kappa) + constant.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  relative, 16 eps for float and double, d to 1e6 and kappa to 1e9
@@ -146,7 +170,7 @@ LogMean<T> log_mean(std::int64_t dimension, const T& kappa) {
 template <Real T>
 T log_kernel_mean(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_mean", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::log_kernel_mean", "kappa", kappa);
+  detail::require_concentration("classification::log_kernel_mean", kappa);
   return detail::log_mean(dimension, kappa < T(0) ? T(-kappa) : kappa).plain;
 }
 
@@ -175,7 +199,7 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 /// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backwards from where its
 ///           errors contract below eps: by rho^2 a step.
 /// Units     dimensionless.
-/// Domain    dimension >= 1, kappa finite; odd in kappa.
+/// Domain    as log_kernel_mean; odd in kappa.
 /// Limits    kappa -> 0: kappa/d; kappa -> infinity: 1.
 /// Errors    as log_kernel_mean.
 /// Accuracy  16 eps relative for kappa <= 1e5 (tests/classification/kernel_mean_50digits.cpp).
@@ -184,9 +208,10 @@ template <Real T>
 T mean_resultant_length(std::int64_t dimension, const T& kappa) {
   using std::sqrt;
   require_at_least("classification::mean_resultant_length", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::mean_resultant_length", "kappa", kappa);
+  detail::require_concentration("classification::mean_resultant_length", kappa);
   if (kappa < T(0)) return -mean_resultant_length(dimension, T(-kappa));
   const T d = T(static_cast<double>(dimension));
+  if (T(32) * d * d + T(2.0 * std::numeric_limits<T>::digits) < kappa) return detail::resultant_far(d, kappa);
   // Amos' bounds on either side of rho differ only in where the 1/2 stands
   const auto bound = [&kappa](const T& order) { return kappa / (order + sqrt(T(order * order + kappa * kappa))); };
   T above = d, contraction = T(1);

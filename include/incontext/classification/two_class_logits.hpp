@@ -72,7 +72,7 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
   using std::sin;
   constexpr auto where = "classification::linear_logit_difference";
   detail::require_two_classes(where, dimension, T(0), boundary_angle, context_length);
-  detail::require_finite(where, "rate", rate);
+  require_finite(where, "rate", rate);
   const T mean = sphere_constants<T>(dimension).mean_absolute * sin(boundary_angle);
   const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
   return {rate * mean, rate * rate / n * (T(1) / d - mean * mean)};
@@ -95,7 +95,7 @@ LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, 
   using std::exp;
   constexpr auto where = "classification::kernel_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  detail::require_finite(where, "rate", rate);
+  require_finite(where, "rate", rate);
   const T delta = detail::relative_contrast(dimension, kappa, boundary_angle);
   const T variance = detail::mass_excess(dimension, kappa).value - delta * delta;
   const T scale = rate * exp(detail::log_mean(dimension, kappa).scaled);
@@ -132,7 +132,7 @@ AdaptiveLogitMoments<T> adaptive_logit_difference(std::int64_t dimension, const 
   using std::exp;
   constexpr auto where = "classification::adaptive_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  detail::require_finite(where, "gain", gain);
+  require_finite(where, "gain", gain);
   const auto signed_ = detail::signed_kernel(dimension, kappa, boundary_angle);
   const T n = T(static_cast<double>(context_length));
   const T self = query == QueryKey::included ? T(exp(T(-detail::log_mean(dimension, kappa).scaled)) / n) : T(0);

@@ -123,7 +123,7 @@ T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, con
   using std::log;
   constexpr auto where = "classification::expected_adaptive_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  detail::require_finite(where, "gain", gain);
+  require_finite(where, "gain", gain);
   if (!(T(0) < kappa && T(0) < boundary_angle)) return T(0);
   const T n = T(static_cast<double>(context_length)), self = query == QueryKey::included ? T(1) : T(0);
   const detail::SignedMassIntegrand<T> integrand(dimension, kappa, boundary_angle, n, self);

@@ -1,26 +1,50 @@
 #pragma once
 
+#include <concepts>
+#include <cstdio>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
+#include "incontext/core/floating_point.hpp"
+
 /// The host front doors' way to refuse an argument: one line that names the function, the parameter, its value and
-/// what it needs. Host only; device code and leaf formulas answer quiet NaN instead.
+/// what it needs. Host only; device code and leaf formulas answer quiet NaN instead. Every scoring map includes this
+/// header, so it stays clear of the streams, which cost as much to compile as the map.
 namespace incontext {
 
 namespace detail {
 
+/// The value as text; a number with the digits that give it back. A number of another library says itself what it is
+/// (Boost.Multiprecision's str, the value of an automatic-differentiation scalar).
+template <class Value>
+std::string contract_text(const Value& value) {
+  if constexpr (std::convertible_to<const Value&, std::string_view>) {
+    return std::string(std::string_view(value));
+  } else if constexpr (std::integral<Value>) {
+    return std::to_string(value);
+  } else if constexpr (std::floating_point<Value>) {
+    char text[64];
+    const int digits = std::numeric_limits<Value>::max_digits10;
+    std::snprintf(text, sizeof text, "%.*Lg", digits, static_cast<long double>(value));
+    return text;
+  } else if constexpr (requires { std::string(value.str()); }) {
+    return value.str();
+  } else if constexpr (requires { value.value(); }) {
+    return contract_text(value.value());
+  } else {
+    return contract_text(static_cast<double>(value));
+  }
+}
+
 template <class Value>
 std::string contract_message(std::string_view where, std::string_view problem, const Value& value,
                              std::string_view needs) {
-  std::ostringstream text;
-  using Plain = std::decay_t<const Value&>;  // a string literal is an array, which numeric_limits refuses
-  if constexpr (std::numeric_limits<Plain>::is_specialized) text.precision(std::numeric_limits<Plain>::max_digits10);
-  text << "incontext::" << where << ": " << problem << " (value = " << value << "; needs " << needs << ")";
-  return std::move(text).str();
+  std::string text = "incontext::";
+  text.append(where).append(": ").append(problem).append(" (value = ").append(contract_text(value));
+  return text.append("; needs ").append(needs).append(")");
 }
 
 }  // namespace detail
@@ -56,6 +80,24 @@ template <class Value>
 void require_non_negative(std::string_view where, std::string_view parameter, const Value& value) {
   if (!(value >= Value(0) && value <= (std::numeric_limits<Value>::max)())) {
     throw_domain_error(where, std::string(parameter) + " is negative or not finite", value, "0 <= value < infinity");
+  }
+}
+
+/// Accepts any finite value; NaN is refused.
+/// Runs on   host
+template <class Value>
+void require_finite(std::string_view where, std::string_view parameter, const Value& value) {
+  if (!((std::numeric_limits<Value>::lowest)() <= value && value <= (std::numeric_limits<Value>::max)())) {
+    throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
+  }
+}
+
+/// Accepts value > 0, infinity too: a temperature at which all weights are equal, or nothing is capped. NaN is refused.
+/// Runs on   host
+template <class Value>
+void require_above_zero(std::string_view where, std::string_view parameter, const Value& value) {
+  if (!(value > Value(0))) {
+    throw_domain_error(where, std::string(parameter) + " is not positive", value, "0 < value");
   }
 }
 

@@ -1,16 +1,50 @@
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <type_traits>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext {
 
+namespace detail::elementary_lookup {
+
+using std::atan;
+using std::cos;
+using std::exp;
+using std::log;
+using std::sin;
+using std::sqrt;
+using std::tanh;
+
+/// The elementary functions that every scalar of another library brings along; atan only where pi has more digits than
+/// a double.
+template <class T>
+concept HasElementaryFunctions = requires(const T& x) {
+  { exp(x) } -> std::convertible_to<T>;
+  { log(x) } -> std::convertible_to<T>;
+  { sqrt(x) } -> std::convertible_to<T>;
+  { sin(x) } -> std::convertible_to<T>;
+  { cos(x) } -> std::convertible_to<T>;
+  { tanh(x) } -> std::convertible_to<T>;
+  requires std::numeric_limits<T>::digits <= 53 || requires {
+    { atan(x) } -> std::convertible_to<T>;
+  };
+};
+
+}  // namespace detail::elementary_lookup
+
 /// A scalar the closed forms can be evaluated in: float, double, long double, a Boost.Multiprecision number or an
-/// automatic-differentiation scalar. Integers are not real numbers here: an accidental `int` would truncate.
+/// automatic-differentiation scalar. Integers are not real numbers here: an accidental `int` would truncate. Its
+/// elementary functions are found by argument-dependent lookup, and std::numeric_limits must know it, infinity and NaN
+/// included: of a type it does not know, the standard answers both with T(). core/, random/ and scoring/ ask no more;
+/// formulas of the other rooms also ask what Boost.Math and Eigen ask of a scalar.
 template <class T>
 concept Real = !std::is_integral_v<T> && std::copyable<T> && std::constructible_from<T, double> &&
-               requires(const T& a, const T& b) {
+               std::numeric_limits<T>::is_specialized && std::numeric_limits<T>::has_infinity &&
+               std::numeric_limits<T>::has_quiet_NaN && requires(const T& a, const T& b) {
   { a + b } -> std::convertible_to<T>;
   { a - b } -> std::convertible_to<T>;
   { a* b } -> std::convertible_to<T>;
@@ -18,7 +52,8 @@ concept Real = !std::is_integral_v<T> && std::copyable<T> && std::constructible_
   { -a } -> std::convertible_to<T>;
   { a < b } -> std::convertible_to<bool>;
   { a <= b } -> std::convertible_to<bool>;
-};
+  { a == b } -> std::convertible_to<bool>;
+} && detail::elementary_lookup::HasElementaryFunctions<T>;
 
 /// What a kernel may take by value: plain data, copied bit by bit.
 template <class T>

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
@@ -34,11 +35,12 @@ struct TwoLevelWeights {
 /// Accuracy  4 eps (1 + |beta g|) relative, each field: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const T& count, const T& exponent_gap) {
+TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_gap) {
+  const T& n = count;
   using std::exp;
-  detail::require_count("laws::two_level_weights", "count", count);
-  detail::require_finite("laws::two_level_weights", "exponent_gap", exponent_gap);
-  const T others = count - T(1);
+  detail::require_count("laws::two_level_weights", "count", n);
+  require_finite("laws::two_level_weights", "exponent_gap", exponent_gap);
+  const T others = n - T(1);
   if (!(T(0) < others)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
   const bool above = T(0) <= exponent_gap;
   const T ratio = exp(above ? T(-exponent_gap) : exponent_gap);  // the smaller weight over the larger
@@ -60,9 +62,10 @@ TwoLevelWeights<T> two_level_weights(const T& count, const T& exponent_gap) {
 /// Accuracy  as two_level_weights; no random row breaks it: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
-T largest_weight_lower_bound(const T& count, const T& exponent_gap) {
+T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
+  const T& n = count;
   require_non_negative("laws::largest_weight_lower_bound", "exponent_gap", exponent_gap);
-  return two_level_weights(count, exponent_gap).high;
+  return two_level_weights(n, exponent_gap).high;
 }
 
 /// Greatest weight of the largest score, if all scores lie within D of each other.
@@ -77,9 +80,10 @@ T largest_weight_lower_bound(const T& count, const T& exponent_gap) {
 /// Accuracy  as two_level_weights; no random row breaks it: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
-T largest_weight_upper_bound(const T& count, const T& exponent_range) {
+T largest_weight_upper_bound(const Count<T>& count, const T& exponent_range) {
+  const T& n = count;
   require_non_negative("laws::largest_weight_upper_bound", "exponent_range", exponent_range);
-  return two_level_weights(count, exponent_range).high;
+  return two_level_weights(n, exponent_range).high;
 }
 
 }  // namespace incontext::laws

@@ -79,9 +79,14 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
                                                        const scoring::Value<Map>& high,
                                                        const scoring::Value<Map>& low) {
   using T = scoring::Value<Map>;
-  scoring::validate(map);
+  scoring::require_valid(map);
   const T n = detail::require_two_levels(count, high, low);
-  return two_level_weights(n, T(map.elementwise(count).difference(high, low)));
+  const auto phi = map.elementwise(count);
+  if (!phi.in_domain()) {
+    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", count,
+                       "a map in its domain");
+  }
+  return two_level_weights(n, T(phi.difference(high, low)));
 }
 
 /// Approximate softmax: every weight is of order 1/n.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/fading_thresholds.hpp"
@@ -24,15 +25,16 @@ namespace incontext::laws {
 /// Accuracy  8 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T grid_log_sum(const T& count, const T& inverse_temperature) {
+T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
+  const T& n = count;
   using std::exp;
-  detail::require_count("laws::grid_log_sum", "count", count, 3);
-  detail::require_finite("laws::grid_log_sum", "inverse_temperature", inverse_temperature);
+  detail::require_count("laws::grid_log_sum", "count", n, 3);
+  require_finite("laws::grid_log_sum", "inverse_temperature", inverse_temperature);
   const bool rising = T(0) < inverse_temperature;
   const T span = rising ? inverse_temperature : T(-inverse_temperature);
-  const T step = span / (count - T(2));
+  const T step = span / (n - T(2));
   const T width = scoring::detail::exp_minus_one(T(-step));
-  const T terms = width < T(0) ? T(scoring::detail::exp_minus_one(T(-span)) / width) : T(count - T(2));
+  const T terms = width < T(0) ? T(scoring::detail::exp_minus_one(T(-span)) / width) : T(n - T(2));
   const T rest = exp(T(-step)) * terms;
   return (rising ? span : T(0)) + scoring::detail::log_one_plus(rest);
 }
@@ -50,9 +52,10 @@ T grid_log_sum(const T& count, const T& inverse_temperature) {
 /// Accuracy  10 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T grid_threshold(const T& count, const T& inverse_temperature) {
+T grid_threshold(const Count<T>& count, const T& inverse_temperature) {
+  const T& n = count;
   require_positive("laws::grid_threshold", "inverse_temperature", inverse_temperature);
-  return grid_log_sum(count, inverse_temperature) / inverse_temperature;
+  return grid_log_sum(n, inverse_temperature) / inverse_temperature;
 }
 
 /// Weight of z_max against the grid.
@@ -67,10 +70,11 @@ T grid_threshold(const T& count, const T& inverse_temperature) {
 /// Accuracy  8 eps (1 + |log S| + |beta z_max|) relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T grid_weight(const T& count, const T& inverse_temperature, const T& z_max) {
+T grid_weight(const Count<T>& count, const T& inverse_temperature, const T& z_max) {
+  const T& n = count;
   using std::exp;
-  detail::require_finite("laws::grid_weight", "z_max", z_max);
-  const T log_sum = grid_log_sum(count, inverse_temperature);
+  require_finite("laws::grid_weight", "z_max", z_max);
+  const T log_sum = grid_log_sum(n, inverse_temperature);
   const T exponent = inverse_temperature * z_max - log_sum;
   if (exponent < T(0)) return exp(exponent) / (T(1) + exp(exponent));
   return T(1) / (T(1) + exp(T(-exponent)));

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <span>
 
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
@@ -24,7 +26,7 @@ namespace incontext::laws {
 template <Real T>
 T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
   using std::exp;
-  detail::require_finite("laws::two_level_count", "exponent_gap", exponent_gap);
+  require_finite("laws::two_level_count", "exponent_gap", exponent_gap);
   detail::require_fraction("laws::two_level_count", "weight", weight);
   return T(1) + exp(exponent_gap) * ((T(1) - weight) / weight);
 }
@@ -40,14 +42,13 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
 /// Errors    std::domain_error.
 /// Accuracy  4 eps (1 + log n + |log(w / (1 - w))|) absolute: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
-template <Real T>
-T two_level_exponent_gap(const T& count, const T& weight = T(0.5)) {
+template <class N, Real T = RealOf<N>>
+requires std::convertible_to<const N&, CountOf<T>> T two_level_exponent_gap(const N& count, const T& weight = T(0.5)) {
   using std::log;
-  if (!(T(1) < count && detail::is_finite(count))) {
-    throw_domain_error("laws::two_level_exponent_gap", "count is too small or not finite", count, "more than 1");
-  }
+  const T n = CountOf<T>(count);
+  detail::require_more_than_one("laws::two_level_exponent_gap", "count", n);
   detail::require_fraction("laws::two_level_exponent_gap", "weight", weight);
-  return log(T(count - T(1))) + log(T(weight / (T(1) - weight)));
+  return log(T(n - T(1))) + log(T(weight / (T(1) - weight)));
 }
 
 /// Row length above which SSMax is sharper than softmax on the same scores.
@@ -65,7 +66,7 @@ template <Real T>
 T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
   using std::exp;
   require_positive("laws::ssmax_crossover_count", "scale", scale);
-  detail::require_finite("laws::ssmax_crossover_count", "bias", bias);
+  require_finite("laws::ssmax_crossover_count", "bias", bias);
   return exp(T((T(1) - bias) / scale));
 }
 
@@ -103,7 +104,7 @@ T ssmax_critical_gap(const T& scale) {
 template <Real T>
 T ssmax_two_level_limit(const T& scale, const T& gap) {
   require_positive("laws::ssmax_two_level_limit", "scale", scale);
-  detail::require_finite("laws::ssmax_two_level_limit", "gap", gap);
+  require_finite("laws::ssmax_two_level_limit", "gap", gap);
   const T product = scale * gap;
   if (T(1) < product) return T(1);
   return product < T(1) ? T(0) : T(0.5);
@@ -130,31 +131,44 @@ T ssmax_weakest_count(const T& scale, const T& gap) {
   return product / (product - T(1));
 }
 
+/// Scores that have a largest possible value z_+, by how their law ends there.
+///
+/// \f[ \log E e^{\beta z} = \beta z_+ - \kappa \log\beta + O(1) \f]
+///
+/// edge_exponent kappa is 1 where the density at the edge is positive and finite (uniform scores, the grid), 0 for
+/// finitely many values.
+///
+/// Units     upper_edge z_+ in units of the scores.
+/// Domain    upper_edge finite, edge_exponent >= 0 and finite.
+/// Runs on   host
+template <Real T = double>
+struct BoundedScores {
+  T upper_edge;
+  T edge_exponent = T(1);
+};
+
 /// Score that SSMax retrieves with probability one half among competitors of a law with an upper edge, for long rows.
 ///
-/// \f[ m_c = z_+ + \frac1s - \kappa \frac{\log(s \log n)}{s \log n},\qquad
-///     \log E e^{\beta z} = \beta z_+ - \kappa \log\beta + O(1) \f]
+/// \f[ m_c = z_+ + \frac1s - \kappa \frac{\log(s \log n)}{s \log n} \f]
 ///
-/// kappa is 1 where the density at the edge is positive and finite (uniform scores, the grid), 0 for finitely many
-/// values. The limit z_+ + 1/s is approached with a lag of log log n / log n.
+/// z_+ and kappa are those of the law. The limit z_+ + 1/s is approached with a lag of log log n / log n.
 ///
 /// Source    derived; the caption of Fig. 3 of arXiv 2501.19399 has the limit for the grid, 1 + 1/s.
 /// Units     of the scores.
-/// Domain    count > 1, scale > 0, upper_edge finite, edge_exponent >= 0 and finite.
+/// Domain    count > 1, scale > 0, and that of the law.
 /// Errors    std::domain_error.
 /// Accuracy  asymptotic: 2e-4 of the grid's exact threshold for s log n > 6: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T ssmax_bounded_threshold(const T& count, const T& scale, const T& upper_edge, const T& edge_exponent = T(1)) {
+T ssmax_bounded_threshold(const Count<T>& count, const T& scale, const BoundedScores<T>& law) {
+  const T& n = count;
   using std::log;
-  if (!(T(1) < count && detail::is_finite(count))) {
-    throw_domain_error("laws::ssmax_bounded_threshold", "count is too small or not finite", count, "more than 1");
-  }
+  detail::require_more_than_one("laws::ssmax_bounded_threshold", "count", n);
   require_positive("laws::ssmax_bounded_threshold", "scale", scale);
-  detail::require_finite("laws::ssmax_bounded_threshold", "upper_edge", upper_edge);
-  require_non_negative("laws::ssmax_bounded_threshold", "edge_exponent", edge_exponent);
-  const T beta = scale * log(count);
-  return upper_edge + T(1) / scale - edge_exponent * log(beta) / beta;
+  require_finite("laws::ssmax_bounded_threshold", "upper_edge", law.upper_edge);
+  require_non_negative("laws::ssmax_bounded_threshold", "edge_exponent", law.edge_exponent);
+  const T beta = scale * log(n);
+  return law.upper_edge + T(1) / scale - law.edge_exponent * log(beta) / beta;
 }
 
 /// n^exponent competitors at a gap below the largest score.
@@ -187,7 +201,7 @@ T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) 
   T power = levels[0].exponent - scale * levels[0].gap;
   for (const auto& level : levels) {
     require_non_negative("laws::ssmax_focus_power", "gap", level.gap);
-    detail::require_finite("laws::ssmax_focus_power", "exponent", level.exponent);
+    require_finite("laws::ssmax_focus_power", "exponent", level.exponent);
     const T here = level.exponent - scale * level.gap;
     if (power < here) power = here;
   }

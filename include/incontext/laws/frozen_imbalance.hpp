@@ -4,11 +4,24 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 
 namespace incontext::laws {
+
+/// A layer whose rows are deep in the frozen regime: n tokens of d independent standard components, scores of standard
+/// deviation x times the temperature.
+///
+/// Units     dimensionless; score_stddev = x, times the inverse temperature.
+/// Runs on   host
+template <Real T = double>
+struct FrozenLayer {
+  Count<T> row_length;
+  T score_stddev;
+  Count<T> dimension;
+};
 
 /// Quantile of one row's imbalance |dW_K| / |dW_V| deep in the frozen regime: what a typical row learns (its median,
 /// share = 1/2), while the root mean square of laws/gradient_flow.hpp grows, made by rare near ties.
@@ -23,8 +36,8 @@ namespace incontext::laws {
 ///
 /// Source    derived: C_a h = p (1 - p) (x_1 - x_2) (x_1 - x_2)^T h for two tokens, p << 1; P(R <= r) is then
 ///           E min(1, (r / (x kappa |N|))^m), whose 1 never counts where R_q << x kappa. Ratios: Pitman & Yor 1997.
-/// Units     dimensionless; spread = x.
-/// Domain    count >= 2, spread > h, dimension >= 1, 0 < share < 1.
+/// Units     dimensionless.
+/// Domain    row_length >= 2, score_stddev > h, dimension >= 1, 0 < share < 1.
 /// Limits    x -> infinity: log R_q / x -> log(q) / h.
 /// Errors    std::domain_error.
 /// Accuracy  an approximation of order m = h / x that leaves the third score out. The logarithm of the median at n = 64
@@ -32,21 +45,22 @@ namespace incontext::laws {
 ///           themselves scatter by 0.09 and 0.18 (tests/simulate/gradient_norms.cpp).
 /// Runs on   host
 template <Real T>
-T frozen_imbalance_quantile(const T& count, const T& spread, const T& dimension, const T& share = T(0.5)) {
+T frozen_imbalance_quantile(const FrozenLayer<T>& layer, const T& share = T(0.5)) {
   using std::exp;
   using std::log;
   using std::sqrt;
   constexpr auto where = "laws::frozen_imbalance_quantile";
-  detail::require_count(where, "count", count, 2);
-  detail::require_count(where, "dimension", dimension);
+  const T &n = layer.row_length, &x = layer.score_stddev, &d = layer.dimension;
+  detail::require_count(where, "row_length", n, 2);
+  detail::require_count(where, "dimension", d);
   detail::require_fraction(where, "share", share);
-  const FrozenRow<T> row = frozen_row(count, spread);
+  const FrozenRow<T> row = frozen_row(n, x);
   const T pi = boost::math::constants::pi<T>(), m = row.index;
-  const T highest = row.quantile + boost::math::constants::euler<T>() / (m * spread), others = dimension - T(1);
-  const T lengths = T(2) * others / sqrt(T(dimension * (others + highest * highest)));
+  const T highest = row.quantile + boost::math::constants::euler<T>() / (m * x), others = d - T(1);
+  const T lengths = T(2) * others / sqrt(T(d * (others + highest * highest)));
   const T log_moment =
       boost::math::lgamma(T((T(1) - m) / T(2))) - log(pi) / T(2) - m * log(T(2)) / T(2);  // log E |N|^-m
-  return spread * lengths * exp(T((log(share) - log_moment) / m));
+  return x * lengths * exp(T((log(share) - log_moment) / m));
 }
 
 }  // namespace incontext::laws

@@ -4,8 +4,10 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <concepts>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
@@ -25,12 +27,13 @@ namespace incontext::laws {
 /// Errors    std::domain_error.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
-template <Real T>
-T critical_spread(const T& count) {
+template <class N, Real T = RealOf<N>>
+requires std::convertible_to<const N&, CountOf<T>> T critical_spread(const N& count) {
   using std::log;
   using std::sqrt;
-  detail::require_count("laws::critical_spread", "count", count);
-  return sqrt(T(T(2) * log(count)));
+  const T n = CountOf<T>(count);
+  detail::require_count("laws::critical_spread", "count", n);
+  return sqrt(T(T(2) * log(n)));
 }
 
 /// log E Z, an upper bound of E log Z.
@@ -45,11 +48,12 @@ T critical_spread(const T& count) {
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T annealed_log_partition(const T& count, const T& spread) {
+T annealed_log_partition(const Count<T>& count, const T& spread) {
+  const T& n = count;
   using std::log;
-  detail::require_count("laws::annealed_log_partition", "count", count);
+  detail::require_count("laws::annealed_log_partition", "count", n);
   require_non_negative("laws::annealed_log_partition", "spread", spread);
-  return log(count) + spread * spread / T(2);
+  return log(n) + spread * spread / T(2);
 }
 
 /// Leading order of E log Z for n -> infinity at fixed theta.
@@ -65,9 +69,10 @@ T annealed_log_partition(const T& count, const T& spread) {
 ///           n = 1e12: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T quenched_log_partition(const T& count, const T& spread) {
-  const T critical = critical_spread(count);
-  if (spread < critical) return annealed_log_partition(count, spread);
+T quenched_log_partition(const Count<T>& count, const T& spread) {
+  const T& n = count;
+  const T critical = critical_spread(n);
+  if (spread < critical) return annealed_log_partition(n, spread);
   require_non_negative("laws::quenched_log_partition", "spread", spread);
   return spread * critical;
 }
@@ -84,11 +89,12 @@ T quenched_log_partition(const T& count, const T& spread) {
 /// Accuracy  leading order, within 1% of E H at n = 1e9 for theta <= 0.5: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T quenched_entropy(const T& count, const T& spread) {
+T quenched_entropy(const Count<T>& count, const T& spread) {
+  const T& n = count;
   using std::log;
-  const T critical = critical_spread(count);
+  const T critical = critical_spread(n);
   require_non_negative("laws::quenched_entropy", "spread", spread);
-  return spread < critical ? T(log(count) - spread * spread / T(2)) : T(0);
+  return spread < critical ? T(log(n) - spread * spread / T(2)) : T(0);
 }
 
 /// Y_2 with Z replaced by its mean.
@@ -103,11 +109,12 @@ T quenched_entropy(const T& count, const T& spread) {
 /// Accuracy  not an approximation for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T annealed_participation(const T& count, const T& spread) {
+T annealed_participation(const Count<T>& count, const T& spread) {
+  const T& n = count;
   using std::exp;
-  detail::require_count("laws::annealed_participation", "count", count);
+  detail::require_count("laws::annealed_participation", "count", n);
   require_non_negative("laws::annealed_participation", "spread", spread);
-  return exp(T(spread * spread)) / count;
+  return exp(T(spread * spread)) / n;
 }
 
 /// Powers of n of a row at reduced spread theta: quantity = n^-power.
@@ -173,14 +180,15 @@ struct FrozenRow {
 ///           from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-FrozenRow<T> frozen_row(const T& count, const T& spread) {
+FrozenRow<T> frozen_row(const Count<T>& count, const T& spread) {
+  const T& n = count;
   using std::exp;
   using std::sqrt;
-  detail::require_count("laws::frozen_row", "count", count, 2);
+  detail::require_count("laws::frozen_row", "count", n, 2);
   const T pi = boost::math::constants::pi<T>(), euler = boost::math::constants::euler<T>();
   FrozenRow<T> row{};
-  row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / count));
-  const T hazard = count * exp(T(-row.quantile * row.quantile / T(2))) / sqrt(T(2) * pi);
+  row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / n));
+  const T hazard = n * exp(T(-row.quantile * row.quantile / T(2))) / sqrt(T(2) * pi);
   if (!(hazard < spread && detail::is_finite(spread))) {
     throw_domain_error("laws::frozen_row", "spread is not in the frozen phase", spread, "more than n phi(b)");
   }

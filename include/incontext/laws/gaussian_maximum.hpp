@@ -1,6 +1,7 @@
 #pragma once
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/largest_share.hpp"
@@ -24,11 +25,12 @@ namespace incontext::laws {
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> largest_weight(const T& count, const T& spread) {
-  detail::require_whole("laws::largest_weight", "count", count, 1);
+Quadrature<T> largest_weight(const Count<T>& count, const T& spread) {
+  const T& n = count;
+  detail::require_whole("laws::largest_weight", "count", n, 1);
   require_non_negative("laws::largest_weight", "spread", spread);
-  if (count <= T(1)) return {T(1), T(0)};
-  detail::LargestShare<T> share(count, spread);
+  if (n <= T(1)) return {T(1), T(0)};
+  detail::LargestShare<T> share(n, spread);
   const T tolerance = quadrature_tolerance<T>();
   auto steps = share.steps(tolerance);
   detail::MaximumSums<T> change{};

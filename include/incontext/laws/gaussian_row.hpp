@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
@@ -158,7 +159,7 @@ class RowFunctionals {
 ///
 /// Source    derived: docs/derivations/gaussian_row.md.
 /// Units     spread = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
-/// Domain    count >= 1 and whole, spread >= 0.
+/// Domain    count >= 1 and whole, in double at most 3.5e72 (beyond, its fourth power leaves the range); spread >= 0.
 /// Limits    count = 1: weight 1; spread = 0: uniform; spread -> infinity: the largest score has weight 1;
 ///           n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
 /// Errors    std::domain_error; QuadratureError.
@@ -166,11 +167,12 @@ class RowFunctionals {
 ///           tests/laws/gaussian_row_50digits.cpp.
 /// Runs on   host
 template <Real T>
-GaussianRow<T> gaussian_row(const T& count, const T& spread) {
-  detail::require_whole("laws::gaussian_row", "count", count, 1);
+GaussianRow<T> gaussian_row(const Count<T>& count, const T& spread) {
+  const T& n = count;
+  detail::require_row("laws::gaussian_row", "count", n, 4);
   require_non_negative("laws::gaussian_row", "spread", spread);
-  if (count <= T(1)) return detail::single_score<T>();
-  return detail::RowFunctionals<T>(count, spread).all();
+  if (n <= T(1)) return detail::single_score<T>();
+  return detail::RowFunctionals<T>(n, spread).all();
 }
 
 }  // namespace incontext::laws

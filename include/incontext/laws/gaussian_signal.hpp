@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
@@ -43,10 +44,11 @@ T signal_start(const T& noise_count, const T& spread, const T& exponent) {
 /// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp, precision_slow.cpp. Near 1, noise_weight keeps the digits.
 /// Runs on   host
 template <Real T>
-Quadrature<T> signal_weight(const T& noise_count, const T& spread, const T& exponent) {
-  detail::require_signal("laws::signal_weight", noise_count, spread, exponent);
-  return detail::signal_integral<T>("laws::signal_weight", detail::NormalScores<T>(spread), noise_count, exponent,
-                                    detail::signal_start(noise_count, spread, exponent));
+Quadrature<T> signal_weight(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
+  detail::require_signal("laws::signal_weight", n, spread, exponent);
+  return detail::signal_integral<T>("laws::signal_weight", detail::NormalScores<T>(spread), n, exponent,
+                                    detail::signal_start(n, spread, exponent));
 }
 
 /// Expected weight of all the noise together, without cancellation where it is small.
@@ -61,37 +63,58 @@ Quadrature<T> signal_weight(const T& noise_count, const T& spread, const T& expo
 /// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> noise_weight(const T& noise_count, const T& spread, const T& exponent) {
-  detail::require_signal("laws::noise_weight", noise_count, spread, exponent);
-  return detail::noise_integral<T>("laws::noise_weight", detail::NormalScores<T>(spread), noise_count, exponent);
+Quadrature<T> noise_weight(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
+  detail::require_signal("laws::noise_weight", n, spread, exponent);
+  return detail::noise_integral<T>("laws::noise_weight", detail::NormalScores<T>(spread), n, exponent);
 }
 
-/// Expected weight of a signal token whose own score is normal, N(m, v_s), independent of the noise.
+/// A needle whose own score is normal, among noise_count tokens whose scores are normal too.
+///
+/// Units     scores times the inverse temperature: noise_stddev = x, gap = beta m over the mean of the noise,
+/// gap_stddev
+///           the needle's own.
+/// Domain    noise_count >= 1 and whole, both standard deviations >= 0, gap finite.
+/// Runs on   host
+template <Real T = double>
+struct RandomNeedle {
+  Count<T> noise_count;
+  T noise_stddev;
+  T gap;
+  T gap_stddev;
+};
+
+/// Expected weight of a needle whose own score is normal, N(m, v_s), independent of the noise.
 ///
 /// \f[ \int ds\, E_g F_1(s + \beta m + \beta \sqrt{v_s}\, g)\, \psi(s)^N \f]
 ///
+///     random_signal_weight(RandomNeedle<double>{.noise_count = 64, .noise_stddev = 1, .gap = 5, .gap_stddev = 0.5});
+///
 /// Source    derived: docs/derivations/gaussian_row.md.
-/// Units     signal_spread = beta times the signal's standard deviation.
-/// Domain    as signal_weight, signal_spread >= 0.
-/// Limits    signal_spread = 0: signal_weight; a signal with the noise's own law: 1 / (N + 1).
+/// Units     dimensionless.
+/// Domain    that of RandomNeedle.
+/// Limits    gap_stddev = 0: signal_weight; a needle with the noise's own law: 1 / (N + 1).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> random_signal_weight(const T& noise_count, const T& spread, const T& exponent, const T& signal_spread) {
+Quadrature<T> random_signal_weight(const RandomNeedle<T>& needle) {
   using std::log;
-  detail::require_signal("laws::random_signal_weight", noise_count, spread, exponent);
-  require_non_negative("laws::random_signal_weight", "signal_spread", signal_spread);
-  const detail::NormalScores<T> noise(spread), signal(signal_spread);
+  constexpr auto where = "laws::random_signal_weight";
+  const T& n = needle.noise_count;
+  detail::require_whole(where, "noise_count", n, 1);
+  require_non_negative(where, "noise_stddev", needle.noise_stddev);
+  require_finite(where, "gap", needle.gap);
+  require_non_negative(where, "gap_stddev", needle.gap_stddev);
+  const detail::NormalScores<T> noise(needle.noise_stddev), signal(needle.gap_stddev);
   const auto log_density = [&](const T& y) {
-    const T s = y - exponent;
-    if (signal_spread <= spread) return T(log(signal.first(y)) + noise_count * noise.log_psi(s));
+    const T s = y - needle.gap;
+    if (needle.gap_stddev <= needle.noise_stddev) return T(log(signal.first(y)) + n * noise.log_psi(s));
     // by parts, so that the narrower law is the one that is differentiated
-    const T density = log(T(noise_count * noise.first(s))) + (noise_count - T(1)) * noise.log_psi(s);
+    const T density = log(T(n * noise.first(s))) + (n - T(1)) * noise.log_psi(s);
     return T(log(y <= T(0) ? signal.complement(y) : T(T(1) - signal.psi(y))) + density);
   };
-  return detail::integrate_log_concave<T>("laws::random_signal_weight", log_density,
-                                          detail::signal_start(noise_count, spread, exponent));
+  return detail::integrate_log_concave<T>(where, log_density, detail::signal_start(n, needle.noise_stddev, needle.gap));
 }
 
 /// Jensen's lower bound of signal_weight, exact for spread = 0.
@@ -106,11 +129,12 @@ Quadrature<T> random_signal_weight(const T& noise_count, const T& spread, const 
 /// Accuracy  8 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_signal.cpp.
 /// Runs on   host
 template <Real T>
-T signal_weight_annealed(const T& noise_count, const T& spread, const T& exponent) {
+T signal_weight_annealed(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
   using std::exp;
   using std::log;
-  detail::require_signal("laws::signal_weight_annealed", noise_count, spread, exponent);
-  const T surplus = exponent - log(noise_count) - spread * spread / T(2);
+  detail::require_signal("laws::signal_weight_annealed", n, spread, exponent);
+  const T surplus = exponent - log(n) - spread * spread / T(2);
   return surplus < T(0) ? T(exp(surplus) / (T(1) + exp(surplus))) : T(T(1) / (T(1) + exp(T(-surplus))));
 }
 
@@ -126,10 +150,11 @@ T signal_weight_annealed(const T& noise_count, const T& spread, const T& exponen
 /// Accuracy  4 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_signal.cpp.
 /// Runs on   host
 template <Real T>
-T noise_weight_leading_order(const T& noise_count, const T& spread, const T& exponent) {
+T noise_weight_leading_order(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
   using std::exp;
-  detail::require_signal("laws::noise_weight_leading_order", noise_count, spread, exponent);
-  return noise_count * exp(T(spread * spread / T(2) - exponent));
+  detail::require_signal("laws::noise_weight_leading_order", n, spread, exponent);
+  return n * exp(T(spread * spread / T(2) - exponent));
 }
 
 }  // namespace incontext::laws

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
@@ -40,8 +41,8 @@ T logistic(const T& exponent) {
 /// Runs on   host
 template <Real T>
 T signal_weight_quenched(const T& log_partition, const T& exponent) {
-  detail::require_finite("laws::signal_weight_quenched", "log_partition", log_partition);
-  detail::require_finite("laws::signal_weight_quenched", "exponent", exponent);
+  require_finite("laws::signal_weight_quenched", "log_partition", log_partition);
+  require_finite("laws::signal_weight_quenched", "exponent", exponent);
   return detail::logistic(T(exponent - log_partition));
 }
 
@@ -57,10 +58,11 @@ T signal_weight_quenched(const T& log_partition, const T& exponent) {
 /// Accuracy  at theta = 0.2, 0.4: 1e-7, 6e-5: tests/laws/gaussian_signal_approximations.cpp.
 /// Runs on   host
 template <Real T>
-T signal_weight_second_order(const T& noise_count, const T& spread, const T& exponent) {
-  const T p = signal_weight_annealed(noise_count, spread, exponent);
-  const T rest = detail::logistic(T(annealed_log_partition(noise_count, spread) - exponent));
-  return p + p * rest * rest * scoring::detail::exp_minus_one(T(spread * spread)) / noise_count;
+T signal_weight_second_order(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
+  const T p = signal_weight_annealed(n, spread, exponent);
+  const T rest = detail::logistic(T(annealed_log_partition(n, spread) - exponent));
+  return p + p * rest * rest * scoring::detail::exp_minus_one(T(spread * spread)) / n;
 }
 
 /// Z replaced by a log-normal variable of its mean and variance (Fenton and Wilkinson).
@@ -76,12 +78,13 @@ T signal_weight_second_order(const T& noise_count, const T& spread, const T& exp
 /// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_signal_approximations.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> signal_weight_log_normal(const T& noise_count, const T& spread, const T& exponent) {
+Quadrature<T> signal_weight_log_normal(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
   using std::log;
   using std::sqrt;
-  detail::require_signal("laws::signal_weight_log_normal", noise_count, spread, exponent);
-  const T variance = scoring::detail::log_one_plus(T(scoring::detail::exp_minus_one(T(spread * spread)) / noise_count));
-  const T mean = annealed_log_partition(noise_count, spread) - variance / T(2), stddev = sqrt(variance);
+  detail::require_signal("laws::signal_weight_log_normal", n, spread, exponent);
+  const T variance = scoring::detail::log_one_plus(T(scoring::detail::exp_minus_one(T(spread * spread)) / n));
+  const T mean = annealed_log_partition(n, spread) - variance / T(2), stddev = sqrt(variance);
   const T normalisation = log(T(T(2) * boost::math::constants::pi<T>())) / T(2);
   return detail::integrate_log_concave<T>(
       "laws::signal_weight_log_normal",
@@ -105,10 +108,11 @@ Quadrature<T> signal_weight_log_normal(const T& noise_count, const T& spread, co
 /// Accuracy  at theta = 1.1, 1.5, 2.5: 0.13, 0.035, 0.017: tests/laws/gaussian_signal_approximations.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> signal_weight_stable(const T& noise_count, const T& spread, const T& exponent) {
+Quadrature<T> signal_weight_stable(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
   using std::exp;
-  detail::require_signal("laws::signal_weight_stable", noise_count, spread, exponent);
-  const auto frozen = frozen_row(noise_count, spread);
+  detail::require_signal("laws::signal_weight_stable", n, spread, exponent);
+  const auto frozen = frozen_row(n, spread);
   const T tail = boost::math::tgamma(T(T(1) - frozen.index));
   return detail::integrate_log_concave<T>(
       "laws::signal_weight_stable",
@@ -131,11 +135,12 @@ Quadrature<T> signal_weight_stable(const T& noise_count, const T& spread, const 
 /// Accuracy  at theta = 1.5, 2.5: 0.16, 0.06: tests/laws/gaussian_signal_approximations.cpp.
 /// Runs on   host
 template <Real T>
-T signal_weight_largest(const T& noise_count, const T& spread, const T& exponent) {
+T signal_weight_largest(const Count<T>& noise_count, const T& spread, const T& exponent) {
+  const T& n = noise_count;
   using std::exp;
-  detail::require_signal("laws::signal_weight_largest", noise_count, spread, exponent);
+  detail::require_signal("laws::signal_weight_largest", n, spread, exponent);
   require_positive("laws::signal_weight_largest", "spread", spread);
-  return exp(T(noise_count * scoring::detail::log_one_plus(T(-detail::normal_tail(T(exponent / spread))))));
+  return exp(T(n * scoring::detail::log_one_plus(T(-detail::normal_tail(T(exponent / spread))))));
 }
 
 }  // namespace incontext::laws

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
@@ -44,16 +45,17 @@ struct GradientFlow {
 /// Accuracy  1e-11 relative: tests/laws/gradient_flow.cpp.
 /// Runs on   host
 template <Real T>
-GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const T& dimension) {
+GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const Count<T>& dimension) {
+  const T& d = dimension;
   using std::sqrt;
   require_non_negative("laws::gradient_flow", "spread", spread);
-  detail::require_count("laws::gradient_flow", "dimension", dimension);
-  const T others = dimension - T(1);
+  detail::require_count("laws::gradient_flow", "dimension", d);
+  const T others = d - T(1);
   GradientFlow<T> flow{};
   flow.mean_token = others * row.participation + row.squared_mean_score;
   flow.covariance_parallel = row.squared_score_variance + others * row.weighted_deviation;
-  flow.covariance_orthogonal = row.weighted_deviation + row.squared_trace + dimension * row.squared_frobenius;
-  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / dimension;
+  flow.covariance_orthogonal = row.weighted_deviation + row.squared_trace + d * row.squared_frobenius;
+  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / d;
   flow.imbalance = spread * sqrt(T(flow.covariance_isotropic / flow.mean_token));
   return flow;
 }
@@ -70,13 +72,15 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const 
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host
 template <Real T>
-T annealed_imbalance(const T& count, const T& spread, const T& dimension) {
+T annealed_imbalance(const Count<T>& count, const T& spread, const Count<T>& dimension) {
+  const T& n = count;
+  const T& d = dimension;
   using std::exp;
   using std::sqrt;
-  detail::require_count("laws::annealed_imbalance", "count", count);
+  detail::require_count("laws::annealed_imbalance", "count", n);
   require_non_negative("laws::annealed_imbalance", "spread", spread);
-  detail::require_count("laws::annealed_imbalance", "dimension", dimension);
-  const T square = spread * spread, rarity = exp(T(-square)), share = dimension / count;
+  detail::require_count("laws::annealed_imbalance", "dimension", d);
+  const T square = spread * spread, rarity = exp(T(-square)), share = d / n;
   return spread * sqrt(T((rarity + share) / (square * rarity + share)));
 }
 

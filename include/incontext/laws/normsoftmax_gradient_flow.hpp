@@ -2,8 +2,10 @@
 
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <concepts>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
@@ -77,20 +79,23 @@ class StandardisedMoments {
 ///
 /// Source    derived: the Jacobian of NormSoftmax; arXiv 2310.12956 has the map.
 /// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
-/// Domain    count >= 4 and whole, dimension >= 1.
+/// Domain    count >= 4 and whole, at most as gaussian_row; dimension >= 1.
 /// Limits    n -> infinity at fixed d: 1 - 1/d for the squared imbalance, as softmax at x = 1 with nothing along w.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at
 ///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
 /// Runs on   host
-template <Real T>
-GradientFlow<T> normsoftmax_gradient_flow(const T& count, const T& dimension) {
+template <class N, Real T = RealOf<N>>
+requires std::convertible_to<const N&, CountOf<T>> GradientFlow<T> normsoftmax_gradient_flow(
+    const N& count, const Count<T>& dimension) {
   using std::sqrt;
-  detail::require_whole("laws::normsoftmax_gradient_flow", "count", count, 4);
-  detail::require_count("laws::normsoftmax_gradient_flow", "dimension", dimension);
-  const detail::StandardisedMoments<T> mean(count);
+  const T n = CountOf<T>(count);
+  const T& d = dimension;
+  detail::require_whole("laws::normsoftmax_gradient_flow", "count", n, 4);
+  detail::require_count("laws::normsoftmax_gradient_flow", "dimension", d);
+  const detail::StandardisedMoments<T> mean(n);
   using Moments = detail::ExponentMoments<T>;
-  const T share = T(1) / count, others = dimension - T(1);
+  const T share = T(1) / n, others = d - T(1);
   const T deviation = mean(&Moments::deviation), square = mean(&Moments::squared_variance);
   const T frobenius = mean(&Moments::frobenius);
   // E tr P V as a product: what that leaves out is of order 1/n^2
@@ -99,10 +104,10 @@ GradientFlow<T> normsoftmax_gradient_flow(const T& count, const T& dimension) {
   GradientFlow<T> flow{};
   flow.mean_token = others * mean(&Moments::participation) + share + (T(1) - share) * mean(&Moments::mean_square);
   flow.covariance_parallel = others * (deviation - square * share);
-  flow.covariance_orthogonal = ((dimension - T(2)) * (frobenius - deviation * share) + squared_trace +
-                                T(2) * frobenius - T(3) * deviation * share + square * share * share) *
-                               count / (count - T(3));
-  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / dimension;
+  flow.covariance_orthogonal = ((d - T(2)) * (frobenius - deviation * share) + squared_trace + T(2) * frobenius -
+                                T(3) * deviation * share + square * share * share) *
+                               n / (n - T(3));
+  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / d;
   flow.imbalance = sqrt(T(flow.covariance_isotropic / flow.mean_token));
   return flow;
 }

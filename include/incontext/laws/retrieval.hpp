@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/weight_search.hpp"
@@ -63,12 +65,13 @@ T retrieval_boundary(const T& noise) {
 /// Accuracy  as retrieval_boundary.
 /// Runs on   host
 template <Real T>
-T ssmax_gaussian_threshold(const T& count, const T& scale, const T& variance) {
+T ssmax_gaussian_threshold(const Count<T>& count, const T& scale, const T& variance) {
+  const T& n = count;
   using std::log;
-  detail::require_count("laws::ssmax_gaussian_threshold", "count", count);
+  detail::require_more_than_one("laws::ssmax_gaussian_threshold", "count", n);
   require_positive("laws::ssmax_gaussian_threshold", "scale", scale);
   require_non_negative("laws::ssmax_gaussian_threshold", "variance", variance);
-  return retrieval_boundary(T(scale * scale * variance * log(count))) / scale;
+  return retrieval_boundary(T(scale * scale * variance * log(n))) / scale;
 }
 
 /// Row length beyond which SSMax's noise is frozen.
@@ -119,13 +122,14 @@ T longest_retrievable_count(const T& score, const T& variance) {
 /// Accuracy  1e-9 relative: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
-T retrieval_exponent(const T& noise_count, const T& spread, const T& weight = T(0.5)) {
+T retrieval_exponent(const Count<T>& noise_count, const T& spread, const T& weight = T(0.5)) {
+  const T& n = noise_count;
   using std::log;
   detail::require_fraction("laws::retrieval_exponent", "weight", weight);
-  detail::require_signal("laws::retrieval_exponent", noise_count, spread, T(0));
-  const T annealed = log(noise_count) + spread * spread / T(2);
-  return detail::exponent_of_weight(
-      [&](const T& exponent) { return signal_weight(noise_count, spread, exponent).value; }, annealed, weight);
+  detail::require_signal("laws::retrieval_exponent", n, spread, T(0));
+  const T annealed = log(n) + spread * spread / T(2);
+  return detail::exponent_of_weight([&](const T& exponent) { return signal_weight(n, spread, exponent).value; },
+                                    annealed, weight);
 }
 
 /// Height, in standard deviations of the other n - 1 normal scores, from which NormSoftmax retrieves a needle.
@@ -142,13 +146,14 @@ T retrieval_exponent(const T& noise_count, const T& spread, const T& weight = T(
 /// Errors    std::domain_error.
 /// Accuracy  leading order: the mean weight there is within 0.05 of 1/2 for n = 100 and 1000: tests/laws/retrieval.cpp.
 /// Runs on   host
-template <Real T>
-T normsoftmax_needle_height(const T& count) {
+template <class N, Real T = RealOf<N>>
+requires std::convertible_to<const N&, CountOf<T>> T normsoftmax_needle_height(const N& count) {
   using std::log;
   using std::sqrt;
-  detail::require_count("laws::normsoftmax_needle_height", "count", count);
-  const T needed = log(count) + T(0.5);
-  return needed / sqrt(T(T(1) - needed * needed / count));
+  const T n = CountOf<T>(count);
+  detail::require_count("laws::normsoftmax_needle_height", "count", n);
+  const T needed = log(n) + T(0.5);
+  return needed / sqrt(T(T(1) - needed * needed / n));
 }
 
 }  // namespace incontext::laws

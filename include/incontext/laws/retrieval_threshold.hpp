@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
@@ -18,9 +19,9 @@ namespace incontext::laws {
 ///
 /// Runs on   host
 template <class Law, class T>
-concept ScoreLaw = requires(const Law& law, const T& beta) {
-  { law.cumulants(beta) } -> std::convertible_to<T>;
-  { law.slope(beta) } -> std::convertible_to<T>;
+concept ScoreLaw = Real<T> && requires(const Law& law, const T& beta) {
+  { law.cumulants(beta) } -> std::same_as<T>;
+  { law.slope(beta) } -> std::same_as<T>;
 };
 
 /// Normal scores of mean 0.
@@ -101,13 +102,12 @@ struct RetrievalThreshold {
 /// Accuracy  1e-12 relative of the limit: tests/laws/retrieval_threshold.cpp.
 /// Runs on   host
 template <Real T, ScoreLaw<T> Law>
-RetrievalThreshold<T> retrieval_threshold(const Law& law, const T& count, const T& inverse_temperature) {
+RetrievalThreshold<T> retrieval_threshold(const Law& law, const Count<T>& count, const T& inverse_temperature) {
+  const T& n = count;
   using std::log;
-  if (!(T(1) < count && detail::is_finite(count))) {
-    throw_domain_error("laws::retrieval_threshold", "count is too small or not finite", count, "more than 1");
-  }
+  detail::require_more_than_one("laws::retrieval_threshold", "count", n);
   require_positive("laws::retrieval_threshold", "inverse_temperature", inverse_temperature);
-  const T l = log(count);
+  const T l = log(n);
   const auto spent = [&](const T& beta) { return T(beta * law.slope(beta) - law.cumulants(beta) - l); };
   T high = inverse_temperature, low = inverse_temperature;
   for (int i = 0; i < 200 && spent(high) < T(0); ++i) high = high * T(2);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
@@ -47,30 +48,32 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 ///
 /// Source    derived: docs/derivations/gaussian_row.md with w in place of e^(x g); n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
-/// Domain    count >= 1 and whole, variance >= 0, map in its domain.
+/// Domain    count >= 1 and whole, in double at most 1.3e145 (beyond, its square leaves the range); variance >= 0, map
+///           in its domain.
 /// Limits    count = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
 template <Real T>
-SsaRow<T> ssa_row(const scoring::SSA<T>& map, const T& count, const T& variance) {
+SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& variance) {
+  const T& n = count;
   using std::log;
-  detail::require_whole("laws::ssa_row", "count", count, 1);
+  detail::require_row("laws::ssa_row", "count", n, 2);
   const auto weights = detail::ssa_weights("laws::ssa_row", map, variance);
   SsaRow<T> r{};
   r.mean_weight = weights.moment(1);
   r.squared_weight = weights.moment(2);
-  r.typical_participation = r.squared_weight / (r.mean_weight * r.mean_weight) / count;
-  if (count <= T(1)) {  // one weight, whose logarithm is odd in the score
+  r.typical_participation = r.squared_weight / (r.mean_weight * r.mean_weight) / n;
+  if (n <= T(1)) {  // one weight, whose logarithm is odd in the score
     r.participation = T(1);
     return r;
   }
-  const detail::IidRow<detail::SsaWeights<T>> row(weights, count, T(-log(T(count * r.mean_weight))));
+  const detail::IidRow<detail::SsaWeights<T>> row(weights, n, T(-log(T(n * r.mean_weight))));
   const auto participation =
-      row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(count * m.second * row.others(m, 1)); });
+      row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(n * m.second * row.others(m, 1)); });
   // s is the law of a Gumbel variable less log Z
   const auto location = row.integrate("laws::ssa_row", [&](const auto& m, const T& s) {
-    return T((s + boost::math::constants::euler<T>()) * count * m.first * row.others(m, 1));
+    return T((s + boost::math::constants::euler<T>()) * n * m.first * row.others(m, 1));
   });
   r.participation = participation.value;
   r.log_partition = -location.value;
@@ -91,14 +94,16 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const T& count, const T& variance)
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> ssa_signal_weight(const scoring::SSA<T>& map, const T& noise_count, const T& variance, const T& score) {
+Quadrature<T> ssa_signal_weight(const scoring::SSA<T>& map, const Count<T>& noise_count, const T& variance,
+                                const T& score) {
+  const T& n = noise_count;
   using std::log;
-  detail::require_whole("laws::ssa_signal_weight", "noise_count", noise_count, 1);
-  detail::require_finite("laws::ssa_signal_weight", "score", score);
+  detail::require_whole("laws::ssa_signal_weight", "noise_count", n, 1);
+  require_finite("laws::ssa_signal_weight", "score", score);
   const auto weights = detail::ssa_weights("laws::ssa_signal_weight", map, variance);
   const T exponent = map.elementwise(1).value(score);
-  const T turn = exponent - log(T(noise_count * weights.moment(1)));
-  return detail::signal_integral<T>("laws::ssa_signal_weight", weights, noise_count, exponent, turn);
+  const T turn = exponent - log(T(n * weights.moment(1)));
+  return detail::signal_integral<T>("laws::ssa_signal_weight", weights, n, exponent, turn);
 }
 
 }  // namespace incontext::laws

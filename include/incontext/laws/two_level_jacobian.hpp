@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
@@ -32,19 +33,20 @@ struct TwoLevelJacobian {
 /// Accuracy  8 eps relative: tests/laws/two_level_jacobian.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelJacobian<T> two_level_jacobian(const T& count, const T& weight) {
+TwoLevelJacobian<T> two_level_jacobian(const Count<T>& count, const T& weight) {
+  const T& n = count;
   using std::log;
-  detail::require_count("laws::two_level_jacobian", "count", count, 2);
+  detail::require_count("laws::two_level_jacobian", "count", n, 2);
   if (!(T(0) <= weight && weight <= T(1))) {
     throw_domain_error("laws::two_level_jacobian", "weight is not between 0 and 1", weight, "0 <= value <= 1");
   }
-  const T others = count - T(1), rest = T(1) - weight, low = rest / others;
-  const T spike = weight * low * count;
-  const T flat = T(2) < count ? low : T(0);
+  const T others = n - T(1), rest = T(1) - weight, low = rest / others;
+  const T spike = weight * low * n;
+  const T flat = T(2) < n ? low : T(0);
   TwoLevelJacobian<T> j{};
   j.spectral_norm = spike < flat ? flat : spike;
-  j.squared_frobenius = spike * spike + (count - T(2)) * low * low;
-  j.trace = spike + (count - T(2)) * low;
+  j.squared_frobenius = spike * spike + (n - T(2)) * low * low;
+  j.trace = spike + (n - T(2)) * low;
   const T spike_part = T(0) < weight ? T(-weight * log(weight)) : T(0);
   j.entropy = spike_part + (T(0) < rest ? T(-rest * log(low)) : T(0));
   return j;

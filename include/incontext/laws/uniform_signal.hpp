@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
@@ -125,12 +126,12 @@ T uniform_cumulants(const T& span) {
 /// Accuracy  1e-11 relative: tests/laws/uniform_signal.cpp. Near 1, uniform_noise_weight keeps the digits.
 /// Runs on   host
 template <Real T>
-Quadrature<T> uniform_signal_weight(const T& noise_count, const T& span, const T& exponent) {
+Quadrature<T> uniform_signal_weight(const Count<T>& noise_count, const T& span, const T& exponent) {
+  const T& n = noise_count;
   using std::log;
-  detail::require_uniform_signal("laws::uniform_signal_weight", noise_count, span, exponent);
-  const T turn = exponent - log(noise_count) - detail::uniform_cumulants(span);
-  return detail::signal_integral<T>("laws::uniform_signal_weight", detail::UniformScores<T>(span), noise_count,
-                                    exponent, turn);
+  detail::require_uniform_signal("laws::uniform_signal_weight", n, span, exponent);
+  const T turn = exponent - log(n) - detail::uniform_cumulants(span);
+  return detail::signal_integral<T>("laws::uniform_signal_weight", detail::UniformScores<T>(span), n, exponent, turn);
 }
 
 /// Expected weight of all the uniform noise together, without cancellation where it is small.
@@ -145,9 +146,10 @@ Quadrature<T> uniform_signal_weight(const T& noise_count, const T& span, const T
 /// Accuracy  1e-11 relative: tests/laws/uniform_signal.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> uniform_noise_weight(const T& noise_count, const T& span, const T& exponent) {
-  detail::require_uniform_signal("laws::uniform_noise_weight", noise_count, span, exponent);
-  return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), noise_count, exponent);
+Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, const T& exponent) {
+  const T& n = noise_count;
+  detail::require_uniform_signal("laws::uniform_noise_weight", n, span, exponent);
+  return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), n, exponent);
 }
 
 /// Exact beta (m - lower edge) at which a signal among N uniform scores has the expected weight `weight`.
@@ -160,13 +162,14 @@ Quadrature<T> uniform_noise_weight(const T& noise_count, const T& span, const T&
 /// Accuracy  1e-9 relative: tests/laws/uniform_signal.cpp.
 /// Runs on   host
 template <Real T>
-T uniform_retrieval_exponent(const T& noise_count, const T& span, const T& weight = T(0.5)) {
+T uniform_retrieval_exponent(const Count<T>& noise_count, const T& span, const T& weight = T(0.5)) {
+  const T& n = noise_count;
   using std::log;
   detail::require_fraction("laws::uniform_retrieval_exponent", "weight", weight);
-  detail::require_uniform_signal("laws::uniform_retrieval_exponent", noise_count, span, T(0));
-  const T annealed = log(noise_count) + detail::uniform_cumulants(span);
-  return detail::exponent_of_weight(
-      [&](const T& exponent) { return uniform_signal_weight(noise_count, span, exponent).value; }, annealed, weight);
+  detail::require_uniform_signal("laws::uniform_retrieval_exponent", n, span, T(0));
+  const T annealed = log(n) + detail::uniform_cumulants(span);
+  return detail::exponent_of_weight([&](const T& exponent) { return uniform_signal_weight(n, span, exponent).value; },
+                                    annealed, weight);
 }
 
 }  // namespace incontext::laws

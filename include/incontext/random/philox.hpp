@@ -13,6 +13,15 @@
 
 namespace incontext::random {
 
+/// Which block of which stream of a trial: what is counted, beside the seed.
+///
+/// Runs on   host and device
+struct Counter {
+  std::uint64_t trial = 0;
+  std::uint32_t block = 0;
+  std::uint32_t stream = 0;
+};
+
 /// The four words of one counter of Philox4x32-10, by Random123: the definition every faster form is tested against.
 ///
 /// \f[ \text{words} = \mathrm{Philox4x32}_{10}(\text{counter} = (\text{trial}_{lo}, \text{trial}_{hi}, \text{block},
@@ -23,10 +32,9 @@ namespace incontext::random {
 /// Accuracy  Random123's known answers (tests/random/philox.cpp).
 /// Random    one counter; a pure function of its arguments.
 /// Runs on   host and device
-INCONTEXT_HD inline void philox(std::uint64_t seed, std::uint64_t trial, std::uint32_t block, std::uint32_t stream,
-                                std::uint32_t (&words)[4]) {
+INCONTEXT_HD inline void philox(std::uint64_t seed, const Counter& at, std::uint32_t (&words)[4]) {
   const r123::Philox4x32::ctr_type counter{
-      {static_cast<std::uint32_t>(trial), static_cast<std::uint32_t>(trial >> 32), block, stream}};
+      {static_cast<std::uint32_t>(at.trial), static_cast<std::uint32_t>(at.trial >> 32), at.block, at.stream}};
   const r123::Philox4x32::key_type key{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   const r123::Philox4x32::ctr_type result = r123::Philox4x32{}(counter, key);
   for (int i = 0; i < 4; ++i) words[i] = result.v[i];

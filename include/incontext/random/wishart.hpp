@@ -9,6 +9,15 @@
 
 namespace incontext::random {
 
+/// The law of a standard Wishart matrix, W_d(n, I).
+///
+/// Domain    both at least 1.
+/// Runs on   host and device
+struct WishartLaw {
+  int dimension = 1;
+  std::int64_t degrees_of_freedom = 1;
+};
+
 /// Bartlett's factor B of a standard Wishart matrix for each of W trials: \f$ B B^T \sim W_d(n, I) \f$.
 ///
 /// \f[ B_{ii} = \sqrt{\chi^2_{n-i}},\quad B_{ij} \sim N(0,1)\ (i > j),\quad j < \min(d, n) \f]
@@ -18,14 +27,16 @@ namespace incontext::random {
 /// Source    Bartlett 1933; Odell and Feiveson 1966.
 /// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; what lies above is left alone.
 /// Units     dimensionless.
-/// Domain    dimension >= 1, degrees_of_freedom >= 1 (not checked here).
+/// Domain    that of the law (not checked here).
 /// Accuracy  first two moments of B B^T (Lemma G.1 of arXiv 2511.01292) in tests/random/wishart.cpp.
 /// Random    normals below the diagonal: stream, row by row; chi-squares: stream + 1, 2^16 blocks an entry.
 /// Runs on   host and device
 template <int W, class T>
-INCONTEXT_HD void bartlett_factor(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t stream, int dimension,
-                                  std::int64_t degrees_of_freedom, T* factor, std::int64_t stride) {
+INCONTEXT_HD void bartlett_factor(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t stream,
+                                  const WishartLaw& law, T* factor, std::int64_t stride) {
   using std::sqrt;
+  const int dimension = law.dimension;
+  const std::int64_t degrees_of_freedom = law.degrees_of_freedom;
   constexpr int per_block = normals_per_block<T>;
   const LaneStream<W> below(seed, first_trial, stream);
   const LaneStream<W> diagonal(seed, first_trial, stream + 1);

@@ -2,6 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -72,6 +73,7 @@ class ReadQueries {
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
+requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
                                   const Map& map) {
   using std::sqrt;

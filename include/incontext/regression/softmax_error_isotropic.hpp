@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,6 +70,7 @@ class ChiQueries {
 ///           (tests/regression/softmax_error_isotropic.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
+requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                             std::int64_t context_length, const Map& map) {
   constexpr auto where = "softmax_error_isotropic";

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centre.hpp"
@@ -101,6 +102,16 @@ INCONTEXT_HD void derivative(const ApproximateSoftmax<T>& map, parameter::Temper
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T(-centre.deviation(z) / map.temperature / map.temperature / count) : T(0);
   }
+}
+
+/// Refuses a map outside its domain: temperature > 0, infinity allowed.
+///
+/// Source    the domain of ApproximateSoftmax.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const ApproximateSoftmax<T>& map) {
+  require_above_zero("scoring::validate", "temperature", map.temperature);
 }
 
 }  // namespace incontext::scoring

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
@@ -153,6 +154,18 @@ INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const s
   pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T {
     return -detail::relative_entropy_term(T(pass.excess(scores[i]) - T(1))) / pass.slope / pass.slope;
   });
+}
+
+/// Refuses a map outside its domain: alpha > 1.
+///
+/// Source    arXiv 1905.05702.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const Entmax<T>& map) {
+  if (!(T(1) < map.alpha && detail::is_finite(map.alpha))) {
+    throw_domain_error("scoring::validate", "alpha is not above 1", map.alpha, "1 < value < infinity");
+  }
 }
 
 }  // namespace incontext::scoring

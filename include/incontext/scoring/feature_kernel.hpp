@@ -16,16 +16,24 @@
 /// the matrix of weights: `attend` in feature_attention.hpp.
 namespace incontext::scoring {
 
-/// A kernel that equals sum_c query_features(i)(q, c) key_features(j)(k, c), c < feature_count(d).
+namespace detail {
+
+template <class F, class T>
+concept Features = requires(const F& features, const Row<const T>& in, const std::ptrdiff_t& component) {
+  { features(in, component) } -> std::same_as<T>;
+};
+
+}  // namespace detail
+
+/// A kernel, positional or not, that equals sum_c query_features(i)(q, c) key_features(j)(k, c), c < feature_count(d).
 ///
 /// Source    arXiv 2006.16236.
 /// Runs on   host and device
 template <class K>
-concept FeatureKernel = Real<typename K::value_type> && std::copyable<K> &&
-    requires(const K& kernel, Row<const typename K::value_type> in) {
-  { kernel.feature_count(in.size) } -> std::same_as<std::ptrdiff_t>;
-  { kernel.query_features(in.size)(in, in.size) } -> std::convertible_to<typename K::value_type>;
-  { kernel.key_features(in.size)(in, in.size) } -> std::convertible_to<typename K::value_type>;
+concept FeatureKernel = (Kernel<K> || PositionalKernel<K>)&&requires(const K& kernel, const std::ptrdiff_t& index) {
+  { kernel.feature_count(index) } -> std::same_as<std::ptrdiff_t>;
+  { kernel.query_features(index) } -> detail::Features<typename K::value_type>;
+  { kernel.key_features(index) } -> detail::Features<typename K::value_type>;
 };
 
 /// factor times the product of one function of every component of query and key.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
@@ -87,5 +88,17 @@ struct HeatSchedule {
     return mix.start * detail::positive_or_nan(start_temperature) + mix.end * detail::positive_or_nan(end_temperature);
   }
 };
+
+/// Refuses a schedule outside its domain: both temperatures > 0, epochs >= 1.
+///
+/// Source    arXiv 2310.12956.
+/// Errors    std::domain_error or std::invalid_argument naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const HeatSchedule<T>& schedule) {
+  require_positive("scoring::validate", "start_temperature", schedule.start_temperature);
+  require_positive("scoring::validate", "end_temperature", schedule.end_temperature);
+  require_at_least("scoring::validate", "epochs", schedule.epochs, 1);
+}
 
 }  // namespace incontext::scoring

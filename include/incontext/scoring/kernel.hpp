@@ -3,6 +3,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
@@ -33,17 +34,17 @@ INCONTEXT_HD T divide_positive(const T& x, const T& by) {
 
 }  // namespace detail
 
-/// What kernel attention asks of a kernel of a query and a key.
+/// What kernel attention asks of a kernel of a query and a key; `logarithmic` is a constant.
 ///
 /// Source    definition; the members are described at the top of this file.
 /// Runs on   host and device
 template <class K>
 concept Kernel = Real<typename K::value_type> && std::copyable<K> &&
-    requires(const K& kernel, Row<const typename K::value_type> in, Row<typename K::value_type> out,
-             typename K::value_type weight) {
-  { K::logarithmic } -> std::convertible_to<bool>;
-  { kernel.score(in, in) } -> std::convertible_to<typename K::value_type>;
-  { kernel.jvp(in, in, in, in) } -> std::convertible_to<typename K::value_type>;
+    requires(const K& kernel, const Row<const typename K::value_type>& in, const Row<typename K::value_type>& out,
+             const typename K::value_type& weight) {
+  typename std::bool_constant<K::logarithmic>;
+  { kernel.score(in, in) } -> std::same_as<typename K::value_type>;
+  { kernel.jvp(in, in, in, in) } -> std::same_as<typename K::value_type>;
   { kernel.vjp(in, in, weight, out, out) } -> std::same_as<void>;
 };
 
@@ -52,8 +53,10 @@ concept Kernel = Real<typename K::value_type> && std::copyable<K> &&
 /// Source    definition.
 /// Runs on   host and device
 template <class K>
-concept PositionalKernel = Real<typename K::value_type> && std::copyable<K> && requires(const K& kernel) {
-  requires Kernel<decltype(kernel.at(std::ptrdiff_t{0}, std::ptrdiff_t{0}))>;
+concept PositionalKernel = Real<typename K::value_type> && std::copyable<K> &&
+    requires(const K& kernel, const std::ptrdiff_t& position) {
+  { kernel.at(position, position) } -> Kernel;
+  requires std::same_as<typename decltype(kernel.at(position, position))::value_type, typename K::value_type>;
 };
 
 /// The product itself, q . k / tau: linear attention.

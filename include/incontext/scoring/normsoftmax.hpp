@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/normsoftmax_pass.hpp"
@@ -207,6 +208,26 @@ template <Real T>
 INCONTEXT_HD void derivative(const NormSoftmax<T>& map, parameter::Temperature name,
                              Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
   derivative(detail::matrix_scope(map), name, detail::as_grid(scores), detail::as_grid(out));
+}
+
+/// Refuses a map outside its domain: temperature > 0, infinity allowed.
+///
+/// Source    the domain of NormSoftmax.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const NormSoftmax<T>& map) {
+  require_above_zero("scoring::validate", "temperature", map.temperature);
+}
+
+/// Refuses a matrix form outside its domain: temperature > 0, infinity allowed.
+///
+/// Source    the domain of MatrixNormSoftmax.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const MatrixNormSoftmax<T>& map) {
+  require_above_zero("scoring::validate", "temperature", map.temperature);
 }
 
 }  // namespace incontext::scoring

@@ -69,6 +69,14 @@ struct Row {
   INCONTEXT_HD constexpr Row first(std::ptrdiff_t length) const { return Row(data, length, stride); }
 };
 
+/// How far apart in memory, in elements, the rows and the columns of a matrix are.
+///
+/// Runs on   host and device
+struct Strides {
+  std::ptrdiff_t row = 0;
+  std::ptrdiff_t column = 1;
+};
+
 /// A matrix of numbers in strided memory, row-major unless the strides say otherwise; it views, never owns.
 ///
 /// Shapes    rows x columns, element (i, j) at data[i * row_stride + j * column_stride].
@@ -87,15 +95,14 @@ struct Grid {
   Grid() = default;
   INCONTEXT_HD constexpr Grid(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count)
       : data(first), rows(row_count), columns(column_count), row_stride(column_count) {}
-  INCONTEXT_HD constexpr Grid(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count, std::ptrdiff_t row_step,
-                              std::ptrdiff_t column_step = 1)
-      : data(first), rows(row_count), columns(column_count), row_stride(row_step), column_stride(column_step) {}
+  INCONTEXT_HD constexpr Grid(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count, const Strides& strides)
+      : data(first), rows(row_count), columns(column_count), row_stride(strides.row), column_stride(strides.column) {}
   template <detail::MutableOf<T> Mutable>
   INCONTEXT_HD constexpr Grid(const Grid<Mutable>& other)
-      : Grid(other.data, other.rows, other.columns, other.row_stride, other.column_stride) {}
+      : Grid(other.data, other.rows, other.columns, Strides{other.row_stride, other.column_stride}) {}
   template <detail::StridedMatrix<T> Matrix>
   constexpr Grid(Matrix&& matrix)
-      : Grid(matrix.data(), matrix.rows(), matrix.cols(), matrix.rowStride(), matrix.colStride()) {}
+      : Grid(matrix.data(), matrix.rows(), matrix.cols(), Strides{matrix.rowStride(), matrix.colStride()}) {}
 
   INCONTEXT_HD constexpr T& operator()(std::ptrdiff_t i, std::ptrdiff_t j) const {
     return data[i * row_stride + j * column_stride];

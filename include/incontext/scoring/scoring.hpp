@@ -10,13 +10,31 @@
 
 namespace incontext::scoring {
 
+/// The row that a map reads.
+///
+/// Runs on   host and device
+template <class Map>
+using ConstRowOf = Row<const typename Map::value_type>;
+
+/// The row that a map writes.
+///
+/// Runs on   host and device
+template <class Map>
+using RowOf = Row<typename Map::value_type>;
+
 /// A map from one row of scores to one row of weights, with both products of its Jacobian in O(n), in place and without
 /// allocation: `weights(map, scores, out)`, `jvp(map, scores, direction, out)`, `vjp(map, scores, cotangent, out)`.
+///
+/// The functions are found by argument-dependent lookup, so they stand in the map's namespace. The library asks for no
+/// more than is written here: a row that is read is a Row<const T>, a row that is written a Row<T>, with T the map's
+/// value_type. They must work in place, with `out` the scores or the direction. A function `validate(map)` that throws
+/// is called at the host's front doors where there is one. On a GPU the map must be plain data and its functions
+/// INCONTEXT_HD.
 ///
 /// Runs on   host and device
 template <class Map>
 concept Scoring = Real<typename Map::value_type> && std::copyable<Map> &&
-    requires(const Map& map, Row<const typename Map::value_type> in, Row<typename Map::value_type> out) {
+    requires(const Map& map, const ConstRowOf<Map>& in, const RowOf<Map>& out) {
   { weights(map, in, out) } -> std::same_as<void>;
   { jvp(map, in, in, out) } -> std::same_as<void>;
   { vjp(map, in, in, out) } -> std::same_as<void>;
@@ -26,8 +44,7 @@ concept Scoring = Real<typename Map::value_type> && std::copyable<Map> &&
 ///
 /// Runs on   host and device
 template <class Map>
-concept LogScoring = Scoring<Map> &&
-    requires(const Map& map, Row<const typename Map::value_type> in, Row<typename Map::value_type> out) {
+concept LogScoring = Scoring<Map> && requires(const Map& map, const ConstRowOf<Map>& in, const RowOf<Map>& out) {
   { log_weights(map, in, out) } -> std::same_as<void>;
 };
 
@@ -36,8 +53,8 @@ concept LogScoring = Scoring<Map> &&
 /// Runs on   host and device
 template <class Map, class Parameter>
 concept HasParameter = Scoring<Map> &&
-    requires(const Map& map, Row<const typename Map::value_type> in, Row<typename Map::value_type> out) {
-  { derivative(map, Parameter{}, in, out) } -> std::same_as<void>;
+    requires(const Map& map, const Parameter& parameter, const ConstRowOf<Map>& in, const RowOf<Map>& out) {
+  { derivative(map, parameter, in, out) } -> std::same_as<void>;
 };
 
 /// The full Jacobian of a row, column by column through `jvp`.
@@ -57,7 +74,7 @@ INCONTEXT_HD void jacobian(const Map& map, Row<const typename Map::value_type> s
     const Row<T> column = out.column(j);
     detail::fill(column, T(0));
     column[j] = T(1);
-    jvp(map, scores, column, column);
+    jvp(map, scores, Row<const T>(column), column);
   }
 }
 

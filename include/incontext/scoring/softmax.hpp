@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
@@ -42,5 +43,15 @@ struct Softmax {
 
 template <Real T>
 Softmax(T) -> Softmax<T>;
+
+/// Refuses a map outside its domain: temperature > 0, infinity allowed.
+///
+/// Source    the domain of Softmax.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const Softmax<T>& map) {
+  require_above_zero("scoring::validate", "temperature", map.temperature);
+}
 
 }  // namespace incontext::scoring

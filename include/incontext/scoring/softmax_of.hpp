@@ -20,22 +20,41 @@
 /// derivatives from differences u_i - u_j, so that neither a peaked row nor an offset common to u costs digits.
 namespace incontext::scoring {
 
-/// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores,
-/// with `value`, `difference` (phi(z) - phi(w) without cancellation), `slope`, `curvature`, `decreasing`, `in_domain`.
-///
-/// Source    arXiv 2508.14685 eq. 5 (the identity SSA = softmax after a logarithm); SSMax and softmax: phi linear.
-/// Runs on   host and device
-template <class Map>
-concept SoftmaxLike = Real<typename Map::value_type> && requires(const Map& map, typename Map::value_type z) {
-  { map.elementwise(std::ptrdiff_t{1}).difference(z, z) } -> std::convertible_to<typename Map::value_type>;
-  { map.elementwise(std::ptrdiff_t{1}).in_domain() } -> std::same_as<bool>;
-};
-
 /// The scalar type of a map.
 ///
 /// Runs on   host and device
 template <class Map>
 using Value = typename Map::value_type;
+
+/// An elementwise map phi, in a row of one length.
+///
+///   in_domain(), decreasing()    whether its parameters make sense; whether phi falls with the score instead of rising
+///   value(z)                     phi(z)
+///   difference(z, w)             phi(z) - phi(w); value(z) - value(w) where nothing without cancellation is known
+///   slope(z), curvature(z)       phi'(z), phi''(z)
+///
+/// Runs on   host and device
+template <class Phi, class T>
+concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const Phi& phi, const T& z) {
+  { phi.in_domain() } -> std::same_as<bool>;
+  { phi.decreasing() } -> std::same_as<bool>;
+  { phi.value(z) } -> std::same_as<T>;
+  { phi.difference(z, z) } -> std::same_as<T>;
+  { phi.slope(z) } -> std::same_as<T>;
+  { phi.curvature(z) } -> std::same_as<T>;
+};
+
+/// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores. A
+/// struct of your own with this one member is a Scoring, with every function below, exact errors in regression/ and
+/// simulators in simulate/. Beside the six members, `difference_by(parameter, z, w)` of phi gives `derivative`.
+///
+/// Source    arXiv 2508.14685 eq. 5 (the identity SSA = softmax after a logarithm); SSMax and softmax: phi linear.
+/// Runs on   host and device
+template <class Map>
+concept SoftmaxLike = Real<typename Map::value_type> && std::copyable<Map> &&
+    requires(const Map& map, const std::ptrdiff_t& count) {
+  { map.elementwise(count) } -> Elementwise<typename Map::value_type>;
+};
 
 namespace detail {
 
@@ -143,7 +162,9 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// Accuracy  16 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map, class Parameter>
-requires requires(const Map& map, Value<Map> z) { map.elementwise(1).difference_by(Parameter{}, z, z); }
+requires requires(const Map& map, const Parameter& parameter, const Value<Map>& z) {
+  { map.elementwise(1).difference_by(parameter, z, z) } -> std::same_as<Value<Map>>;
+}
 INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Value<Map>> scores, Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);

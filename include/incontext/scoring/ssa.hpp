@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/core/real.hpp"
@@ -179,5 +180,20 @@ template <Real T>
 SSA(T, T) -> SSA<T>;
 template <Real T>
 SSA(T, T, T) -> SSA<T>;
+
+/// Refuses a map outside its domain: base > 0, exponent >= 1, temperature > 0.
+///
+/// Source    arXiv 2508.14685.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const SSA<T>& map) {
+  require_positive("scoring::validate", "base", map.base);
+  require_positive("scoring::validate", "temperature", map.temperature);
+  require_finite("scoring::validate", "exponent", map.exponent);
+  if (!(T(1) <= map.exponent)) {
+    throw_domain_error("scoring::validate", "exponent is below 1", map.exponent, "1 <= value < infinity");
+  }
+}
 
 }  // namespace incontext::scoring

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
@@ -72,5 +73,16 @@ template <Real T>
 SSMax(T) -> SSMax<T>;
 template <Real T>
 SSMax(T, T) -> SSMax<T>;
+
+/// Refuses a map outside its domain: scale and bias must be finite.
+///
+/// Source    arXiv 2501.19399.
+/// Errors    std::domain_error naming the parameter.
+/// Runs on   host
+template <Real T>
+void validate(const SSMax<T>& map) {
+  require_finite("scoring::validate", "scale", map.scale);
+  require_finite("scoring::validate", "bias", map.bias);
+}
 
 }  // namespace incontext::scoring

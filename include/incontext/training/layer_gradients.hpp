@@ -99,18 +99,18 @@ struct LayerPass {
 template <scoring::Scoring Map, Real T = typename Map::value_type>
 LayerGradients<T> layer_gradients(const Map& map, const Matrix<T>& tokens, const Matrix<T>& queries,
                                   const LayerWeights<T>& layer, const Matrix<T>& upstream) {
-  scoring::validate(map);
+  scoring::require_valid(map);
   detail::require_layer(tokens, queries, layer, upstream);
   detail::LayerPass<T> pass(tokens, queries, layer, upstream);
   const Eigen::Index n = tokens.rows();
-  Matrix<T> weights(n, queries.rows());
+  Matrix<T> attention(n, queries.rows());
   for (Eigen::Index i = 0; i < queries.rows(); ++i) {
     const scoring::Row<const T> scores(pass.scores.data() + i * n, n);
     const scoring::Row<T> slopes(pass.slopes.data() + i * n, n);
-    scoring::weights(map, scores, scoring::Row<T>(weights.data() + i * n, n));
-    scoring::vjp(map, scores, slopes, slopes);
+    weights(map, scores, scoring::Row<T>(attention.data() + i * n, n));
+    vjp(map, scores, scoring::Row<const T>(slopes), slopes);
   }
-  return pass.gradients(tokens, queries, upstream, weights);
+  return pass.gradients(tokens, queries, upstream, attention);
 }
 
 }  // namespace incontext::training

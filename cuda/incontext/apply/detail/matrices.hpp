@@ -33,12 +33,6 @@ struct VisibleKeys {
   }
 };
 
-/// Refuses a map outside its domain, where it knows its domain.
-template <class Map>
-void require_valid_map(const Map& map) {
-  if constexpr (requires { scoring::validate(map); }) scoring::validate(map);
-}
-
 template <class T>
 void require_shape(std::string_view where, const char* name, Grid<T> grid, std::int64_t rows, std::int64_t columns) {
   require_same_size(where, std::string("rows of ") + name, std::int64_t{grid.rows}, rows);

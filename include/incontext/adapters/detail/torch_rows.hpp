@@ -36,11 +36,12 @@ template <class T>
 void require_plain(const std::string& name, const Tensor& tensor) {
   constexpr at::ScalarType needed = c10::CppTypeToScalarType<T>::value;
   if (!tensor.defined()) throw_invalid_argument(where, name + " are not defined", "none", "a tensor");
-  if (!tensor.device().is_cpu()) throw_invalid_argument(where, name + " are not on the CPU", tensor.device(), "cpu");
+  if (!tensor.device().is_cpu())
+    throw_invalid_argument(where, name + " are not on the CPU", tensor.device().str(), "cpu");
   if (tensor.layout() != at::kStrided)
-    throw_invalid_argument(where, name + " are not dense", tensor.layout(), "Strided");
+    throw_invalid_argument(where, name + " are not dense", c10::str(tensor.layout()), "Strided");
   if (tensor.scalar_type() != needed) {
-    throw_invalid_argument(where, name + " have another type than the map", tensor.scalar_type(),
+    throw_invalid_argument(where, name + " have another type than the map", c10::toString(tensor.scalar_type()),
                            c10::toString(needed));
   }
 }
@@ -60,7 +61,7 @@ Tensor one_a_row(const Tensor& scores, const Tensor& value) {
   std::vector<std::int64_t> shape = scores.sizes().vec();
   shape.back() = 1;
   if (!at::is_expandable_to(value.sizes(), shape)) {
-    throw_invalid_argument(where, name + " have the wrong shape", value.sizes(),
+    throw_invalid_argument(where, name + " have the wrong shape", c10::str(value.sizes()),
                            "what broadcasts to the scores' with 1 in the last place");
   }
   return value.expand(shape);

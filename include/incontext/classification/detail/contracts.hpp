@@ -11,10 +11,14 @@
 /// Refusals shared by the classification headers.
 namespace incontext::classification::detail {
 
+/// Accepts a kernel's concentration that is finite, with room for the small multiples of it that formulas take.
 template <Real T>
-void require_finite(std::string_view where, std::string_view parameter, const T& value) {
-  if (!((std::numeric_limits<T>::lowest)() <= value && value <= (std::numeric_limits<T>::max)())) {
-    throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
+void require_concentration(std::string_view where, const T& kappa) {
+  require_finite(where, "kappa", kappa);
+  const T most = (std::numeric_limits<T>::max)() / T(16);
+  if (!(-most <= kappa && kappa <= most)) {
+    throw_domain_error(where, "kappa is too large for the range of the scalar", kappa,
+                       "a sixteenth of the largest number at most");
   }
 }
 

@@ -26,6 +26,13 @@ void require_count(std::string_view where, std::string_view parameter, const T& 
 }
 
 template <Real T>
+void require_more_than_one(std::string_view where, std::string_view parameter, const T& value) {
+  if (!(T(1) < value && is_finite(value))) {
+    throw_domain_error(where, std::string(parameter) + " is too small or not finite", value, "more than 1");
+  }
+}
+
+template <Real T>
 void require_whole(std::string_view where, std::string_view parameter, const T& value, int minimum = 1) {
   using std::floor;
   require_count(where, parameter, value, minimum);
@@ -34,9 +41,24 @@ void require_whole(std::string_view where, std::string_view parameter, const T& 
   }
 }
 
+/// The longest row in which integrals over the k-th power of one weight, of order n^-k, keep their digits: what they
+/// are summed up from, down to a part below rounding, is normal. 3.5e72 in double for k = 4, 1.3e145 for k = 2.
 template <Real T>
-void require_finite(std::string_view where, std::string_view parameter, const T& value) {
-  if (!is_finite(value)) throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
+T longest_row(int order) {
+  using std::exp;
+  using std::log;
+  const T smallest_part = T(std::numeric_limits<T>::epsilon()) / T(64);
+  return exp(T(log(T(smallest_part / (std::numeric_limits<T>::min)())) / T(double(order))));
+}
+
+/// Accepts a whole number of scores from 1 to longest_row.
+template <Real T>
+void require_row(std::string_view where, std::string_view parameter, const T& value, int order) {
+  require_whole(where, parameter, value, 1);
+  if (!(value <= longest_row<T>(order))) {
+    throw_domain_error(where, std::string(parameter) + " is too large for the range of the scalar", value,
+                       "at most " + incontext::detail::contract_text(longest_row<T>(order)));
+  }
 }
 
 /// Accepts 0 < value < 1.

@@ -54,7 +54,7 @@ INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores) {
 /// A row as a matrix of one row.
 template <class T>
 INCONTEXT_HD Grid<T> as_grid(Row<T> row) {
-  return Grid<T>(row.data, 1, row.size, 0, row.stride);
+  return Grid<T>(row.data, 1, row.size, Strides{0, row.stride});
 }
 
 }  // namespace incontext::scoring::detail

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/real.hpp"
+
+/// Numbers of scores, competitors or dimensions in formulas: real numbers there, because thresholds in n are not whole
+/// and laws of rows too long to hold are asked for, but integers where they come from.
+namespace incontext {
+
+/// A count: made of an integer of any type, or of what converts to the scalar; reads as the scalar.
+///
+/// Units     dimensionless.
+/// Accuracy  an integer that the scalar does not hold is rounded once.
+/// Runs on   host and device
+template <Real T>
+class CountOf {
+ public:
+  template <std::integral N>
+  requires(!std::same_as<N, bool>) INCONTEXT_HD constexpr CountOf(const N& count) : value_(of_integer(count)) {}
+  template <class N>
+  requires(!std::integral<N> && std::convertible_to<const N&, T>) INCONTEXT_HD constexpr CountOf(const N& count)
+      : value_(static_cast<T>(count)) {}
+
+  INCONTEXT_HD constexpr operator const T&() const { return value_; }
+
+ private:
+  template <class N>
+  INCONTEXT_HD static constexpr T of_integer(const N& count) {
+    if constexpr (std::numeric_limits<T>::digits > 53 && std::constructible_from<T, N>) {
+      return static_cast<T>(count);
+    } else {
+      return T(static_cast<double>(count));
+    }
+  }
+
+  T value_;
+};
+
+/// The type of a parameter that is a count. It takes no part in deducing T, which the other arguments decide:
+/// `signal_weight(131071, 2.5, 8.0)` is computed in double.
+///
+/// Runs on   host and device
+template <class T>
+using Count = std::type_identity_t<CountOf<T>>;
+
+/// What a formula of counts alone is computed in: double for an integer, otherwise the argument's own type.
+///
+/// Runs on   host and device
+template <class N>
+using RealOf = std::conditional_t<std::integral<N>, double, N>;
+
+}  // namespace incontext
