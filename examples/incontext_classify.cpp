@@ -6,6 +6,7 @@
 #include "examples/classify/options.hpp"
 #include "examples/classify/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {

@@ -12,6 +12,7 @@
 #include "examples/evaluate/softmax.hpp"
 #include "examples/evaluate/training.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 
 int main(int argc, char** argv) {
   using namespace incontext::examples;

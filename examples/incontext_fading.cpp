@@ -6,6 +6,7 @@
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {

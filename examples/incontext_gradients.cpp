@@ -4,6 +4,7 @@
 #include "examples/gradients/figures.hpp"
 #include "examples/gradients/options.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {

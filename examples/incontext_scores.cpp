@@ -6,6 +6,7 @@
 #include "examples/scores/options.hpp"
 #include "examples/scores/rows.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {

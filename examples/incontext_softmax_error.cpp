@@ -4,6 +4,7 @@
 #include "examples/softmax_error/options.hpp"
 #include "examples/softmax_error/tables.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {

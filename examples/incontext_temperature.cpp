@@ -2,6 +2,7 @@
 // simulation: a figure of arXiv 2511.01292, a free sweep, or a user's own data.
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 #include "examples/temperature/data.hpp"
 #include "examples/temperature/figures.hpp"

@@ -12,8 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "examples/support/render.hpp"
-#include "examples/support/report.hpp"
 #include "examples/support/text.hpp"
 
 namespace incontext::examples {
@@ -141,28 +139,6 @@ void write_standard_output(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw_input_error("standard output", "cannot be written: " + std::string(std::strerror(errno)), "-",
                       "an open output");
-  }
-}
-
-std::string render(const Report& report, Format format) {
-  switch (format) {
-    case Format::csv:
-      return render_csv(report);
-    case Format::json:
-      return render_json(report);
-    case Format::table:
-      break;
-  }
-  return render_text(report);
-}
-
-void deliver(const Report& report, const OutputOptions& options) {
-  const std::string text = render(report, options.format);
-  if (!options.to_standard_output()) {
-    write_file(options.file, text);
-    if (!options.quiet && !report.verdict.text.empty()) write_standard_output(report.verdict.text + '\n');
-  } else if (!options.quiet) {
-    write_standard_output(text);
   }
 }
 

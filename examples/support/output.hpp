@@ -10,8 +10,6 @@
 /// Where a report goes: standard output, or a file that appears complete or not at all.
 namespace incontext::examples {
 
-struct Report;
-
 enum class Format { table, csv, json };
 
 struct OutputOptions {
@@ -32,10 +30,5 @@ void write_file(const std::string& file, std::string_view content, const std::st
 void write_files(const std::vector<std::pair<std::string, std::string_view>>& files, const std::string& option);
 
 void write_standard_output(std::string_view text);
-
-std::string render(const Report& report, Format format);
-
-/// With --output the report goes to the file and the verdict to the screen; --quiet keeps standard output empty.
-void deliver(const Report& report, const OutputOptions& options);
 
 }  // namespace incontext::examples
