@@ -12,6 +12,7 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/attention_readout.hpp"
 #include "incontext/simulate/conditional_trial.hpp"
+#include "incontext/simulate/detail/regression_rounding.hpp"
 #include "incontext/simulate/regression_model.hpp"
 #include "incontext/simulate/regression_trial.hpp"
 #include "incontext/simulate/run.hpp"
@@ -98,8 +99,9 @@ std::vector<T> checked_grid(const std::vector<Map>& maps, std::int64_t context_l
   std::vector<T> inverse_temperatures;
   for (const Map& map : maps) {
     require_positive(where, "temperature", static_cast<double>(map.temperature));
-    inverse_temperatures.push_back(
-        static_cast<T>(ReadoutFor<Map>::inverse_temperature(map, context_length + (included ? 1 : 0))));
+    const double inverse = ReadoutFor<Map>::inverse_temperature(map, context_length + (included ? 1 : 0));
+    require_holds<T>(where, "temperature's inverse", static_cast<double>(map.temperature), inverse);
+    inverse_temperatures.push_back(static_cast<T>(inverse));
   }
   return inverse_temperatures;
 }
@@ -116,6 +118,27 @@ Simulation run_literal(Device device, const RegressionModel<T>& model, const Tok
   return run_on<System>(device, RegressionErrorTrial<T, Tokens, Readout>{model, tokens, readout, convention.query},
                         options);
 }
+
+/// The sizes of what a trial adds up, for normal inputs. Approximate softmax and softmax read scores with their mean
+/// over the inputs taken off from the start, linear attention as they are.
+template <class Map>
+RegressionScales scales_of(const regression::Attention<double>& attention, const regression::LinearTask<double>& task) {
+  const regression::Matrix<double> task_moment =
+      task.task_covariance() + plain_product(task.task_mean(), task.task_mean().transpose());
+  const double noise = task.noise_variance();
+  RegressionScales scales = regression_scales(attention, task.input_second_moment(), task.input_covariance(),
+                                              noise + trace_of_product(task_moment, task.input_second_moment()),
+                                              noise + trace_of_product(task_moment, task.input_covariance()));
+  if constexpr (std::is_same_v<Map, scoring::LinearAttention<typename Map::value_type>>) {
+    scales.score = scales.raw_score;
+  } else {
+    scales.raw_score = scales.score;
+  }
+  return scales;
+}
+
+template <class Map>
+inline constexpr RoundingOver rounding_over = is_affine<Map> ? RoundingOver::context : RoundingOver::few_tokens;
 
 template <class System, class Moments, class T>
 Simulation run_conditional(Device device, const RegressionModel<T>& model, const std::vector<T>& inverse_temperatures,
@@ -153,7 +176,9 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Units     label units squared.
 /// Domain    context_length >= 2; conditional and sufficient_statistics: query excluded, approximate softmax or linear.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
-/// Accuracy  standard error in the result; T = float adds a relative bias below 1e-6 (tests/simulate/regression.cpp).
+/// Accuracy  standard error in the result, and a bound on its rounding, which the sizes of labels, values and scores
+///           set (tests/simulate/regression_trial.cpp); T = float adds a relative bias below 1e-6 where none of them is
+///           much larger than the error.
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, class Map>
@@ -164,7 +189,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
   validate(options);
   const auto grid = detail::checked_grid<T>(maps, context_length, convention, estimator);
   const Device device = resolve(options.device);
-  return detail::with_system(device, [&](auto system) {
+  Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);
     if constexpr (detail::is_affine<Map>) {
@@ -179,6 +204,9 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
     return detail::run_literal<System>(device, storage.model(), GaussianTokens<T>{}, grid, convention, options,
                                        maps.front());
   });
+  detail::set_regression_rounding(simulation, detail::scales_of<Map>(attention, task), task.dimension(), context_length,
+                                  detail::rounding_over<Map>, grid);
+  return simulation;
 }
 
 /// The same for one map: its estimate alone.
