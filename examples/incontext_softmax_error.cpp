@@ -11,20 +11,18 @@ namespace {
 
 using namespace incontext::examples;
 
-int run(const CLI::App& app, SoftmaxErrorOptions& options) {
-  complete(app, options);
+Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
+  const UnusedOptions unused = complete(app, options);
   if (!options.output.to_standard_output()) require_writable(options.output.file);
-  Report report{.program = "incontext-softmax-error", .arguments = arguments_of(app)};
+  Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
+  state_used(options, report.arguments);
   Judgement judgement;
   Simulator simulator(options.simulation, options.estimator, options.output.quiet);
   Run parts{options, simulator, judgement};
   report.tables = softmax_error_tables(parts);
-  Table& errors = report.tables.front();
-  if (simulator.stopped()) errors.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
-  if (judgement.size() > 0) errors.notes.push_back(judgement.note());
-  report.verdict = judgement.verdict();
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  report.run = simulator.record();
+  judge(report, judgement);
+  return report;
 }
 
 }  // namespace
@@ -36,8 +34,8 @@ int main(int argc, char** argv) {
        .description = "The error of true softmax attention in in-context linear regression on the isotropic family\n"
                       "(inputs N(0, a I), tasks N(0, b I), scores m x_j . x_q, values v y_j; the query attends to the\n"
                       "examples only): exact at every context length, beside its second order in 1/l, approximate\n"
-                      "softmax, the Bayes risk and simulation; and the temperatures at which each errs least.\n"
-                      "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input."},
+                      "softmax, the Bayes risk and simulation; and the temperatures at which each errs least.\n" +
+                      std::string(exit_codes_help)},
       argc, argv, [&](CLI::App& app) { add_softmax_error_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

@@ -130,7 +130,7 @@ void add_run_options(CLI::App& app, SimulationOptions& options) {
   head_options(app, "Simulation");
 }
 
-nlohmann::ordered_json arguments_of(const CLI::App& app) {
+nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused) {
   using json = nlohmann::ordered_json;
   const auto number = [](const std::string& text) -> json {
     std::uint64_t count = 0;
@@ -143,6 +143,10 @@ nlohmann::ordered_json arguments_of(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
     if (name == "help" || name == "version") continue;
+    if (std::find(unused.begin(), unused.end(), "--" + name) != unused.end()) {
+      arguments[name] = nullptr;
+      continue;
+    }
     if (option->get_expected_max() == 0) {
       arguments[name] = option->count() > 0;
       continue;

@@ -24,12 +24,19 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// The command line every program shares, and the meaning of its exit code: 0 agreement, 1 disagreement, 2 bad input.
+/// The command line every program shares, and the meaning of its exit code: 0 every row asked for was judged and agreed,
+/// 1 something disagreed, 2 bad input, 3 incomplete: the run was stopped early, or rows could not be judged.
 namespace incontext::examples {
 
 inline constexpr int exit_agreement = 0;
 inline constexpr int exit_disagreement = 1;
 inline constexpr int exit_bad_input = 2;
+inline constexpr int exit_incomplete = 3;
+
+/// The same in a help text.
+inline constexpr const char* exit_codes_help =
+    "Exit code: 0 every row asked for was judged and agreed, 1 one disagreed, 2 bad input,\n"
+    "3 incomplete: stopped early, or rows not judged, each named with its reason.";
 
 /// An option's value as a whole number; 1e6 is one, 1.5 and -0.1 are not.
 template <std::integral Integer>
@@ -133,8 +140,8 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
-/// list where it takes a list, null where it has no value.
-nlohmann::ordered_json arguments_of(const CLI::App& app);
+/// list where it takes a list, null where it has no value or, being one of `unused`, no effect.
+nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused = {});
 
 /// What a file holds may stand in a message: line ends and other control characters of it stay off the terminal.
 std::string one_line(std::string text);

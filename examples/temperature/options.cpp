@@ -100,33 +100,59 @@ void add_temperature_options(CLI::App& app, TemperatureOptions& o) {
   head_options(app, "Real data");
   add_simulation_options(app, o.simulation);
   add_output_options(app, o.output);
+  add_partial_option(app, o.output);
 }
 
-void check_combination(const CLI::App& app, TemperatureOptions& o) {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// What each figure sets itself, or has no use for.
+Names unused_by_figure(const std::string& figure) {
+  if (figure == "2a" || figure == "3a") return {"--context-length", "--shifts"};
+  if (figure == "2c") return {"--context-length"};
+  if (figure == "3b" || figure == "3c") return {"--context-lengths", "--test-noise-variance"};
+  if (figure == "mean-shift") return {"--context-lengths", "--mean-shift"};
+  return {"--context-lengths"};
+}
+
+void add_unused_by_data(UnusedOptions& unused, const TemperatureOptions& o) {
+  unused.add("--data", {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
+  if (!o.labels.empty()) unused.add("--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
+  if (o.standardise) unused.add("--standardise", {"--centre"});
+  if (!o.columns.empty()) unused.add("--columns", {"--without"});
+}
+
+}  // namespace
+
+UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   o.has_noise = is_given(app, "--noise-variance");
   o.has_test_noise = is_given(app, "--test-noise-variance");
   const bool figure = !o.figure.empty(), data = !o.data.empty(), scores = !o.scores.empty();
   if (figure + data + scores > 1) throw InputError("--figure, --data and --scores exclude each other");
-  if (!figure) detail::refuse_unused(app, "no --figure", {"--context-lengths", "--shifts"});
-  if (!data)
-    detail::refuse_unused(app, "no --data", {"--columns", "--without", "--labels", "--centre", "--standardise"});
-  if (!scores) detail::refuse_unused(app, "no --scores", {"--self-column", "--self-scores"});
-  if (figure) detail::refuse_unused(app, "--figure", {"--temperatures", "--scoring"});
-  if (data) {
-    detail::refuse_unused(app, "--data",
-                          {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
+  UnusedOptions unused(app);
+  if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
+  if (!data) unused.add("no --data", {"--columns", "--without", "--labels", "--centre", "--standardise"});
+  if (!scores) unused.add("no --scores", {"--self-column", "--self-scores"});
+  if (figure) {
+    unused.add("--figure", {"--temperatures", "--scoring"});
+    unused.add("--figure " + o.figure, unused_by_figure(o.figure));
   }
-  if (!o.labels.empty()) {
-    detail::refuse_unused(app, "--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
+  if (data) add_unused_by_data(unused, o);
+  if (!figure && !data && !scores && o.reading.scoring != ScoringChoice::approximate_softmax) {
+    unused.add("--scoring " + text_of(app, "--scoring"), {"--offset"});
   }
   if (scores) {
-    detail::refuse_unused(
-        app, "--scores",
-        {"--temperatures", "--noise-variance", "--test-noise-variance", "--input-scale", "--task-scale", "--mean-shift",
-         "--input-covariance", "--task-covariance", "--query", "--offset", "--scoring", "--estimator", "--dimension",
-         "--context-length", "--trials", "--relative-error", "--seed", "--device", "--threads"});
+    unused.add("--scores",
+               {"--temperatures", "--noise-variance", "--test-noise-variance", "--input-scale", "--task-scale",
+                "--mean-shift", "--input-covariance", "--task-covariance", "--query", "--offset", "--scoring",
+                "--estimator", "--dimension", "--context-length", "--trials", "--relative-error", "--seed", "--device",
+                "--threads", "--replace-by-partial"});
     if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
+  } else {
+    add_unused_run_options(unused, o.simulation, o.output);
   }
+  return unused;
 }
 
 }  // namespace incontext::examples

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 #include "examples/temperature/simulator.hpp"
 
 /// What incontext-temperature can be asked, and which questions do not go together.
@@ -48,7 +49,7 @@ const std::vector<std::string>& figure_names();
 
 void add_temperature_options(CLI::App& app, TemperatureOptions& o);
 
-/// What depends on more than one option.
-void check_combination(const CLI::App& app, TemperatureOptions& o);
+/// Refuses options that do not go together, and names those without effect.
+UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o);
 
 }  // namespace incontext::examples

@@ -145,8 +145,9 @@ TEST_CASE("a row whose standard error is below its rounding is not judged, with 
   CHECK(verdicts({result}, 1e-3) == std::vector<Verdict>{Verdict::not_judged});
   CHECK(agree({1, 1e-3}, estimate_of(100, 1, 1e-4)).reason ==
         "standard error 0.0001 is below the error of the theory, 0.001");
-  CHECK(agree({1, 1e-3}, estimate).reason ==
-        "standard error 1.2e-17 is below the rounding of the simulation, 4e-16, and the error of the theory, 0.001");
+  CHECK(agree({1, 1e-15}, estimate).reason ==
+        "standard error 1.2e-17 is below the rounding of the simulation, 4e-16, and the error of the theory, 1e-15");
+  CHECK(agree({1, 1e-3}, estimate).reason == "standard error 1.2e-17 is below the error of the theory, 0.001");
   // judged at once where the standard error is as large
   estimate.standard_error = estimate.rounding;
   CHECK(agree(1 + 1.1e-16, estimate).verdict(5) == Verdict::agrees);

@@ -13,6 +13,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/statistics/estimate.hpp"
+#include "incontext/statistics/theory.hpp"
 
 namespace incontext::statistics {
 
@@ -20,25 +21,6 @@ namespace incontext::statistics {
 ///
 /// Runs on   host
 enum class Verdict { agrees, disagrees, not_judged };
-
-/// A theory's value and a bound on its own error: a number, {value, error}, or a closed form that returns a value and
-/// an error_estimate, as laws::Quadrature does.
-///
-/// Units     error in that of the value.
-/// Runs on   host
-struct Theory {
-  double value;
-  double error = 0;
-
-  Theory(double theory, double theory_error = 0) : value(theory), error(std::abs(theory_error)) {}
-  template <class Result>
-  requires requires(const Result& result) {
-    static_cast<double>(result.value);
-    static_cast<double>(result.error_estimate);
-  }
-  Theory(const Result& result)
-      : Theory(static_cast<double>(result.value), static_cast<double>(result.error_estimate)) {}
-};
 
 /// A theory beside the simulation that judges it.
 ///
@@ -105,13 +87,16 @@ inline std::string untestable_reason(const Theory& theory, const Estimate& estim
   return {};
 }
 
-/// Why the simulation cannot tell right from wrong; empty where it can.
+/// Why the simulation cannot tell right from wrong; empty where it can. Of two limits, one that is a hundredth of both
+/// is not worth a word.
 inline std::string unresolved_reason(const Theory& theory, const Estimate& estimate) {
-  if (theory.error + estimate.rounding <= estimate.standard_error) return {};
+  const double limit = theory.error + estimate.rounding;
+  if (limit <= estimate.standard_error) return {};
+  const bool by_rounding = estimate.rounding > 0.01 * limit, by_theory = theory.error > 0.01 * limit;
   std::string reason = "standard error " + in_short(estimate.standard_error) + " is below ";
-  if (estimate.rounding > 0) reason += "the rounding of the simulation, " + in_short(estimate.rounding);
-  if (estimate.rounding > 0 && theory.error > 0) reason += ", and ";
-  if (theory.error > 0) reason += "the error of the theory, " + in_short(theory.error);
+  if (by_rounding) reason += "the rounding of the simulation, " + in_short(estimate.rounding);
+  if (by_rounding && by_theory) reason += ", and ";
+  if (by_theory) reason += "the error of the theory, " + in_short(theory.error);
   return reason;
 }
 
