@@ -15,8 +15,7 @@ using namespace incontext::examples;
 
 Report report_of(const CLI::App& app, ClassifyOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  if (!options.contexts_file.empty()) require_writable_contexts(options);
+  require_writable_files(options);
   Report report{.program = "incontext-classify", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   Judgement judgement;

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   };
   const auto evaluate = [&](const CLI::App& app) {
     const auto start = std::chrono::steady_clock::now();
-    if (!output.to_standard_output()) require_writable(output.file);
+    require_outputs(output, {}, {{"file", file}});
     Registry registry;
     register_regression(registry);
     register_laws(registry);
@@ -45,9 +45,13 @@ int main(int argc, char** argv) {
   };
   return run_program(
       {.name = "incontext-evaluate",
-       .description = "Computes every case of a JSON file of oracles and compares with the references in it.\n"
-                      "Exit code: 0 every case agrees, 1 one disagrees, 2 bad input, 3 cases that are not judged: of a\n"
-                      "kind that is not implemented, without a reference, or not finite where no reference says so;\n"
-                      "each is named."},
+       .description =
+           "Computes every case of a JSON file of oracles and compares with the references in it.\n"
+           "Exit code: 0 every case agrees, 1 one disagrees, 2 bad input, 3 cases that are not judged: of a\n"
+           "kind that is not implemented, without a reference, or not finite where no reference says so;\n"
+           "each is named.",
+       .footer = "\nExamples:\n"
+                 "  incontext-evaluate tests/oracles/scoring.json\n"
+                 "  incontext-evaluate - --output computed.json <cases.json\n"},
       argc, argv, add_options, evaluate);
 }

@@ -15,7 +15,7 @@ using namespace incontext::examples;
 
 Report report_of(const CLI::App& app, const FadingOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  require_outputs(options.output);
   Report report{.program = "incontext-fading", .command = command_of(app), .arguments = unused.arguments()};
   Judgement judgement;
   Controls controls;

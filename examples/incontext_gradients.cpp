@@ -13,7 +13,7 @@ using namespace incontext::examples;
 
 Report report_of(const CLI::App& app, GradientOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  require_outputs(options.output);
   Report report{.program = "incontext-gradients", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   Judgement judgement;
@@ -38,7 +38,11 @@ int main(int argc, char** argv) {
            "  --figure frozen       root mean square and median as rows freeze\n"
            "  --figure schedule     Heat Treatment, epoch by epoch\n"
            "  --figure normsoftmax  softmax and NormSoftmax as the scores' scale varies\n" +
-           std::string(exit_codes_help)},
+           std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-gradients --temperatures 1,4,16 --key-dimension 32\n"
+                 "  incontext-gradients --figure frozen --spreads 1,4,8\n"
+                 "  incontext-gradients --figure schedule --epochs 20 --output schedule.csv\n"},
       argc, argv, [&](CLI::App& app) { add_gradient_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

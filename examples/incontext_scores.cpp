@@ -24,8 +24,7 @@ std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
 
 Report report_of(const CLI::App& app, const ScoresOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  if (!options.weights.empty()) require_writable(options.weights, "--weights");
+  require_outputs(options.output, {{"--weights", options.weights}}, {{"--scores", options.scores}});
   Report report{.program = "incontext-scores", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.figure.empty()) {
     Claims claims;

@@ -13,7 +13,7 @@ using namespace incontext::examples;
 
 Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  require_outputs(options.output);
   Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   Judgement judgement;
@@ -35,7 +35,11 @@ int main(int argc, char** argv) {
                       "(inputs N(0, a I), tasks N(0, b I), scores m x_j . x_q, values v y_j; the query attends to the\n"
                       "examples only): exact at every context length, beside its second order in 1/l, approximate\n"
                       "softmax, the Bayes risk and simulation; and the temperatures at which each errs least.\n" +
-                      std::string(exit_codes_help)},
+                      std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-softmax-error --dimension 40 --context-length 1000\n"
+                 "  incontext-softmax-error --vary context-length --context-lengths 10,100,1000\n"
+                 "  incontext-softmax-error --vary map --exponents 1.5,3 --output maps.csv\n"},
       argc, argv, [&](CLI::App& app) { add_softmax_error_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

@@ -16,7 +16,12 @@ using namespace incontext::examples;
 
 Report report_of(const CLI::App& app, TemperatureOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
+  require_outputs(options.output, {},
+                  {{"--data", options.data},
+                   {"--scores", options.scores},
+                   {"--self-scores", options.self_scores},
+                   {"--input-covariance", options.input_covariance},
+                   {"--task-covariance", options.task_covariance}});
   Report report{
       .program = "incontext-temperature", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.scores.empty()) {
@@ -48,7 +53,12 @@ int main(int argc, char** argv) {
            "The error of in-context linear regression against the attention temperature, closed form beside\n"
            "simulation. Without --figure, --data or --scores: many temperatures of an attention pretrained on\n"
            "one law and tested on another.\n" +
-           std::string(exit_codes_help)},
+           std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-temperature --input-scale 2 --context-length 40\n"
+                 "  incontext-temperature --figure 2a --output figure.json\n"
+                 "  incontext-temperature --data patients.csv --labels progression --standardise --drop-missing\n"
+                 "  incontext-temperature --scores scores.npy --causal\n"},
       argc, argv, [&](CLI::App& app) { add_temperature_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

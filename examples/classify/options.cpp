@@ -74,7 +74,9 @@ UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
 }
 
 void require_balanced(const std::string& name, std::int64_t context_length, std::int64_t classes) {
-  const std::string needs = "a multiple of the " + std::to_string(classes) + " classes";
+  const std::int64_t below = context_length - context_length % classes;
+  const std::string needs = (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + classes) +
+                            ", a multiple of the " + std::to_string(classes) + " classes";
   if (context_length < classes) throw_input_error(name, "is smaller than the number of classes", context_length, needs);
   if (context_length % classes != 0) throw_input_error(name, "is not balanced", context_length, needs);
 }

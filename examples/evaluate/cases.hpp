@@ -43,7 +43,9 @@ inline Json parse_json(const std::string& file, const std::string& text) {
   try {
     return Json::parse(text, limit_depth);
   } catch (const Json::parse_error& error) {
-    throw InputError(file + ": is not JSON: " + error.what());
+    throw InputError(file + ": is not JSON: " + shown(error.what(), 300));
+  } catch (const Json::exception& error) {  // a number beyond every double
+    throw InputError(file + ": cannot be used: " + shown(error.what(), 300));
   }
 }
 
@@ -65,7 +67,7 @@ inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, co
                                    bool relative_to_largest_entry) {
   const Fields unnamed(item, path);
   EvaluatedCase result{.id = unnamed.text("id"), .kind = {}};
-  const Fields fields(item, path.substr(0, path.rfind(": ")) + ": case " + result.id);
+  const Fields fields(item, path.substr(0, path.rfind(": ")) + ": case " + shown(result.id));
   result.kind = fields.text("kind");
   const Fields in = fields.object("in");
   const auto evaluator = registry.find(result.kind);

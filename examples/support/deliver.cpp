@@ -23,7 +23,7 @@ bool can_be_replaced(const std::string& file) {
 /// The file the report goes to.
 std::string target_of(const Report& report, const OutputOptions& options) {
   const bool as_asked = report.run.complete || options.replace_by_partial || !can_be_replaced(options.file);
-  return as_asked ? options.file : options.file + ".partial";
+  return as_asked ? options.file : partial_file(options.file);
 }
 
 void tell(const Report& report, const std::string& text) {

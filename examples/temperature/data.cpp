@@ -23,10 +23,38 @@ struct DataSet {
   std::vector<std::string> names;
   Matrix inputs;
   Vector labels;
+  std::vector<std::string> notes = {};
 };
 
+/// What to do about rows and columns that cannot be used, in the words of the command line.
+const WaysOut ways_out{.missing = ", or --drop-missing for the other rows", .text = "--without"};
+
+/// The input columns and, behind them, the labels: rows are dropped from both alike.
+Matrix read_columns(DataFile& file, const TemperatureOptions& o, std::vector<std::string> names,
+                    std::vector<std::string>& notes) {
+  if (!o.labels.empty()) names.push_back(o.labels);
+  Matrix values = o.drop_missing ? file.complete_rows(names, ways_out) : file.columns(names, ways_out);
+  notes = file.notes();
+  if (o.drop_missing) {
+    notes.push_back("--drop-missing left out " + std::to_string(file.rows() - values.rows()) + " of " +
+                    std::to_string(file.rows()) + " rows.");
+  }
+  return values;
+}
+
+void require_no_constant_column(const TemperatureOptions& o, const DataSet& data) {
+  if (data.inputs.rows() < 2) return;  // refused for that
+  for (Eigen::Index j = 0; j < data.inputs.cols(); ++j) {
+    const auto column = data.inputs.col(j);
+    if (column.maxCoeff() > column.minCoeff()) continue;
+    const std::string& name = data.names[static_cast<std::size_t>(j)];
+    throw_input_error(o.data + ": column " + shown(name), "is constant", column(0),
+                      "values that differ, or --without " + shown(name));
+  }
+}
+
 DataSet read_data(const TemperatureOptions& o) {
-  const DataFile file(o.data);
+  DataFile file(o.data);
   DataSet data{.names = o.columns, .inputs = {}, .labels = {}};
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -43,17 +71,19 @@ DataSet read_data(const TemperatureOptions& o) {
   if (data.names.empty()) throw_input_error(o.data, "has no input columns left", 0, "at least one");
   if (is_one_of(data.names, o.labels))
     throw_input_error("--labels", "is an input column too", o.labels, "another column");
-  data.inputs = file.columns(data.names);
+  const Matrix values = read_columns(file, o, data.names, data.notes);
+  data.inputs = values.leftCols(static_cast<Eigen::Index>(data.names.size()));
   if (!o.labels.empty()) {
-    data.labels = file.columns({o.labels}).col(0);
+    data.labels = values.rightCols(1);
     if (!(data.labels.maxCoeff() > data.labels.minCoeff())) {
       throw_input_error(o.data + ": column " + o.labels, "is constant", data.labels(0), "labels that differ");
     }
   }
+  require_no_constant_column(o, data);
   try {
     regression::require_regressable(data.inputs, data.names);
   } catch (const std::exception& error) {
-    throw InputError(o.data + ": " + error.what());
+    throw InputError(o.data + ": " + without_function(error.what()) + "; --without NAME leaves a column out");
   }
   if (o.centre) data.inputs = centred(data.inputs);
   if (o.standardise) {
@@ -276,7 +306,9 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
 std::vector<Table> data_tables(Run& run) {
   const DataSet data = read_data(run.options);
   run.arguments["dimension"] = data.inputs.cols();
-  return run.options.labels.empty() ? law_on_rows(run, data) : labels_on_rows(run, data);
+  std::vector<Table> tables = run.options.labels.empty() ? law_on_rows(run, data) : labels_on_rows(run, data);
+  tables.front().notes.insert(tables.front().notes.begin(), data.notes.begin(), data.notes.end());
+  return tables;
 }
 
 }  // namespace incontext::examples

@@ -36,10 +36,12 @@ struct TemperatureOptions {
   std::string labels = {};
   bool centre = false;
   bool standardise = false;
+  bool drop_missing = false;
 
   std::string scores = {};
   std::string self_scores = {};
   std::optional<std::int64_t> self_column = {};
+  bool causal = false;
 
   SimulationOptions simulation = {};
   OutputOptions output = {};

@@ -16,7 +16,7 @@
 namespace incontext::examples {
 
 Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size) {
-  Matrix covariance = read_matrix(file);
+  Matrix covariance = read_matrix(file).values;
   if (covariance.rows() != covariance.cols()) {
     throw_input_error(option + " " + file, "is not square",
                       std::to_string(covariance.rows()) + " x " + std::to_string(covariance.cols()),

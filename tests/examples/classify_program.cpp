@@ -294,7 +294,7 @@ TEST_CASE("incontext-classify refuses what cannot be used, by name and value", "
                    "--dimensions: is too small (value = 1; needs at least 2)");
   classify_refuses({"--classes", "101"}, "--context-length: is smaller than the number of classes (value = 100;");
   classify_refuses({"--classes", "7"},
-                   "--context-length: is not balanced (value = 100; needs a multiple of the 7 classes)");
+                   "--context-length: is not balanced (value = 100; needs 98 or 105, a multiple of the 7 classes)");
   classify_refuses({"--figure", "8a", "--context-lengths", "100,101"},
                    "--context-lengths: is not balanced (value = 101;");
   classify_refuses({"--figure", "16-trend", "--class-counts", "2,3"},

@@ -145,7 +145,7 @@ TEST_CASE("a matrix of scores, query by query, also causal, and its weights as a
   CHECK((incontext::examples::read_npy(weights) - expected).cwiseAbs().maxCoeff() < 1e-15);
   const std::string csv = folder.write("scores.csv", "a,b\n1,1\n0,2\n");
   CHECK(rows_of(report_of({"--scores", csv, "--map", "hardmax"}))[1]["top_key"] == 2);
-  const std::string one = folder.write("one.npy", incontext::examples::npy_bytes(Eigen::VectorXd::Zero(4)));
+  const std::string one = folder.write("one.npy", incontext::examples::npy_bytes(Eigen::RowVectorXd::Zero(4)));
   CHECK(near(rows_of(report_of({"--scores", one}))[0]["largest_weight"].get<double>(), 0.25));
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
     CHECK(finished.output.empty());
   };
   refused({"--scores", junk}, "junk.npy: is not an .npy file");
-  refused({"--scores", nan}, "nan.npy: row 2, column 1: score is not a number (value = nan;");
+  refused({"--scores", nan}, "nan.npy: row 2, column 1: entry is not finite (value = nan;");
   refused({"--scores", masked}, "masked.npy: row 1: has no visible score");
   refused({"--scores", folder.file("none.npy")}, "none.npy: cannot be opened");
   const std::string wide = folder.write("wide.npy", incontext::examples::npy_bytes(Eigen::MatrixXd::Zero(2, 301)));
