@@ -34,7 +34,10 @@ class Records {
     start_ = {at_, line_};
     cells_.clear();
     copies_.clear();
-    if (separator_ == ' ') {
+    comment_ = begins_comment();
+    if (comment_) {
+      at_ = std::min(text_.find('\n', at_), text_.size());  // quotation marks in it mean nothing
+    } else if (separator_ == ' ') {
       split_at_blanks();
     } else {
       split();
@@ -48,14 +51,18 @@ class Records {
 
   const std::vector<std::string_view>& cells() const { return cells_; }
   CsvRow start() const { return start_; }
-  bool blank() const {
-    return std::all_of(cells_.begin(), cells_.end(), [](auto cell) { return cell.empty(); }) && cells_.size() <= 1;
-  }
+  bool blank() const { return !comment_ && cells_.size() == 1 && cells_.front().empty(); }
 
   /// A line that begins with #, unless with the #N/A of a spreadsheet.
-  bool comment() const { return text_[start_.offset] == '#' && !names_missing(cells_.front()); }
+  bool comment() const { return comment_; }
 
  private:
+  bool begins_comment() const {
+    if (text_[at_] != '#') return false;
+    const std::size_t end = std::min(text_.find_first_of(std::string{separator_, '\n'}, at_), text_.size());
+    return !names_missing(trimmed(text_.substr(at_, end - at_)));
+  }
+
   void split() {
     for (;;) {
       read_cell();
@@ -112,6 +119,7 @@ class Records {
   std::size_t at_ = 0;
   std::size_t line_ = 1;
   CsvRow start_ = {0, 1};
+  bool comment_ = false;
   std::vector<std::string_view> cells_ = {};
   std::deque<std::string> copies_ = {};
 };
@@ -302,7 +310,7 @@ CsvFile parse_csv(const std::string& file, std::string text, Header header) {
   csv.row_numbers = margins.numbers_rows();
   if (csv.row_numbers) {
     csv.notes.push_back("The first column, " + (margin.empty() ? "without a name" : margin) +
-                        ", numbers the rows and is no input.");
+                        ", numbers the rows and is left out.");
   }
   require_names(csv);
   return csv;

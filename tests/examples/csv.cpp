@@ -99,6 +99,8 @@ TEST_CASE("lines that begin with # are comments, and those among the rows are co
   CHECK(column_of(csv, 0) == Values{1, 3});
   CHECK(csv.rows[1].line == 7);
   CHECK(csv.notes == Names{"2 lines below the first begin with # and are left out as comments."});
+  // quotation marks in a comment open no cell
+  CHECK(column_of(parse_csv("f.csv", "# 2\" pipes,\"a\na,b\n1,2\n# so,\"what\n3,4\n"), 1) == Values{2, 4});
   // the error value of a spreadsheet in the first column is a missing cell, not a comment
   CHECK(csv_refusal("a,b\n#N/A,2\n3,4\n") == part("row 1 (line 2), column a: cell is missing (value = \"#N/A\""));
   CHECK(csv_refusal("# a,b\n1,2\n") == part("first line holds numbers"));
@@ -112,7 +114,7 @@ TEST_CASE("a first column without a name that numbers the rows is no input, and 
       CHECK(csv.row_numbers);
       CHECK(column_of(csv, 1) == Values{5, 6, 8});
       REQUIRE(csv.notes.size() == 1);
-      CHECK(csv.notes[0] == part("numbers the rows and is no input."));
+      CHECK(csv.notes[0] == part("numbers the rows and is left out."));
     }
   }
   // numbers that come twice, fractions and text number no rows

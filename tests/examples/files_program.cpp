@@ -204,8 +204,8 @@ TEST_CASE("the same data set in another dress gives the same report, with a note
     CHECK(rows_of(same) == rows_of(expected));
     CHECK(notes_of(same) == part(note));
   };
-  check_same(report("pandas.csv", pandas), "The first column, without a name, numbers the rows and is no input.");
-  check_same(report("shuffled.csv", shuffled), "The first column, Unnamed: 0, numbers the rows and is no input.");
+  check_same(report("pandas.csv", pandas), "The first column, without a name, numbers the rows and is left out.");
+  check_same(report("shuffled.csv", shuffled), "The first column, Unnamed: 0, numbers the rows and is left out.");
   check_same(report("holes.csv", holes, {"--drop-missing"}), "--drop-missing left out 10 of 50 rows.");
   check_same(report("german.csv", german), "Numbers have a decimal comma.");
   check_same(report("tabs.csv", tabs), "");
