@@ -66,7 +66,7 @@ DataFile::DataFile(const std::string& path) : path_(path) {
   refuse_zip(path, content);
   if (is_npy(path, content)) {
     array_ = parse_npy(path, content);
-    for (Eigen::Index j = 0; j < array_.cols(); ++j) column_names_.push_back(std::to_string(j));
+    for (Eigen::Index j = 0; j < array_.cols(); ++j) column_names_.push_back(std::to_string(j + 1));
   } else {
     csv_ = parse_csv(path, std::move(content));
     column_names_.assign(csv_->column_names.begin() + (csv_->row_numbers ? 1 : 0), csv_->column_names.end());

@@ -10,7 +10,7 @@
 /// A user's data set: named columns of finite numbers, from a .csv or an .npy file.
 namespace incontext::examples {
 
-/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file are named "0", "1", ...
+/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file are named "1", "2", ...
 class DataFile {
  public:
   explicit DataFile(const std::string& path);

@@ -76,7 +76,7 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_text(app, "--data", o.data,
            "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment", "FILE");
-  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 0,1,...); all but the labels if absent");
+  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 1,2,...); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
   add_text(app, "--labels", o.labels, "Column of --data with the rows' own labels", "NAME");
   add_flag(app, "--centre", o.centre, "Shift every input column of --data to mean 0");
@@ -86,10 +86,10 @@ void add_data_options(CLI::App& app, TemperatureOptions& o) {
            "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature", "FILE");
   add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
   const auto read_self_column = [&o](const std::string& text) {
-    o.self_column = parse_count<std::int64_t>("--self-column", text, 0, std::numeric_limits<std::int64_t>::max());
+    o.self_column = parse_count<std::int64_t>("--self-column", text, 1, std::numeric_limits<std::int64_t>::max());
   };
   add_read(app, "--self-column", read_self_column,
-           "Column of --scores, from 0, of the self-scores; the diagonal if absent", "N");
+           "Column of --scores, from 1, of the self-scores; the diagonal if absent", "N");
   add_text(app, "--self-scores", o.self_scores, "Each query's score on itself, if --scores does not hold it", "FILE");
 }
 

@@ -33,11 +33,11 @@ Estimate with_self_scores(const TemperatureOptions& o, const Matrix& scores) {
 }
 
 Estimate with_self_column(const TemperatureOptions& o, const Matrix& scores) {
-  if (*o.self_column >= scores.cols()) {
+  if (*o.self_column > scores.cols()) {
     throw_input_error("--self-column", "is no column of " + o.scores, *o.self_column,
-                      "0 to " + std::to_string(scores.cols() - 1));
+                      "1 to " + std::to_string(scores.cols()));
   }
-  return regression::moment_ratio_from_scores<double>(scores, regression::SelfInColumn{*o.self_column});
+  return regression::moment_ratio_from_scores<double>(scores, regression::SelfInColumn{*o.self_column - 1});
 }
 
 Estimate with_self_on_diagonal(const TemperatureOptions& o, const Matrix& scores) {

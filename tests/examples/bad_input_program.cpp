@@ -124,7 +124,7 @@ TEST_CASE("incontext-temperature refuses data that cannot be used, by row and co
   refused("cut.npy", array.substr(0, array.size() - 5), "cut.npy: data is cut off (value = 139;");
   Eigen::MatrixXd hole = Eigen::MatrixXd::Random(9, 2);
   hole(4, 1) = NAN;
-  refused("hole.npy", incontext::examples::npy_bytes(hole), "hole.npy: row 5, column 1: entry is not finite");
+  refused("hole.npy", incontext::examples::npy_bytes(hole), "hole.npy: row 5, column 2: entry is not finite");
   check_refused(INCONTEXT_TEMPERATURE, folder, {"--data", folder.file("none.csv")}, "none.csv: cannot be opened");
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("incontext-temperature refuses scores that have no moment ratio", "[ba
   };
   refused("oblong.npy", Eigen::MatrixXd::Ones(3, 4), "oblong.npy: is not square (value = 3 x 4;");
   refused("negative.npy", -Eigen::MatrixXd::Ones(4, 4), "the mean self-score is negative");
-  refused("column.npy", Eigen::MatrixXd::Ones(4, 4), "--self-column: is no column of ", {"--self-column", "4"});
+  refused("column.npy", Eigen::MatrixXd::Ones(4, 4), "--self-column: is no column of ", {"--self-column", "5"});
   refused("trials.npy", Eigen::MatrixXd::Ones(4, 4), "--trials: has no meaning with --scores", {"--trials", "10"});
 }
 

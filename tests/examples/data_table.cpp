@@ -56,15 +56,15 @@ TEST_CASE("rows with a missing number are left out where that is asked for, by t
   CHECK(refusal([&] { none.complete_rows({"a", "b"}); }) == part("g.csv: has no complete row (value = 2;"));
 
   DataFile array(folder.write("f.npy", npy_bytes(matrix(3, 2, {1, 2, NAN, 3, 4, 5}))));
-  CHECK(array.complete_rows({"0", "1"}) == matrix(2, 2, {1, 2, 4, 5}));
+  CHECK(array.complete_rows({"1", "2"}) == matrix(2, 2, {1, 2, 4, 5}));
   CHECK(refusal([&] {
-          array.columns({"1", "0"}, {.missing = ", or --drop-missing"});
+          array.columns({"2", "1"}, {.missing = ", or --drop-missing"});
         }) ==
-        part("f.npy: row 2, column 0: entry is not finite (value = nan; needs a finite number, or --drop-missing)"));
+        part("f.npy: row 2, column 1: entry is not finite (value = nan; needs a finite number, or --drop-missing)"));
   DataFile infinite(folder.write("g.npy", npy_bytes(matrix(1, 2, {1, INFINITY}))));
   CHECK(refusal([&] {
-          infinite.complete_rows({"0", "1"});
-        }) == part("row 1, column 1: entry is not finite (value = inf;"));
+          infinite.complete_rows({"1", "2"});
+        }) == part("row 1, column 2: entry is not finite (value = inf;"));
 }
 
 TEST_CASE("a decimal comma is told once a column with one is read", "[data_table]") {

@@ -259,7 +259,7 @@ TEST_CASE("an array of one dimension is one query in both programs that read sco
   const Json rows = rows_of(report_of(INCONTEXT_SCORES, {"--scores", file}));
   REQUIRE(rows.size() == 1);
   CHECK(rows[0]["visible"] == 4);
-  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--scores", file, "--self-column", "0"}),
+  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--scores", file, "--self-column", "1"}),
                 "the number of queries is too small (value = 1;");
 }
 

@@ -120,6 +120,7 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                                     {"--labels", "progression"},
                                     {"--centre", ""},
                                     {"--standardise", ""},
+                                    {"--causal", ""},
                                     {"--self-column", "2"},
                                     {"--self-scores", scores},
                                     {"--dimension", "4"},
