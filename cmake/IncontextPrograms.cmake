@@ -37,6 +37,18 @@ endif()
 # nvcc and 50-digit sources each take up to 2 GB: never two at a time.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS heavy=1)
 
+# A source file that defines `signature`, declared in `header`, to return the commit; written anew whenever that has
+# changed, by the target `target`, which whoever compiles the file depends on.
+function(incontext_commit_source target variable header signature)
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
+  add_custom_target(${target} BYPRODUCTS "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DOUTPUT=${output}" "-DHEADER=${header}"
+            "-DFUNCTION=${signature}" -P "${PROJECT_SOURCE_DIR}/cmake/commit.cmake"
+    COMMENT "Asking git for the commit" VERBATIM)
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(${variable} "${output}" PARENT_SCOPE)
+endfunction()
+
 # One-line CUDA wrappers of C++ sources: LANGUAGE is a property of a file in a directory, so one file can't be both.
 function(incontext_cuda_wrappers variable prefix)
   set(wrappers)

@@ -6,29 +6,26 @@
 #include "examples/classify/options.hpp"
 #include "examples/classify/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
 
 using namespace incontext::examples;
 
-int run(const CLI::App& app, ClassifyOptions& options) {
-  complete(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  if (!options.contexts_file.empty()) require_writable_contexts(options);
-  Report report{.program = "incontext-classify", .arguments = arguments_of(app)};
+Report report_of(const CLI::App& app, ClassifyOptions& options) {
+  const UnusedOptions unused = complete(app, options);
+  require_writable_files(options);
+  Report report{.program = "incontext-classify", .command = command_of(app), .arguments = unused.arguments()};
+  state_used(options, report.arguments);
   Judgement judgement;
   Simulator simulator(options.simulation, options.search_trials, options.output.quiet);
   ClassifyRun parts{options, simulator, judgement};
   report.tables = figure_tables(parts);
   if (!options.contexts_file.empty()) write_contexts(options, simulator);
-  for (Table& table : report.tables) {
-    if (simulator.stopped()) table.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
-  }
-  if (judgement.size() > 0) report.tables.back().notes.push_back(judgement.note());
-  report.verdict = judgement.verdict();
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  report.run = simulator.record();
+  judge(report, judgement);
+  return report;
 }
 
 }  // namespace
@@ -48,8 +45,8 @@ int main(int argc, char** argv) {
            "  --figure 8a           the best width and gain against dimension or context length\n"
            "  --figure 8b           one rate in dense and in sparse neighbourhoods, d = 2, and softmax' own\n"
            "  --figure 16-trend     the best rate and gain of k classes beside their closed forms\n"
-           "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n"
-           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input.",
+           "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n" +
+           std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
                  "  incontext-classify --figure 6 --dimension 10\n"
@@ -57,5 +54,5 @@ int main(int argc, char** argv) {
                  "    (inputs: 100 contexts, each 100 points and the query, a row each; labels: a row a context;\n"
                  "    drawn in double precision, while the run simulates in single, with normals of its own)\n"},
       argc, argv, [&](CLI::App& app) { add_classify_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

@@ -1,6 +1,8 @@
 // incontext-evaluate FILE|-: computes every case of an oracle file and compares with the references it carries.
 
+#include <chrono>
 #include <string>
+#include <utility>
 
 #include "examples/evaluate/attention.hpp"
 #include "examples/evaluate/cases.hpp"
@@ -12,6 +14,8 @@
 #include "examples/evaluate/softmax.hpp"
 #include "examples/evaluate/training.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
+#include "examples/support/unused_options.hpp"
 
 int main(int argc, char** argv) {
   using namespace incontext::examples;
@@ -22,7 +26,8 @@ int main(int argc, char** argv) {
     add_output_options(app, output);
   };
   const auto evaluate = [&](const CLI::App& app) {
-    if (!output.to_standard_output()) require_writable(output.file);
+    const auto start = std::chrono::steady_clock::now();
+    require_outputs(output, {}, {{"file", file}});
     Registry registry;
     register_regression(registry);
     register_laws(registry);
@@ -33,14 +38,20 @@ int main(int argc, char** argv) {
     register_classification(registry);
     const auto cases = evaluate_cases(file, read_whole_file(file), registry);
     Report report = report_cases(cases, output.format != Format::table);
+    report.start = start;
+    report.command = command_of(app);
     report.arguments = arguments_of(app);
-    deliver(report, output);
-    return report.verdict.agrees ? exit_agreement : exit_disagreement;
+    return deliver(std::move(report), output);
   };
   return run_program(
       {.name = "incontext-evaluate",
-       .description = "Computes every case of a JSON file of oracles and compares with the references in it.\n"
-                      "A kind that is unknown is listed and counted, no more.\n"
-                      "Exit code: 0 all agree, 1 a mismatch, 2 bad input."},
+       .description =
+           "Computes every case of a JSON file of oracles and compares with the references in it.\n"
+           "Exit code: 0 every case agrees, 1 one disagrees, 2 bad input, 3 cases that are not judged: of a\n"
+           "kind that is not implemented, without a reference, or not finite where no reference says so;\n"
+           "each is named.",
+       .footer = "\nExamples:\n"
+                 "  incontext-evaluate tests/oracles/scoring.json\n"
+                 "  incontext-evaluate - --output computed.json <cases.json\n"},
       argc, argv, add_options, evaluate);
 }

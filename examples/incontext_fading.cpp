@@ -6,30 +6,29 @@
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
 
 using namespace incontext::examples;
 
-int run(const CLI::App& app, const FadingOptions& options) {
-  check_combination(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  Report report{.program = "incontext-fading", .arguments = arguments_of(app)};
+Report report_of(const CLI::App& app, const FadingOptions& options) {
+  const UnusedOptions unused = check_combination(app, options);
+  require_outputs(options.output);
+  Report report{.program = "incontext-fading", .command = command_of(app), .arguments = unused.arguments()};
   Judgement judgement;
   Controls controls;
-  Simulator simulator(options.simulation, options.most_scores, options.output.quiet);
-  FadingRun parts{options, simulator, judgement, controls};
+  Simulator simulator(options.simulation, most_scores(options), options.output.quiet);
+  const bool by_trials = !(options.simulation.relative_error > 0);
+  if (by_trials || options.figure == FadingFigure::phase) report.arguments["most-scores"] = most_scores(options);
+  FadingRun parts{options, simulator, judgement, controls, report.arguments};
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
-  for (Table& table : report.tables) {
-    if (simulator.stopped()) table.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
-  }
-  if (judgement.size() > 0) report.tables.back().notes.push_back(judgement.note());
-  report.verdict = judgement.verdict();
-  controls.join(report.verdict);
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  report.run = simulator.record();
+  judge(report, judgement);
+  controls.join(*report.verdict);
+  return report;
 }
 
 }  // namespace
@@ -47,12 +46,12 @@ int main(int argc, char** argv) {
            "  --figure bounded    the same among scores on [0, 1], with the lag behind 1 + 1/s\n"
            "  --figure diagram    the plane of needle and noise: exact boundary, weight in --points x --points cells\n"
            "Limits are negative controls where they do not hold: the simulation must reject them.\n"
-           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound or a control that was not\n"
-           "rejected, 2 bad input.",
+           "A control that is not rejected is a disagreement.\n" +
+           std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-fading --figure retrieval --lengths 1000,1e6 --s 0.3\n"
                  "  incontext-fading --figure phase --lengths 1e5 --spreads 0.4,0.6,0.8 --most-scores 1e9\n"
                  "  incontext-fading --figure diagram --lengths 1e6 --points 100 --format csv --output plane.csv\n"},
       argc, argv, [&](CLI::App& app) { add_fading_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

@@ -4,26 +4,25 @@
 #include "examples/gradients/figures.hpp"
 #include "examples/gradients/options.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
 
 using namespace incontext::examples;
 
-int run(const CLI::App& app, GradientOptions& options) {
-  complete(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  Report report{.program = "incontext-gradients", .arguments = arguments_of(app)};
+Report report_of(const CLI::App& app, GradientOptions& options) {
+  const UnusedOptions unused = complete(app, options);
+  require_outputs(options.output);
+  Report report{.program = "incontext-gradients", .command = command_of(app), .arguments = unused.arguments()};
+  state_used(options, report.arguments);
   Judgement judgement;
   Simulator simulator(options.simulation, options.output.quiet);
   GradientRun parts{options, simulator, judgement};
   report.tables = figure_tables(parts);
-  Table& ratios = report.tables.front();
-  if (simulator.stopped()) ratios.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
-  if (judgement.size() > 0) ratios.notes.push_back(judgement.note());
-  report.verdict = judgement.verdict();
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  report.run = simulator.record();
+  judge(report, judgement);
+  return report;
 }
 
 }  // namespace
@@ -38,8 +37,12 @@ int main(int argc, char** argv) {
            "  --figure temperature  the ratio against the temperature (the default: a small ViT)\n"
            "  --figure frozen       root mean square and median as rows freeze\n"
            "  --figure schedule     Heat Treatment, epoch by epoch\n"
-           "  --figure normsoftmax  softmax and NormSoftmax as the scores' scale varies\n"
-           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input."},
+           "  --figure normsoftmax  softmax and NormSoftmax as the scores' scale varies\n" +
+           std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-gradients --temperatures 1,4,16 --key-dimension 32\n"
+                 "  incontext-gradients --figure frozen --spreads 1,4,8\n"
+                 "  incontext-gradients --figure schedule --epochs 20 --output schedule.csv\n"},
       argc, argv, [&](CLI::App& app) { add_gradient_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

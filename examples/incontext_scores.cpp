@@ -6,6 +6,7 @@
 #include "examples/scores/options.hpp"
 #include "examples/scores/rows.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
@@ -21,11 +22,10 @@ std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
   return normsoftmax_bound_figure(o, claims);
 }
 
-int run(const CLI::App& app, const ScoresOptions& options) {
-  check_combination(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  if (!options.weights.empty()) require_writable(options.weights, "--weights");
-  Report report{.program = "incontext-scores", .arguments = arguments_of(app)};
+Report report_of(const CLI::App& app, const ScoresOptions& options) {
+  const UnusedOptions unused = check_combination(app, options);
+  require_outputs(options.output, {{"--weights", options.weights}}, {{"--scores", options.scores}});
+  Report report{.program = "incontext-scores", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.figure.empty()) {
     Claims claims;
     report.tables = figure_tables(options, claims);
@@ -34,8 +34,7 @@ int run(const CLI::App& app, const ScoresOptions& options) {
   } else {
     report.tables = options.scores.empty() ? row_tables(app, options) : matrix_tables(app, options);
   }
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  return report;
 }
 
 }  // namespace
@@ -47,11 +46,11 @@ int main(int argc, char** argv) {
        .description =
            "Weights that attention's scoring maps give to a row of scores: softmax, SSMax, SSA, NormSoftmax, entmax\n"
            "and others. Figures of the papers with their thresholds and bounds, or any map on your own scores.\n"
-           "Exit code: 0 every claim holds, 1 one fails, 2 bad input.",
+           "Exit code: 0 every claim holds, or nothing is claimed, 1 one fails, 2 bad input.",
        .footer = "\nExamples:\n"
                  "  incontext-scores --figure ssmax-fading --lengths 10,100,1000\n"
                  "  incontext-scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
                  "  incontext-scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n"},
       argc, argv, [&](CLI::App& app) { add_scores_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

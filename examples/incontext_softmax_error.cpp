@@ -4,26 +4,25 @@
 #include "examples/softmax_error/options.hpp"
 #include "examples/softmax_error/tables.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
 
 using namespace incontext::examples;
 
-int run(const CLI::App& app, SoftmaxErrorOptions& options) {
-  complete(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  Report report{.program = "incontext-softmax-error", .arguments = arguments_of(app)};
+Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
+  const UnusedOptions unused = complete(app, options);
+  require_outputs(options.output);
+  Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
+  state_used(options, report.arguments);
   Judgement judgement;
   Simulator simulator(options.simulation, options.estimator, options.output.quiet);
   Run parts{options, simulator, judgement};
   report.tables = softmax_error_tables(parts);
-  Table& errors = report.tables.front();
-  if (simulator.stopped()) errors.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
-  if (judgement.size() > 0) errors.notes.push_back(judgement.note());
-  report.verdict = judgement.verdict();
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  report.run = simulator.record();
+  judge(report, judgement);
+  return report;
 }
 
 }  // namespace
@@ -35,8 +34,12 @@ int main(int argc, char** argv) {
        .description = "The error of true softmax attention in in-context linear regression on the isotropic family\n"
                       "(inputs N(0, a I), tasks N(0, b I), scores m x_j . x_q, values v y_j; the query attends to the\n"
                       "examples only): exact at every context length, beside its second order in 1/l, approximate\n"
-                      "softmax, the Bayes risk and simulation; and the temperatures at which each errs least.\n"
-                      "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input."},
+                      "softmax, the Bayes risk and simulation; and the temperatures at which each errs least.\n" +
+                      std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-softmax-error --dimension 40 --context-length 1000\n"
+                 "  incontext-softmax-error --vary context-length --context-lengths 10,100,1000\n"
+                 "  incontext-softmax-error --vary map --exponents 1.5,3 --output maps.csv\n"},
       argc, argv, [&](CLI::App& app) { add_softmax_error_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

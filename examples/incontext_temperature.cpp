@@ -2,6 +2,7 @@
 // simulation: a figure of arXiv 2511.01292, a free sweep, or a user's own data.
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 #include "examples/temperature/data.hpp"
 #include "examples/temperature/figures.hpp"
@@ -13,31 +14,33 @@ namespace {
 
 using namespace incontext::examples;
 
-int run(const CLI::App& app, TemperatureOptions& options) {
-  check_combination(app, options);
-  if (!options.output.to_standard_output()) require_writable(options.output.file);
-  Report report{.program = "incontext-temperature", .arguments = arguments_of(app)};
+Report report_of(const CLI::App& app, TemperatureOptions& options) {
+  const UnusedOptions unused = check_combination(app, options);
+  require_outputs(options.output, {},
+                  {{"--data", options.data},
+                   {"--scores", options.scores},
+                   {"--self-scores", options.self_scores},
+                   {"--input-covariance", options.input_covariance},
+                   {"--task-covariance", options.task_covariance}});
+  Report report{
+      .program = "incontext-temperature", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.scores.empty()) {
     report.tables = {scores_table(options)};
-    deliver(report, options.output);
-    return exit_agreement;
+    return report;
   }
   Judgement judgement;
   Simulator simulator(options.simulation, options.output.quiet);
-  Run parts{options, simulator, judgement};
+  Run parts{options, simulator, judgement, report.arguments};
   if (!options.data.empty()) {
     report.tables = data_tables(parts);
   } else {
     const LinearTask training = training_task(options, is_given(app, "--dimension"));
+    report.arguments["dimension"] = training.dimension();
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
-  for (Table& table : report.tables) {
-    if (simulator.stopped()) table.notes.push_back("Stopped by Ctrl-C: rows that were not reached are missing.");
-    if (judgement.size() > 0) table.notes.push_back(judgement.note());
-  }
-  report.verdict = judgement.verdict();
-  deliver(report, options.output);
-  return report.verdict.agrees ? exit_agreement : exit_disagreement;
+  report.run = simulator.record();
+  judge(report, judgement);
+  return report;
 }
 
 }  // namespace
@@ -49,8 +52,13 @@ int main(int argc, char** argv) {
        .description =
            "The error of in-context linear regression against the attention temperature, closed form beside\n"
            "simulation. Without --figure, --data or --scores: many temperatures of an attention pretrained on\n"
-           "one law and tested on another.\n"
-           "Exit code: 0 agreement, 1 a disagreement beyond the family-wise bound, 2 bad input."},
+           "one law and tested on another.\n" +
+           std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-temperature --input-scale 2 --context-length 40\n"
+                 "  incontext-temperature --figure 2a --output figure.json\n"
+                 "  incontext-temperature --data patients.csv --labels progression --standardise --drop-missing\n"
+                 "  incontext-temperature --scores scores.npy --causal\n"},
       argc, argv, [&](CLI::App& app) { add_temperature_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

@@ -10,8 +10,8 @@ namespace incontext::examples {
 /// The labels' file beside that of the inputs: FILE.npy -> FILE-labels.npy.
 std::string labels_file(const std::string& inputs_file);
 
-/// Refuses files that could not be written, before anything long begins.
-void require_writable_contexts(const ClassifyOptions& o);
+/// Refuses contexts and a report that could not be written, before anything long begins.
+void require_writable_files(const ClassifyOptions& o);
 
 /// Writes context after context, its n points and then its query: inputs, contexts (n + 1) x d; labels, contexts x
 /// (n + 1). Neither file appears before both are complete.

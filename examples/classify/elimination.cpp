@@ -31,11 +31,10 @@ Table equal_law_table(ClassifyRun& run) {
                                        {"entropy", Metric::entropy},
                                        {"sensitivity", Metric::sensitivity}}) {
       const auto &a = one[0][metric], &b = other[0][metric];
-      if (a.count < 2 || b.count < 2) continue;
       statistics::Estimate both = b;
       both.standard_error = std::hypot(a.standard_error, b.standard_error);
       std::vector<Cell> cells{d, selects.kappa, selects.gain, std::string(name)};
-      const auto comparison = run.judgement.judged(a.mean, both);
+      const auto comparison = run.judgement.judged({a.mean, a.rounding}, both);
       cells.insert(cells.end(), comparison.begin(), comparison.end());
       table.add_row(std::move(cells));
     }
@@ -108,6 +107,30 @@ std::string beside_linear(const statistics::Estimate& difference) {
   return difference.mean > 3 * difference.standard_error ? "worse" : "alike";
 }
 
+/// A side's best point, and its loss less the linear rule's.
+struct SideOfLinear {
+  std::string name;
+  Best best = {};
+  statistics::Estimate difference = {};
+};
+
+/// The linear rule's loss and both sides; no trials where the run was stopped before.
+std::pair<statistics::Estimate, std::vector<SideOfLinear>> sides_of(ClassifyRun& run, const SphereTask& task) {
+  std::vector<SideOfLinear> sides{{"elimination"}, {"selection"}};
+  const Grid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).slope);
+  const auto map = run.simulator.losses("both sides", task, grid, -1, Effort::twofold).losses;
+  if (map.empty() || map.front().count < 2) return {{}, sides};
+  const auto zero =
+      static_cast<std::size_t>(std::find(grid.kappas.begin(), grid.kappas.end(), 0) - grid.kappas.begin());
+  const Best linear = best_among(grid, map, zero, 1);
+  sides[0].best = best_among(grid, map, 0, zero);
+  sides[1].best = best_among(grid, map, zero + 1, grid.kappas.size() - zero - 1);
+  const auto less = differences(run, task, linear, {sides[0].best, sides[1].best});
+  if (less.empty()) return {{}, sides};
+  for (std::size_t i = 0; i < sides.size(); ++i) sides[i].difference = less[i];
+  return {less.back(), sides};
+}
+
 Table strategies_table(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
   Table table{.title = "Softmax on both sides of linear: k = " + std::to_string(o.classes) +
@@ -119,24 +142,22 @@ Table strategies_table(ClassifyRun& run) {
                           parameter_column("slope", "kappa c"),
                           {.name = "difference", .heading = "less linear's", .digits = 3, .decimals_as = 1},
                           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
-                          {.name = "verdict", .heading = "than linear"},
-                          {"edge"}}};
+                          {"than_linear"},
+                          {"edge"},
+                          trials_column()}};
   for (const std::int64_t d : o.dimensions) {
-    if (run.simulator.stopped()) break;
-    const SphereTask task{d, o.classes, o.simulation.context_length};
-    const Grid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).slope);
-    const auto map = run.simulator.losses("both sides", task, grid, -1, Effort::twofold).losses;
-    if (map.empty() || map.front().count < 2) continue;
-    const auto zero =
-        static_cast<std::size_t>(std::find(grid.kappas.begin(), grid.kappas.end(), 0) - grid.kappas.begin());
-    const Best linear = best_among(grid, map, zero, 1);
-    const std::vector<Best> sides{best_among(grid, map, 0, zero),
-                                  best_among(grid, map, zero + 1, grid.kappas.size() - zero - 1)};
-    const auto less = differences(run, task, linear, sides);
-    if (less.empty() || less.back().count < 2) continue;
-    for (std::size_t i = 0; i < sides.size(); ++i) {
-      table.add_row({d, less.back().mean, std::string(i == 0 ? "elimination" : "selection"), sides[i].kappa,
-                     sides[i].slope, less[i].mean, less[i].standard_error, beside_linear(less[i]), sides[i].edge});
+    const auto [linear, sides] = sides_of(run, {d, o.classes, o.simulation.context_length});
+    for (const SideOfLinear& one : sides) {
+      if (one.difference.count < 2) {
+        std::vector<Cell> cells(table.columns.size());
+        cells[0] = d;
+        cells[2] = one.name;
+        table.add_row(std::move(cells));
+        continue;
+      }
+      table.add_row({d, linear.mean, one.name, one.best.kappa, one.best.slope, one.difference.mean,
+                     one.difference.standard_error, beside_linear(one.difference), one.best.edge,
+                     one.difference.count});
     }
   }
   table.notes = {

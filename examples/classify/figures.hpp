@@ -35,9 +35,14 @@ std::string in_words(const SphereTask& task);
 /// Columns that name what a row is about, then theory | simulation | +- error | z.
 Table comparison_table(std::string title, std::vector<Column> columns);
 
-/// A row of such a table: judged where the closed form is known better than the simulation resolves.
+/// A row of such a table: judged where there is a closed form whose error is known.
 void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, const SphereTask& task,
-                    const Classifier& classifier, Metric metric, const statistics::Estimate& estimate);
+                    const Chosen& chosen, Metric metric, const statistics::Estimate& estimate);
+
+/// An estimate's mean and error, absent where the run was stopped before; and how many trials it has, for CSV and JSON.
+Cell mean_cell(const statistics::Estimate& estimate);
+Cell error_cell(const statistics::Estimate& estimate);
+Column trials_column();
 
 /// A parameter's column: as short as its numbers get.
 Column parameter_column(const std::string& name, const std::string& heading);
@@ -46,7 +51,7 @@ Column parameter_column(const std::string& name, const std::string& heading);
 /// simulated with is judged here.
 Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions, std::int64_t context_length);
 
-/// Why some rows have a theory and no z.
+/// Which rows have a theory, and which an approximation.
 extern const char* const closed_form_note;
 
 }  // namespace incontext::examples

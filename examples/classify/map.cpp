@@ -26,6 +26,7 @@ struct Map {
   Grid grid;
   std::vector<statistics::Estimate> losses;
 
+  bool reached() const { return losses.front().count > 1; }
   const statistics::Estimate& at(std::size_t i, std::size_t j) const { return losses[i * grid.gains.size() + j]; }
   /// Of a row, or of all.
   std::size_t best_of(std::size_t first, std::size_t count) const {
@@ -62,13 +63,16 @@ Table map_table(const Map& map, const std::string& title, double rate, bool is_k
                           parameter_column("best_gain", "best " + name),
                           parameter_column("slope", name + " kappa"),
                           {.name = "loss", .digits = 4, .decimals_as = 1},
-                          {.name = "standard_error", .heading = "± error", .decimals_as = 1}}};
+                          {.name = "standard_error", .heading = "± error", .decimals_as = 1},
+                          trials_column()}};
   const std::size_t width = map.grid.gains.size(), best = map.best_of(0, map.losses.size());
   for (std::size_t i = 0; i < map.grid.kappas.size(); ++i) {
     const std::size_t at = map.best_of(i * width, width);
     const double kappa = map.grid.kappas[i], gain = map.grid.gains[at - i * width];
-    table.add_row(
-        {kappa, row_of(map, i, best), gain, kappa * gain, map.losses[at].mean, map.losses[at].standard_error});
+    std::vector<Cell> cells{kappa, row_of(map, i, best), gain, kappa * gain};
+    if (!map.reached()) cells = {kappa, Cell(), Cell(), Cell()};
+    cells.insert(cells.end(), {mean_cell(map.losses[at]), error_cell(map.losses[at]), map.losses[at].count});
+    table.add_row(std::move(cells));
   }
   table.notes = {
       "Loss over the least of the map, @: 0 to 1 % more, 1 to 3 %, 2 to 10 %, 3 to 30 %, 4 to twice, 5 to four times, "
@@ -82,10 +86,12 @@ Table map_table(const Map& map, const std::string& title, double rate, bool is_k
 
 /// The numbers behind the map, for those who draw it.
 Table map_numbers(const Map& map) {
-  Table table{.title = "The map's numbers", .columns = {{"kappa"}, {"gain"}, {"loss"}, {"standard_error"}}};
+  Table table{.title = "The map's numbers",
+              .columns = {{"kappa"}, {"gain"}, {"loss"}, {"standard_error"}, trials_column()}};
   for (std::size_t i = 0; i < map.grid.kappas.size(); ++i) {
     for (std::size_t j = 0; j < map.grid.gains.size(); ++j) {
-      table.add_row({map.grid.kappas[i], map.grid.gains[j], map.at(i, j).mean, map.at(i, j).standard_error});
+      const statistics::Estimate& loss = map.at(i, j);
+      table.add_row({map.grid.kappas[i], map.grid.gains[j], mean_cell(loss), error_cell(loss), loss.count});
     }
   }
   return table;
@@ -109,15 +115,16 @@ std::vector<Table> map_figure(ClassifyRun& run) {
   map.grid.kappas = log_spaced(0.03, 100, map_kappas);
   map.grid.gains = log_spaced(1, is_kernel ? 1e5 : 1e4, map_gains);
   map.losses = run.simulator.losses("map", task, map.grid, -1, Effort::search).losses;
-  if (map.losses.empty() || map.losses.front().count < 2) return {};
   const Chosen best = best_of(run.simulator, task, choice);
   Table table = map_table(
       map, "Loss of " + name_of(choice) + " over kappa and " + (is_kernel ? "rate" : "gain") + ": " + in_words(task),
       rate, is_kernel);
-  table.notes.push_back("Searched for: kappa = " + in_words(best.classifier.kappa, 3) +
-                        (is_kernel ? ", rate = " : ", c = ") + in_words(best.classifier.gain, 3) +
-                        (best.edge.empty() ? ", inside its range."
-                                           : "; no optimum, but the edge of what was searched: " + best.edge + "."));
+  if (best.reached) {
+    table.notes.push_back("Searched for: kappa = " + in_words(best.classifier.kappa, 3) +
+                          (is_kernel ? ", rate = " : ", c = ") + in_words(best.classifier.gain, 3) +
+                          (best.edge.empty() ? ", inside its range."
+                                             : "; no optimum, but the edge of what was searched: " + best.edge + "."));
+  }
   std::vector<Table> tables{std::move(table)};
   if (run.options.output.format != Format::table) tables.push_back(map_numbers(map));
   tables.push_back(two_class_table(run, {task.dimension}, task.context_length));

@@ -44,10 +44,10 @@ Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules)
                           {.name = "edge", .heading = "searched for"}}};
   for (const Chosen& one : rules) {
     const double kappa = one.classifier.kappa;
-    const bool has_width = one.choice != RuleChoice::linear && kappa > 0;
+    const bool has_width = one.reached && one.choice != RuleChoice::linear && kappa > 0;
     const std::string found = !one.searched ? "given" : one.edge.empty() ? "inside its range" : one.edge;
-    table.add_row({name_of(one.choice), one.choice == RuleChoice::linear ? Cell() : Cell(kappa),
-                   has_width ? Cell(1 / std::sqrt(kappa)) : Cell(), one.classifier.gain, found});
+    table.add_row({name_of(one.choice), one.kappa(), has_width ? Cell(1 / std::sqrt(kappa)) : Cell(), one.gain(),
+                   found});
   }
   return table;
 }
@@ -63,15 +63,13 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
   for (const Chosen& one : rules) classifiers.push_back(one.classifier);
   const auto simulated = run.simulator.metrics("metrics", task, classifiers);
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const bool has_limit = classifiers[i].kappa >= 0 && !run.simulator.stopped();
+    const bool has_limit = rules[i].reached && classifiers[i].kappa >= 0 && !run.simulator.stopped();
     const Metrics limit =
         has_limit ? long_context_metrics(run.simulator, task, classifiers[i], limit_contexts(task)) : Metrics{};
     for (const auto& [name, metric] : metric_names()) {
       std::vector<Cell> cells{name_of(rules[i].choice), name};
-      const bool shown = limit[metric].count > 1;
-      cells.push_back(shown ? Cell(limit[metric].mean) : Cell());
-      cells.push_back(shown ? Cell(limit[metric].standard_error) : Cell());
-      add_comparison(table, run, std::move(cells), task, classifiers[i], metric, simulated[i][metric]);
+      cells.insert(cells.end(), {mean_cell(limit[metric]), error_cell(limit[metric])});
+      add_comparison(table, run, std::move(cells), task, rules[i], metric, simulated[i][metric]);
     }
   }
   table.notes = {"loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
@@ -89,17 +87,21 @@ Table alignment_table(ClassifyRun& run, const SphereTask& task, const std::vecto
                           {.name = "cosine_similarity", .heading = "cosine", .digits = 4, .decimals_as = 2},
                           {.name = "cosine_error", .heading = "± error", .decimals_as = 2},
                           {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 4, .decimals_as = 3},
-                          {.name = "sensitivity_error", .heading = "± error", .decimals_as = 3}}};
+                          {.name = "sensitivity_error", .heading = "± error", .decimals_as = 3},
+                          trials_column()}};
   const std::pair<std::size_t, std::size_t> compared[] = {{0, 1}, {0, 4}, {1, 4}, {2, 4}, {3, 4}};
   std::vector<std::pair<Classifier, Classifier>> pairs;
   for (const auto& [a, b] : compared) pairs.push_back({rules[a].classifier, rules[b].classifier});
   const auto simulated = run.simulator.alignment("alignment", task, pairs);
   for (std::size_t i = 0; i < simulated.size(); ++i) {
-    const auto& [p, cosine, j] = simulated[i];
-    if (p.count < 2) continue;
     const auto& [a, b] = compared[i];
-    table.add_row({name_of(rules[a].choice) + " | " + name_of(rules[b].choice), p.mean, p.standard_error, cosine.mean,
-                   cosine.standard_error, j.mean, j.standard_error});
+    std::vector<Cell> cells{name_of(rules[a].choice) + " | " + name_of(rules[b].choice)};
+    for (const statistics::Estimate& estimate :
+         {simulated[i].predictions_difference, simulated[i].cosine_similarity, simulated[i].sensitivity_difference}) {
+      cells.insert(cells.end(), {mean_cell(estimate), error_cell(estimate)});
+    }
+    cells.push_back(simulated[i].cosine_similarity.count);
+    table.add_row(std::move(cells));
   }
   table.notes = {"cosine: between the two dp_c/dx, mean over the classes, 0 where one vanishes; J = dp/dx."};
   return table;

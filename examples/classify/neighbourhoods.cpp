@@ -79,6 +79,7 @@ struct Halves {
   std::vector<Query> dense, sparse;
   std::int64_t tried = 0;
 
+  bool reached() const { return dense.size() >= 2; }
   std::vector<Query> both() const {
     std::vector<Query> all = dense;
     all.insert(all.end(), sparse.begin(), sparse.end());
@@ -89,7 +90,10 @@ struct Halves {
 Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
   const ClassifyOptions& o = run.options;
   Halves halves;
-  for (; halves.tried < most_tried && static_cast<std::int64_t>(halves.dense.size()) < kept_contexts; ++halves.tried) {
+  const auto is_enough = [&halves] {
+    return halves.tried >= most_tried || static_cast<std::int64_t>(halves.dense.size()) >= kept_contexts;
+  };
+  for (; !is_enough() && !run.simulator.stopped(); ++halves.tried) {
     const DrawnContext context = run.simulator.context(task, static_cast<std::uint64_t>(halves.tried));
     if (mean_length(context) < o.crowding) continue;
     const Ends ends = ends_of(context, o.near_cosine);
@@ -99,7 +103,8 @@ Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
           {std::move(votes), mass, nearest_prototype(context, *at), points_near(context, *at, o.near_cosine)});
     }
   }
-  if (halves.dense.size() < 2) {
+  run.simulator.count(halves.tried, is_enough() ? halves.tried : most_tried);
+  if (halves.dense.size() < 2 && is_enough()) {
     throw_input_error("--crowding", "is reached by no context", o.crowding, "a value that some contexts reach");
   }
   return halves;
@@ -141,6 +146,11 @@ double median_of(std::vector<double> values) {
 /// Rates n c / mass the adaptive rule takes on a half.
 void add_rates(Table& table, const std::string& name, const std::vector<Query>& queries, double scale, double self,
                double own_best) {
+  if (queries.size() < 2) {  // the run was stopped before
+    std::vector<Cell> cells(table.columns.size());
+    cells.front() = name;
+    return table.add_row(std::move(cells));
+  }
   std::vector<double> rates;
   for (const Query& one : queries) rates.push_back(scale / (one.mass + self));
   const auto mean = estimate_of(rates);
@@ -162,6 +172,7 @@ struct BestNumbers {
 };
 
 BestNumbers best_numbers(const Halves& halves, double n) {
+  if (!halves.reached()) return {};
   const std::vector<Query> both = halves.both();
   const auto rate = [n](const std::vector<Query>& queries) { return best_number(queries, kernel_gain(n), 0.1, 1e7); };
   const auto gain = [&both](double self) { return best_number(both, softmax_gain(self), 0.01, 1e5); };
@@ -177,13 +188,15 @@ Table neighbourhood_losses(const ClassifyOptions& o, double kappa, const Halves&
                           {.name = "dense_error", .heading = "± error", .decimals_as = 1},
                           {.name = "sparse", .digits = 4, .decimals_as = 1},
                           {.name = "sparse_error", .heading = "± error", .decimals_as = 1},
-                          {.name = "both", .digits = 4, .decimals_as = 1}}};
+                          {.name = "both", .digits = 4, .decimals_as = 1},
+                          trials_column()}};
   const std::vector<Query> both = halves.both();
   const auto add = [&](const std::string& rule, double number, const auto& gain) {
     const auto at = [&](double mass) { return gain(number, mass); };
     const auto dense = loss(halves.dense, at), sparse = loss(halves.sparse, at);
-    table.add_row(
-        {rule, number, dense.mean, dense.standard_error, sparse.mean, sparse.standard_error, loss(both, at).mean});
+    const Cell used = halves.reached() ? Cell(number) : Cell();
+    table.add_row({rule, used, mean_cell(dense), error_cell(dense), mean_cell(sparse), error_cell(sparse),
+                   mean_cell(loss(both, at)), dense.count});
   };
   const auto by_rate = kernel_gain(static_cast<double>(o.simulation.context_length));
   for (const double rate : log_spaced(best.common_rate / 30, best.common_rate * 30, 7)) add("kernel", rate, by_rate);
@@ -220,7 +233,7 @@ Table neighbourhood_rates(double n, const Halves& halves, const BestNumbers& bes
 
 std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
-  const double kappa = o.kappa.value_or(30), n = static_cast<double>(o.simulation.context_length);
+  const double kappa = o.kappa.value_or(neighbourhood_kappa), n = static_cast<double>(o.simulation.context_length);
   const Halves halves = draw_halves(run, o.task(), kappa);
   const BestNumbers best = best_numbers(halves, n);
   return {neighbourhood_losses(o, kappa, halves, best), neighbourhood_rates(n, halves, best),

@@ -107,13 +107,19 @@ Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, 
                std::optional<double> gain, Side side) {
   if (choice == RuleChoice::linear) kappa = 0;
   if (choice == RuleChoice::fixed_width) kappa = 1;
-  if (kappa && gain) {
-    const double slope = choice == RuleChoice::linear ? *gain : *kappa * *gain;
-    return {choice, {rule_of(choice), *kappa, *gain}, slope, "", false};
-  }
+  if (kappa && gain) return given(choice, {rule_of(choice), *kappa, *gain});
   const Grid grid = grid_of(task, choice, kappa, gain, side);
   const Optimum found = simulator.search(name_of(choice) + ": best parameters", task, grid);
-  return {choice, found.best, found.slope, edge_of(found, grid.slope_chart), true};
+  return {choice, found.best, found.slope, found.reached ? edge_of(found, grid.slope_chart) : "not reached", true,
+          found.reached};
 }
+
+Chosen given(RuleChoice choice, const Classifier& classifier) {
+  const double slope = choice == RuleChoice::linear ? classifier.gain : classifier.kappa * classifier.gain;
+  return {choice, classifier, slope, "", false};
+}
+
+Cell Chosen::kappa() const { return reached && choice != RuleChoice::linear ? Cell(classifier.kappa) : Cell(); }
+Cell Chosen::gain() const { return reached ? Cell(classifier.gain) : Cell(); }
 
 }  // namespace incontext::examples

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "examples/classify/options.hpp"
+#include "examples/support/table.hpp"
 
 /// The rules the paper compares, and the parameters at which each of them errs least.
 namespace incontext::examples {
@@ -22,7 +23,14 @@ struct Chosen {
   double slope;      ///< kappa times gain; the rate of linear
   std::string edge;  ///< which end of the searched range was best; empty inside
   bool searched;
+  bool reached = true;  ///< not where the run was stopped before the search had ended
+
+  Cell kappa() const;  ///< absent for the linear rule
+  Cell gain() const;
 };
+
+/// A rule with parameters nobody searched for.
+Chosen given(RuleChoice choice, const Classifier& classifier);
 
 /// Whether kappa is searched for on the side of selection or on that of elimination.
 enum class Side { selection, elimination };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace incontext::examples {
@@ -52,24 +53,30 @@ Names own_options(ClassifyFigure figure) {
   return {"--dimensions", "--context-length", "--class-counts", "--kappa"};
 }
 
-void refuse_unused_options(const CLI::App& app, const ClassifyOptions& o) {
+UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
   const Names own = own_options(o.figure);
   const std::string mode = "--figure " + text_of(app, "--figure");
+  UnusedOptions unused(app);
   for (const char* name :
        {"--dimension", "--dimensions", "--classes", "--class-counts", "--context-length", "--context-lengths", "--rule",
         "--kappa", "--gain", "--rate", "--crowding", "--near-cosine", "--contexts", "--contexts-count"}) {
-    if (std::find(own.begin(), own.end(), name) == own.end()) detail::refuse_unused(app, mode, {name});
+    if (std::find(own.begin(), own.end(), name) == own.end()) unused.add(mode, {name});
   }
   if (o.figure == ClassifyFigure::optima) {
-    detail::refuse_unused(app, o.context_lengths.empty() ? mode + " without --context-lengths" : "--context-lengths",
-                          o.context_lengths.empty() ? Names{"--dimension"} : Names{"--dimensions", "--context-length"});
+    const bool by_length = !o.context_lengths.empty();
+    unused.add(by_length ? "--context-lengths" : mode + " without --context-lengths",
+               by_length ? Names{"--dimensions", "--context-length"} : Names{"--dimension"});
   }
-  if (o.figure == ClassifyFigure::neighbourhoods) detail::refuse_unused(app, mode, {"--search-trials"});
-  if (o.contexts_file.empty()) detail::refuse_unused(app, "no --contexts", {"--contexts-count"});
+  if (o.figure == ClassifyFigure::neighbourhoods) unused.add(mode, {"--search-trials"});
+  if (o.contexts_file.empty()) unused.add("no --contexts", {"--contexts-count"});
+  add_unused_run_options(unused, o.simulation, o.output);
+  return unused;
 }
 
 void require_balanced(const std::string& name, std::int64_t context_length, std::int64_t classes) {
-  const std::string needs = "a multiple of the " + std::to_string(classes) + " classes";
+  const std::int64_t below = context_length - context_length % classes;
+  const std::string needs = (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + classes) +
+                            ", a multiple of the " + std::to_string(classes) + " classes";
   if (context_length < classes) throw_input_error(name, "is smaller than the number of classes", context_length, needs);
   if (context_length % classes != 0) throw_input_error(name, "is not balanced", context_length, needs);
 }
@@ -85,7 +92,7 @@ void check_gain(const ClassifyOptions& o, const std::string& option) {
 }
 
 /// One rule and its numbers: nothing that would be read by no rule.
-void check_setting(const CLI::App& app, const ClassifyOptions& o) {
+void check_setting(const CLI::App& app, const ClassifyOptions& o, UnusedOptions& unused) {
   if (o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima) {
     if (o.rule == RuleChoice::linear || o.rule == RuleChoice::fixed_width) {
       throw_input_error("--rule", "has one kappa only", text_of(app, "--rule"), "kernel, softmax or softmax-no-key");
@@ -93,13 +100,15 @@ void check_setting(const CLI::App& app, const ClassifyOptions& o) {
   }
   if (o.figure != ClassifyFigure::metrics) return;
   if (o.rule == RuleChoice::all) {
-    detail::refuse_unused(app, "all rules: name one by --rule", {"--kappa", "--gain", "--rate"});
+    unused.add("all rules: name one by --rule", {"--kappa", "--gain", "--rate"});
     return;
   }
   const std::string mode = "--rule " + text_of(app, "--rule");
   const bool has_rate = o.rule == RuleChoice::linear || o.rule == RuleChoice::kernel;
-  detail::refuse_unused(app, mode, {has_rate ? "--gain" : "--rate"});
-  if (o.rule == RuleChoice::linear || o.rule == RuleChoice::fixed_width) detail::refuse_unused(app, mode, {"--kappa"});
+  const bool has_width = o.rule != RuleChoice::linear && o.rule != RuleChoice::fixed_width;
+  unused.add(mode, {has_rate ? "--gain" : "--rate"});
+  if (!has_width) unused.add(mode, {"--kappa"});
+  if (o.gain && (o.kappa || !has_width)) unused.add("every parameter given", {"--search-trials"});
   if (o.rule == RuleChoice::kernel && o.kappa && *o.kappa < 0) {
     throw_input_error("--kappa", "is negative: no kernel", *o.kappa, "0 <= value");
   }
@@ -158,11 +167,12 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
   add_count<std::int64_t>(app, "--contexts-count", o.contexts, "How many contexts to write", 1, 1000000);
   head_options(app, "Data");
   add_output_options(app, o.output);
+  add_partial_option(app, o.output);
 }
 
-void complete(const CLI::App& app, ClassifyOptions& o) {
-  refuse_unused_options(app, o);
-  check_setting(app, o);
+UnusedOptions complete(const CLI::App& app, ClassifyOptions& o) {
+  UnusedOptions unused = unused_options(app, o);
+  check_setting(app, o, unused);
   if (o.figure == ClassifyFigure::trend || o.figure == ClassifyFigure::elimination) {
     or_usual(o.dimensions, {2, 5, 10});
   } else {
@@ -183,6 +193,19 @@ void complete(const CLI::App& app, ClassifyOptions& o) {
   if (o.figure == ClassifyFigure::trend && o.kappa && *o.kappa <= 0) {
     throw_input_error("--kappa", "is not positive", *o.kappa, "0 < value");
   }
+  return unused;
+}
+
+void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments) {
+  const Names own = own_options(o.figure);
+  const auto has = [&own](const std::string& name) { return std::find(own.begin(), own.end(), name) != own.end(); };
+  const bool by_length = !o.context_lengths.empty();
+  if (has("--dimensions") && !by_length) arguments["dimensions"] = o.dimensions;
+  if (has("--class-counts")) arguments["class-counts"] = o.class_counts;
+  if (o.figure == ClassifyFigure::neighbourhoods) arguments["kappa"] = o.kappa.value_or(neighbourhood_kappa);
+  if (o.figure == ClassifyFigure::trend) arguments["kappa"] = o.kappa.value_or(trend_kappa);
+  const bool one_rule = o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima;
+  if (one_rule && o.rule == RuleChoice::all) arguments["rule"] = "softmax";
 }
 
 }  // namespace incontext::examples

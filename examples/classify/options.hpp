@@ -7,6 +7,7 @@
 
 #include "examples/classify/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 
 /// What incontext-classify can be asked, and which questions do not go together.
 namespace incontext::examples {
@@ -15,6 +16,9 @@ enum class ClassifyFigure { metrics, map, rules, optima, neighbourhoods, trend, 
 
 /// The four rules, and attention of the one width sigma = 1, kappa = 1.
 enum class RuleChoice { all, linear, kernel, fixed_width, adaptive, adaptive_with_query };
+
+/// The kappa of figures that search for none, where none is given.
+inline constexpr double neighbourhood_kappa = 30, trend_kappa = 1;
 
 struct ClassifyOptions {
   ClassifyFigure figure = ClassifyFigure::metrics;
@@ -40,7 +44,10 @@ struct ClassifyOptions {
 
 void add_classify_options(CLI::App& app, ClassifyOptions& o);
 
-/// What depends on more than one option, and the usual values of those that were not given.
-void complete(const CLI::App& app, ClassifyOptions& o);
+/// What depends on more than one option, the usual values of those that were not given, and those without effect.
+UnusedOptions complete(const CLI::App& app, ClassifyOptions& o);
+
+/// Puts what the run used where nothing was given into the report's arguments.
+void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples

@@ -30,6 +30,10 @@ std::vector<Contender> contenders(ClassifyRun& run, const SphereTask& task) {
   return all;
 }
 
+bool are_reached(const std::vector<Contender>& all) {
+  return std::all_of(all.begin(), all.end(), [](const Contender& one) { return one.loss.count > 1; });
+}
+
 /// The names in order of their losses, "<" where the order is beyond doubt and "~" where it is not.
 std::string order_of(std::vector<Contender> all) {
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.loss.mean < b.loss.mean; });
@@ -76,15 +80,12 @@ void add_contenders(Table& losses, Table& optima, ClassifyRun& run, const Sphere
   std::vector<Cell> row{task.dimension};
   double largest = 0;
   for (const Contender& one : all) {
-    row.push_back(one.loss.mean);
+    row.push_back(mean_cell(one.loss));
     largest = std::max(largest, one.loss.standard_error);
-    const Classifier& at = one.chosen.classifier;
-    add_comparison(
-        optima, run,
-        {task.dimension, one.name, at.rule == Rule::linear ? Cell() : Cell(at.kappa), at.gain, one.chosen.edge}, task,
-        at, Metric::loss, one.loss);
+    add_comparison(optima, run, {task.dimension, one.name, one.chosen.kappa(), one.chosen.gain(), one.chosen.edge},
+                   task, one.chosen, Metric::loss, one.loss);
   }
-  row.push_back(largest);
+  row.push_back(are_reached(all) ? Cell(largest) : Cell());
   losses.add_row(std::move(row));
 }
 
@@ -118,11 +119,10 @@ std::vector<Table> rules_figure(ClassifyRun& run) {
   std::vector<std::string> orders;
   std::string holds, fails;
   for (const std::int64_t d : o.dimensions) {
-    if (run.simulator.stopped()) break;
     const SphereTask task{d, o.classes, o.simulation.context_length};
     const auto all = contenders(run, task);
-    if (all.front().loss.count < 2) break;
     add_contenders(losses, optima, run, task, all);
+    if (!are_reached(all)) continue;
     orders.push_back("d = " + std::to_string(d) + ": " + order_of(all));
     std::string& place = has_order_of_paper(all) ? holds : fails;
     place += (place.empty() ? "" : ", ") + std::to_string(d);

@@ -71,13 +71,17 @@ Simulator::Simulator(const SimulationOptions& options, std::int64_t search_trial
 Simulator::~Simulator() = default;
 
 bool Simulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& Simulator::record() const { return state_->runs.record(); }
+void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.count(trials, planned); }
 
 std::vector<Metrics> Simulator::metrics(const std::string& what, const SphereTask& task,
-                                        const std::vector<Classifier>& classifiers) {
+                                        const std::vector<Classifier>& classifiers, std::int64_t most_trials) {
   std::vector<simulate::Classifier> points;
   for (const Classifier& classifier : classifiers) points.push_back(plain(classifier));
   constexpr std::size_t each = std::tuple_size_v<decltype(Metrics::all)>;
-  const auto estimates = state_->runs.run(what, points.size() * each, [&](const simulate::Options& options) {
+  const auto estimates = state_->runs.run(what, points.size() * each, [&](simulate::Options options) {
+    const bool is_more = options.trials == 0 || options.trials > most_trials;
+    if (most_trials > 0 && is_more) options.trials = most_trials;
     return simulate::classification(plain(task), points, options).run;
   });
   std::vector<Metrics> result(points.size());
@@ -110,7 +114,8 @@ Optimum Simulator::search(const std::string& what, const SphereTask& task, const
   const double slope =
       grid.slope_chart || best.rule == simulate::ClassificationRule::linear ? found.chart_gain : best.kappa * best.gain;
   const Rule rule = best.rule == simulate::ClassificationRule::linear ? Rule::linear : grid.rule;
-  return {{rule, best.kappa, best.gain}, slope, found.loss, place_of(found.kappa_place), place_of(found.gain_place)};
+  return {{rule, best.kappa, best.gain}, slope, found.loss, place_of(found.kappa_place), place_of(found.gain_place),
+          found.loss.count > 0 && !state_->runs.stopped()};
 }
 
 GridLosses Simulator::losses(const std::string& what, const SphereTask& task, const Grid& grid, int reference,

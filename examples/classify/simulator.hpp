@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
@@ -60,11 +61,7 @@ struct Optimum {
   double slope;  ///< gain times kappa; the gain of the linear rule
   statistics::Estimate loss;
   Place kappa_place, gain_place;
-
-  bool is_inside() const {
-    const auto fine = [](Place place) { return place == Place::inside || place == Place::fixed; };
-    return fine(kappa_place) && fine(gain_place);
-  }
+  bool reached = true;  ///< not where the run was stopped before the search had ended
 };
 
 /// Losses kappas x gains, and each less the reference's.
@@ -92,10 +89,13 @@ class Simulator {
   ~Simulator();
 
   bool stopped() const;
+  const RunRecord& record() const;
+  /// Counts what was drawn by other means, and how much it should have been.
+  void count(std::int64_t trials, std::int64_t planned);
 
-  /// All classifiers on the same contexts.
+  /// All classifiers on the same contexts, `most_trials` of them at most if that is above 0.
   std::vector<Metrics> metrics(const std::string& what, const SphereTask& task,
-                               const std::vector<Classifier>& classifiers);
+                               const std::vector<Classifier>& classifiers, std::int64_t most_trials = 0);
   std::vector<Alignment> alignment(const std::string& what, const SphereTask& task,
                                    const std::vector<std::pair<Classifier, Classifier>>& pairs);
 

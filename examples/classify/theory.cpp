@@ -125,6 +125,7 @@ Metrics long_context_metrics(const Simulator& simulator, const SphereTask& task,
   const SphereTask least{task.dimension, task.classes, task.classes};
   std::vector<double> values[4];
   for (std::int64_t i = 0; i < contexts; ++i) {
+    if (simulator.stopped()) return {};
     const auto number = static_cast<std::uint64_t>(i);
     const DrawnContext drawn = simulator.context(least, number);
     const auto logits = limit_logits(drawn, by, task, number);

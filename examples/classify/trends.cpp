@@ -19,15 +19,16 @@ void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleCho
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
   const auto simulated = run.simulator.metrics("losses", task, {best.classifier, linear.classifier});
   const auto &loss = simulated[0][Metric::loss], &linear_loss = simulated[1][Metric::loss];
-  if (loss.count < 2) return;
   const double kappa = best.classifier.kappa;
-  table.add_row({task.dimension, task.context_length, kappa, 1 / std::sqrt(kappa), best.classifier.gain,
-                 is_softmax(choice) ? Cell(predicted_gain(task, best.classifier)) : Cell(), loss.mean,
-                 loss.standard_error, linear_loss.mean, best.edge});
+  const bool has_prediction = best.reached && is_softmax(choice);
+  table.add_row({task.dimension, task.context_length, best.kappa(), best.reached ? Cell(1 / std::sqrt(kappa)) : Cell(),
+                 best.gain(), has_prediction ? Cell(predicted_gain(task, best.classifier)) : Cell(), mean_cell(loss),
+                 error_cell(loss), mean_cell(linear_loss), best.edge, loss.count});
 }
 
-void add_cells(std::vector<Cell>& cells, double observed, double predicted) {
-  cells.insert(cells.end(), {observed, predicted, observed / predicted});
+void add_cells(std::vector<Cell>& cells, const Chosen& observed, double predicted) {
+  const double gain = observed.classifier.gain;
+  cells.insert(cells.end(), {observed.gain(), predicted, observed.reached ? Cell(gain / predicted) : Cell()});
 }
 
 Table trend_table(double kappa, std::int64_t n) {
@@ -56,19 +57,19 @@ void add_trend(Table& table, Table& losses, ClassifyRun& run, const SphereTask& 
   const auto [d, k, n] = task;
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
   std::vector<Cell> cells{d, k};
-  add_cells(cells, linear.classifier.gain, predicted_rate(task));
+  add_cells(cells, linear, predicted_rate(task));
   for (const RuleChoice choice : {RuleChoice::adaptive_with_query, RuleChoice::adaptive}) {
     const Chosen best = best_of(run.simulator, task, choice, kappa);
-    add_cells(cells, best.classifier.gain, predicted_gain(task, best.classifier));
+    add_cells(cells, best, predicted_gain(task, best.classifier));
   }
-  if (run.simulator.stopped()) return;
   table.add_row(std::move(cells));
-  std::vector<std::pair<std::string, Classifier>> rates{{"found", linear.classifier}};
-  if (k == 2) rates.push_back({"theory's", {Rule::linear, 0, two_class_best_rate(d, n).rate}});
-  for (const auto& [name, classifier] : rates) {
-    const auto simulated = run.simulator.metrics("loss", task, {classifier});
-    add_comparison(losses, run, {d, k, classifier.gain, name}, task, classifier, Metric::loss,
-                   simulated[0][Metric::loss]);
+  std::vector<std::pair<std::string, Chosen>> rates{{"found", linear}};
+  if (k == 2) {
+    rates.push_back({"theory's", given(RuleChoice::linear, {Rule::linear, 0, two_class_best_rate(d, n).rate})});
+  }
+  for (const auto& [name, rate] : rates) {
+    const auto simulated = run.simulator.metrics("loss", task, {rate.classifier});
+    add_comparison(losses, run, {d, k, rate.gain(), name}, task, rate, Metric::loss, simulated[0][Metric::loss]);
   }
 }
 
@@ -92,10 +93,10 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
                           {.name = "loss", .digits = 4, .decimals_as = 1},
                           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
                           {.name = "linear", .heading = "linear's", .decimals_as = 1},
-                          {.name = "edge"}}};
+                          {.name = "edge"},
+                          trials_column()}};
   const auto& values = by_length ? o.context_lengths : o.dimensions;
   for (const std::int64_t value : values) {
-    if (run.simulator.stopped()) break;
     add_optimum(table, run,
                 by_length ? SphereTask{o.simulation.dimension, o.classes, value}
                           : SphereTask{value, o.classes, o.simulation.context_length},
@@ -111,7 +112,7 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
 
 std::vector<Table> trend_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
-  const double kappa = o.kappa.value_or(1);
+  const double kappa = o.kappa.value_or(trend_kappa);
   Table table = trend_table(kappa, o.simulation.context_length);
   Table losses = comparison_table("Loss at the best rate: found, and of two classes as theory has it",
                                   {{"d"}, {"k"}, parameter_column("rate", "rate"), {"rate_is"}});
@@ -119,7 +120,6 @@ std::vector<Table> trend_figure(ClassifyRun& run) {
   losses.notes = {closed_form_note};
   for (const std::int64_t d : o.dimensions) {
     for (const std::int64_t k : o.class_counts) {
-      if (run.simulator.stopped()) break;
       add_trend(table, losses, run, {d, k, o.simulation.context_length}, kappa);
     }
   }

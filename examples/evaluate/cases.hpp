@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "examples/evaluate/compare.hpp"
@@ -41,7 +43,9 @@ inline Json parse_json(const std::string& file, const std::string& text) {
   try {
     return Json::parse(text, limit_depth);
   } catch (const Json::parse_error& error) {
-    throw InputError(file + ": is not JSON: " + error.what());
+    throw InputError(file + ": is not JSON: " + shown(error.what(), 300));
+  } catch (const Json::exception& error) {  // a number beyond every double
+    throw InputError(file + ": cannot be used: " + shown(error.what(), 300));
   }
 }
 
@@ -63,7 +67,7 @@ inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, co
                                    bool relative_to_largest_entry) {
   const Fields unnamed(item, path);
   EvaluatedCase result{.id = unnamed.text("id"), .kind = {}};
-  const Fields fields(item, path.substr(0, path.rfind(": ")) + ": case " + result.id);
+  const Fields fields(item, path.substr(0, path.rfind(": ")) + ": case " + shown(result.id));
   result.kind = fields.text("kind");
   const Fields in = fields.object("in");
   const auto evaluator = registry.find(result.kind);
@@ -107,6 +111,7 @@ inline std::vector<EvaluatedCase> evaluate_cases(const std::string& file, const 
   if (!fields.has("cases") || !document["cases"].is_array()) {
     throw_input_error(file, "has no array of cases", "cases", "\"cases\": [...]");
   }
+  if (document["cases"].empty()) throw_input_error(file, "has an empty list of cases", "[]", "at least one case");
   std::vector<EvaluatedCase> cases;
   for (const Json& item : document["cases"]) {
     const std::string path = file + ": case number " + std::to_string(cases.size() + 1);
@@ -131,57 +136,121 @@ inline std::string shown_value(const Json& value) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether all numbers in a computed value are finite.
+inline bool all_finite(const Json& value) {
+  if (value.is_number_float()) return std::isfinite(value.get<double>());
+  if (!value.is_structured()) return true;
+  return std::all_of(value.begin(), value.end(), [](const Json& item) { return all_finite(item); });
+}
+
+/// What a field or a case is found to be.
+struct Finding {
+  std::string verdict = {};  ///< agrees, disagrees, not_judged; empty where nobody asks
+  std::string reason = {};
+};
+
+inline Finding finding_of(const EvaluatedField& field, bool has_references) {
+  if (field.reference) {
+    if (field.deviation.agrees()) return {"agrees"};
+    return {"disagrees", field.name + field.deviation.place + ": " + field.deviation.problem + ", computed " +
+                             nested_text({field.computed}) + ", reference " + nested_text({*field.reference})};
+  }
+  if (!all_finite(field.computed)) {
+    return {"not_judged", field.name + " is " + nested_text({field.computed}) + ", and no reference says so"};
+  }
+  if (!has_references) return {"not_judged", "no reference"};
+  return {};
+}
+
+/// The worst of a case's findings; its first reason.
+struct CaseFinding {
+  Finding worst = {"agrees"};
+  std::int64_t compared = 0;
+  bool not_finite = false;
+
+  void add(const Finding& finding, bool has_reference) {
+    compared += has_reference ? 1 : 0;
+    not_finite = not_finite || (finding.verdict == "not_judged" && finding.reason != "no reference");
+    const bool worse = finding.verdict == "disagrees" || (finding.verdict == "not_judged" && worst.verdict == "agrees");
+    if (worse && worst.verdict != "disagrees") worst = finding;
+  }
+};
+
+/// How many cases came out how.
+struct CaseCounts {
+  std::int64_t agree = 0, disagree = 0, without_reference = 0, not_finite = 0, not_implemented = 0, fields = 0;
+};
+
+inline Verdict verdict_of(std::size_t cases, const CaseCounts& n, std::vector<std::string> rows) {
+  const std::int64_t left = n.without_reference + n.not_finite + n.not_implemented;
+  Verdict verdict{.rows = std::move(rows)};
+  if (n.disagree > 0) verdict.agrees = false;
+  if (n.disagree == 0 && left == 0) verdict.agrees = true;
+  verdict.text = (n.disagree > 0 ? "DISAGREEMENT: " : left > 0 ? "Incomplete: " : "Agreement: ") +
+                 std::to_string(cases) + (cases == 1 ? " case, " : " cases, ") + std::to_string(n.agree) + " agree (" +
+                 std::to_string(n.fields) + " fields), " + std::to_string(n.disagree) + " disagree, " +
+                 std::to_string(n.without_reference) + " without reference, " + std::to_string(n.not_finite) +
+                 " not finite, " + std::to_string(n.not_implemented) + " not implemented.";
+  verdict.details = {{"cases", cases},
+                     {"agree", n.agree},
+                     {"disagree", n.disagree},
+                     {"fields_compared", n.fields},
+                     {"without_reference", n.without_reference},
+                     {"not_finite", n.not_finite},
+                     {"not_implemented", n.not_implemented}};
+  return verdict;
+}
+
+}  // namespace detail
+
 /// The table people read: scalars to 12 digits, arrays by their sizes and their worst entry.
 /// For CSV and JSON (`complete`) every number stands in full beside its reference.
 inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complete) {
   Report report{.program = "incontext-evaluate"};
   Table table{.title = "Computed values of every case, compared with the reference where there is one",
-              .columns = {{"case"}, {"field"}, {"computed"}}};
-  if (complete) table.columns.insert(table.columns.end(), {{"kind"}, {"reference"}});
-  table.columns.push_back(
-      {.name = "error_over_tolerance", .heading = "err/tol", .digits = 2, .style = Style::shortest});
-  table.columns.push_back({"verdict"});
-  std::int64_t agreeing = 0, disagreeing = 0, unjudged = 0, missing = 0, fields = 0;
+              .columns = {{"case"},
+                          {"field"},
+                          {"computed"},
+                          {.name = "kind", .in_text = InText::hidden},
+                          {.name = "reference", .in_text = InText::hidden},
+                          {.name = "error_over_tolerance", .heading = "err/tol", .digits = 2, .style = Style::shortest},
+                          {"verdict"},
+                          {.name = "reason", .in_text = InText::hidden}}};
+  const auto word = [](const std::string& text) { return text.empty() ? Cell() : Cell(text); };
+  detail::CaseCounts counts;
+  std::vector<std::string> rows;
   for (const EvaluatedCase& item : cases) {
-    bool agrees = true, judged = false;
-    const auto add = [&](const std::string& field, Cell computed, Cell reference, Cell ratio, std::string verdict) {
-      std::vector<Cell> row{item.id, field, std::move(computed)};
-      if (complete) row.insert(row.end(), {item.kind, std::move(reference)});
-      row.insert(row.end(), {std::move(ratio), std::move(verdict)});
-      table.add_row(std::move(row));
-    };
     if (!item.implemented) {
-      ++missing;
-      add("", complete ? Cell{} : Cell{"not implemented"}, {}, {}, complete ? "not implemented" : "");
+      ++counts.not_implemented;
+      const std::string reason = "kind " + item.kind + " is not implemented";
+      table.add_row({item.id, Cell(), Cell(), item.kind, Cell(), Cell(), "not_judged", reason});
+      rows.push_back("Not judged: " + item.id + ": " + reason + ".");
       continue;
     }
+    const bool has_references = std::any_of(item.fields.begin(), item.fields.end(),
+                                            [](const EvaluatedField& field) { return field.reference.has_value(); });
+    detail::CaseFinding found;
     for (const EvaluatedField& field : item.fields) {
+      const detail::Finding finding = detail::finding_of(field, has_references);
+      found.add(finding, field.reference.has_value());
       const Cell computed = complete ? Cell{Nested{field.computed}} : Cell{detail::shown_value(field.computed)};
-      if (!field.reference) {
-        add(field.name, computed, {}, {}, "");
-        continue;
-      }
-      judged = true;
-      ++fields;
-      agrees = agrees && field.deviation.agrees();
-      add(field.name, computed, Nested{*field.reference}, field.deviation.error_over_tolerance,
-          field.deviation.agrees() ? "agrees" : "DISAGREES");
-      if (field.deviation.agrees()) continue;
-      table.notes.push_back(item.id + ": " + field.name + field.deviation.place + ": " + field.deviation.problem +
-                            ", computed " + detail::nested_text({field.computed}) + ", reference " +
-                            detail::nested_text({*field.reference}));
+      table.add_row({item.id, field.name, computed, item.kind, field.reference ? Cell(Nested{*field.reference}) : Cell(),
+                     field.reference ? Cell(field.deviation.error_over_tolerance) : Cell(), word(finding.verdict),
+                     word(finding.verdict == "agrees" ? "" : finding.reason)});
     }
-    (judged ? agrees ? agreeing : disagreeing : unjudged) += 1;
+    counts.fields += found.compared;
+    if (found.worst.verdict == "agrees") {
+      ++counts.agree;
+      continue;
+    }
+    const bool disagrees = found.worst.verdict == "disagrees";
+    ++(disagrees ? counts.disagree : found.not_finite ? counts.not_finite : counts.without_reference);
+    rows.push_back((disagrees ? "Disagrees: " : "Not judged: ") + item.id + ": " + found.worst.reason + ".");
   }
   report.tables.push_back(std::move(table));
-  report.verdict.agrees = disagreeing == 0;
-  report.verdict.text = (disagreeing == 0 ? "Agreement: " : "DISAGREEMENT: ") + std::to_string(cases.size()) +
-                        " cases, " + std::to_string(agreeing) + " agree (" + std::to_string(fields) + " fields), " +
-                        std::to_string(disagreeing) + " disagree, " + std::to_string(unjudged) +
-                        " without reference, " + std::to_string(missing) + " not implemented.";
-  report.verdict.details = {{"cases", cases.size()},         {"agree", agreeing},
-                            {"disagree", disagreeing},       {"fields_compared", fields},
-                            {"without_reference", unjudged}, {"not_implemented", missing}};
+  report.verdict = detail::verdict_of(cases.size(), counts, std::move(rows));
   return report;
 }
 

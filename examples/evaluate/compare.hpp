@@ -51,7 +51,7 @@ inline double flushed(double value) { return std::abs(value) < std::numeric_limi
 
 inline Deviation compare_numbers(double computed, double reference, double scale, const Tolerance& tolerance,
                                  const std::string& place) {
-  if (computed == reference) return {0, place, {}};
+  if (computed == reference || (std::isnan(computed) && std::isnan(reference))) return {0, place, {}};
   if (!std::isfinite(computed) || !std::isfinite(reference)) return hopeless(place, "not finite");
   const double error = std::abs(flushed(computed) - flushed(reference));
   if (error == 0) return {0, place, {}};
@@ -90,8 +90,8 @@ inline Deviation compare_nested(const Json& computed, const Json& reference, dou
 
 }  // namespace detail
 
-/// Everything in `reference` against the same place in `computed`; what only `computed` has is not judged. A NaN on
-/// either side fails, and so does another shape.
+/// Everything in `reference` against the same place in `computed`; what only `computed` has is not judged. A NaN on one
+/// side alone fails, and so does another shape.
 inline Deviation compare(const Json& computed, const Json& reference, const Tolerance& tolerance,
                          const std::string& place) {
   return detail::compare_nested(computed, reference, -1, tolerance, place);

@@ -144,9 +144,7 @@ class Fields {
  private:
   [[noreturn]] static void refuse(const std::string& path, std::string_view problem, const Json& value,
                                   std::string_view needs) {
-    std::string shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
-    throw_input_error(path, problem, shown, needs);
+    throw_input_error(path, problem, value.dump(-1, ' ', false, Json::error_handler_t::replace), needs);
   }
   static std::string index(std::size_t i) { return "[" + std::to_string(i) + "]"; }
 

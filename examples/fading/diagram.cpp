@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -76,7 +77,7 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
     const bool chosen = i % every == every / 2;
     const auto estimate = chosen ? simulated(run, n, column, column.half) : statistics::Estimate{};
     const auto compared =
-        estimate.count < 2 ? std::vector<Cell>(comparison_columns().size()) : run.judgement.judged(0.5, estimate);
+        chosen ? run.judgement.judged(0.5, estimate) : std::vector<Cell>(comparison_columns().size());
     cells.insert(cells.end(), compared.begin(), compared.end());
     table.add_row(std::move(cells));
     if (!chosen || !frozen) continue;
@@ -120,6 +121,7 @@ std::vector<Table> diagram_figure(FadingRun& run) {
                   {.name = "phase"},
                   {.name = "boundary", .heading = "long rows", .digits = 4},
                   {.name = "half", .heading = "a at n", .digits = 6}}};
+  boundary.key_columns = 2;
   for (Column& column : comparison_columns()) boundary.columns.push_back(std::move(column));
   const Column height{.name = "height", .heading = "a", .digits = 4};
   Table map{.title = "Its weight over the plane",
@@ -129,6 +131,7 @@ std::vector<Table> diagram_figure(FadingRun& run) {
               .columns = {length, noise, height, {.name = "weight", .digits = 5}}};
   const std::vector<std::int64_t> lengths =
       run.options.lengths.empty() ? std::vector<std::int64_t>{1000} : run.options.lengths;
+  run.arguments["lengths"] = lengths;
   for (const std::int64_t n : lengths) {
     const auto columns = columns_of(static_cast<double>(n), parts, run.options.simulation.threads);
     add_boundary(boundary, run, n, columns);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -24,16 +25,24 @@ namespace {
 /// Fewer effective trials than this, and the law of z is no longer known: the row is shown without.
 constexpr double enough_trials = 64;
 
-constexpr const char* too_few_note = "No z where rare rows make the mean, or what it lacks to 1: its error is unknown.";
+/// What a row is told that cannot be judged.
+constexpr const char* rare_reason =
+    "rare rows make the mean, or what it lacks to 1, so that its error is unknown: --most-scores, --trials";
+
+constexpr const char* common_draws_note = "Rows of one n share their draws: their z move together.";
 
 std::string in_short(double value) { return detail::number_text(value, std::chars_format::general, 4); }
 
-std::vector<std::int64_t> lengths_or(const FadingOptions& o, std::vector<std::int64_t> defaults) {
-  return o.lengths.empty() ? std::move(defaults) : o.lengths;
+/// What was given, else the usual values; the report's arguments say which.
+template <class Value>
+std::vector<Value> given_or(FadingRun& run, const std::string& argument, const std::vector<Value>& given,
+                            const std::vector<Value>& usual) {
+  run.arguments[argument] = given.empty() ? usual : given;
+  return given.empty() ? usual : given;
 }
 
-std::vector<double> numbers_or(const std::vector<double>& given, std::vector<double> defaults) {
-  return given.empty() ? std::move(defaults) : given;
+std::vector<std::int64_t> lengths_or(FadingRun& run, const std::vector<std::int64_t>& usual) {
+  return given_or(run, "lengths", run.options.lengths, usual);
 }
 
 Table comparison_table(std::string title, std::vector<Column> columns) {
@@ -44,13 +53,13 @@ Table comparison_table(std::string title, std::vector<Column> columns) {
 /// Whether z has its law: by the sample itself, and by what is known of rows no trial has met.
 enum class Rows { common, rare };
 
-/// Adds a row, unless Ctrl-C left it without a simulation; without a z where rare rows leave the error unknown.
-void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, double theory, const Measured& measured, Rows rows,
-             const std::vector<Cell>& further = {}) {
-  if (measured.mean.count < 2) return;
-  const bool judged = rows == Rows::common && measured.effective_trials >= enough_trials;
-  const auto comparison =
-      judged ? run.judgement.judged(theory, measured.mean) : Judgement::unjudged(theory, measured.mean);
+/// Adds a row, which is not judged where rare rows leave the error unknown.
+void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statistics::Theory& theory,
+             const Measured& measured, Rows rows, const std::vector<Cell>& further = {}) {
+  const bool trusted = rows == Rows::common && measured.effective_trials >= enough_trials;
+  const auto comparison = trusted || measured.mean.count < 2
+                              ? run.judgement.judged(theory, measured.mean)
+                              : run.judgement.not_judged(theory, measured.mean, rare_reason);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   cells.insert(cells.end(), further.begin(), further.end());
   table.add_row(std::move(cells));
@@ -77,10 +86,26 @@ RowOfScores normal_row(const FadingOptions& o, std::int64_t competitors) {
 
 // ---- phase ----
 
-void add_phase_row(Table& table, FadingRun& run, std::vector<Cell> cells, double theory, const Measured& measured,
-                   Rows rows) {
-  const auto cell = [](const std::optional<double>& value) { return value ? Cell(*value) : Cell(); };
+void add_phase_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statistics::Theory& theory,
+                   const Measured& measured, Rows rows) {
+  const auto cell = [](const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? Cell(*value) : Cell();
+  };
   add_row(table, run, std::move(cells), theory, measured, rows, {cell(measured.median), cell(measured.largest_share)});
+}
+
+/// By the exact law: how many trials carry E Y_2, and at least how many carry what it lacks to 1, for 1 - Y_2 is at most
+/// 1 and its square below it.
+Rows participation_rows(const laws::GaussianRow<double>& exact, double trials) {
+  const double of_mean = trials * exact.participation * exact.participation / exact.squared_participation;
+  const double of_rest = trials * (1 - exact.participation);
+  return of_mean < 256 || of_rest < enough_trials ? Rows::rare : Rows::common;
+}
+
+/// The same for the largest weight, whose square is at most Y_2.
+Rows largest_weight_rows(double largest, double participation, double trials) {
+  const double of_mean = trials * largest * largest / participation, of_rest = trials * (1 - largest);
+  return std::min(of_mean, of_rest) < enough_trials ? Rows::rare : Rows::common;
 }
 
 std::vector<Table> phase_figure(FadingRun& run) {
@@ -89,26 +114,25 @@ std::vector<Table> phase_figure(FadingRun& run) {
       {{.name = "n"}, {.name = "spread", .heading = "x / x_c", .style = Style::shortest}, {.name = "quantity"}});
   table.columns.push_back({.name = "median", .decimals_as = 1});
   table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2});
-  const std::vector<double> thetas = numbers_or(run.options.spreads, {0.25, 0.5, 0.75, 1, 1.5});
-  for (const std::int64_t n : lengths_or(run.options, {100, 1000, 10000})) {
+  const std::vector<double> thetas = given_or(run, "spreads", run.options.spreads, {0.25, 0.5, 0.75, 1, 1.5});
+  for (const std::int64_t n : lengths_or(run, {100, 1000, 10000})) {
     const double count = static_cast<double>(n), critical = laws::critical_spread(count);
     std::vector<double> spreads;
     for (const double theta : thetas) spreads.push_back(theta * critical);
     const auto rows = run.simulator.rows({.competitors = n}, spreads, Keep::medians);
     for (std::size_t i = 0; i < thetas.size(); ++i) {
       const auto exact = laws::gaussian_row(count, spreads[i]);
-      const double common_trials = static_cast<double>(rows[i].participation.mean.count) * exact.participation *
-                                   exact.participation / exact.squared_participation;
-      const auto add = [&](const std::string& quantity, double theory, const Measured& measured, Rows kind) {
+      const auto add = [&](const std::string& quantity, const statistics::Theory& theory, const Measured& measured,
+                           Rows kind) {
         add_phase_row(table, run, {n, thetas[i], quantity}, theory, measured, kind);
       };
-      add("Y_2", exact.participation, rows[i].participation, common_trials < 256 ? Rows::rare : Rows::common);
-      const double largest = laws::largest_weight(count, spreads[i]).value;
-      // E (max a)^2 is at most Y_2, so that at least these trials carry the mean
-      const double largest_trials =
-          static_cast<double>(rows[i].largest_weight.mean.count) * largest * largest / exact.participation;
-      add("max a", largest, rows[i].largest_weight, largest_trials < enough_trials ? Rows::rare : Rows::common);
-      add("entropy", exact.entropy, rows[i].entropy, Rows::common);
+      const auto from_row = [&](double value) { return statistics::Theory(value, exact.error_estimate * value); };
+      const auto largest = laws::largest_weight(count, spreads[i]);
+      const auto trials = static_cast<double>(rows[i].participation.mean.count);
+      add("Y_2", from_row(exact.participation), rows[i].participation, participation_rows(exact, trials));
+      add("max a", largest, rows[i].largest_weight, largest_weight_rows(largest.value, exact.participation, trials));
+      add("entropy", from_row(exact.entropy), rows[i].entropy,
+          trials * exact.entropy < enough_trials ? Rows::rare : Rows::common);
       if (thetas[i] * thetas[i] * 3 > 1) {
         run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + in_short(thetas[i]),
                          laws::annealed_participation(count, spreads[i]), exact.participation,
@@ -120,7 +144,7 @@ std::vector<Table> phase_figure(FadingRun& run) {
       "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight.",
       "top trial: share of the total that one trial carries. Where it is large, rare rows make the mean, and the "
       "median says what a typical row does.",
-      too_few_note};
+      common_draws_note};
   return {std::move(table)};
 }
 
@@ -136,7 +160,7 @@ std::vector<Table> fading_figure(FadingRun& run) {
                         {.name = "map"},
                         {.name = "inverse_temperature", .heading = "beta", .digits = 4},
                         {.name = "noise", .heading = "competitors"}});
-  for (const std::int64_t n : lengths_or(o, {10, 100, 1000, 10000, 100000, 1000000})) {
+  for (const std::int64_t n : lengths_or(run, {10, 100, 1000, 10000, 100000, 1000000})) {
     const double count = static_cast<double>(n), others = count - 1;
     const std::vector<double> betas{1, o.scale * std::log(count)};
     RowOfScores row = normal_row(o, n - 1);
@@ -145,10 +169,10 @@ std::vector<Table> fading_figure(FadingRun& run) {
     for (std::size_t i = 0; i < 2; ++i) {
       const double spread = betas[i] * std::sqrt(o.variance);
       const bool frozen = spread >= laws::critical_spread(count);
-      const double weight = laws::signal_weight(others, spread, betas[i] * score).value;
+      const auto weight = laws::signal_weight(others, spread, betas[i] * score);
       const std::string map = i == 0 ? "softmax" : "SSMax", noise = frozen ? "frozen" : "averaging";
       add_row(table, run, {n, map, betas[i], noise}, weight, rows[i].signal_weight,
-              needle_rows(weight, others, spread, rows[i].signal_weight));
+              needle_rows(weight.value, others, spread, rows[i].signal_weight));
     }
   }
   table.notes = {"SSMax: beta = s log n, s = " + in_short(o.scale) + ". Its competitors freeze from n = " +
@@ -156,7 +180,7 @@ std::vector<Table> fading_figure(FadingRun& run) {
                  "No fixed beta keeps the needle beyond n = e^(m^2 / 2v) = " +
                      in_short(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance)) +
                      ", to leading order; among normal competitors, neither does SSMax.",
-                 too_few_note};
+                 common_draws_note};
   return {std::move(table)};
 }
 
@@ -178,7 +202,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
                                  {{.name = "n"},
                                   {.name = "height", .heading = "m / m*", .style = Style::shortest},
                                   {.name = "score", .heading = "m", .digits = 5}});
-  for (const std::int64_t n : lengths_or(o, {100, 10000, 1000000})) {
+  for (const std::int64_t n : lengths_or(run, {100, 10000, 100000})) {
     const double count = static_cast<double>(n), others = count - 1;
     const double beta = o.scale * std::log(count), spread = beta * stddev;
     const double noise = o.scale * o.scale * o.variance * std::log(count);
@@ -187,27 +211,26 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
     thresholds.add_row({n, noise, std::string(frozen ? "frozen" : "averaging"), threshold,
                         laws::ssmax_gaussian_threshold(count, o.scale, o.variance), gap,
                         laws::retrieval_exponent(others, stddev)});
-    const auto exact = [&](double score) { return laws::signal_weight(others, spread, beta * score).value; };
-    for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
+    const auto exact = [&](double score) { return laws::signal_weight(others, spread, beta * score); };
+    for (const double height : given_or(run, "heights", o.heights, {0.8, 1, 1.1})) {
       const double score = height * threshold;
       const Measured measured = needle(run, normal_row(o, n - 1), beta, score);
       add_row(table, run, {n, height, score}, exact(score), measured,
-              needle_rows(exact(score), others, spread, measured));
+              needle_rows(exact(score).value, others, spread, measured));
     }
-    run.controls.add("m* = 1/s", n, "m = " + in_short(gap), 0.5, exact(gap),
+    run.controls.add("m* = 1/s", n, "m = " + in_short(gap), 0.5, exact(gap).value,
                      needle(run, normal_row(o, n - 1), beta, gap).mean);
   }
   thresholds.notes = {
       "long rows: 1/s + s v log(n)/2 up to y = 2, sqrt(2 v log n) beyond; 1/s is for equal competitors."};
-  table.notes = {too_few_note};
   return {std::move(thresholds), std::move(table)};
 }
 
 // ---- bounded ----
 
 /// The weight of a needle among scores uniform on [0, 1].
-double needle_weight(double competitors, double beta, double score) {
-  return laws::uniform_signal_weight(competitors, beta, beta * score).value;
+laws::Quadrature<double> needle_weight(double competitors, double beta, double score) {
+  return laws::uniform_signal_weight(competitors, beta, beta * score);
 }
 
 std::vector<Table> bounded_figure(FadingRun& run) {
@@ -224,22 +247,21 @@ std::vector<Table> bounded_figure(FadingRun& run) {
                                {.name = "with_lag", .heading = "long rows", .decimals_as = 1},
                                {.name = "limit", .heading = "1 + 1/s", .decimals_as = 1},
                                {.name = "softmax_threshold", .heading = "softmax' m*", .decimals_as = 1}}};
-  for (const std::int64_t n : lengths_or(o, {100, 1000, 100000, 1000000})) {
+  for (const std::int64_t n : lengths_or(run, {100, 1000, 100000, 1000000})) {
     const double count = static_cast<double>(n), beta = o.scale * std::log(count);
     const double threshold = laws::grid_threshold(count, beta);
     thresholds.add_row({n, threshold, laws::ssmax_bounded_threshold(count, o.scale, laws::BoundedScores<double>{1}),
                         limit, laws::grid_threshold(count, 1.0)});
     const RowOfScores row{.law = Competitors::uniform, .competitors = n - 1};
-    for (const double height : numbers_or(o.heights, {0.8, 1, 1.2})) {
+    for (const double height : given_or(run, "heights", o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;
       add_row(table, run, {n, height, score}, needle_weight(count - 1, beta, score), needle(run, row, beta, score),
               Rows::common);
     }
-    run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, needle_weight(count - 1, beta, limit),
+    run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, needle_weight(count - 1, beta, limit).value,
                      needle(run, row, beta, limit).mean);
   }
   thresholds.notes = {"long rows: 1 + 1/s - log(s log n) / (s log n). The lag closes like log log n / log n."};
-  table.notes = {too_few_note};
   return {std::move(thresholds), std::move(table)};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "examples/fading/controls.hpp"
@@ -11,12 +12,13 @@
 /// Attention over long rows of random scores, exact law beside simulation.
 namespace incontext::examples {
 
-/// What the parts of a run share.
+/// What the parts of a run share; `arguments` are the report's, for values that the options leave open.
 struct FadingRun {
   const FadingOptions& options;
   Simulator& simulator;
   Judgement& judgement;
   Controls& controls;
+  nlohmann::ordered_json& arguments;
 };
 
 std::vector<Table> figure_tables(FadingRun& run);

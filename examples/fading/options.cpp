@@ -1,8 +1,14 @@
 #include "examples/fading/options.hpp"
 
+#include <limits>
 #include <string>
 
 namespace incontext::examples {
+
+std::int64_t most_scores(const FadingOptions& o) {
+  if (o.most_scores) return *o.most_scores;
+  return o.figure == FadingFigure::phase ? 15000000 : o.figure == FadingFigure::retrieval ? 30000000 : 10000000;
+}
 
 void add_fading_options(CLI::App& app, FadingOptions& o) {
   const auto positive = [](double value) { return value > 0; };
@@ -30,26 +36,47 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
                        "retrieval, bounded: the needle's score over the one with weight 1/2");
   add_count<std::int64_t>(app, "--points", o.points, "diagram: cells a side", 1, 1000);
   head_options(app, "Figures");
-  add_count<std::int64_t>(app, "--most-scores", o.most_scores,
-                          "Scores one simulation draws at most: longer rows, fewer trials, down to 128", 1);
+  const auto read_most_scores = [&o](const std::string& text) {
+    o.most_scores = parse_count<std::int64_t>("--most-scores", text, 1, std::numeric_limits<std::int64_t>::max());
+  };
+  add_read(app, "--most-scores", read_most_scores,
+           "Scores one simulation draws at most: longer rows, fewer trials, down to 128; if absent 1e7, "
+           "phase 1.5e7, retrieval 3e7",
+           "N");
   add_run_options(app, o.simulation);
   add_output_options(app, o.output);
+  add_partial_option(app, o.output);
 }
 
-void check_combination(const CLI::App& app, const FadingOptions& o) {
-  switch (o.figure) {
+namespace {
+
+std::vector<std::string> unused_by(FadingFigure figure) {
+  switch (figure) {
     case FadingFigure::phase:
-      return detail::refuse_unused(app, "--figure phase", {"--s", "--variance", "--height", "--heights", "--points"});
+      return {"--s", "--variance", "--height", "--heights", "--points"};
     case FadingFigure::fading:
-      return detail::refuse_unused(app, "--figure fading", {"--spreads", "--heights", "--points"});
+      return {"--spreads", "--heights", "--points"};
     case FadingFigure::retrieval:
-      return detail::refuse_unused(app, "--figure retrieval", {"--spreads", "--height", "--points"});
+      return {"--spreads", "--height", "--points"};
     case FadingFigure::bounded:
-      return detail::refuse_unused(app, "--figure bounded", {"--variance", "--spreads", "--height", "--points"});
+      return {"--variance", "--spreads", "--height", "--points"};
     case FadingFigure::diagram:
-      return detail::refuse_unused(app, "--figure diagram",
-                                   {"--s", "--variance", "--spreads", "--height", "--heights"});
+      break;
   }
+  return {"--s", "--variance", "--spreads", "--height", "--heights"};
+}
+
+}  // namespace
+
+UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
+  UnusedOptions unused(app);
+  unused.add("--figure " + text_of(app, "--figure"), unused_by(o.figure));
+  // A relative error says how many rows there are; phases still keep no more than so many scores for their medians.
+  if (o.simulation.relative_error > 0 && o.figure != FadingFigure::phase) {
+    unused.add("--relative-error", {"--most-scores"});
+  }
+  add_unused_run_options(unused, o.simulation, o.output);
+  return unused;
 }
 
 }  // namespace incontext::examples

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 
 /// What incontext-fading can be asked.
 namespace incontext::examples {
@@ -19,14 +21,17 @@ struct FadingOptions {
   std::vector<double> spreads = {};     ///< in units of the critical one
   std::vector<double> heights = {};     ///< of the needle, in units of the exact threshold
   std::int64_t points = 12;             ///< of the diagram, a side
-  std::int64_t most_scores = 10000000;  ///< drawn by one simulation
+  std::optional<std::int64_t> most_scores = {};  ///< drawn by one simulation
   SimulationOptions simulation = {};
   OutputOptions output = {};
 };
 
+/// What was given, or as many as it takes to judge every usual row of the figure.
+std::int64_t most_scores(const FadingOptions& o);
+
 void add_fading_options(CLI::App& app, FadingOptions& o);
 
 /// Refuses options the chosen figure has no use for.
-void check_combination(const CLI::App& app, const FadingOptions& o);
+UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o);
 
 }  // namespace incontext::examples

@@ -48,12 +48,11 @@ Simulator::Simulator(const SimulationOptions& options, std::int64_t most_scores,
 
 Simulator::~Simulator() = default;
 
-bool Simulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& Simulator::record() const { return state_->runs.record(); }
 
 std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
                                          Keep keep) {
   using simulate::RowFunctional;
-  if (stopped()) return std::vector<MeasuredRow>(inverse_temperatures.size());
   const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
   simulate::ScoreRowSimulation run;
   simulate::ScoreRowSample sample;
@@ -69,6 +68,7 @@ std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vect
     return run.run;
   };
   state_->runs.run("rows of scores", 0, simulation);
+  if (run.run.estimates.empty()) return std::vector<MeasuredRow>(inverse_temperatures.size());  // stopped before
   std::vector<MeasuredRow> result;
   for (std::size_t point = 0; point < inverse_temperatures.size(); ++point) {
     const auto one = [&](RowFunctional functional) {

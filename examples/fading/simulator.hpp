@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
@@ -47,7 +48,7 @@ class Simulator {
   Simulator(const SimulationOptions& options, std::int64_t most_scores, bool quiet);
   ~Simulator();
 
-  bool stopped() const;
+  const RunRecord& record() const;
 
   /// One measurement for each inverse temperature, all on the same rows.
   std::vector<MeasuredRow> rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,

@@ -26,6 +26,8 @@ constexpr double fewest_effective_trials = 50;
 /// NormSoftmax' law is for these rows and longer ones.
 constexpr double fewest_tokens_of_own_spread = 4;
 
+constexpr const char* common_draws_note = "All rows of a map share their draws: their z move together.";
+
 struct Point {
   std::vector<Cell> prefix;
   double spread;
@@ -65,17 +67,32 @@ class Figures {
     return laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{tokens(), spread, dimension()});
   }
 
-  /// NormSoftmax's R, judged where next to every row's own spread, x (1 +- 1 / sqrt(2n)), lies on one side of 1, and a
-  /// law good to 1/n^2 is good enough.
+  /// Judged where enough trials carry the mean for its error to be trusted.
+  std::vector<Cell> compared(const statistics::Theory& theory, const statistics::Estimate& estimate,
+                             double effective_trials) {
+    if (estimate.count < 2 || fewest_effective_trials <= effective_trials) {
+      return run_.judgement.judged(theory, estimate);
+    }
+    return run_.judgement.not_judged(theory, estimate,
+                                     "no more than " + std::to_string(std::lround(effective_trials)) + " of the " +
+                                         std::to_string(estimate.count) +
+                                         " trials carry the mean, so that its error is unknown: --trials");
+  }
+
+  /// NormSoftmax's R. Next to every row's own spread, x (1 +- 1 / sqrt(2n)), lies on one side of 1 or on the other:
+  /// below, its law is off by 1/n^2; above, it is softmax'. In between it is softmax' of some rows only.
   std::vector<Cell> compared_normsoftmax(double x, const statistics::Estimate& estimate, double effective_trials) {
     const double margin = 6 / std::sqrt(2 * tokens());
-    const bool own = x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread;
-    const double theory =
-        own ? laws::normsoftmax_gradient_flow(tokens(), dimension()).imbalance : law(std::max(x, 1.0)).imbalance;
-    const bool known = own ? theory < estimate.standard_error * tokens() * tokens() : 1 < x * (1 - margin);
-    const bool trusted = fewest_effective_trials <= effective_trials;
-    return known && trusted ? run_.judgement.judged(theory, estimate) : Judgement::unjudged(theory, estimate);
+    if (x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread) {
+      const double theory = laws::normsoftmax_gradient_flow(tokens(), dimension()).imbalance;
+      return compared({theory, theory / (tokens() * tokens())}, estimate, effective_trials);
+    }
+    const double theory = law(std::max(x, 1.0)).imbalance;
+    if (1 < x * (1 - margin)) return compared(theory, estimate, effective_trials);
+    return Judgement::shown(theory, estimate);
   }
+
+  static Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
   std::string setting() const {
     return ": n = " + std::to_string(options_.simulation.context_length) +
@@ -84,6 +101,7 @@ class Figures {
 
   static Table table(std::string title, std::vector<Column> prefix, std::vector<Column> more) {
     Table result{.title = std::move(title), .columns = std::move(prefix)};
+    result.key_columns = result.columns.size();
     for (Column& column : more) result.columns.push_back(std::move(column));
     for (Column& column : comparison_columns()) result.columns.push_back(std::move(column));
     return result;
@@ -103,35 +121,30 @@ class Figures {
                          {{.name = "annealed", .digits = 4},
                           {.name = "median", .digits = 4},
                           {.name = "frozen_median", .heading = "two scores", .digits = 3}});
-    Table norms = table("Mean squared gradients over |g|^2", columns, {{"gradient"}});
+    columns.push_back({"gradient"});
+    Table norms = table("Mean squared gradients over |g|^2", columns, {});
     std::vector<double> spreads;
     for (const Point& point : points) spreads.push_back(point.spread);
     const MeasuredGradients measured = run_.simulator.gradients(MapChoice::softmax, spreads);
-    bool rare = false;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Point& point = points[i];
-      if (measured.value[i].count < 2) continue;
       const auto flow = law(point.spread);
-      const bool trusted = fewest_effective_trials <= measured.effective_trials[i];
-      rare = rare || !trusted;
-      const auto compared = [&](double theory, const statistics::Estimate& estimate) {
-        return trusted ? run_.judgement.judged(theory, estimate) : Judgement::unjudged(theory, estimate);
-      };
+      const double carry = measured.effective_trials[i];
       std::vector<Cell> cells = point.prefix;
       cells.emplace_back(point.spread);
       std::vector<Cell> more = cells;
       more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.spread, dimension())),
-                               Cell(measured.median[i]), frozen_median(point.spread)});
-      add(ratios, std::move(more), compared(flow.imbalance, measured.imbalance[i]));
+                               finite(measured.median[i]), frozen_median(point.spread)});
+      add(ratios, std::move(more), compared(flow.imbalance, measured.imbalance[i], carry));
       cells.emplace_back("W_V");
       add(norms, cells, run_.judgement.judged(flow.mean_token, measured.value[i]));
       cells.back() = "W_K";
-      add(norms, cells, compared(point.spread * point.spread * flow.covariance_isotropic, measured.key[i]));
+      add(norms, cells, compared(point.spread * point.spread * flow.covariance_isotropic, measured.key[i], carry));
     }
     ratios.notes.push_back(
         "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
         "form for x^2 << log n. Two scores: the median's, where the two highest scores have all weight.");
-    if (rare) ratios.notes.push_back("No z where fewer than 50 trials carry the mean: --trials.");
+    ratios.notes.push_back(common_draws_note);
     return {std::move(ratios), std::move(norms)};
   }
 
@@ -182,21 +195,16 @@ class Figures {
     const MeasuredGradients norm = run_.simulator.gradients(MapChoice::normsoftmax, spreads);
     for (std::size_t i = 0; i < spreads.size(); ++i) {
       const double x = spreads[i], scale = options_.scales[i];
-      if (soft.imbalance[i].count >= 2) {
-        const double theory = law(x).imbalance;
-        add(ratios, {scale, "softmax", x, soft.median[i]},
-            fewest_effective_trials <= soft.effective_trials[i] ? run_.judgement.judged(theory, soft.imbalance[i])
-                                                                : Judgement::unjudged(theory, soft.imbalance[i]));
-      }
-      if (norm.imbalance[i].count >= 2) {
-        add(ratios, {scale, "NormSoftmax", x, norm.median[i]},
-            compared_normsoftmax(x, norm.imbalance[i], norm.effective_trials[i]));
-      }
+      add(ratios, {scale, "softmax", x, finite(soft.median[i])},
+          compared(law(x).imbalance, soft.imbalance[i], soft.effective_trials[i]));
+      add(ratios, {scale, "NormSoftmax", x, finite(norm.median[i])},
+          compared_normsoftmax(x, norm.imbalance[i], norm.effective_trials[i]));
     }
     ratios.notes.push_back(
         "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less "
-        "and learns nothing along W_K q; its law has a relative error of order 1/n^2. No z where some rows do and "
-        "some do not, or where the simulation is more exact than that.");
+        "and learns nothing along W_K q; its law has a relative error of order 1/n^2. Approximate where some rows do "
+        "and some do not: softmax' law.");
+    ratios.notes.push_back(common_draws_note);
     return {std::move(ratios)};
   }
 

@@ -1,6 +1,7 @@
 #include "examples/gradients/options.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -33,22 +34,34 @@ void add_gradient_options(CLI::App& app, GradientOptions& o) {
   head_options(app, "Layer");
   add_simulation_options(app, o.simulation);
   add_output_options(app, o.output);
+  add_partial_option(app, o.output);
 }
 
-void complete(const CLI::App& app, GradientOptions& o) {
+UnusedOptions complete(const CLI::App& app, GradientOptions& o) {
   const std::vector<std::pair<GradientFigure, std::vector<std::string>>> of_figures{
       {GradientFigure::temperature, {"--temperatures"}},
       {GradientFigure::frozen, {"--spreads"}},
       {GradientFigure::schedule, {"--epochs", "--start-temperature"}},
       {GradientFigure::normsoftmax, {"--scales"}}};
   const std::string mode = "--figure " + text_of(app, "--figure");
+  UnusedOptions unused(app);
   for (const auto& [figure, own] : of_figures) {
-    if (figure != o.figure) detail::refuse_unused(app, mode, own);
+    if (figure != o.figure) unused.add(mode, own);
   }
-  if (o.figure == GradientFigure::frozen) detail::refuse_unused(app, mode, {"--weight-stddev", "--key-dimension"});
+  if (o.figure == GradientFigure::frozen) unused.add(mode, {"--weight-stddev", "--key-dimension"});
+  // x is the weights' variance times the dimension where the temperature is the usual one, whatever that is.
+  if (o.figure == GradientFigure::normsoftmax) unused.add(mode, {"--key-dimension"});
+  add_unused_run_options(unused, o.simulation, o.output);
   if (o.temperatures.empty()) o.temperatures = {1.0 / 3, 0.5, 1, 2, 4, 8, 16};
   if (o.spreads.empty()) o.spreads = {1, 3, 8, 16, 32};
   if (o.scales.empty()) o.scales = {0.25, 1, 4, 16, 64};
+  return unused;
+}
+
+void state_used(const GradientOptions& o, nlohmann::ordered_json& arguments) {
+  if (o.figure == GradientFigure::temperature) arguments["temperatures"] = o.temperatures;
+  if (o.figure == GradientFigure::frozen) arguments["spreads"] = o.spreads;
+  if (o.figure == GradientFigure::normsoftmax) arguments["scales"] = o.scales;
 }
 
 }  // namespace incontext::examples

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 
 /// What incontext-gradients can be asked, and which questions do not go together.
 namespace incontext::examples {
@@ -30,7 +31,10 @@ struct GradientOptions {
 
 void add_gradient_options(CLI::App& app, GradientOptions& o);
 
-/// What depends on more than one option, and the usual values of those that were not given.
-void complete(const CLI::App& app, GradientOptions& o);
+/// What depends on more than one option, the usual values of those that were not given, and those without effect.
+UnusedOptions complete(const CLI::App& app, GradientOptions& o);
+
+/// Puts what the run used where nothing was given into the report's arguments.
+void state_used(const GradientOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples

@@ -29,7 +29,7 @@ Simulator::Simulator(const SimulationOptions& options, bool quiet)
 
 Simulator::~Simulator() = default;
 
-bool Simulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& Simulator::record() const { return state_->runs.record(); }
 
 MeasuredGradients Simulator::gradients(MapChoice map, const std::vector<double>& spreads) {
   using simulate::GradientNorm;

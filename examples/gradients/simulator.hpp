@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
 // Boost's distributions, which it needs, are slow to compile.
@@ -30,7 +31,7 @@ class Simulator {
   Simulator(const SimulationOptions& options, bool quiet);
   ~Simulator();
 
-  bool stopped() const;
+  const RunRecord& record() const;
 
   /// At spreads x = |W_K q| / tau, on common draws.
   MeasuredGradients gradients(MapChoice map, const std::vector<double>& spreads);

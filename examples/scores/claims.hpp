@@ -40,7 +40,7 @@ class Claims {
                             {"verdict"}}};
     for (const Claim& one : claims_) {
       table.add_row({one.text, one.cases, one.worst.where, one.worst.computed, std::string(one.relation),
-                     one.worst.theory, std::string(one.holds() ? "holds" : "FAILS")});
+                     one.worst.theory, std::string(one.holds() ? "agrees" : "disagrees")});
     }
     return table;
   }
@@ -54,6 +54,9 @@ class Claims {
     const std::string count = std::to_string(claims_.size()) + (claims_.size() == 1 ? " claim" : " claims") + " in " +
                               std::to_string(cases) + (cases == 1 ? " case" : " cases");
     Verdict verdict{.agrees = failures == 0};
+    for (const Claim& one : claims_) {
+      if (!one.holds()) verdict.rows.push_back("Disagrees: " + one.text + ", at " + one.worst.where + ".");
+    }
     verdict.text = failures == 0 ? "Agreement: " + count + ", none fails."
                                  : "DISAGREEMENT: " + count + ", " + std::to_string(failures) + " of the claims " +
                                        (failures == 1 ? "fails." : "fail.");

@@ -8,6 +8,7 @@
 
 #include "examples/scores/maps.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 
 /// What incontext-scores can be asked, and which questions do not go together.
 namespace incontext::examples {
@@ -104,7 +105,7 @@ inline void add_row_options(CLI::App& app, ScoresOptions& o) {
     listed += "\n" + entry.name + std::string(23 - entry.name.size(), ' ') + entry.meaning;
   }
   add_read(app, "--row", read_row, "One row of scores; -inf masks a key", "X,X,...");
-  add_text(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv (with a header line)", "FILE");
+  add_text(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv; -inf masks a key", "FILE");
   add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
   add_read(app, "--map", read_map, listed, "NAME", o.map);
   add_read(app, "--direction", read_direction, "Change of the scores of --row: shows the change of the weights",
@@ -135,14 +136,13 @@ inline void add_map_options(CLI::App& app, MapParameters& p) {
                                            {"absolute-sum", scoring::ScoreNormalisation::absolute_sum}});
 }
 
-/// Refuses every option of `all` that is given and not in `used`.
-inline void refuse_others(const CLI::App& app, const std::string& mode, const std::vector<std::string>& all,
-                          const std::vector<std::string>& used) {
+/// Of `all`, those that are not in `used`.
+inline std::vector<std::string> others(const std::vector<std::string>& all, const std::vector<std::string>& used) {
   std::vector<std::string> unused;
   for (const std::string& name : all) {
     if (std::find(used.begin(), used.end(), name) == used.end()) unused.push_back(name);
   }
-  refuse_unused(app, mode, unused);
+  return unused;
 }
 
 }  // namespace detail
@@ -157,8 +157,8 @@ inline void add_scores_options(CLI::App& app, ScoresOptions& o) {
   add_output_options(app, o.output);
 }
 
-/// What depends on more than one option.
-inline void check_combination(const CLI::App& app, const ScoresOptions& o) {
+/// What depends on more than one option, and which options have no effect.
+inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions& o) {
   const std::vector<std::string> parameters{"--temperature", "--s",     "--bias",   "--base",
                                             "--exponent",    "--alpha", "--spread", "--over"};
   const std::vector<std::string> of_figures{"--lengths", "--temperatures", "--gap"};
@@ -168,24 +168,25 @@ inline void check_combination(const CLI::App& app, const ScoresOptions& o) {
   if (!figure && !scores && !row) {
     throw InputError("nothing to do: needs --figure NAME, --row X,X,... or --scores FILE (see --help)");
   }
+  UnusedOptions unused(app);
   if (figure) {
     for (const FigureEntry& entry : figure_entries()) {
       if (entry.name != o.figure) continue;
       for (const auto* group : {&of_figures, &of_rows, &parameters}) {
-        detail::refuse_others(app, "--figure " + o.figure, *group, entry.options);
+        unused.add("--figure " + o.figure, detail::others(*group, entry.options));
       }
     }
     constexpr double largest_s = 1e6;  // beyond, rounding of a threshold shows in the weights at it
     if (!(0 < o.parameters.s && o.parameters.s <= largest_s)) {
       throw_input_error("--s", "is out of range", o.parameters.s, "0 < value <= 1000000 with --figure");
     }
-    return;
+    return unused;
   }
   if (scores && row) throw InputError("--row and --scores exclude each other");
-  detail::refuse_unused(app, "no --figure", of_figures);
-  if (row) detail::refuse_unused(app, "--row", {"--causal"});
-  if (scores) detail::refuse_unused(app, "--scores", {"--direction"});
-  detail::refuse_others(app, "--map " + o.map, parameters, find_map(o.map)->parameters);
+  unused.add("no --figure", of_figures);
+  if (row) unused.add("--row", {"--causal"});
+  if (scores) unused.add("--scores", {"--direction"});
+  unused.add("--map " + o.map, detail::others(parameters, find_map(o.map)->parameters));
   if (o.map == "linear" && o.parameters.over != scoring::ScoreNormalisation::context_length &&
       o.parameters.over != scoring::ScoreNormalisation::none) {
     throw InputError("--over: has no such choice with --map linear (needs n or none)");
@@ -194,6 +195,7 @@ inline void check_combination(const CLI::App& app, const ScoresOptions& o) {
     throw_input_error("--direction", "has the wrong size", o.direction.size(),
                       std::to_string(o.row.size()) + " numbers");
   }
+  return unused;
 }
 
 }  // namespace incontext::examples

@@ -111,29 +111,11 @@ inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o
   return {std::move(table), std::move(summary)};
 }
 
-namespace detail {
-
-/// A matrix of scores: finite, or -inf where a key is masked. A 1-D array is one row.
-inline Eigen::MatrixXd read_scores(const std::string& file) {
-  if (!file.ends_with(".npy")) return read_matrix(file);
-  Eigen::MatrixXd scores = read_npy(file);
-  if (scores.cols() == 1) scores.transposeInPlace();
-  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    for (Eigen::Index j = 0; j < scores.cols(); ++j) {
-      if (std::isfinite(scores(i, j)) || scores(i, j) == -INFINITY) continue;
-      throw_input_error(file + ": row " + std::to_string(i + 1) + ", column " + std::to_string(j + 1),
-                        "score is not a number", non_finite_word(scores(i, j)), "a finite number, or -inf for a mask");
-    }
-  }
-  return scores;
-}
-
-}  // namespace detail
-
 inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions& o) {
   const MapEntry& entry = *find_map(o.map);
   const ScoreMap map = entry.make(o.parameters);
-  const Eigen::MatrixXd scores = detail::read_scores(o.scores);
+  const MatrixFile read = read_scores(o.scores);
+  const Eigen::MatrixXd& scores = read.values;
   if (o.norms) detail::require_short_for_norms(static_cast<std::size_t>(scores.cols()));
   Table table{
       .title = o.scores + ": " + std::to_string(scores.rows()) + (scores.rows() == 1 ? " query x " : " queries x ") +
@@ -166,6 +148,7 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
     }
     table.add_row(std::move(cells));
   }
+  table.notes = read.notes;
   table.notes.push_back("Queries and keys count from 1; --weights FILE.npy writes the matrix of weights.");
   detail::write_weights(o.weights, all);
   return {std::move(table)};

@@ -1,5 +1,7 @@
 #include "examples/softmax_error/options.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace incontext::examples {
 
 namespace {
@@ -59,16 +61,19 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
                               {{"reduced", EstimatorChoice::reduced}, {"literal", EstimatorChoice::literal}});
   add_simulation_options(app, o.simulation);
   add_output_options(app, o.output);
+  add_partial_option(app, o.output);
 }
 
-void complete(const CLI::App& app, SoftmaxErrorOptions& o) {
+UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   o.has_task_variance = is_given(app, "--task-variance");
   const std::string mode = "--vary " + text_of(app, "--vary");
-  if (o.vary != Vary::context_length) detail::refuse_unused(app, mode, {"--context-lengths"});
-  if (o.vary != Vary::dimension) detail::refuse_unused(app, mode, {"--dimensions"});
-  if (o.vary != Vary::map) detail::refuse_unused(app, mode, {"--scales", "--exponents"});
-  if (o.vary == Vary::context_length) detail::refuse_unused(app, mode, {"--context-length"});
-  if (o.vary == Vary::dimension) detail::refuse_unused(app, mode, {"--dimension"});
+  UnusedOptions unused(app);
+  if (o.vary != Vary::context_length) unused.add(mode, {"--context-lengths"});
+  if (o.vary != Vary::dimension) unused.add(mode, {"--dimensions"});
+  if (o.vary != Vary::map) unused.add(mode, {"--scales", "--exponents"});
+  if (o.vary == Vary::context_length) unused.add(mode, {"--context-length"});
+  if (o.vary == Vary::dimension) unused.add(mode, {"--dimension"});
+  add_unused_run_options(unused, o.simulation, o.output);
   if (o.vary == Vary::map && o.estimator == EstimatorChoice::literal) {
     throw_input_error("--estimator", "has no edition for every map of --vary map", "literal", "reduced");
   }
@@ -81,6 +86,17 @@ void complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   or_usual(o.dimensions, {1, 2, 4, 8, 16});
   or_usual(o.scales, {0.43});
   or_usual(o.exponents, {1.5, 3});
+  return unused;
+}
+
+void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments) {
+  arguments["temperatures"] = o.temperatures;
+  if (o.vary == Vary::context_length) arguments["context-lengths"] = o.context_lengths;
+  if (o.vary == Vary::dimension) arguments["dimensions"] = o.dimensions;
+  if (o.vary != Vary::dimension) arguments["task-variance"] = o.situation(o.simulation.dimension, 2).task.task_variance;
+  if (o.vary != Vary::map) return;
+  arguments["scales"] = o.scales;
+  arguments["exponents"] = o.exponents;
 }
 
 }  // namespace incontext::examples

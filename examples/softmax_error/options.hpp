@@ -5,6 +5,7 @@
 
 #include "examples/softmax_error/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 
 /// What incontext-softmax-error can be asked, and which questions do not go together.
 namespace incontext::examples {
@@ -35,7 +36,10 @@ struct SoftmaxErrorOptions {
 
 void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o);
 
-/// What depends on more than one option, and the usual values of those that were not given.
-void complete(const CLI::App& app, SoftmaxErrorOptions& o);
+/// What depends on more than one option, the usual values of those that were not given, and those without effect.
+UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o);
+
+/// Puts what the run used where nothing was given into the report's arguments.
+void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples

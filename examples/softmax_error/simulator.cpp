@@ -38,7 +38,7 @@ Simulator::Simulator(const SimulationOptions& options, EstimatorChoice estimator
 
 Simulator::~Simulator() = default;
 
-bool Simulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& Simulator::record() const { return state_->runs.record(); }
 
 Estimates Simulator::errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
   if (std::holds_alternative<SSA>(maps.front())) return state_->errors<SSA>(what, at, maps);

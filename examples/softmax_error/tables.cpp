@@ -23,21 +23,23 @@ struct NamedMap {
 std::string in_words(double value) { return detail::number_text(value, std::chars_format::general, 5); }
 
 std::string law_in_words(const SoftmaxErrorOptions& o) {
-  return "noise " + in_words(o.noise_variance) + ", m = " + in_words(o.key_query_scale) +
-         ", v = " + in_words(o.label_value);
+  return "inputs' variance " + in_words(o.input_variance) + ", tasks' " +
+         (o.has_task_variance ? in_words(o.task_variance) : std::string("1/d")) + ", noise " +
+         in_words(o.noise_variance) + ", m = " + in_words(o.key_query_scale) + ", v = " + in_words(o.label_value) +
+         (o.estimator == EstimatorChoice::literal ? ", literal trials" : "");
 }
 
 /// `varied` columns, then the attention and its parameter, then its errors.
 Table error_table(std::string title, std::vector<Column> varied, const std::string& parameter) {
   Table table{.title = std::move(title), .columns = std::move(varied)};
   std::vector<Column> compared = comparison_columns();
-  compared[0].name = "exact";
+  compared[0].heading = "exact";
   table.columns.push_back({"attention"});
   table.columns.push_back({.name = parameter, .digits = 5});
   table.columns.push_back(compared[0]);
-  for (const char* name : {"second_order", "approximate", "bayes"}) {
-    table.columns.push_back({.name = name, .decimals_as = 1});
-  }
+  table.columns.push_back({.name = "second_order", .decimals_as = 1});
+  table.columns.push_back({.name = "approximate_softmax", .heading = "approximate", .decimals_as = 1});
+  table.columns.push_back({.name = "bayes", .decimals_as = 1});
   table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
   return table;
 }
@@ -56,14 +58,14 @@ Table optimum_table(std::vector<Column> varied) {
 /// What the best parameter saves of softmax' error at the temperature that is best for approximate softmax.
 void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, const Optimum& best) {
   const double approximate = approximate_optimal_temperature(at);
-  const double there = exact_error(at, Softmax{approximate});
+  const double there = exact_error(at, Softmax{approximate}).value;
   varied.insert(varied.end(), {best.parameter, best.error, approximate, there, 100 * (there - best.error) / there});
   table.add_row(std::move(varied));
 }
 
 Cell second_order_cell(const Situation& at, double temperature) {
   const auto error = second_order_error(at, temperature);
-  return error ? Cell(*error) : Cell(std::string("outside"));
+  return error ? Cell(*error) : Cell();
 }
 
 /// One row a map, all of one kind, simulated on the same draws.
@@ -73,7 +75,6 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
   for (const NamedMap& one : named) maps.push_back(one.map);
   const Estimates simulated = run.simulator.errors(what, at, maps);
   for (std::size_t i = 0; i < named.size(); ++i) {
-    if (simulated[i].count < 2) continue;
     const std::vector<Cell> compared = run.judgement.judged(exact_error(at, maps[i]), simulated[i]);
     std::vector<Cell> cells = varied;
     cells.insert(cells.end(), {named[i].name, named[i].parameter, compared[0]});
@@ -100,10 +101,10 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
 
 /// The lowest temperature of the second order depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
-  const double lowest = second_order_lowest_temperature(at);
-  table.notes.push_back("Second order in 1/l: \"outside\" its domain, which begins above τ = " + in_words(lowest) +
-                        "; up to " + in_words(std::sqrt(3) * lowest) + " its remainder falls more slowly than 1/l^2.");
+  table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(second_order_temperature(at)) +
+                        ", where its remainder does not fall like 1/l^2.");
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
+  table.notes.push_back("Rows of one kind of attention and one law share their draws: their z move together.");
 }
 
 /// One law, or one a value of what varies.
@@ -112,7 +113,6 @@ std::vector<Table> temperature_tables(Run& run, const std::string& title, const 
   Table errors = error_table(title, varied, "temperature");
   Table optima = optimum_table(varied);
   for (const auto& [value, at] : situations) {
-    if (run.simulator.stopped()) break;
     const std::vector<Cell> cells = varied.empty() ? std::vector<Cell>{} : std::vector<Cell>{value};
     const Optimum best = optimal_temperature(at);
     add_errors(errors, run, "temperatures", cells, at, softmaxes(run.options, at, best));

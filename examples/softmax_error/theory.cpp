@@ -6,6 +6,7 @@
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/regression/softmax_second_order.hpp>
 
+#include <cmath>
 #include <cstddef>
 
 namespace incontext::examples {
@@ -20,10 +21,10 @@ regression::LinearTask<double> Situation::general_task() const {
   return regression::LinearTask<double>::isotropic(task);
 }
 
-double exact_error(const Situation& at, const Map& map) {
+laws::Quadrature<double> exact_error(const Situation& at, const Map& map) {
   return std::visit(
       [&](const auto& one) {
-        return regression::softmax_error_isotropic(at.attention, at.task, at.context_length, one).value;
+        return regression::softmax_error_isotropic(at.attention, at.task, at.context_length, one);
       },
       map);
 }
@@ -37,16 +38,13 @@ std::optional<double> equal_temperature(const Situation& at, const Map& map) {
 }
 
 std::optional<double> second_order_error(const Situation& at, double temperature) {
-  try {
-    return regression::softmax_error_second_order(at.general_attention(), at.general_task(), temperature,
-                                                  at.context_length);
-  } catch (const regression::SecondOrderDomainError&) {
-    return std::nullopt;
-  }
+  if (!(temperature > second_order_temperature(at))) return std::nullopt;
+  return regression::softmax_error_second_order(at.general_attention(), at.general_task(), temperature,
+                                                at.context_length);
 }
 
-double second_order_lowest_temperature(const Situation& at) {
-  return regression::second_order_lowest_temperature(at.general_attention(), at.general_task());
+double second_order_temperature(const Situation& at) {
+  return std::sqrt(3) * regression::second_order_lowest_temperature(at.general_attention(), at.general_task());
 }
 
 double approximate_error(const Situation& at, double temperature) {

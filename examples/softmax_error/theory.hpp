@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/laws/quadrature.hpp>
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
@@ -34,14 +35,14 @@ struct Optimum {
   double error;
 };
 
-double exact_error(const Situation& at, const Map& map);
+laws::Quadrature<double> exact_error(const Situation& at, const Map& map);
 
 /// The temperature at which softmax has the weights of this map in rows of this length; nothing for SSA.
 std::optional<double> equal_temperature(const Situation& at, const Map& map);
 
-/// Nothing outside the domain of the expansion.
+/// Nothing where the remainder of the expansion does not fall like 1/l^2: below second_order_temperature.
 std::optional<double> second_order_error(const Situation& at, double temperature);
-double second_order_lowest_temperature(const Situation& at);
+double second_order_temperature(const Situation& at);
 
 double approximate_error(const Situation& at, double temperature);
 double approximate_optimal_temperature(const Situation& at);

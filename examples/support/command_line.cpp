@@ -2,11 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "examples/support/render.hpp"
 #include "examples/support/version.hpp"
@@ -47,11 +48,15 @@ CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void
 
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
                       const std::string& type) {
-  return app.add_option(name, target, description)->type_name(type);
+  const auto read = [&target, name, type](const std::string& text) {
+    if (text.empty()) throw_input_error(name, "is empty", "", type);
+    target = text;
+  };
+  return add_read(app, name, read, description, type, target);
 }
 
 CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& target, const std::string& description) {
-  return app.add_option(name, target, description)->required()->type_name("FILE|-");
+  return add_text(app, name, target, description, "FILE|-")->required();
 }
 
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& description) {
@@ -99,12 +104,32 @@ void detail::refuse_unused(const CLI::App& app, const std::string& mode, const s
   }
 }
 
+namespace {
+
+/// What the name of the output says: standard output, and the form of the report where --format does not.
+void complete_output(CLI::App& app, OutputOptions& options) {
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    if (options.file == name) options.file = "-";
+  }
+  if (is_given(app, "--format")) return;
+  for (const auto& [end, format] : {std::pair{".csv", Format::csv}, std::pair{".json", Format::json}}) {
+    if (!options.file.ends_with(end)) continue;
+    options.format = format;
+    app.get_option("--format")->default_str(end + 1);
+  }
+}
+
+}  // namespace
+
 void add_output_options(CLI::App& app, OutputOptions& options) {
-  add_choice<Format>(app, "--format", options.format, "Form of the report",
+  add_choice<Format>(app, "--format", options.format,
+                     "Form of the report; if absent, csv or json where the name of --output ends with that",
                      {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}});
-  add_text(app, "--output", options.file, "Write the report to this file, complete or not at all", "FILE");
+  add_text(app, "--output", options.file, "Write the report to this file, complete or not at all; -: standard output",
+           "FILE");
   add_flag(app, "--quiet", options.quiet, "No progress, nothing on standard output: exit code and --output only");
   head_options(app, "Output");
+  app.parse_complete_callback([&app, &options] { complete_output(app, options); });
 }
 
 void add_simulation_options(CLI::App& app, SimulationOptions& options) {
@@ -130,7 +155,7 @@ void add_run_options(CLI::App& app, SimulationOptions& options) {
   head_options(app, "Simulation");
 }
 
-nlohmann::ordered_json arguments_of(const CLI::App& app) {
+nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused) {
   using json = nlohmann::ordered_json;
   const auto number = [](const std::string& text) -> json {
     std::uint64_t count = 0;
@@ -143,6 +168,10 @@ nlohmann::ordered_json arguments_of(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
     if (name == "help" || name == "version") continue;
+    if (std::find(unused.begin(), unused.end(), "--" + name) != unused.end()) {
+      arguments[name] = nullptr;
+      continue;
+    }
     if (option->get_expected_max() == 0) {
       arguments[name] = option->count() > 0;
       continue;
@@ -161,35 +190,132 @@ nlohmann::ordered_json arguments_of(const CLI::App& app) {
   return arguments;
 }
 
-std::string one_line(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (char& c : text)
-    c = c == '\n' || c == '\r' || c == '\t' ? ' ' : std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;
-  return text;
+namespace {
+
+/// The least number of letters to insert, leave out, replace or swap with a neighbour (Damerau and Levenshtein's
+/// distance, each place touched once).
+std::size_t edits_between(std::string_view one, std::string_view other) {
+  std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        edits[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = edits[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      edits[i][j] = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (swapped) edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
+    }
+  }
+  return edits.back().back();
+}
+
+/// The option a misspelt one may mean: it begins with that, or is few letters away; "" where none is near.
+std::string nearest_option(const CLI::App& app, std::string_view name) {
+  std::string nearest;
+  std::size_t fewest = std::max<std::size_t>(name.size() / 3, 1);
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) continue;
+    const std::string& known = option->get_single_name();
+    const std::size_t edits = name.size() > 2 && known.starts_with(name) ? 1 : edits_between(name, known);
+    const bool nearer = edits < fewest || (edits == fewest && (nearest.empty() || known.size() < nearest.size()));
+    if (!nearer) continue;
+    fewest = edits;
+    nearest = known;
+  }
+  return nearest.empty() ? "" : "--" + nearest;
+}
+
+void refuse_extras(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return;
+  const std::string argument = extras.front().substr(0, extras.front().find('='));
+  const std::size_t name = argument.find_first_not_of('-');
+  if (name == 0 || name == std::string::npos) {
+    throw InputError(shown(argument) + ": is an argument too many (needs options, see --help)");
+  }
+  const std::string nearest = nearest_option(app, shown(argument.substr(name)));
+  throw InputError(shown(argument) + ": is no option (needs " +
+                   (nearest.empty() ? "one of those that --help lists" : nearest + "?") + ")");
+}
+
+/// What OpenMP's own reading of its variables only remarks on is refused: a run on other threads than were asked for.
+void require_thread_variables(const CLI::App& app) {
+  if (app.get_option_no_throw("--threads") == nullptr) return;
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    for (const std::string& part : parse_list(text)) parse_count<int>(name, part, 1, std::numeric_limits<int>::max());
+  }
+}
+
+}  // namespace
+
+void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
+  app.allow_extras();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::RequiredError&) {
+    refuse_extras(app);
+    throw;
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string message = error.what();
+    const std::string name = message.substr(0, message.find(':'));
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option == nullptr) throw;
+    if (option->count() > 1) throw InputError(name + ": is given more than once (needs one value)");
+    throw InputError(name + ": has no value (needs " + option->get_type_name() + ")");
+  }
+  refuse_extras(app);
+}
+
+std::string without_function(const std::string& refusal) {
+  const std::string library = "incontext::";
+  const std::size_t end = refusal.starts_with(library) ? refusal.find(": ", library.size()) : std::string::npos;
+  return end == std::string::npos ? refusal : refusal.substr(end + 2);
+}
+
+std::string in_options(const CLI::App& app, const std::string& refusal) {
+  const std::string text = without_function(refusal);
+  if (text == refusal) return refusal;
+  const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  std::string option = "--" + text.substr(0, end);
+  std::replace(option.begin(), option.end(), '_', '-');
+  if (end == std::string::npos || app.get_option_no_throw(option) == nullptr) return text;
+  return option + (text[end] == ' ' ? ":" : "") + text.substr(end);
 }
 
 int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body) {
   const auto refuse = [&program](const std::string& message) {
-    std::fprintf(stderr, "%s: %s\n", program.name.c_str(), one_line(message).c_str());
+    constexpr std::size_t longest = 4000;
+    std::fprintf(stderr, "%s: %s\n", program.name.c_str(), shown(message, longest).c_str());
     return exit_bad_input;
   };
+  prepare_streams();
   CLI::App app(program.description, program.name);
   app.footer(program.footer);
   app.option_defaults()->always_capture_default();
   add_options(app);
   try {
     app.set_version_flag("--version", program.name + " " + version());
-    app.parse(argc, argv);
+    try {
+      parse_arguments(app, argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0) throw;
+      std::ostringstream asked_for;  // by --help, --version
+      app.exit(error, asked_for, asked_for);
+      write_standard_output(asked_for.str());
+      return exit_agreement;
+    }
+    require_thread_variables(app);
     return body(app);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return refuse(error.what());
   } catch (const std::bad_alloc&) {
     return refuse("not enough memory for these sizes");
   } catch (const std::exception& error) {
-    return refuse(error.what());
+    return refuse(in_options(app, error.what()));
   }
 }
 

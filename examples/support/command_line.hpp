@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,28 +23,39 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// The command line every program shares, and the meaning of its exit code: 0 agreement, 1 disagreement, 2 bad input.
+/// The command line every program shares, and the meaning of its exit code: 0 every row asked for was judged and agreed,
+/// 1 something disagreed, 2 bad input, 3 incomplete: the run was stopped early, or rows could not be judged.
 namespace incontext::examples {
 
 inline constexpr int exit_agreement = 0;
 inline constexpr int exit_disagreement = 1;
 inline constexpr int exit_bad_input = 2;
+inline constexpr int exit_incomplete = 3;
+
+/// The same in a help text.
+inline constexpr const char* exit_codes_help =
+    "Exit code: 0 every row asked for was judged and agreed, 1 one disagreed, 2 bad input,\n"
+    "3 incomplete: stopped early, or rows not judged, each named with its reason.";
 
 /// An option's value as a whole number; 1e6 is one, 1.5 and -0.1 are not.
 template <std::integral Integer>
 Integer parse_count(const std::string& name, const std::string& text, Integer minimum, Integer maximum) {
+  const auto too_small = [&] { throw_input_error(name, "is too small", text, "at least " + std::to_string(minimum)); };
+  const auto too_large = [&] { throw_input_error(name, "is too large", text, "at most " + std::to_string(maximum)); };
   Integer value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
     const auto decimal = parse_decimal(text);
-    if (!decimal || *decimal != std::floor(*decimal))
+    if (!decimal || *decimal != std::floor(*decimal)) {
       throw_input_error(name, "is not a whole number", text, "a whole number");
-    if (!(std::abs(*decimal) < 9e15)) throw_input_error(name, "is out of range", text, "a 64-bit number");
-    if (*decimal < 0 && std::is_unsigned_v<Integer>) throw_input_error(name, "is negative", text, "0 or more");
+    }
+    // every double in between is an Integer
+    if (*decimal < static_cast<double>(std::numeric_limits<Integer>::min())) too_small();
+    if (*decimal >= std::ldexp(1.0, std::numeric_limits<Integer>::digits)) too_large();
     value = static_cast<Integer>(*decimal);
   }
-  if (value < minimum) throw_input_error(name, "is too small", text, "at least " + std::to_string(minimum));
-  if (value > maximum) throw_input_error(name, "is too large", text, "at most " + std::to_string(maximum));
+  if (value < minimum) too_small();
+  if (value > maximum) too_large();
   return value;
 }
 
@@ -60,6 +70,7 @@ std::vector<std::string> parse_list(const std::string& text);
 CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void(const std::string& text)> read,
                       const std::string& description, const std::string& type, const std::string& shown_default = {});
 
+/// Any text but an empty one.
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
                       const std::string& type);
 
@@ -133,11 +144,17 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
-/// list where it takes a list, null where it has no value.
-nlohmann::ordered_json arguments_of(const CLI::App& app);
+/// list where it takes a list, null where it has no value or, being one of `unused`, no effect.
+nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused = {});
 
-/// What a file holds may stand in a message: line ends and other control characters of it stay off the terminal.
-std::string one_line(std::string text);
+/// Parses the command line. An option that does not exist is refused with the nearest one that does.
+void parse_arguments(CLI::App& app, int argc, const char* const* argv);
+
+/// A refusal of the library's without the name of the function that refused.
+std::string without_function(const std::string& refusal);
+
+/// A refusal of the library's in the words of the command line: a parameter is called by its option where there is one.
+std::string in_options(const CLI::App& app, const std::string& refusal);
 
 /// What a program is called, and what its help text begins and ends with.
 struct ProgramText {

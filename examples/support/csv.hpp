@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -7,24 +8,56 @@
 
 #include "examples/support/text.hpp"
 
-/// Comma-separated values: a header line with the column names, then one line a row; RFC 4180 quoting, CRLF or LF.
+/// Separated values: a header line with the column names, then one line per row; RFC 4180 quoting, CRLF or LF. The
+/// separator is a semicolon, a tab or a comma, whichever the header line has; numbers have a decimal comma where commas
+/// do not separate. Lines that begin with # are comments.
 namespace incontext::examples {
 
-/// The cells as text: a column is turned into numbers only when somebody asks for it.
-struct CsvFile {
-  std::string file;
-  std::vector<std::string> column_names;
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::size_t> lines;  ///< the line each row starts on, 1-based
+/// Whether a first line of numbers is refused, or is a row: a matrix may come without column names.
+enum class Header { required, optional };
+
+/// Where a row begins in the text; lines count from 1.
+struct CsvRow {
+  std::size_t offset;
+  std::size_t line;
 };
 
-/// Parses CSV text; `file` is the name the refusals carry. Refused: an empty file, a header without names or with a
-/// name twice, a header of numbers (no header at all), a row with too few or too many cells, a blank line inside.
-CsvFile parse_csv(const std::string& file, std::string_view text);
+/// The text and where its rows are: cells become numbers only when somebody asks for them, so that a large file is held
+/// once.
+struct CsvFile {
+  std::string file;  ///< the name its refusals carry
+  std::string text;
+  char separator = ',';  ///< ' ' stands for any number of blanks
+  std::vector<std::string> column_names = {};
+  bool trailing_separator = false;  ///< every line ends with one
+  bool row_numbers = false;         ///< the first column only numbers the rows, as pandas and R write them
+  std::vector<CsvRow> rows = {};
+  std::vector<std::string> notes = {};  ///< sentences about what was read in which way
+};
 
-CsvFile read_csv(const std::string& path);
+/// Parses text; `file` is the name the refusals carry. Refused: an empty file, a header without names or with a name
+/// twice, a header of numbers (but for 0, 1, 2, ..., which NumPy's users get from pandas) where one is required, a row
+/// with too few or too many cells, a blank line inside.
+CsvFile parse_csv(const std::string& file, std::string text, Header header = Header::required);
 
-/// One column as numbers. Refused by row, line and column name: a missing cell, text, a number that is not finite.
-std::vector<double> numeric_column(const CsvFile& csv, const std::string& name);
+/// Which cells are numbers: finite ones; -inf too, the mask of a score; or also a missing one, which becomes NaN.
+enum class Entries { finite, masked, missing };
+
+/// What the user can do about a cell that is missing, and about a column of text; "" where there is nothing.
+struct WaysOut {
+  std::string missing = {};
+  std::string text = {};
+};
+
+struct CsvNumbers {
+  Eigen::MatrixXd values;
+  bool decimal_comma = false;
+};
+
+/// The columns at these places as numbers, side by side. Refused by row, line and column name: a missing cell, text, a
+/// number that is not finite, a decimal point beside decimal commas. Columns without any number are refused all at
+/// once.
+CsvNumbers numeric_columns(const CsvFile& csv, const std::vector<std::size_t>& columns, Entries entries,
+                           const WaysOut& ways_out = {});
 
 }  // namespace incontext::examples

@@ -2,57 +2,164 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "examples/support/npy.hpp"
+#include "examples/support/render.hpp"
 #include "examples/support/text.hpp"
 
 namespace incontext::examples {
 
-DataFile::DataFile(const std::string& path) : path_(path) {
-  const std::string content = read_whole_file(path);
-  if (content.substr(0, 6) == "\x93NUMPY" || path.ends_with(".npy")) {
-    array_ = parse_npy(path, content);
-    for (Eigen::Index j = 0; j < array_.cols(); ++j) column_names_.push_back(std::to_string(j));
-  } else {
-    csv_ = parse_csv(path, content);
-    column_names_ = csv_->column_names;
+namespace {
+
+constexpr const char* decimal_comma_note = "Numbers have a decimal comma.";
+
+std::string known_names(const std::vector<std::string>& names) {
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  return shown(known, 200);
+}
+
+/// Every column of a text file as numbers.
+MatrixFile matrix_of(const CsvFile& csv, Entries entries) {
+  std::vector<std::size_t> columns(csv.column_names.size() - (csv.row_numbers ? 1 : 0));
+  std::iota(columns.begin(), columns.end(), csv.row_numbers ? 1 : 0);
+  CsvNumbers read = numeric_columns(csv, columns, entries);
+  MatrixFile result{.values = std::move(read.values), .notes = csv.notes};
+  if (read.decimal_comma) result.notes.emplace_back(decimal_comma_note);
+  return result;
+}
+
+[[noreturn]] void refuse_entry(const std::string& path, Eigen::Index row, const std::string& column, double value,
+                               const std::string& needs) {
+  throw_input_error(path + ": row " + std::to_string(row + 1) + ", column " + column, "entry is not finite",
+                    detail::non_finite_word(value), needs);
+}
+
+/// Only finite numbers or, in scores, -inf.
+void require_entries(const std::string& path, const Eigen::MatrixXd& values, Entries entries) {
+  const bool masks = entries == Entries::masked;
+  for (Eigen::Index i = 0; i < values.rows(); ++i) {
+    for (Eigen::Index j = 0; j < values.cols(); ++j) {
+      if (std::isfinite(values(i, j)) || (masks && values(i, j) == -INFINITY)) continue;
+      refuse_entry(path, i, std::to_string(j + 1), values(i, j),
+                   masks ? "a finite number, or -inf for a mask" : "a finite number");
+    }
   }
 }
 
-Eigen::MatrixXd DataFile::columns(const std::vector<std::string>& names) const {
-  Eigen::MatrixXd values(rows(), static_cast<Eigen::Index>(names.size()));
-  for (std::size_t j = 0; j < names.size(); ++j) {
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(j), names[j]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(j)) {
-      throw_input_error(path_, "column is asked for twice", names[j], "different columns");
+MatrixFile read_any_matrix(const std::string& path, Entries entries, OneDimension vectors) {
+  std::string content = read_whole_file(path);
+  refuse_zip(path, content);
+  if (!is_npy(path, content)) return matrix_of(parse_csv(path, std::move(content), Header::optional), entries);
+  MatrixFile result{.values = parse_npy(path, content, vectors)};
+  require_entries(path, result.values, entries);
+  return result;
+}
+
+}  // namespace
+
+DataFile::DataFile(const std::string& path) : path_(path) {
+  std::string content = read_whole_file(path);
+  refuse_zip(path, content);
+  if (is_npy(path, content)) {
+    array_ = parse_npy(path, content);
+    for (Eigen::Index j = 0; j < array_.cols(); ++j) column_names_.push_back(std::to_string(j + 1));
+  } else {
+    csv_ = parse_csv(path, std::move(content));
+    column_names_.assign(csv_->column_names.begin() + (csv_->row_numbers ? 1 : 0), csv_->column_names.end());
+    notes_ = csv_->notes;
+  }
+}
+
+Eigen::MatrixXd DataFile::columns(const std::vector<std::string>& names, const WaysOut& ways_out) {
+  return read(names, Entries::finite, ways_out);
+}
+
+Eigen::MatrixXd DataFile::complete_rows(const std::vector<std::string>& names, const WaysOut& ways_out) {
+  const Eigen::MatrixXd all = read(names, Entries::missing, ways_out);
+  std::vector<Eigen::Index> complete;
+  for (Eigen::Index i = 0; i < all.rows(); ++i) {
+    if (!all.row(i).hasNaN()) complete.push_back(i);
+  }
+  if (complete.empty()) throw_input_error(path_, "has no complete row", all.rows(), "a row without a missing number");
+  return all(complete, Eigen::all);
+}
+
+Eigen::MatrixXd DataFile::read(const std::vector<std::string>& names, Entries entries, const WaysOut& ways_out) {
+  const std::vector<std::size_t> places = places_of(names);
+  if (!csv_) return read_array(places, entries, ways_out);
+  CsvNumbers result = numeric_columns(*csv_, places, entries, ways_out);
+  if (result.decimal_comma) notes_.emplace_back(decimal_comma_note);
+  return std::move(result.values);
+}
+
+Eigen::MatrixXd DataFile::read_array(const std::vector<std::size_t>& places, Entries entries,
+                                     const WaysOut& ways_out) const {
+  Eigen::MatrixXd values = array_(Eigen::all, places);
+  for (Eigen::Index j = 0; j < values.cols(); ++j) {
+    for (Eigen::Index i = 0; i < values.rows(); ++i) {
+      const bool missing = std::isnan(values(i, j));
+      if (std::isfinite(values(i, j)) || (missing && entries == Entries::missing)) continue;
+      refuse_entry(path_, i, column_names_[places[static_cast<std::size_t>(j)]], values(i, j),
+                   "a finite number" + (missing ? ways_out.missing : ""));
     }
-    values.col(static_cast<Eigen::Index>(j)) = column(names[j]);
   }
   return values;
 }
 
-Eigen::VectorXd DataFile::column(const std::string& name) const {
-  if (csv_) {
-    const std::vector<double> values = numeric_column(*csv_, name);
-    return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
-  }
-  const auto found = std::find(column_names_.begin(), column_names_.end(), name);
-  if (found == column_names_.end()) {
-    throw_input_error(path_, "has no such column", name, "0 to " + column_names_.back());
-  }
-  const Eigen::Index j = found - column_names_.begin();
-  for (Eigen::Index i = 0; i < array_.rows(); ++i) {
-    if (!std::isfinite(array_(i, j))) {
-      throw_input_error(path_ + ": row " + std::to_string(i) + " (from 0), column " + name, "entry is not finite",
-                        array_(i, j), "a finite number");
+std::vector<std::size_t> DataFile::places_of(const std::vector<std::string>& names) const {
+  const std::vector<std::string>& known = csv_ ? csv_->column_names : column_names_;
+  std::vector<std::size_t> places;
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      throw_input_error(path_, "has no such column", name,
+                        csv_ ? "one of " + known_names(column_names_) : "0 to " + column_names_.back());
+    }
+    places.push_back(static_cast<std::size_t>(found - known.begin()));
+    if (std::find(places.begin(), places.end() - 1, places.back()) != places.end() - 1) {
+      throw_input_error(path_, "column is asked for twice", name, "different columns");
     }
   }
-  return array_.col(j);
+  return places;
 }
 
-Eigen::MatrixXd read_matrix(const std::string& path) {
-  const DataFile data(path);
-  return data.columns(data.column_names());
+MatrixFile read_matrix(const std::string& path) { return read_any_matrix(path, Entries::finite, OneDimension::column); }
+
+double finite_mask(const Eigen::MatrixXd& scores) {
+  double lowest = 0;
+  for (const double score : scores.reshaped()) {
+    if (score > -INFINITY) lowest = std::min(lowest, score);
+  }
+  // masks that were added to scores differ by these
+  Eigen::Index masks = 0, others = 0;
+  double largest_other = 1;
+  for (const double score : scores.reshaped()) {
+    if (!(score > -INFINITY)) continue;
+    if (score <= lowest / 2) {
+      ++masks;
+    } else {
+      ++others;
+      largest_other = std::max(largest_other, std::abs(score));
+    }
+  }
+  const double times = -lowest / largest_other;
+  constexpr double beyond_several = 100, beyond_one = 1e6;
+  const bool is_mask = others > 0 && ((masks > 1 && times >= beyond_several) || times >= beyond_one);
+  return is_mask ? lowest : 0;
+}
+
+MatrixFile read_scores(const std::string& path) {
+  MatrixFile scores = read_any_matrix(path, Entries::masked, OneDimension::row);
+  const double mask = finite_mask(scores.values);
+  if (mask < 0) {
+    throw_input_error(path, "holds scores far below all others, as a mask would be",
+                      detail::number_text(mask, std::chars_format::general, 6), "-inf where a key is masked");
+  }
+  return scores;
 }
 
 Eigen::MatrixXd centred(const Eigen::MatrixXd& values) { return values.rowwise() - values.colwise().mean(); }

@@ -10,30 +10,55 @@
 /// A user's data set: named columns of finite numbers, from a .csv or an .npy file.
 namespace incontext::examples {
 
-/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file are named "0", "1", ...
+/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file are named "1", "2", ...
 class DataFile {
  public:
   explicit DataFile(const std::string& path);
 
-  const std::string& path() const { return path_; }
+  /// Every column but one that numbers the rows.
   const std::vector<std::string>& column_names() const { return column_names_; }
-
-  /// The named columns side by side (rows x columns); a column asked for twice is refused.
-  Eigen::MatrixXd columns(const std::vector<std::string>& names) const;
 
   Eigen::Index rows() const { return csv_ ? static_cast<Eigen::Index>(csv_->rows.size()) : array_.rows(); }
 
+  /// The named columns side by side (rows x columns); a column asked for twice is refused, and so is a missing number,
+  /// with `ways_out`.
+  Eigen::MatrixXd columns(const std::vector<std::string>& names, const WaysOut& ways_out = {});
+
+  /// The same without the rows in which one of these columns has no number.
+  Eigen::MatrixXd complete_rows(const std::vector<std::string>& names, const WaysOut& ways_out = {});
+
+  /// What was read in another way than a user may think: whole sentences for the report.
+  const std::vector<std::string>& notes() const { return notes_; }
+
  private:
-  Eigen::VectorXd column(const std::string& name) const;
+  Eigen::MatrixXd read(const std::vector<std::string>& names, Entries entries, const WaysOut& ways_out);
+  Eigen::MatrixXd read_array(const std::vector<std::size_t>& places, Entries entries, const WaysOut& ways_out) const;
+  std::vector<std::size_t> places_of(const std::vector<std::string>& names) const;
 
   std::string path_;
-  std::optional<CsvFile> csv_;
-  Eigen::MatrixXd array_;
-  std::vector<std::string> column_names_;
+  std::optional<CsvFile> csv_ = {};
+  Eigen::MatrixXd array_ = {};
+  std::vector<std::string> column_names_ = {};
+  std::vector<std::string> notes_ = {};
 };
 
-/// A whole file as one matrix of finite numbers, for a covariance or a matrix of scores.
-Eigen::MatrixXd read_matrix(const std::string& path);
+/// A matrix from a file, and what a report says about its reading.
+struct MatrixFile {
+  Eigen::MatrixXd values;
+  std::vector<std::string> notes = {};
+};
+
+/// A whole file as one matrix of finite numbers, for a covariance. CSV may come without a header line, its numbers
+/// between blanks too.
+MatrixFile read_matrix(const std::string& path);
+
+/// A matrix of attention scores, one query per row: finite numbers, or -inf where a key is masked. An array of one
+/// dimension is one query. Refused: a mask that was written as a large negative number.
+MatrixFile read_scores(const std::string& path);
+
+/// A mask as a large negative number: several scores a hundred times beyond all others, or one a million times. Answers
+/// the lowest of them, or 0 where there is none.
+double finite_mask(const Eigen::MatrixXd& scores);
 
 /// Every column shifted to mean 0.
 Eigen::MatrixXd centred(const Eigen::MatrixXd& values);

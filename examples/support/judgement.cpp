@@ -6,89 +6,275 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <cstdint>
+#include <utility>
 
 #include "examples/support/render.hpp"
 #include "examples/support/report.hpp"
 
 namespace incontext::examples {
 
+struct Judgement::Entry {
+  statistics::Agreement agreement;
+  bool testable = true;  ///< not where a reason of the caller's stands against it
+  statistics::Verdict verdict = statistics::Verdict::not_judged;
+  std::string row = {};
+
+  Cell cell(Pending::Field field) const;
+};
+
 namespace {
 
-std::vector<Cell> cells(double theory, const statistics::Estimate& estimate, double z) {
-  return {theory, estimate.mean, estimate.standard_error, z};
-}
+using statistics::Estimate;
+
+constexpr const char* not_reached = "not reached: the run was stopped before";
 
 std::string fixed(double value, int decimals) {
   return std::isfinite(value) ? detail::number_text(value, std::chars_format::fixed, decimals)
                               : detail::non_finite_word(value);
 }
 
+Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
+
+/// Mean and error, absent where some trials gave no number: those that did are no estimate.
+std::vector<Cell> simulation_cells(const Estimate& estimate) {
+  if (estimate.non_finite > 0 || estimate.count < 2) return {Cell(), Cell()};
+  return {finite(estimate.mean), finite(estimate.standard_error)};
+}
+
+std::int64_t trials_of(const Estimate& estimate) { return estimate.count + estimate.non_finite; }
+
+std::string word(statistics::Verdict verdict) {
+  switch (verdict) {
+    case statistics::Verdict::agrees:
+      return "agrees";
+    case statistics::Verdict::disagrees:
+      return "disagrees";
+    case statistics::Verdict::not_judged:
+      break;
+  }
+  return "not_judged";
+}
+
+/// What a row is about: the words before its comparison, and the numbers with their headings.
+std::string name_of(const Table& table, const std::vector<Cell>& row) {
+  std::string name;
+  const auto join = [&name](const std::string& part) { name += (name.empty() ? "" : ", ") + part; };
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const Column& column = table.columns[j];
+    if (table.key_columns == 0 ? column.decimals_as != 0 : j == table.key_columns) break;
+    const std::string heading = column.heading.empty() ? column.name : column.heading;
+    if (const auto* text = std::get_if<std::string>(&row[j])) join(*text);
+    if (const auto* count = std::get_if<std::int64_t>(&row[j])) join(heading + " = " + std::to_string(*count));
+    if (const auto* number = std::get_if<double>(&row[j])) {
+      join(heading + " = " + detail::number_text(*number, std::chars_format::general, 5));
+    }
+  }
+  return name;
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+std::string in_short(double value, int digits) {
+  return detail::number_text(value, std::chars_format::general, digits);
+}
+
+std::string percent(double share) { return in_short(100 * share, 2) + "%"; }
+
+std::string counted(std::size_t comparisons) {
+  return std::to_string(comparisons) + (comparisons == 1 ? " comparison" : " comparisons");
+}
+
 }  // namespace
 
 std::vector<Column> comparison_columns() {
-  return {{.name = "theory", .decimals_as = 1},
+  return {{.name = "theory", .decimals_as = 1, .in_text = InText::where_filled},
+          {.name = "approximate", .decimals_as = 1, .in_text = InText::where_filled},
           {.name = "simulation", .decimals_as = 1},
           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
-          {.name = "z", .style = Style::two_decimals}};
+          {.name = "z", .style = Style::two_decimals},
+          {.name = "trials", .in_text = InText::hidden},
+          {.name = "verdict", .in_text = InText::hidden},
+          {.name = "reason", .in_text = InText::hidden}};
+}
+
+std::vector<Cell> unreached_comparison() {
+  std::vector<Cell> cells(comparison_columns().size());
+  cells.back() = not_reached;
+  return cells;
 }
 
 Judgement::Judgement() = default;
 Judgement::~Judgement() = default;
 
-std::size_t Judgement::size() const { return family_.size(); }
+std::size_t Judgement::size() const { return entries_.size(); }
 
-std::vector<Cell> Judgement::judged(double theory, const statistics::Estimate& estimate) {
-  family_.push_back(statistics::agree(theory, estimate));
-  return cells(theory, estimate, family_.back().z);
+std::vector<Cell> Judgement::add(Entry entry, std::int64_t trials) {
+  const std::size_t at = entries_.size();
+  std::vector<Cell> cells{finite(entry.agreement.theory), Cell()};
+  for (Cell& cell : simulation_cells(entry.agreement.estimate)) cells.push_back(std::move(cell));
+  cells.insert(cells.end(), {Pending{at, Pending::Field::z}, trials, Pending{at, Pending::Field::verdict},
+                             Pending{at, Pending::Field::reason}});
+  entries_.push_back(std::move(entry));
+  return cells;
 }
 
-std::vector<Cell> Judgement::unjudged(double theory, const statistics::Estimate& estimate) {
-  std::vector<Cell> result = cells(theory, estimate, 0);
-  result.back() = std::monostate{};
-  return result;
+std::vector<Cell> Judgement::judged(const statistics::Theory& theory, const Estimate& estimate,
+                                    std::optional<std::int64_t> trials) {
+  if (trials_of(estimate) == 0) return not_judged(theory, estimate, not_reached);
+  return add({.agreement = statistics::agree(theory, estimate)}, trials.value_or(trials_of(estimate)));
+}
+
+std::vector<Cell> Judgement::not_judged(const statistics::Theory& theory, const Estimate& estimate,
+                                        const std::string& reason) {
+  Entry entry{.agreement = statistics::agree(theory, estimate), .testable = false};
+  entry.agreement.reason = reason;
+  return add(std::move(entry), trials_of(estimate));
+}
+
+std::vector<Cell> Judgement::shown(std::optional<double> approximate, const Estimate& estimate) {
+  std::vector<Cell> cells{Cell(), approximate ? finite(*approximate) : Cell()};
+  for (Cell& cell : simulation_cells(estimate)) cells.push_back(std::move(cell));
+  const Cell reason = trials_of(estimate) == 0 ? Cell(std::string(not_reached)) : Cell();
+  cells.insert(cells.end(), {Cell(), trials_of(estimate), Cell(), reason});
+  return cells;
 }
 
 std::string Judgement::note() const {
-  return "Family-wise bound: |z| <= " + fixed(bound(), 2) + " in all of " + std::to_string(family_.size()) +
+  const auto tested = std::count_if(entries_.begin(), entries_.end(),
+                                    [](const Entry& entry) { return entry.testable && entry.agreement.excess >= 0; });
+  return "Family-wise bound: |z| <= " + fixed(bound(), 2) + " in all of " + std::to_string(tested) +
          " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
 }
 
+Cell Judgement::Entry::cell(Pending::Field field) const {
+  const bool judged = verdict != statistics::Verdict::not_judged;
+  if (field == Pending::Field::verdict) return word(verdict);
+  if (field == Pending::Field::reason) return judged ? Cell() : Cell(agreement.reason);
+  if (!judged) return {};
+  const double off = agreement.estimate.mean - agreement.theory;
+  return finite(agreement.excess == 0 ? 0 : std::copysign(agreement.excess, off));
+}
+
+void Judgement::settle(std::vector<Table>& tables) {
+  std::vector<statistics::Agreement> family;
+  for (const Entry& entry : entries_) {
+    if (entry.testable) family.push_back(entry.agreement);
+  }
+  const auto verdicts = statistics::verdicts(family, false_alarm_rate);
+  std::size_t tested = 0;
+  for (Entry& entry : entries_) {
+    if (entry.testable) entry.verdict = verdicts[tested++];
+  }
+  for (Table& table : tables) {
+    bool has_any = false;
+    for (std::vector<Cell>& row : table.rows) {
+      for (Cell& cell : row) {
+        const Pending* pending = std::get_if<Pending>(&cell);
+        if (pending == nullptr) continue;
+        Entry& entry = entries_[pending->comparison];
+        if (entry.row.empty()) entry.row = name_of(table, row);
+        cell = entry.cell(pending->field);
+        has_any = true;
+      }
+    }
+    if (has_any) table.notes.push_back(note());
+  }
+}
+
+struct Judgement::Tally {
+  std::size_t judged = 0, disagreements = 0;
+  const Entry *largest = nullptr, *coarsest = nullptr;  ///< of |z|, and of the resolution
+  std::vector<double> resolutions = {};
+  std::vector<std::string> rows = {};  ///< a line for each that does not agree
+};
+
+Judgement::Tally Judgement::tally() const {
+  Tally tally;
+  const double bound = this->bound();
+  double worst = -1;
+  for (const Entry& entry : entries_) {
+    const statistics::Agreement& agreement = entry.agreement;
+    if (entry.verdict == statistics::Verdict::not_judged) {
+      tally.rows.push_back("Not judged: " + entry.row + ": " + agreement.reason + ".");
+      continue;
+    }
+    ++tally.judged;
+    if (tally.largest == nullptr || agreement.excess > tally.largest->agreement.excess) tally.largest = &entry;
+    const double resolution = agreement.resolution(bound);
+    if (std::isfinite(resolution)) tally.resolutions.push_back(resolution);
+    if (std::isfinite(resolution) && resolution > worst) tally.coarsest = &entry;
+    worst = std::max(worst, std::isfinite(resolution) ? resolution : worst);
+    if (entry.verdict == statistics::Verdict::agrees) continue;
+    ++tally.disagreements;
+    tally.rows.push_back("Disagrees: " + entry.row + ": theory " + in_short(agreement.theory, 6) + ", simulation " +
+                         in_short(agreement.estimate.mean, 6) + " ± " +
+                         in_short(agreement.estimate.standard_error, 2) + ".");
+  }
+  return tally;
+}
+
+std::string Judgement::headline(const Tally& tally) const {
+  const std::size_t left = entries_.size() - tally.judged;
+  if (entries_.empty()) return "Nothing was judged: no row has both an exact theory and a simulation.";
+  if (tally.judged == 0) return "Nothing was judged of " + counted(entries_.size()) + ".";
+  const std::string family =
+      left > 0 ? std::to_string(tally.judged) + " of " + counted(entries_.size()) : counted(entries_.size());
+  std::string text = tally.disagreements > 0 ? "DISAGREEMENT in " + std::to_string(tally.disagreements) + " of " + family
+                     : left > 0              ? "Incomplete: " + family + " judged, and none disagrees"
+                                             : "Agreement: " + family;
+  text += ", largest |z| " + fixed(tally.largest->agreement.excess, 2) + ", bound " + fixed(bound(), 2);
+  if (tally.coarsest == nullptr) return text + ".";
+  return text + "; nine times in ten a deviation of " + percent(median_of(tally.resolutions)) +
+         " would have shown in the median row, of " + percent(tally.coarsest->agreement.resolution(bound())) +
+         " in the worst (" + tally.coarsest->row + ").";
+}
+
 Verdict Judgement::verdict() const {
-  Verdict result;
-  if (family_.empty()) {
-    result.text = "Nothing to judge: no row has both an exact theory and a simulation.";
-    return result;
-  }
-  const std::vector<bool> rejected = statistics::disagreements(family_, false_alarm_rate);
-  const auto rejections = std::count(rejected.begin(), rejected.end(), true);
-  double worst = 0, resolution = 0;
-  bool finite = true;
-  for (const statistics::Agreement& member : family_) {
-    finite = finite && std::isfinite(member.z);
-    worst = std::max(worst, std::abs(member.z));
-    resolution = std::max(resolution, member.resolution(bound()));
-  }
-  if (!finite) worst = std::nan("");
-  result.agrees = rejections == 0;
-  result.text = (rejections == 0 ? "Agreement: " : "DISAGREEMENT in " + std::to_string(rejections) + " of ") +
-                std::to_string(family_.size()) + " comparisons, largest |z| " + fixed(worst, 2) + ", bound " +
-                fixed(bound(), 2) + "; a deviation of " + fixed(100 * resolution, 1) + "% would have shown.";
-  result.details = {{"comparisons", family_.size()},
-                    {"disagreements", rejections},
-                    {"largest_absolute_z", detail::json_number(worst)},
-                    {"bound", bound()},
+  const Tally tally = this->tally();
+  const std::size_t left = entries_.size() - tally.judged;
+  Verdict result{.text = headline(tally), .rows = tally.rows};
+  if (tally.disagreements > 0) result.agrees = false;
+  if (tally.disagreements == 0 && tally.judged > 0 && left == 0) result.agrees = true;
+  result.details = {{"comparisons", entries_.size()},
+                    {"judged", tally.judged},
+                    {"disagreements", tally.disagreements},
+                    {"not_judged", left},
+                    {"largest_absolute_z", nullptr},
+                    {"bound", nullptr},
                     {"false_alarm_rate", false_alarm_rate},
-                    {"resolution", detail::json_number(resolution)}};
+                    {"median_resolution", nullptr},
+                    {"worst_resolution", nullptr},
+                    {"worst_row", nullptr}};
+  if (tally.judged > 0) {
+    result.details["largest_absolute_z"] = detail::json_number(tally.largest->agreement.excess);
+    result.details["bound"] = bound();
+  }
+  if (tally.coarsest != nullptr) {
+    result.details["median_resolution"] = median_of(tally.resolutions);
+    result.details["worst_resolution"] = tally.coarsest->agreement.resolution(bound());
+    result.details["worst_row"] = tally.coarsest->row;
+  }
   return result;
+}
+
+void judge(Report& report, Judgement& judgement) {
+  judgement.settle(report.tables);
+  report.verdict = judgement.verdict();
 }
 
 /// statistics::family_wise_bound, with the tails of Student's t where the error is known from few batches only.
 double Judgement::bound() const {
-  std::int64_t fewest = std::int64_t{1} << 40;
-  for (const statistics::Agreement& member : family_) fewest = std::min(fewest, member.estimate.count);
-  const auto members = static_cast<double>(std::max<std::size_t>(family_.size(), 1));
+  std::int64_t fewest = std::int64_t{1} << 40, tested = 0;
+  for (const Entry& entry : entries_) {
+    if (!entry.testable || !(entry.agreement.excess >= 0)) continue;
+    fewest = std::min(fewest, entry.agreement.estimate.count);
+    ++tested;
+  }
   const boost::math::students_t law(static_cast<double>(std::max<std::int64_t>(fewest - 1, 1)));
+  const auto members = static_cast<double>(std::max<std::int64_t>(tested, 1));
   return boost::math::quantile(boost::math::complement(law, false_alarm_rate / 2 / members));
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <incontext/statistics/theory.hpp>
+
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,44 +12,66 @@
 
 // Boost's distributions, which these need, are slow to compile.
 namespace incontext::statistics {
-struct Agreement;
 struct Estimate;
 }  // namespace incontext::statistics
 
-/// Theory beside simulation: the four cells of a row, and one verdict over all rows of a run.
+/// Theory beside simulation: the cells of a row, and one verdict over all rows of a run.
 namespace incontext::examples {
 
+struct Report;
 struct Verdict;
 
 /// The chance that a run whose every theory value is right is called a disagreement.
 inline constexpr double false_alarm_rate = 1e-3;
 
-/// theory | simulation | ± error | z
+/// theory | approximate | simulation | ± error | z | trials | verdict | reason; the last three in CSV and JSON alone,
+/// the first two where any row has them. `approximate` is for what is off by an unknown error and judges nothing.
 std::vector<Column> comparison_columns();
 
-/// Collects every comparison of a run. The bound on |z| depends on how many there are, so the verdict comes last.
+/// The columns' cells of a row that was not reached before the run was stopped: all absent, and the reason.
+std::vector<Cell> unreached_comparison();
+
+/// Collects every comparison of a run. The bound on |z| depends on how many there are, so the verdicts come last.
 class Judgement {
  public:
   Judgement();
   ~Judgement();
 
-  /// The four cells of a comparison, which counts towards the verdict.
-  std::vector<Cell> judged(double theory, const statistics::Estimate& estimate);
+  /// The cells of a row that is asked to be judged; `trials` where they are not the estimate's count.
+  std::vector<Cell> judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
+                           std::optional<std::int64_t> trials = {});
 
-  /// The same cells where the theory is not exact: no z, and no part in the verdict.
-  static std::vector<Cell> unjudged(double theory, const statistics::Estimate& estimate);
+  /// Of one that was asked for and cannot be judged whatever its numbers.
+  std::vector<Cell> not_judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
+                               const std::string& reason);
 
+  /// Of one that nobody asks to be judged: beside an approximation, or beside nothing.
+  static std::vector<Cell> shown(std::optional<double> approximate, const statistics::Estimate& estimate);
+
+  /// How many rows were asked to be judged.
   std::size_t size() const;
 
-  /// The line every table carries; call it once all comparisons are in.
-  std::string note() const;
+  /// Replaces what was pending in the tables, names the rows by what stands before their comparison, and adds the line
+  /// about the bound where there are any.
+  void settle(std::vector<Table>& tables);
 
+  /// After settle: agrees, disagrees, or not all of it judged.
   Verdict verdict() const;
 
  private:
+  struct Entry;
+  struct Tally;
+
+  std::string note() const;
+  Tally tally() const;
+  std::string headline(const Tally& tally) const;
+  std::vector<Cell> add(Entry entry, std::int64_t trials);
   double bound() const;
 
-  std::vector<statistics::Agreement> family_;
+  std::vector<Entry> entries_;
 };
+
+/// The verdict of a report whose tables are complete.
+void judge(Report& report, Judgement& judgement);
 
 }  // namespace incontext::examples

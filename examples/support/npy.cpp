@@ -58,11 +58,7 @@ class NpyHeaderParser {
 
  private:
   [[noreturn]] void malformed() const {
-    std::string shown(trimmed(text_));
-    std::replace_if(
-        shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
-    throw_input_error(file_, "malformed .npy header", shown, "a dictionary of descr, fortran_order and shape");
+    throw_input_error(file_, "malformed .npy header", trimmed(text_), "a dictionary of descr, fortran_order and shape");
   }
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
@@ -186,9 +182,37 @@ double npy_number(const NpyHeader& header, const char* bytes) {
   }
 }
 
+/// "12 x 512 x 512"
+std::string sizes_of(const std::vector<std::size_t>& shape) {
+  std::string sizes;
+  for (const std::size_t size : shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+  return sizes;
+}
+
+void require_matrix(const std::string& file, const NpyHeader& header) {
+  if (header.shape.empty()) throw InputError(file + ": holds a single number (needs an array of 1 or 2 dimensions)");
+  if (header.shape.size() <= 2) return;
+  throw_input_error(file, "wrong number of array dimensions", sizes_of(header.shape),
+                    std::string("1 or 2: np.save one matrix of it, such as ") +
+                        (header.shape.size() == 3 ? "array[0]" : "array[0, 0]") + ", a file for each head");
+}
+
 }  // namespace
 
-Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes) {
+void refuse_zip(const std::string& file, std::string_view bytes) {
+  if (bytes.substr(0, 4) != std::string_view("PK\x03\x04", 4)) return;
+  // the name of an archive's first member follows its header of 30 bytes
+  const bool arrays = bytes.substr(0, 300).find(".npy") != std::string_view::npos;
+  throw InputError(file + (arrays || file.ends_with(".npz")
+                               ? ": is a zip of arrays, .npz (needs one array: np.save it as .npy)"
+                               : ": is a zip archive (needs .csv or .npy)"));
+}
+
+bool is_npy(const std::string& file, std::string_view bytes) {
+  return bytes.substr(0, 6) == "\x93NUMPY" || file.ends_with(".npy");
+}
+
+Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors) {
   if (bytes.substr(0, 6) != "\x93NUMPY")
     throw InputError(file + ": is not an .npy file (its first bytes are not \\x93NUMPY)");
   const auto byte = [&](std::size_t i) {
@@ -207,11 +231,10 @@ Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes) {
   }
   const NpyHeader header = NpyHeaderParser(file, bytes.substr(header_start, header_size)).parse();
 
-  if (header.shape.empty() || header.shape.size() > 2) {
-    throw_input_error(file, "wrong number of array dimensions", header.shape.size(), "1 or 2");
-  }
-  const std::size_t rows = header.shape[0];
-  const std::size_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
+  require_matrix(file, header);
+  const bool row = header.shape.size() == 1 && vectors == OneDimension::row;
+  const std::size_t rows = row ? 1 : header.shape[0];
+  const std::size_t columns = row ? header.shape[0] : header.shape.size() == 2 ? header.shape[1] : 1;
   if (rows == 0 || columns == 0) throw_input_error(file, "array is empty", rows * columns, "at least one number");
   const std::string_view data = bytes.substr(header_start + header_size);
   const std::string expected = std::to_string(rows) + " x " + std::to_string(columns) + " x " +

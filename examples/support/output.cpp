@@ -5,76 +5,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <system_error>
-#include <utility>
+#include <tuple>
 
-#include "examples/support/render.hpp"
-#include "examples/support/report.hpp"
+#include "examples/support/temporary_file.hpp"
 #include "examples/support/text.hpp"
 
 namespace incontext::examples {
 
 namespace {
-
-[[noreturn]] void throw_unwritable(const std::string& file, int error, const std::string& option) {
-  throw_input_error(option, "cannot be written: " + std::string(std::strerror(error)), file, "a writable file");
-}
-
-/// Closes its file when it goes, and removes it by name unless the name was released.
-class OpenFile {
- public:
-  OpenFile(int descriptor, std::string remove_name, std::string shown_name, std::string option)
-      : descriptor_(descriptor),
-        remove_name_(std::move(remove_name)),
-        shown_name_(std::move(shown_name)),
-        option_(std::move(option)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!remove_name_.empty()) ::unlink(remove_name_.c_str());
-  }
-  void write(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) throw_unwritable(shown_name_, errno, option_);
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  void close() {
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    if (::close(descriptor) != 0) throw_unwritable(shown_name_, errno, option_);
-  }
-  void keep() { remove_name_.clear(); }
-
- private:
-  int descriptor_;
-  std::string remove_name_;
-  std::string shown_name_;
-  std::string option_;  // that named the file
-};
-
-/// The file to replace: the target itself, not a symbolic link that names it.
-std::string replaced_file(const std::string& file) {
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::canonical(file, error);
-  return error ? file : target.string();
-}
-
-std::string temporary_name(const std::string& file) { return file + ".incontext-" + std::to_string(::getpid()); }
-
-OpenFile open_temporary(const std::string& file, const std::string& shown_name, const std::string& option) {
-  const std::string name = temporary_name(file);
-  const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw_unwritable(shown_name, errno, option);
-  return {descriptor, name, shown_name, option};
-}
 
 /// A device, pipe or socket takes bytes as they come: it can be neither replaced nor renamed.
 bool takes_bytes_directly(const std::string& file) {
@@ -87,39 +32,91 @@ bool takes_bytes_directly(const std::string& file) {
 void write_directly(const std::string& file, std::string_view content, const std::string& option) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) throw_unwritable(file, errno, option);
-  OpenFile device(descriptor, "", file, option);
-  device.write(content);
-  device.close();
+  const int error = write_all(descriptor, content);
+  const bool closed = ::close(descriptor) == 0;
+  if (error != 0 || !closed) throw_unwritable(file, error != 0 ? error : errno, option);
 }
 
-/// Content beside its target, complete, and gone with this unless it took the target's place.
-class Replacement {
- public:
-  Replacement(const std::string& file, std::string_view content, const std::string& option)
-      : file_(file), option_(option), target_(replaced_file(file)), temporary_(open_temporary(target_, file, option)) {
-    temporary_.write(content);
-    temporary_.close();
+void require_writable(const std::string& file, const std::string& option) {
+  if (!takes_bytes_directly(file)) {
+    const TemporaryFile probe(file, option);  // gone at the end of this statement
+  } else if (::access(file.c_str(), W_OK) != 0) {
+    throw_unwritable(file, errno, option);
   }
-  void take_place() {
-    if (std::rename(temporary_name(target_).c_str(), target_.c_str()) != 0) throw_unwritable(file_, errno, option_);
-    temporary_.keep();
-  }
+}
 
- private:
-  std::string file_, option_, target_;
-  OpenFile temporary_;
+/// What makes two files one: the place on a disk or, for one that is not there yet, its folder's and its name. Nothing
+/// for devices, which lose nothing.
+using Place = std::tuple<dev_t, ino_t, std::string>;
+
+std::optional<Place> place_of(const struct stat& status) {
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) return std::nullopt;
+  return Place{status.st_dev, status.st_ino, ""};
+}
+
+std::optional<Place> place_of(int descriptor) {
+  struct stat status = {};
+  return ::fstat(descriptor, &status) == 0 ? place_of(status) : std::nullopt;
+}
+
+std::optional<Place> place_of(const NamedFile& named) {
+  struct stat status = {};
+  if (::stat(named.file.c_str(), &status) == 0) return place_of(status);
+  const std::filesystem::path target = followed(named.file, named.option);
+  const std::string folder = target.parent_path().string();
+  if (::stat(folder.empty() ? "." : folder.c_str(), &status) != 0) return std::nullopt;
+  return Place{status.st_dev, status.st_ino, target.filename().string()};
+}
+
+struct PlacedFile {
+  NamedFile named;
+  std::optional<Place> place;
+
+  bool is_same_as(const PlacedFile& other) const { return place && place == other.place; }
 };
 
 }  // namespace
 
-void require_writable(const std::string& file, const std::string& option) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw_unwritable(file, EISDIR, option);
-  if (takes_bytes_directly(file)) {
-    if (::access(file.c_str(), W_OK) != 0) throw_unwritable(file, errno, option);
-    return;
+void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others,
+                     const std::vector<NamedFile>& inputs) {
+  std::list<PlacedFile> outputs, sources;
+  const auto add_output = [&](const NamedFile& named) {
+    if (!named.file.empty()) outputs.push_back({named, place_of(named)});
+  };
+  if (!output.to_standard_output()) add_output({"--output", output.file});
+  for (const NamedFile& named : others) add_output(named);
+  for (const PlacedFile& one : outputs) require_writable(one.named.file, one.named.option);
+  if (!output.to_standard_output()) {
+    const NamedFile partial{"--output's partial report", partial_file(output.file)};
+    outputs.push_back({partial, place_of(partial)});
   }
-  open_temporary(replaced_file(file), file, option);  // gone at the end of this statement
+  if (!output.quiet) outputs.push_back({{"standard output", "-"}, place_of(STDOUT_FILENO)});
+  for (const NamedFile& named : inputs) {
+    if (named.file.empty()) continue;
+    sources.push_back({named, named.file == "-" ? place_of(STDIN_FILENO) : place_of(named)});
+  }
+  for (auto one = outputs.begin(); one != outputs.end(); ++one) {
+    for (const PlacedFile& source : sources) {
+      if (!one->is_same_as(source)) continue;
+      throw InputError(one->named.option + ": would replace the input of " + source.named.option +
+                       " (value = " + one->named.file + "; needs another file)");
+    }
+    for (auto other = std::next(one); other != outputs.end(); ++other) {
+      if (!one->is_same_as(*other)) continue;
+      throw InputError(one->named.option + ": is the file of " + other->named.option +
+                       " too (value = " + one->named.file + "; needs another file)");
+    }
+  }
+}
+
+std::string partial_file(const std::string& file) { return file + ".partial"; }
+
+void require_file(const NamedFile& output) {
+  const std::string folder = std::filesystem::path(output.file).parent_path().string() + '/';
+  const bool is_descriptor = folder == "/dev/" || folder == "/dev/fd/" || folder.starts_with("/proc/");
+  if (output.file != "-" && !is_descriptor && !takes_bytes_directly(output.file)) return;
+  throw InputError(output.option + ": is no file that can be replaced (value = " + output.file +
+                   "; needs the name of a file)");
 }
 
 void write_file(const std::string& file, std::string_view content, const std::string& option) {
@@ -127,11 +124,22 @@ void write_file(const std::string& file, std::string_view content, const std::st
 }
 
 void write_files(const std::vector<std::pair<std::string, std::string_view>>& files, const std::string& option) {
-  std::list<Replacement> replacements;
+  std::list<TemporaryFile> complete;
   for (const auto& [file, content] : files) {
-    if (!takes_bytes_directly(file)) replacements.emplace_back(file, content, option);
+    if (!takes_bytes_directly(file)) complete.emplace_back(file, option).write(content);
   }
-  for (Replacement& replacement : replacements) replacement.take_place();
+  std::string kept;
+  int error = 0;
+  for (TemporaryFile& one : complete) {
+    const int failed = one.take_place();
+    if (failed == 0) continue;
+    error = failed;
+    kept += (kept.empty() ? "" : " and ") + one.name();
+  }
+  if (!kept.empty()) {
+    throw InputError(option + ": cannot be replaced: " + std::strerror(error) +
+                     "; what was to be written is complete in " + kept);
+  }
   for (const auto& [file, content] : files) {
     if (takes_bytes_directly(file)) write_directly(file, content, option);
   }
@@ -139,30 +147,17 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
 
 void write_standard_output(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw_input_error("standard output", "cannot be written: " + std::string(std::strerror(errno)), "-",
-                      "an open output");
+    throw InputError("standard output: cannot be written: " + std::string(std::strerror(errno)) +
+                     " (needs an open output)");
   }
 }
 
-std::string render(const Report& report, Format format) {
-  switch (format) {
-    case Format::csv:
-      return render_csv(report);
-    case Format::json:
-      return render_json(report);
-    case Format::table:
-      break;
-  }
-  return render_text(report);
-}
-
-void deliver(const Report& report, const OutputOptions& options) {
-  const std::string text = render(report, options.format);
-  if (!options.to_standard_output()) {
-    write_file(options.file, text);
-    if (!options.quiet && !report.verdict.text.empty()) write_standard_output(report.verdict.text + '\n');
-  } else if (!options.quiet) {
-    write_standard_output(text);
+void prepare_streams() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    // the lowest free number is this one; what may only be read refuses to be written, as a closed stream does
+    ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 

@@ -10,22 +10,37 @@
 /// Where a report goes: standard output, or a file that appears complete or not at all.
 namespace incontext::examples {
 
-struct Report;
-
 enum class Format { table, csv, json };
 
 struct OutputOptions {
   Format format = Format::table;
   std::string file = {};  ///< empty or "-": standard output
   bool quiet = false;
+  bool replace_by_partial = false;  ///< whether a stopped run's report may take the file's place
 
   bool to_standard_output() const { return file.empty() || file == "-"; }
 };
 
-/// Refuses a file that could not be written at the end, before a long run begins. Leaves nothing behind.
-void require_writable(const std::string& file, const std::string& option = "--output");
+/// Where the report of a run that was stopped goes, so that an older one stays.
+std::string partial_file(const std::string& file);
 
-/// Writes a file beside the target and renames it, so that a reader sees the old content or the new, never a part.
+/// A file, and the option of the command line that names it.
+struct NamedFile {
+  std::string option;
+  std::string file;  ///< empty: the option was not given
+};
+
+/// Refuses, before a long run begins, what would be lost at its end: an output that cannot be written, two outputs into
+/// one file, standard output among them, and an output in place of an input. Links are followed. Leaves nothing behind.
+void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others = {},
+                     const std::vector<NamedFile>& inputs = {});
+
+/// Refuses a device, a pipe or standard output where a file is needed.
+void require_file(const NamedFile& output);
+
+/// Writes a file under a temporary name and renames it, so that a reader sees the old content or the new, never a part.
+/// Access rights and symbolic links stay; other hard links keep the old content. Where the last step fails the content
+/// stays under the temporary name, which the refusal tells.
 void write_file(const std::string& file, std::string_view content, const std::string& option = "--output");
 
 /// Writes files that belong together, names and contents: none takes its place before all are complete.
@@ -33,9 +48,8 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
 
 void write_standard_output(std::string_view text);
 
-std::string render(const Report& report, Format format);
-
-/// With --output the report goes to the file and the verdict to the screen; --quiet keeps standard output empty.
-void deliver(const Report& report, const OutputOptions& options);
+/// Makes the process fit to write: a standard stream that is closed is never mistaken for a file opened later, and a
+/// file that grows past a limit is an error of writing and not the end of the program.
+void prepare_streams();
 
 }  // namespace incontext::examples

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "examples/support/report.hpp"
 #include "examples/support/version.hpp"
@@ -38,7 +40,7 @@ std::string shown_number(double value, Style style, int decimals, int digits) {
 }
 
 nlohmann::ordered_json json_number(double value) {
-  if (!std::isfinite(value)) return non_finite_word(value);
+  if (!std::isfinite(value)) return nullptr;
   return value;
 }
 
@@ -88,9 +90,9 @@ std::string wrapped(std::string_view text, std::string_view first_indent, std::s
   return result + '\n';
 }
 
-/// The same value with the numbers JSON cannot hold as words.
+/// The same value with the numbers JSON cannot hold as words, as the files of oracles have them.
 nlohmann::ordered_json json_safe(const nlohmann::ordered_json& value) {
-  if (value.is_number_float()) return json_number(value.get<double>());
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return non_finite_word(value.get<double>());
   if (!value.is_structured()) return value;
   nlohmann::ordered_json result = value;
   for (auto& item : result) item = json_safe(item);
@@ -103,6 +105,7 @@ struct CellToJson {
   nlohmann::ordered_json operator()(std::int64_t value) const { return value; }
   nlohmann::ordered_json operator()(const std::string& value) const { return value; }
   nlohmann::ordered_json operator()(const Nested& nested) const { return json_safe(*nested.value); }
+  nlohmann::ordered_json operator()(const Pending&) const { return nullptr; }
 };
 
 std::string csv_cell(const std::string& text) {
@@ -115,11 +118,12 @@ std::string csv_cell(const std::string& text) {
 struct CellToCsv {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(double value) const {
-    return std::isfinite(value) ? number_text(value) : non_finite_word(value);
+    return std::isfinite(value) ? number_text(value) : std::isnan(value) ? "" : non_finite_word(value);
   }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(const std::string& value) const { return csv_cell(value); }
   std::string operator()(const Nested& nested) const { return csv_cell(nested_text(nested)); }
+  std::string operator()(const Pending&) const { return ""; }
 };
 
 /// A nested value is for CSV and JSON; the text table shows how it begins.
@@ -137,7 +141,28 @@ std::string detail::nested_text(const Nested& nested) {
   return json_safe(*nested.value).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string render_table(const Table& table) {
+namespace {
+
+/// The table as people see it: without the columns that are for CSV and JSON alone, or empty.
+Table shown_part(const Table& table) {
+  Table part{.title = table.title, .columns = {}, .rows = {}, .notes = table.notes};
+  part.rows.resize(table.rows.size());
+  for (std::size_t j = 0; j < table.columns.size(); ++j) {
+    const InText in_text = table.columns[j].in_text;
+    const bool filled = std::any_of(table.rows.begin(), table.rows.end(), [j](const std::vector<Cell>& row) {
+      return !std::holds_alternative<std::monostate>(row[j]);
+    });
+    if (in_text == InText::hidden || (in_text == InText::where_filled && !filled)) continue;
+    part.columns.push_back(table.columns[j]);
+    for (std::size_t i = 0; i < table.rows.size(); ++i) part.rows[i].push_back(table.rows[i][j]);
+  }
+  return part;
+}
+
+}  // namespace
+
+std::string render_table(const Table& whole) {
+  const Table table = shown_part(whole);
   const std::size_t columns = table.columns.size();
   std::map<int, int> group_decimals;
   std::vector<int> decimals(columns);
@@ -199,33 +224,76 @@ std::string render_table(const Table& table) {
   return text;
 }
 
+namespace {
+
+constexpr const char* stopped_early = "Stopped early: rows that were not reached are empty.\n";
+
+}  // namespace
+
 std::string render_text(const Report& report) {
   std::string text;
   for (const Table& table : report.tables) text += render_table(table) + '\n';
-  return text + (report.verdict.text.empty() ? "" : wrapped(report.verdict.text, "", "  "));
+  return text + render_verdict(report);
 }
 
-std::string render_csv(const Report& report) {
+std::string render_verdict(const Report& report) {
+  if (!report.verdict) return report.run.complete ? "" : stopped_early;
+  std::string text = report.run.complete ? "" : stopped_early;
+  text += wrapped(report.verdict->text, "", "  ");
+  for (const std::string& row : report.verdict->rows) text += wrapped(row, "  ", "    ");
+  return text;
+}
+
+namespace {
+
+/// How the report came about, as columns of CSV: names, and one row's cells.
+std::vector<std::pair<std::string, std::string>> run_cells(const Report& report) {
+  const auto count = [](const auto& number) { return number ? std::to_string(*number) : std::string(); };
+  const RunRecord& run = report.run;
+  return {{"command", csv_cell(report.command)},
+          {"complete", run.complete ? "true" : "false"},
+          {"run_trials", count(run.trials)},
+          {"seconds", number_text(run.seconds)},
+          {"device", run.device.value_or("")},
+          {"threads", count(run.threads)},
+          {"seed", count(run.seed)},
+          {"version", version()},
+          {"commit", commit()}};
+}
+
+/// The columns of all tables, each name once.
+std::vector<std::string> column_names(const Report& report) {
   std::vector<std::string> names;
   for (const Table& table : report.tables) {
     for (const Column& column : table.columns) {
       if (std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
     }
   }
+  return names;
+}
+
+}  // namespace
+
+std::string render_csv(const Report& report) {
+  const std::vector<std::string> names = column_names(report);
   const bool several = report.tables.size() > 1;
-  std::string text = several ? "table," : "";
-  for (std::size_t k = 0; k < names.size(); ++k) text += (k == 0 ? "" : ",") + csv_cell(names[k]);
-  text += '\n';
+  std::string text = several ? "table," : "", run;
+  for (const std::string& name : names) text += csv_cell(name) + ',';
+  for (const auto& [name, cell] : run_cells(report)) {
+    text += name + ',';
+    run += cell + ',';
+  }
+  text.back() = run.back() = '\n';
   for (const Table& table : report.tables) {
     for (const auto& row : table.rows) {
       if (several) text += csv_cell(table.title) + ',';
-      for (std::size_t k = 0; k < names.size(); ++k) {
-        if (k != 0) text += ',';
+      for (const std::string& name : names) {
         for (std::size_t j = 0; j < row.size(); ++j) {
-          if (table.columns[j].name == names[k]) text += std::visit(CellToCsv{}, row[j]);
+          if (table.columns[j].name == name) text += std::visit(CellToCsv{}, row[j]);
         }
+        text += ',';
       }
-      text += '\n';
+      text += run;
     }
   }
   return text;
@@ -233,7 +301,18 @@ std::string render_csv(const Report& report) {
 
 std::string render_json(const Report& report) {
   using json = nlohmann::ordered_json;
-  json document = {{"program", report.program}, {"version", version()}, {"arguments", report.arguments}};
+  const auto or_null = [](const auto& value) { return value ? json(*value) : json(); };
+  json document = {{"program", report.program},
+                   {"version", version()},
+                   {"commit", commit()},
+                   {"command", report.command},
+                   {"arguments", report.arguments},
+                   {"complete", report.run.complete},
+                   {"trials", or_null(report.run.trials)},
+                   {"seconds", report.run.seconds},
+                   {"device", or_null(report.run.device)},
+                   {"threads", or_null(report.run.threads)},
+                   {"seed", or_null(report.run.seed)}};
   document["tables"] = json::array();
   for (const Table& table : report.tables) {
     json columns = json::array();
@@ -253,8 +332,11 @@ std::string render_json(const Report& report) {
     document["tables"].push_back(
         {{"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}});
   }
-  document["verdict"] = {{"agrees", report.verdict.agrees}, {"text", report.verdict.text}};
-  document["verdict"].update(report.verdict.details);
+  document["verdict"] = nullptr;
+  if (report.verdict) {
+    document["verdict"] = {{"agrees", or_null(report.verdict->agrees)}, {"text", report.verdict->text}};
+    document["verdict"].update(report.verdict->details);
+  }
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 

@@ -27,6 +27,7 @@ std::string number_text(double value, std::chars_format format = std::chars_form
 
 std::string shown_number(double value, Style style, int decimals, int digits);
 
+/// null for what JSON cannot hold.
 nlohmann::ordered_json json_number(double value);
 
 std::string nested_text(const Nested& nested);
@@ -37,15 +38,27 @@ std::string render_table(const Table& table);
 
 std::string render_text(const Report& report);
 
-/// One CSV whatever the number of tables: the union of their columns, and a first column `table` where there are
-/// several.
+/// The lines about the whole report that end its text.
+std::string render_verdict(const Report& report);
+
+/// One tidy CSV whatever the number of tables: the union of their columns, a first column `table` where there are
+/// several, and after them how the report came about, alike in every row:
+///   command, complete, run_trials, seconds, device, threads, seed, version, commit
+/// An absent cell is empty, and so is what is not a number; infinities are inf and -inf.
 std::string render_csv(const Report& report);
 
 /// The stable JSON of every program:
-///   {"program", "version", "arguments": {option: value},
+///   {"program", "version", "commit", "command": the program and its options, "arguments": {option: value},
+///    "complete": true | false, "trials", "seconds", "device", "threads", "seed",
 ///    "tables": [{"title", "columns": [{"name", "heading", "unit"}], "rows": [{name: value}], "notes": [line]}],
-///    "verdict": {"agrees": true | false, "text": line, ...}}
-/// Numbers are JSON numbers; those JSON cannot hold are the words "inf", "-inf", "nan"; an absent cell is null.
+///    "verdict": {"agrees": true | false | null, "text": line, ...}}
+/// `arguments` has every option; null is one that had no effect or was left open. `complete` is false where the run was
+/// stopped early; `trials` counts all that were run, `device` and `threads` where. A row that is asked to be judged has
+/// `theory`, `simulation`, `standard_error`, `z`, `trials`, `verdict` ("agrees", "disagrees", "not_judged") and
+/// `reason`; one that is shown for comparison has `approximate` in place of `theory`, and no verdict. `agrees` is true
+/// only where every row asked for was judged and agreed, and null where none disagreed and not all were judged;
+/// `verdict` is null where nothing is there to be judged. Numbers are JSON numbers; what is absent, infinite or not a
+/// number is null.
 std::string render_json(const Report& report);
 
 }  // namespace incontext::examples

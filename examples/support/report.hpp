@@ -1,26 +1,34 @@
 #pragma once
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "examples/support/run_record.hpp"
 #include "examples/support/table.hpp"
 
 /// What a program has to say, before anybody decides how it looks: tables of cells, notes, and a verdict.
 namespace incontext::examples {
 
-/// `agrees` decides the exit code; `text` is the line people read; the numbers are null where nothing was judged.
+/// `agrees`: true where every row asked for was judged and agreed, false where one disagreed, absent where rows were not
+/// judged. `text` is the line people read, `rows` a line for each row that does not agree.
 struct Verdict {
-  bool agrees = true;
+  std::optional<bool> agrees = {};
   std::string text = {};
+  std::vector<std::string> rows = {};
   nlohmann::ordered_json details = nlohmann::ordered_json::object();
 };
 
 struct Report {
   std::string program;
+  std::string command = {};  ///< the program and the options it was given
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
   std::vector<Table> tables = {};
-  Verdict verdict = {};
+  std::optional<Verdict> verdict = {};  ///< absent where nothing is there to be judged
+  RunRecord run = {};
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
 }  // namespace incontext::examples

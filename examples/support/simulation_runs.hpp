@@ -1,5 +1,7 @@
 #pragma once
 
+#include <incontext/simulate/detail/systems.hpp>
+#include <incontext/simulate/device.hpp>
 #include <incontext/simulate/interrupt.hpp>
 #include <incontext/simulate/options.hpp>
 #include <incontext/statistics/estimate.hpp>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "examples/support/progress.hpp"
+#include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
 namespace incontext::examples {
@@ -25,10 +28,20 @@ class SimulationRuns {
     options_.relative_error = options.relative_error;
     options_.device = simulate::device_named(options.device);
     options_.threads = options.threads;
-    simulate::resolve(options_.device);
+    record_ = record_of(options_);
   }
 
-  bool stopped() const { return stopped_; }
+  /// Whether nothing further is to be run.
+  bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
+
+  /// Of all simulations up to now; incomplete once one was cut short or skipped.
+  const RunRecord& record() const { return record_; }
+
+  /// Counts what was drawn by other means, and how much it should have been.
+  void count(std::int64_t trials, std::int64_t planned) {
+    *record_.trials += trials;
+    if (trials < planned) record_.complete = false;
+  }
 
   /// What the simulations that follow are given, but for the stream.
   simulate::Options& options() { return options_; }
@@ -36,22 +49,41 @@ class SimulationRuns {
   /// `size` estimates by `simulation`, which takes simulate::Options; `what` is shown meanwhile.
   template <class Simulation>
   std::vector<statistics::Estimate> run(const std::string& what, std::size_t size, const Simulation& simulation) {
-    if (stopped_) return std::vector<statistics::Estimate>(size);
+    if (stopped()) {
+      stopped_ = true;
+      record_.complete = false;
+      return std::vector<statistics::Estimate>(size);
+    }
     simulate::Options at = options_;
     at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
     at.progress = [&](const simulate::Progress& p) { progress_.show(what, p.done, p.planned, p.seconds); };
     simulate::Simulation result = simulation(at);
     progress_.clear();
+    *record_.trials += result.trials;
+    if (result.interrupted) record_.complete = false;
     stopped_ = result.interrupted || simulate::InterruptGuard::requested();
     return std::move(result.estimates);
   }
 
  private:
+  /// What `automatic` and 0 threads stand for here.
+  static RunRecord record_of(const simulate::Options& options) {
+    const simulate::Device device = simulate::resolve(options.device);
+    RunRecord record{.trials = 0, .device = std::string(simulate::name(device)), .seed = options.seed};
+    if (device == simulate::Device::serial) record.threads = 1;
+    if (device == simulate::Device::openmp || device == simulate::Device::tbb) {
+      record.threads = simulate::detail::with_system(
+          device, [&](auto system) { return decltype(system)::workers(options.threads); });
+    }
+    return record;
+  }
+
   simulate::InterruptGuard interrupt_ = {};
   ProgressLine progress_;
   simulate::Options options_ = {};
   std::uint64_t next_stream_ = 0;
   bool stopped_ = false;
+  RunRecord record_ = {};
 };
 
 }  // namespace incontext::examples

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -16,12 +17,22 @@ struct Nested {
   std::shared_ptr<const nlohmann::ordered_json> value;
 };
 
-/// An absent cell, a number, a count, a word, or something nested.
-using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested>;
+/// What a comparison's cells say once the verdict on its whole family is known: Judgement::settle replaces them.
+struct Pending {
+  enum class Field { z, verdict, reason };
+  std::size_t comparison;
+  Field field;
+};
+
+/// An absent cell, a number, a count, a word, something nested, or what is not known yet.
+using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested, Pending>;
 
 /// How a column of numbers looks as text: decimal points under each other, as short as it gets (for the values somebody
 /// chose), or two decimals (for z).
 enum class Style { aligned, shortest, two_decimals };
+
+/// Which columns the text table has: all of them, those with any cell that is not absent, none.
+enum class InText { shown, where_filled, hidden };
 
 /// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).
 struct Column {
@@ -31,6 +42,7 @@ struct Column {
   int digits = 6;       ///< significant digits of the text table; CSV and JSON carry all 17
   int decimals_as = 0;  ///< columns with the same number (not 0) share their count of decimals
   Style style = Style::aligned;
+  InText in_text = InText::shown;
 };
 
 struct Table {
@@ -38,6 +50,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};
   std::vector<std::string> notes = {};
+  std::size_t key_columns = 0;  ///< the first, which say what a row is about; 0: those before a group of decimals
 
   void add_row(std::vector<Cell> cells);
 };

@@ -1,24 +1,124 @@
 #include "examples/support/text.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cctype>
+#include <cerrno>
+#include <charconv>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <cstring>
 #include <system_error>
 
 namespace incontext::examples {
 
+namespace {
+
+/// Bytes of the UTF-8 character `text` begins with; 0 where it begins with none (RFC 3629: no overlong forms, no
+/// surrogates, nothing past U+10FFFF) or with a control character of two bytes (U+0080 to U+009F).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80U) return 1;
+  if (first < 0xC2U || first > 0xF4U || !continues(1)) return 0;
+  if (first < 0xE0U) return first == 0xC2U && second < 0xA0U ? 0 : 2;
+  if (!continues(2) || (first == 0xE0U && second < 0xA0U) || (first == 0xEDU && second > 0x9FU)) return 0;
+  if (first < 0xF0U) return 3;
+  const bool in_range = (first != 0xF0U || second > 0x8FU) && (first != 0xF4U || second < 0x90U);
+  return continues(3) && in_range ? 4 : 0;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+[[noreturn]] void throw_unreadable(const std::string& path, const std::string& problem, int error) {
+  throw InputError(path + ": " + problem + ": " + std::strerror(error) + " (needs a readable file)");
+}
+
+/// A file that is closed when this goes, but for standard input.
+class ReadFile {
+ public:
+  explicit ReadFile(const std::string& path)
+      : path_(path), descriptor_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) throw_unreadable(path_, "cannot be opened", errno);
+  }
+  ReadFile(const ReadFile&) = delete;
+  ReadFile& operator=(const ReadFile&) = delete;
+  ~ReadFile() {
+    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+  }
+
+  /// Bytes a regular file still holds; 0 for anything else.
+  std::size_t size() const {
+    struct stat status = {};
+    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0) return 0;
+    return static_cast<std::size_t>(status.st_size);
+  }
+
+  std::size_t read(char* bytes, std::size_t most) {
+    for (;;) {
+      const ssize_t count = ::read(descriptor_, bytes, most);
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno != EINTR) throw_unreadable(path_, "cannot be read", errno);
+    }
+  }
+
+ private:
+  const std::string& path_;
+  int descriptor_;
+};
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::string line;
+  line.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const char c = text.front();
+    if (length == 1 && (c == '\n' || c == '\r' || c == '\t')) {
+      line += ' ';
+    } else if (length == 0 || (length == 1 && std::iscntrl(static_cast<unsigned char>(c)) != 0)) {
+      line += '?';
+    } else {
+      line += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return line;
+}
+
+std::string shown(std::string_view text, std::size_t most) {
+  // four bytes hold any character: what is cut off here would not be shown
+  const bool cut = text.size() > 4 * (most + 1);
+  std::string line = one_line(text.substr(0, 4 * (most + 1)));
+  std::size_t end = 0;
+  for (std::size_t characters = 0; end < line.size() && characters < most; ++characters) {
+    end += utf8_length(std::string_view(line).substr(end));
+  }
+  if (end == line.size() && !cut) return line;
+  return line.substr(0, end) + "...";
+}
+
 std::string read_whole_file(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw_input_error(path, "cannot be read", path, "a file, not a folder");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw_input_error(path, "cannot be opened", path, "a readable file");
-  std::string content{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad()) throw_input_error(path, "cannot be read to its end", path, "a readable file");
+  ReadFile file(path);
+  std::string content;
+  content.reserve(file.size() + 1);
+  constexpr std::size_t most = std::size_t{1} << 16;
+  for (std::size_t count = most; count > 0;) {
+    const std::size_t have = content.size();
+    content.resize(have + most);
+    count = file.read(content.data() + have, most);
+    content.resize(have + count);
+  }
   return content;
 }
 
@@ -30,35 +130,32 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<double> parse_decimal(std::string_view text) {
-  const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
-  std::size_t at = 0;
-  const auto sign = [&] { at += at < text.size() && (text[at] == '+' || text[at] == '-') ? 1 : 0; };
-  const auto digits = [&] {
-    const std::size_t first = at;
-    while (digit(at)) ++at;
-    return at - first;
-  };
-  sign();
-  std::size_t mantissa = digits();
-  if (at < text.size() && text[at] == '.') {
-    ++at;
-    mantissa += digits();
-  }
-  if (mantissa == 0) return std::nullopt;
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    sign();
-    if (digits() == 0) return std::nullopt;
-  }
-  if (at != text.size()) return std::nullopt;
-  return std::strtod(std::string(text).c_str(), nullptr);
+  const bool plus = !text.empty() && text.front() == '+';
+  const std::string_view unsigned_text = text.substr(plus || (!text.empty() && text.front() == '-') ? 1 : 0);
+  // from_chars also reads "inf" and "nan"
+  if (unsigned_text.empty() ||
+      (unsigned_text.front() != '.' && (unsigned_text.front() < '0' || unsigned_text.front() > '9')))
+    return std::nullopt;
+  if (plus) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
+  if (error != std::errc()) return std::nullopt;
+  return value;
 }
 
 bool names_non_finite(std::string_view text) {
-  std::string lower;
-  for (const char c : text) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string lower = lower_case(text);
   if (!lower.empty() && (lower.front() == '+' || lower.front() == '-')) lower.erase(0, 1);
-  return lower == "nan" || lower == "na" || lower == "n/a" || lower == "inf" || lower == "infinity";
+  return lower == "nan" || lower == "inf" || lower == "infinity";
+}
+
+bool names_missing(std::string_view text) {
+  if (text.size() > 5) return false;
+  static constexpr std::array<std::string_view, 9> words{"",     "na",   "n/a",  "nan", "-nan",
+                                                         "null", "none", "#n/a", "<na>"};
+  return std::find(words.begin(), words.end(), lower_case(text)) != words.end();
 }
 
 }  // namespace incontext::examples

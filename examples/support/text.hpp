@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-/// Text the programs read: whole files, and decimal numbers in them.
+/// Text the programs read and say: whole files, decimal numbers in them, and what a message may hold of them.
 namespace incontext::examples {
 
 /// What a user handed over cannot be used: a file, a cell, an option. The programs print it as one line and exit
@@ -16,12 +17,21 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Text that a terminal shows as one line: line ends and tabs are blanks, other control characters and bytes that are
+/// not UTF-8 are question marks.
+std::string one_line(std::string_view text);
+
+/// The same, and of a long text the first characters, then "...": a message quotes a value to name it.
+std::string shown(std::string_view text, std::size_t most = 60);
+
 /// The layout every refusal shares with the library's own: `where: problem (value = ...; needs ...)`.
 template <class Value>
 [[noreturn]] void throw_input_error(std::string_view where, std::string_view problem, const Value& value,
                                     std::string_view needs) {
+  std::ostringstream value_text;
+  value_text << value;
   std::ostringstream text;
-  text << where << ": " << problem << " (value = " << value << "; needs " << needs << ")";
+  text << where << ": " << problem << " (value = " << shown(value_text.str()) << "; needs " << needs << ")";
   throw InputError(std::move(text).str());
 }
 
@@ -34,7 +44,10 @@ std::string_view trimmed(std::string_view text);
 /// "nan", "inf", "0x10" and "1,5" are refused. As strtod: infinity past the largest double, 0 below the smallest.
 std::optional<double> parse_decimal(std::string_view text);
 
-/// "nan", "inf", "-Infinity", "NA" and their kin: numbers that are not finite, worth a message of their own.
+/// "nan", "inf", "-Infinity": numbers that are not finite, worth a message of their own.
 bool names_non_finite(std::string_view text);
+
+/// How programs write a number they do not have: nothing at all, "NA", "N/A", "NaN", "null", "None" in any case.
+bool names_missing(std::string_view text);
 
 }  // namespace incontext::examples

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 
@@ -22,10 +23,38 @@ struct DataSet {
   std::vector<std::string> names;
   Matrix inputs;
   Vector labels;
+  std::vector<std::string> notes = {};
 };
 
+/// What to do about rows and columns that cannot be used, in the words of the command line.
+const WaysOut ways_out{.missing = ", or --drop-missing for the other rows", .text = "--without"};
+
+/// The input columns and, behind them, the labels: rows are dropped from both alike.
+Matrix read_columns(DataFile& file, const TemperatureOptions& o, std::vector<std::string> names,
+                    std::vector<std::string>& notes) {
+  if (!o.labels.empty()) names.push_back(o.labels);
+  Matrix values = o.drop_missing ? file.complete_rows(names, ways_out) : file.columns(names, ways_out);
+  notes = file.notes();
+  if (o.drop_missing) {
+    notes.push_back("--drop-missing left out " + std::to_string(file.rows() - values.rows()) + " of " +
+                    std::to_string(file.rows()) + " rows.");
+  }
+  return values;
+}
+
+void require_no_constant_column(const TemperatureOptions& o, const DataSet& data) {
+  if (data.inputs.rows() < 2) return;  // refused for that
+  for (Eigen::Index j = 0; j < data.inputs.cols(); ++j) {
+    const auto column = data.inputs.col(j);
+    if (column.maxCoeff() > column.minCoeff()) continue;
+    const std::string& name = data.names[static_cast<std::size_t>(j)];
+    throw_input_error(o.data + ": column " + shown(name), "is constant", column(0),
+                      "values that differ, or --without " + shown(name));
+  }
+}
+
 DataSet read_data(const TemperatureOptions& o) {
-  const DataFile file(o.data);
+  DataFile file(o.data);
   DataSet data{.names = o.columns, .inputs = {}, .labels = {}};
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -42,17 +71,19 @@ DataSet read_data(const TemperatureOptions& o) {
   if (data.names.empty()) throw_input_error(o.data, "has no input columns left", 0, "at least one");
   if (is_one_of(data.names, o.labels))
     throw_input_error("--labels", "is an input column too", o.labels, "another column");
-  data.inputs = file.columns(data.names);
+  const Matrix values = read_columns(file, o, data.names, data.notes);
+  data.inputs = values.leftCols(static_cast<Eigen::Index>(data.names.size()));
   if (!o.labels.empty()) {
-    data.labels = file.columns({o.labels}).col(0);
+    data.labels = values.rightCols(1);
     if (!(data.labels.maxCoeff() > data.labels.minCoeff())) {
       throw_input_error(o.data + ": column " + o.labels, "is constant", data.labels(0), "labels that differ");
     }
   }
+  require_no_constant_column(o, data);
   try {
     regression::require_regressable(data.inputs, data.names);
   } catch (const std::exception& error) {
-    throw InputError(o.data + ": " + error.what());
+    throw InputError(o.data + ": " + without_function(error.what()) + "; --without NAME leaves a column out");
   }
   if (o.centre) data.inputs = centred(data.inputs);
   if (o.standardise) {
@@ -83,29 +114,43 @@ Table data_table(std::string title, const std::string& judged, Column other, con
                  const std::string& z_heading) {
   Table table{.title = std::move(title),
               .columns = {{"predictor"}, {.name = "temperature", .heading = "τ", .digits = 5}}};
-  std::vector<Column> columns = comparison_columns();
-  columns[0].heading = judged;
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  table.columns[2].heading = judged;
   other.decimals_as = 1;
-  table.columns.push_back(columns[0]);
-  table.columns.push_back(std::move(other));
-  table.columns.insert(table.columns.end(), columns.begin() + 1, columns.end());
+  table.columns.insert(table.columns.begin() + 3, std::move(other));
   table.columns.push_back({.name = other_z, .heading = z_heading, .style = Style::two_decimals});
   return table;
 }
 
-void add_data_row(Table& table, Run& run, const NamedTemperature& named, const Parabola& exact, const Parabola& other,
-                  const statistics::Estimate& simulated) {
-  if (simulated.count < 2) return;
-  std::vector<Cell> cells = run.judgement.judged(exact(named.temperature), simulated);
-  const double beside = other(named.temperature);
-  table.add_row({named.name, named.temperature, cells[0], beside, cells[1], cells[2], cells[3],
-                 statistics::agree(beside, simulated).z});
+/// A row of such a table: what predicts, its comparison, and the other theory's value and z.
+void add_row_beside(Table& table, std::vector<Cell> cells, std::vector<Cell> comparison, Cell other, Cell other_z) {
+  cells.push_back(std::move(comparison.front()));
+  cells.push_back(std::move(other));
+  cells.insert(cells.end(), comparison.begin() + 1, comparison.end());
+  cells.push_back(std::move(other_z));
+  table.add_row(std::move(cells));
+}
+
+void add_data_rows(Table& table, Run& run, const std::vector<NamedTemperature>& named, const Parabola& exact,
+                   const Parabola& other, const Estimates& simulated) {
+  std::size_t next = 0;
+  for (const NamedTemperature& one : named) {
+    if (!std::isfinite(one.temperature)) {
+      add_row_beside(table, {one.name, Cell()},
+                     run.judgement.not_judged(one.temperature, {}, no_optimum_reason(exact)), Cell(), Cell());
+      continue;
+    }
+    const statistics::Estimate& estimate = simulated[next++];
+    const statistics::Theory beside = theory_at(other, one.temperature);
+    const double z = statistics::agree(beside, estimate).z;
+    add_row_beside(table, {one.name, one.temperature},
+                   run.judgement.judged(theory_at(exact, one.temperature), estimate), beside.value,
+                   std::isfinite(z) ? Cell(z) : Cell());
+  }
 }
 
 void add_ridge_row(Table& table, const std::string& name, const statistics::Estimate& simulated) {
-  if (simulated.count < 2) return;
-  const std::monostate none;
-  table.add_row({name, none, none, none, simulated.mean, simulated.standard_error, none, none});
+  add_row_beside(table, {name, Cell()}, Judgement::shown({}, simulated), Cell(), Cell());
 }
 
 /// Says so where the means of raw columns swamp what the attention should read.
@@ -114,6 +159,21 @@ void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
   if (!(largest > 0.01)) return;
   table.notes.push_back("The inputs are not centred: a mean is " + in_words(std::sqrt(largest)) +
                         " deviations from 0, which the scores carry; --centre or --standardise takes it off.");
+}
+
+/// What the attention was pretrained on: as much a part of the numbers as the data.
+std::string pretraining_note(const TemperatureOptions& o, double explained, double noise) {
+  const std::string prior = o.task_covariance.empty()
+                                ? "a prior under which every input explains the same share of a label variance of " +
+                                      in_words(explained)
+                                : "the prior " + o.task_covariance;
+  return "Pretrained on these inputs' covariance, with " + prior + ", and noise " + in_words(noise) + ".";
+}
+
+std::vector<double> used_temperatures(Run& run) {
+  const std::vector<double>& given = run.options.temperatures;
+  run.arguments["temperatures"] = given.empty() ? usual_temperatures() : given;
+  return given.empty() ? usual_temperatures() : given;
 }
 
 /// Inputs from the rows; tasks and noise from the law.
@@ -137,10 +197,12 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   const Parabola normal =
       regression::generalization_error(attention, gaussian, l, {.offset = o.reading.convention.offset});
 
-  Table table = data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law", "exact theory",
-                           {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z", "z Gaussian");
-  const auto named =
-      named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, exact.optimal_temperature());
+  Table table = data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law" +
+                               unusual_in_words(o),
+                           "exact theory", {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z",
+                           "z Gaussian");
+  const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
+  run.arguments["test-noise-variance"] = noise;
   const LabelsOfRows labels{.task_mean = gaussian.task_mean(),
                             .task_covariance = gaussian.task_covariance(),
                             .noise_variance = noise,
@@ -148,28 +210,31 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   run.simulator.announce("resampled rows");
   const Estimates simulated =
       run.simulator.errors_on_rows(attention, rows, labels, l, values_of(named), o.reading.convention.offset);
-  for (std::size_t i = 0; i < named.size(); ++i) add_data_row(table, run, named[i], exact, normal, simulated[i]);
+  add_data_rows(table, run, named, exact, normal, simulated);
   if (noise > 0) {
     add_ridge_row(table, "Bayes ridge", run.simulator.bayes_risk_on_rows(rows, gaussian.task_covariance(), noise, l));
   }
   warn_of_means(table, test_rows);
+  table.notes.push_back(pretraining_note(o, 1, o.noise_variance));
   table.notes.push_back(gain_note("Exact theory for these rows", exact));
   table.notes.push_back(
       "Gaussian inputs of the same mean and covariance would have τ* = " + in_words(normal.optimal_temperature()) +
       "; z Gaussian says how far that theory is off here (not judged).");
+  table.notes.push_back(common_draws_note);
   return {std::move(table)};
 }
 
 /// Ridge regression with the attention's own prior on labelled contexts; every row is its query in turn, so that only
 /// contexts are drawn.
-statistics::Estimate ridge_on_labelled_rows(const Matrix& rows, const Vector& labels, const Matrix& prior,
-                                            double noise_variance, std::int64_t context_length, std::int64_t contexts,
-                                            std::uint64_t seed) {
-  std::mt19937_64 draw(seed);
+statistics::Estimate ridge_on_labelled_rows(Run& run, const Matrix& rows, const Vector& labels, const Matrix& prior,
+                                            double noise_variance) {
+  constexpr std::int64_t contexts = 1024;
+  const std::int64_t context_length = run.options.simulation.context_length;
+  std::mt19937_64 draw(run.simulator.seed());
   Matrix inputs(context_length, rows.cols());
   Vector context_labels(context_length);
   std::vector<double> errors;
-  for (std::int64_t i = 0; i < contexts; ++i) {
+  for (std::int64_t i = 0; i < contexts && !run.simulator.stopped(); ++i) {
     for (Eigen::Index j = 0; j < context_length; ++j) {
       const auto row = static_cast<Eigen::Index>(draw() % static_cast<std::uint64_t>(rows.rows()));
       inputs.row(j) = rows.row(row);
@@ -181,7 +246,9 @@ statistics::Estimate ridge_on_labelled_rows(const Matrix& rows, const Vector& la
     const Vector residuals = labels - rows * slope;
     errors.push_back((residuals.array() - intercept).square().mean());
   }
-  return statistics::Estimate(statistics::moments_of(errors.data(), static_cast<std::int64_t>(errors.size())));
+  const auto drawn = static_cast<std::int64_t>(errors.size());
+  run.simulator.count(drawn, contexts);
+  return statistics::Estimate(statistics::moments_of(errors.data(), drawn));
 }
 
 /// Inputs and labels from the rows; the least-squares line stands in for the task.
@@ -205,25 +272,23 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
       regression::labelled_rows_error<double>(attention, law, labels, l, o.reading.convention.offset);
   const Parabola by_line = regression::any_law_error<double>(attention, law, line.slope, Matrix::Zero(d, d),
                                                              line.residual_variance, l, o.reading.convention.offset);
-  Table table =
-      data_table(data_title(o, data) + ", labels from column " + o.labels, "exact theory",
-                 {.name = "least_squares_theory", .heading = "least squares"}, "least_squares_z", "z least sq.");
-  const auto named =
-      named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, exact.optimal_temperature());
+  Table table = data_table(data_title(o, data) + ", labels from column " + o.labels + unusual_in_words(o),
+                           "exact theory", {.name = "least_squares_theory", .heading = "least squares"},
+                           "least_squares_z", "z least sq.");
+  const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
+  run.arguments["noise-variance"] = noise;
   run.simulator.announce("resampled rows");
   const Estimates simulated = run.simulator.errors_on_rows(
       attention, rows, {.task_mean = {}, .task_covariance = {}, .noise_variance = 0, .own = labels}, l,
       values_of(named), o.reading.convention.offset);
-  for (std::size_t i = 0; i < named.size(); ++i) add_data_row(table, run, named[i], exact, by_line, simulated[i]);
-  if (!run.simulator.stopped()) {
-    add_ridge_row(table, "ridge, same prior",
-                  ridge_on_labelled_rows(rows, labels, prior, noise, l, 1024, run.simulator.seed()));
-  }
+  add_data_rows(table, run, named, exact, by_line, simulated);
+  add_ridge_row(table, "ridge, same prior", ridge_on_labelled_rows(run, rows, labels, prior, noise));
   warn_of_means(table, law);
+  table.notes.push_back(pretraining_note(o, explained, noise));
   table.notes.push_back(gain_note("Exact theory for these rows and labels", exact));
   double off = 0;
-  for (const NamedTemperature& one : named) {
-    off = std::max(off, std::abs(by_line(one.temperature) / exact(one.temperature) - 1));
+  for (const double temperature : values_of(named)) {
+    off = std::max(off, std::abs(by_line(temperature) / exact(temperature) - 1));
   }
   table.notes.push_back(
       "The least-squares theory takes the residuals for noise independent of the inputs. That does not hold exactly: "
@@ -232,6 +297,7 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
       ". The exact theory assumes nothing about the labels.");
   table.notes.push_back("For scale: the mean label has error " + in_words(explained + line.residual_variance) +
                         ", the least-squares line of all rows " + in_words(line.residual_variance) + ".");
+  table.notes.push_back(common_draws_note);
   return {std::move(table)};
 }
 
@@ -239,7 +305,10 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
 
 std::vector<Table> data_tables(Run& run) {
   const DataSet data = read_data(run.options);
-  return run.options.labels.empty() ? law_on_rows(run, data) : labels_on_rows(run, data);
+  run.arguments["dimension"] = data.inputs.cols();
+  std::vector<Table> tables = run.options.labels.empty() ? law_on_rows(run, data) : labels_on_rows(run, data);
+  tables.front().notes.insert(tables.front().notes.begin(), data.notes.begin(), data.notes.end());
+  return tables;
 }
 
 }  // namespace incontext::examples

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -75,8 +76,10 @@ class Figures {
 
  private:
   std::int64_t length() const { return options_.simulation.context_length; }
-  std::vector<std::int64_t> lengths(std::vector<std::int64_t> defaults) const {
-    return options_.context_lengths.empty() ? std::move(defaults) : options_.context_lengths;
+  std::vector<std::int64_t> lengths(const std::vector<std::int64_t>& defaults) const {
+    const std::vector<std::int64_t>& used = options_.context_lengths.empty() ? defaults : options_.context_lengths;
+    run_.arguments["context-lengths"] = used;
+    return used;
   }
   std::vector<double> values(const Shift& shift) const {
     return options_.shifts.empty() ? shift.values : options_.shifts;
@@ -98,7 +101,7 @@ class Figures {
   std::string setting(bool with_length) const {
     return ": d = " + std::to_string(training_.dimension()) +
            (with_length ? ", l = " + std::to_string(length()) : std::string()) + ", pretrained with noise " +
-           in_words(training_.noise_variance());
+           in_words(training_.noise_variance()) + unusual_in_words(options_);
   }
 
   /// τ = 1 and τ*, and below them the Bayes ridge.
@@ -112,8 +115,9 @@ class Figures {
   std::vector<Table> by_context_length(const std::string& title, const LinearTask& test) {
     Table table = comparison_table(title + setting(false) + ", tested with noise " + in_words(test.noise_variance()),
                                    {{.name = "context_length", .heading = "l"}});
+    run_.arguments["test-noise-variance"] = test.noise_variance();
     for (const std::int64_t l : lengths({10, 20, 40, 100, 200, 400})) add_rows(table, {l}, at(test, l));
-    table.notes.push_back(bayes_note);
+    table.notes = {bayes_note, common_draws_note};
     return {std::move(table)};
   }
 
@@ -130,7 +134,7 @@ class Figures {
         add_rows(table, cells, at(shift.apply(test_, value), l));
       }
     }
-    table.notes.push_back(bayes_note);
+    table.notes = {bayes_note, common_draws_note};
     return {std::move(table)};
   }
 
@@ -149,21 +153,22 @@ class Figures {
   std::vector<Table> optimum_by_shift(const std::string& title, const std::vector<Shift>& shifts) {
     std::vector<Table> tables;
     for (const Shift& shift : shifts) {
-      Table table{.title = title + setting(true), .columns = {shift.column}};
+      Table table{.title = title + setting(true), .columns = {shift.column}, .key_columns = 1};
       table.columns.push_back({.name = "heuristic", .digits = 5});
       table.columns.push_back({.name = "corrected_heuristic", .heading = "corrected", .digits = 5});
       for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
       for (const double value : values(shift)) {
         const Situation situation = at(shift.apply(test_, value), length());
-        const double optimal = error_beside(situation, options_.reading).optimal_temperature();
-        if (!std::isfinite(optimal)) {
-          table.notes.push_back("No positive temperature helps at " + in_words(value) + ".");
-          continue;
-        }
+        const Parabola error = error_beside(situation, options_.reading);
+        const double optimal = error.optimal_temperature();
         const double ratio = regression::moment_ratio(situation.attention, situation.task).ratio;
-        const auto simulated = simulated_optimum(run_, situation, optimal);
-        add_row(table, {value, ratio, corrected(situation, ratio)}, simulated,
-                run_.judgement.judged(optimal, simulated));
+        std::vector<Cell> cells{value, ratio, corrected(situation, ratio)};
+        if (std::isfinite(optimal)) {
+          const SimulatedOptimum simulated = simulated_optimum(run_, situation, optimal);
+          add_row(table, std::move(cells), run_.judgement.judged(optimal, simulated.temperature, simulated.trials));
+        } else {
+          add_row(table, std::move(cells), run_.judgement.not_judged(optimal, {}, no_optimum_reason(error)));
+        }
       }
       table.notes.push_back(
           "Theory: τ* of the exact error. Simulation: vertex of the simulated errors, jackknife over " +
@@ -183,9 +188,10 @@ class Figures {
         const double ratio = regression::moment_ratio(situation.attention, situation.task).ratio;
         std::vector<NamedTemperature> named{
             {"τ = 1", 1}, {"heuristic", ratio}, {"corrected heuristic", corrected(situation, ratio)}};
-        if (std::isfinite(optimal)) named.push_back({"τ*", optimal});
+        named.push_back({"τ*", optimal});
         add_attention_rows(table, run_, {value}, situation, named, options_.reading);
       }
+      table.notes = {common_draws_note};
       tables.push_back(std::move(table));
     }
     return tables;
@@ -209,6 +215,7 @@ class Figures {
         add_attention_rows(table, run_, {value, name}, situation, named_temperatures({}, optimal), reading);
       }
     }
+    table.notes = {common_draws_note};
     return {std::move(table)};
   }
 

@@ -16,13 +16,27 @@ namespace incontext::examples {
 
 inline constexpr std::size_t optimum_batches = 64;
 
+/// An optimal temperature found by simulation: an estimate over batches, and the trials they are made of.
+struct SimulatedOptimum {
+  statistics::Estimate temperature = {};
+  std::int64_t trials = 0;
+};
+
 /// On common draws every trial's error is a parabola in x = 1 / temperature, and so is their mean. Its vertex from the
-/// errors at x0 / 2, x0 and 3 x0 / 2 is exact whatever x0: differences give slope and curvature there.
-inline double vertex_temperature(const Estimates& errors, double centre_temperature) {
+/// errors at x0 / 2, x0 and 3 x0 / 2 is exact whatever x0: differences give slope and curvature there. What rounding may
+/// have done to the three errors moves it in proportion.
+inline statistics::Estimate vertex_temperature(const Estimates& errors, double centre_temperature) {
   const double step = 0.5 / centre_temperature;
   const double slope = (errors[2].mean - errors[0].mean) / (2 * step);
   const double curvature = (errors[2].mean - 2 * errors[1].mean + errors[0].mean) / (step * step);
-  return 1 / (1 / centre_temperature - slope / curvature);
+  statistics::Estimate vertex;
+  vertex.mean = 1 / (1 / centre_temperature - slope / curvature);
+  const double by_slope = 1 / (2 * step * curvature), by_curvature = slope / (curvature * curvature * step * step);
+  vertex.rounding = vertex.mean * vertex.mean *
+                    (std::abs(by_slope - by_curvature) * errors[2].rounding +
+                     std::abs(2 * by_curvature) * errors[1].rounding +
+                     std::abs(by_slope + by_curvature) * errors[0].rounding);
+  return vertex;
 }
 
 /// A ratio of means has a bias of order 1 / trials and no textbook error: jackknife over batches gives pseudo-values,
@@ -32,35 +46,40 @@ inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batc
   const auto n = static_cast<double>(batches.size());
   Estimates total = batches.front();
   for (std::size_t i = 0; i < total.size(); ++i) {
-    total[i].mean = 0;
-    for (const Estimates& batch : batches) total[i].mean += batch[i].mean / n;
+    total[i].mean = total[i].rounding = 0;
+    for (const Estimates& batch : batches) {
+      total[i].mean += batch[i].mean / n;
+      total[i].rounding += batch[i].rounding / n;
+    }
   }
-  const double all = vertex_temperature(total, centre_temperature);
+  const statistics::Estimate all = vertex_temperature(total, centre_temperature);
   std::vector<double> pseudo_values;
   for (const Estimates& batch : batches) {
     Estimates others = total;
     for (std::size_t i = 0; i < others.size(); ++i) others[i].mean = (n * total[i].mean - batch[i].mean) / (n - 1);
-    pseudo_values.push_back(n * all - (n - 1) * vertex_temperature(others, centre_temperature));
+    pseudo_values.push_back(n * all.mean - (n - 1) * vertex_temperature(others, centre_temperature).mean);
   }
-  return statistics::Estimate(
+  statistics::Estimate estimate(
       statistics::moments_of(pseudo_values.data(), static_cast<std::int64_t>(pseudo_values.size())));
+  estimate.rounding = all.rounding;
+  return estimate;
 }
 
 /// The simulated optimal temperature of approximate softmax; `theory` only says where to look. By --relative-error a
 /// first set of batches says how long the second has to be.
-inline statistics::Estimate simulated_optimum(Run& run, const Situation& at, double theory) {
+inline SimulatedOptimum simulated_optimum(Run& run, const Situation& at, double theory) {
   const std::vector<double> grid{2 * theory, theory, theory / 1.5};
-  const auto with = [&](std::int64_t trials) {
-    return jackknifed_vertex(run.simulator.batches(optimum_batches, trials, at.attention, at.task, at.context_length,
-                                                   grid, run.options.reading),
-                             theory);
+  const auto with = [&](std::int64_t trials) -> SimulatedOptimum {
+    const auto batches = run.simulator.batches(optimum_batches, trials, at.attention, at.task, at.context_length, grid,
+                                               run.options.reading);
+    return {jackknifed_vertex(batches, theory), static_cast<std::int64_t>(batches.size()) * trials};
   };
   const double target = run.simulator.relative_error();
   if (!(target > 0))
     return with(std::max<std::int64_t>(run.simulator.trials() / static_cast<std::int64_t>(optimum_batches), 2));
   const std::int64_t pilot_trials = 1024;
-  const statistics::Estimate pilot = with(pilot_trials);
-  const double needed = std::pow(pilot.relative_error() / target, 2);
+  const SimulatedOptimum pilot = with(pilot_trials);
+  const double needed = std::pow(pilot.temperature.relative_error() / target, 2);
   if (!(needed > 1)) return pilot;
   return with(static_cast<std::int64_t>(std::ceil(1.05 * needed * static_cast<double>(pilot_trials))));
 }

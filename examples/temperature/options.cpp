@@ -9,8 +9,13 @@ namespace {
 
 void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& target,
               const std::string& description) {
-  add_read(
-      app, name, [&target](const std::string& text) { target = parse_list(text); }, description, "NAME,NAME,...");
+  const auto read = [&target, name](const std::string& text) {
+    target = parse_list(text);
+    if (std::find(target.begin(), target.end(), "") != target.end()) {
+      throw_input_error(name, "names nothing", text, "NAME,NAME,...");
+    }
+  };
+  add_read(app, name, read, description, "NAME,NAME,...");
 }
 
 void add_law_options(CLI::App& app, TemperatureOptions& o) {
@@ -69,18 +74,22 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 }
 
 void add_data_options(CLI::App& app, TemperatureOptions& o) {
-  add_text(app, "--data", o.data, "Real inputs: rows of a .csv (with a header line) or .npy file", "FILE");
-  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 0,1,...); all but the labels if absent");
+  add_text(app, "--data", o.data,
+           "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment", "FILE");
+  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 1,2,...); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
   add_text(app, "--labels", o.labels, "Column of --data with the rows' own labels", "NAME");
   add_flag(app, "--centre", o.centre, "Shift every input column of --data to mean 0");
   add_flag(app, "--standardise", o.standardise, "Shift and scale every column of --data to mean 0, variance 1");
-  add_text(app, "--scores", o.scores, "Raw attention scores, queries x keys: the moment-ratio temperature", "FILE");
+  add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data with an empty cell, NA, NaN, null or None");
+  add_text(app, "--scores", o.scores,
+           "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature", "FILE");
+  add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
   const auto read_self_column = [&o](const std::string& text) {
-    o.self_column = parse_count<std::int64_t>("--self-column", text, 0, std::numeric_limits<std::int64_t>::max());
+    o.self_column = parse_count<std::int64_t>("--self-column", text, 1, std::numeric_limits<std::int64_t>::max());
   };
   add_read(app, "--self-column", read_self_column,
-           "Column of --scores, from 0, of the self-scores; the diagonal if absent", "N");
+           "Column of --scores, from 1, of the self-scores; the diagonal if absent", "N");
   add_text(app, "--self-scores", o.self_scores, "Each query's score on itself, if --scores does not hold it", "FILE");
 }
 
@@ -100,33 +109,71 @@ void add_temperature_options(CLI::App& app, TemperatureOptions& o) {
   head_options(app, "Real data");
   add_simulation_options(app, o.simulation);
   add_output_options(app, o.output);
+  add_partial_option(app, o.output);
 }
 
-void check_combination(const CLI::App& app, TemperatureOptions& o) {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// What each figure sets itself, or has no use for.
+Names unused_by_figure(const std::string& figure) {
+  if (figure == "2a" || figure == "3a") return {"--context-length", "--shifts"};
+  if (figure == "2c") return {"--context-length"};
+  if (figure == "3b" || figure == "3c") return {"--context-lengths", "--test-noise-variance"};
+  if (figure == "mean-shift") return {"--context-lengths", "--mean-shift"};
+  return {"--context-lengths"};
+}
+
+void add_unused_by_data(UnusedOptions& unused, const TemperatureOptions& o) {
+  unused.add("--data", {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
+  if (!o.labels.empty()) unused.add("--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
+  if (o.standardise) unused.add("--standardise", {"--centre"});
+  if (!o.columns.empty()) unused.add("--columns", {"--without"});
+}
+
+}  // namespace
+
+UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   o.has_noise = is_given(app, "--noise-variance");
   o.has_test_noise = is_given(app, "--test-noise-variance");
   const bool figure = !o.figure.empty(), data = !o.data.empty(), scores = !o.scores.empty();
   if (figure + data + scores > 1) throw InputError("--figure, --data and --scores exclude each other");
-  if (!figure) detail::refuse_unused(app, "no --figure", {"--context-lengths", "--shifts"});
-  if (!data)
-    detail::refuse_unused(app, "no --data", {"--columns", "--without", "--labels", "--centre", "--standardise"});
-  if (!scores) detail::refuse_unused(app, "no --scores", {"--self-column", "--self-scores"});
-  if (figure) detail::refuse_unused(app, "--figure", {"--temperatures", "--scoring"});
-  if (data) {
-    detail::refuse_unused(app, "--data",
-                          {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
+  if (o.reading.estimator != EstimatorChoice::literal) {
+    const std::string estimator = text_of(app, "--estimator");
+    if (o.reading.convention.query == regression::QueryToken::included) {
+      throw_input_error("--estimator", "has no edition for --query included", estimator, "literal");
+    }
+    if (o.reading.scoring == ScoringChoice::softmax) {
+      throw_input_error("--estimator", "has no edition for --scoring softmax", estimator, "literal");
+    }
   }
-  if (!o.labels.empty()) {
-    detail::refuse_unused(app, "--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
+  UnusedOptions unused(app);
+  if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
+  if (!data)
+    unused.add("no --data", {"--columns", "--without", "--labels", "--centre", "--standardise", "--drop-missing"});
+  if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal"});
+  if (figure) {
+    unused.add("--figure", {"--temperatures", "--scoring"});
+    unused.add("--figure " + o.figure, unused_by_figure(o.figure));
+  }
+  if (data) add_unused_by_data(unused, o);
+  if (!figure && !data && !scores && o.reading.scoring != ScoringChoice::approximate_softmax) {
+    unused.add("--scoring " + text_of(app, "--scoring"), {"--offset"});
   }
   if (scores) {
-    detail::refuse_unused(
-        app, "--scores",
-        {"--temperatures", "--noise-variance", "--test-noise-variance", "--input-scale", "--task-scale", "--mean-shift",
-         "--input-covariance", "--task-covariance", "--query", "--offset", "--scoring", "--estimator", "--dimension",
-         "--context-length", "--trials", "--relative-error", "--seed", "--device", "--threads"});
+    unused.add("--scores",
+               {"--temperatures", "--noise-variance", "--test-noise-variance", "--input-scale", "--task-scale",
+                "--mean-shift", "--input-covariance", "--task-covariance", "--query", "--offset", "--scoring",
+                "--estimator", "--dimension", "--context-length", "--trials", "--relative-error", "--seed", "--device",
+                "--threads", "--replace-by-partial"});
     if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
+    if (o.self_column) unused.add("--self-column", {"--causal"});
+    if (!o.self_scores.empty()) unused.add("--self-scores", {"--causal"});
+  } else {
+    add_unused_run_options(unused, o.simulation, o.output);
   }
+  return unused;
 }
 
 }  // namespace incontext::examples

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
 #include "examples/temperature/simulator.hpp"
 
 /// What incontext-temperature can be asked, and which questions do not go together.
@@ -35,10 +36,12 @@ struct TemperatureOptions {
   std::string labels = {};
   bool centre = false;
   bool standardise = false;
+  bool drop_missing = false;
 
   std::string scores = {};
   std::string self_scores = {};
   std::optional<std::int64_t> self_column = {};
+  bool causal = false;
 
   SimulationOptions simulation = {};
   OutputOptions output = {};
@@ -48,7 +51,7 @@ const std::vector<std::string>& figure_names();
 
 void add_temperature_options(CLI::App& app, TemperatureOptions& o);
 
-/// What depends on more than one option.
-void check_combination(const CLI::App& app, TemperatureOptions& o);
+/// Refuses options that do not go together, and names those without effect.
+UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o);
 
 }  // namespace incontext::examples

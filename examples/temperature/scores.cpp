@@ -1,6 +1,10 @@
 #include "examples/temperature/scores.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <exception>
 #include <string>
+#include <utility>
 
 #include "examples/support/closed_forms.hpp"
 #include "examples/support/data_table.hpp"
@@ -8,37 +12,80 @@
 
 namespace incontext::examples {
 
+namespace {
+
+using Estimate = regression::MomentRatioEstimate<double>;
+
+void mask_later_keys(Matrix& scores) {
+  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
+    if (i + 1 < scores.cols()) scores.row(i).tail(scores.cols() - i - 1).setConstant(-INFINITY);
+  }
+}
+
+Estimate with_self_scores(const TemperatureOptions& o, const Matrix& scores) {
+  const Matrix self = read_matrix(o.self_scores).values;
+  if (std::min(self.rows(), self.cols()) != 1 || self.size() != scores.rows()) {
+    throw_input_error("--self-scores " + o.self_scores, "has the wrong size",
+                      std::to_string(self.rows()) + " x " + std::to_string(self.cols()),
+                      "a number for each of the " + std::to_string(scores.rows()) + " queries");
+  }
+  return regression::moment_ratio_from_scores<double>(scores, Vector(self.reshaped()));
+}
+
+Estimate with_self_column(const TemperatureOptions& o, const Matrix& scores) {
+  if (*o.self_column > scores.cols()) {
+    throw_input_error("--self-column", "is no column of " + o.scores, *o.self_column,
+                      "1 to " + std::to_string(scores.cols()));
+  }
+  return regression::moment_ratio_from_scores<double>(scores, regression::SelfInColumn{*o.self_column - 1});
+}
+
+Estimate with_self_on_diagonal(const TemperatureOptions& o, const Matrix& scores) {
+  if (scores.rows() != scores.cols()) {
+    throw_input_error("--scores " + o.scores, "is not square",
+                      std::to_string(scores.rows()) + " x " + std::to_string(scores.cols()),
+                      "as many keys as queries, or --self-column or --self-scores");
+  }
+  return regression::moment_ratio_from_scores<double>(scores, regression::SelfOnDiagonal{});
+}
+
+Estimate estimate_of(const TemperatureOptions& o, const Matrix& scores) {
+  try {
+    if (!o.self_scores.empty()) return with_self_scores(o, scores);
+    return o.self_column ? with_self_column(o, scores) : with_self_on_diagonal(o, scores);
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw InputError("--scores " + o.scores + ": " + without_function(error.what()));
+  }
+}
+
+}  // namespace
+
 Table scores_table(const TemperatureOptions& o) {
-  const Matrix scores = read_matrix(o.scores);
-  const auto estimate = [&] {
-    try {
-      if (!o.self_scores.empty()) {
-        const Matrix self = read_matrix(o.self_scores);
-        if (self.cols() != 1)
-          throw_input_error("--self-scores " + o.self_scores, "is not one column", self.cols(), "1");
-        return regression::moment_ratio_from_scores<double>(scores, Vector(self.col(0)));
-      }
-      if (o.self_column) {
-        return regression::moment_ratio_from_scores<double>(scores, regression::SelfInColumn{*o.self_column});
-      }
-      return regression::moment_ratio_from_scores<double>(scores, regression::SelfOnDiagonal{});
-    } catch (const InputError&) {
-      throw;
-    } catch (const std::exception& error) {
-      throw InputError(o.scores + ": " + error.what());
-    }
-  }();
+  MatrixFile read = read_scores(o.scores);
+  Matrix& scores = read.values;
+  if (o.causal) mask_later_keys(scores);
+  const Estimate estimate = estimate_of(o, scores);
   Table table{.title = o.scores + ": " + std::to_string(scores.rows()) + " queries x " + std::to_string(scores.cols()) +
-                       " keys",
+                       " keys" + (o.causal ? ", causal" : ""),
               .columns = {{"quantity"},
                           {.name = "value", .decimals_as = 1},
-                          {.name = "standard_error", .heading = "± error", .decimals_as = 1}}};
+                          {.name = "standard_error", .heading = "± error", .decimals_as = 1}},
+              .notes = std::move(read.notes)};
   table.add_row({"moment-ratio temperature", estimate.ratio, estimate.standard_error});
   table.add_row({"mean squared score of other keys", estimate.second_moment, std::monostate{}});
   table.add_row({"mean score of a query on itself", estimate.first_moment, std::monostate{}});
-  table.notes = {"Temperature ≈ E[z_j²] / E[z_q]; the error is a jackknife over queries (delta method: " +
-                     in_words(estimate.delta_standard_error) + ").",
-                 "The scores are taken as they stand: raw, before any temperature."};
+  table.notes.push_back("Temperature ≈ E[z_j²] / E[z_q]; the error is a jackknife over queries (delta method: " +
+                        in_words(estimate.delta_standard_error) + ").");
+  table.notes.push_back("The scores are taken as they stand: raw, before any temperature.");
+  const std::int64_t left_out = scores.rows() - estimate.queries;
+  if (scores.minCoeff() == -INFINITY) {
+    table.notes.push_back(
+        "Each query counts once, with the mean over the other keys it sees. Left out, because they "
+        "see no other key or not themselves: " +
+        std::to_string(left_out) + " of " + std::to_string(scores.rows()) + " queries.");
+  }
   return table;
 }
 

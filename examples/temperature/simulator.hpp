@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
 // Boost's distributions, which it needs, are slow to compile.
@@ -42,7 +43,7 @@ struct LabelsOfRows {
   regression::Vector<double> own = {};
 };
 
-/// After Ctrl-C every further simulation answers at once with estimates of no trials; add_row leaves those out.
+/// After Ctrl-C every further simulation answers at once with estimates of no trials.
 class Simulator {
  public:
   Simulator(const SimulationOptions& options, bool quiet);
@@ -51,6 +52,9 @@ class Simulator {
   /// What the progress line calls the simulations that follow.
   void announce(std::string what);
   bool stopped() const;
+  const RunRecord& record() const;
+  /// Counts what was drawn by other means, and how much it should have been.
+  void count(std::int64_t trials, std::int64_t planned);
   std::uint64_t seed() const;
   double relative_error() const;
   std::int64_t trials() const;

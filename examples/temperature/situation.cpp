@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "examples/support/closed_forms.hpp"
@@ -15,7 +16,7 @@
 namespace incontext::examples {
 
 Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size) {
-  Matrix covariance = read_matrix(file);
+  Matrix covariance = read_matrix(file).values;
   if (covariance.rows() != covariance.cols()) {
     throw_input_error(option + " " + file, "is not square",
                       std::to_string(covariance.rows()) + " x " + std::to_string(covariance.cols()),
@@ -72,7 +73,7 @@ std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, doubl
     if (temperature != 1) result.push_back({"attention", temperature});
   }
   result.push_back({"attention, τ = 1", 1});
-  if (std::isfinite(optimal)) result.push_back({"attention, τ*", optimal});
+  result.push_back({"attention, τ*", std::isnan(optimal) ? std::numeric_limits<double>::infinity() : optimal});
   std::stable_sort(result.begin(), result.end(),
                    [](const auto& a, const auto& b) { return a.temperature < b.temperature; });
   return result;
@@ -80,26 +81,32 @@ std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, doubl
 
 std::vector<double> values_of(const std::vector<NamedTemperature>& named) {
   std::vector<double> values;
-  for (const NamedTemperature& one : named) values.push_back(one.temperature);
+  for (const NamedTemperature& one : named) {
+    if (std::isfinite(one.temperature)) values.push_back(one.temperature);
+  }
   return values;
 }
 
-Table comparison_table(std::string title, std::vector<Column> prefix, bool exact) {
+std::string no_optimum_reason(const Parabola& error) {
+  return "no positive temperature is optimal: the error falls to " + in_words(error.minimum()) + " as it grows";
+}
+
+statistics::Theory theory_at(const Parabola& error, double temperature) {
+  const double terms = std::abs(error.constant) + 2 * std::abs(error.linear) / temperature +
+                       std::abs(error.quadratic) / temperature / temperature;
+  constexpr double each = 16 * std::numeric_limits<double>::epsilon();
+  return {error(temperature), each * terms};
+}
+
+Table comparison_table(std::string title, std::vector<Column> prefix) {
   Table table{.title = std::move(title), .columns = std::move(prefix)};
   table.columns.push_back({"predictor"});
   table.columns.push_back({.name = "temperature", .digits = 5});
-  std::vector<Column> comparison = comparison_columns();
-  if (!exact) {
-    comparison[0].name = "approximate_theory";
-    comparison[0].heading = "approximate";
-  }
-  table.columns.insert(table.columns.end(), comparison.begin(), comparison.end());
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
   return table;
 }
 
-void add_row(Table& table, std::vector<Cell> prefix, const statistics::Estimate& estimate,
-             std::vector<Cell> comparison) {
-  if (estimate.count < 2) return;
+void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison) {
   prefix.insert(prefix.end(), std::make_move_iterator(comparison.begin()), std::make_move_iterator(comparison.end()));
   table.add_row(std::move(prefix));
 }
@@ -109,13 +116,19 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
   const bool judged = reading.scoring != ScoringChoice::softmax;
   const Parabola theory = error_beside(at, reading);
   const Estimates simulated = run.simulator.errors(at.attention, at.task, at.context_length, values_of(named), reading);
-  for (std::size_t i = 0; i < named.size(); ++i) {
+  std::size_t next = 0;
+  for (const NamedTemperature& one : named) {
     std::vector<Cell> cells = prefix;
-    cells.insert(cells.end(), {named[i].name, named[i].temperature});
-    if (simulated[i].count < 2) continue;
-    add_row(table, std::move(cells), simulated[i],
-            judged ? run.judgement.judged(theory(named[i].temperature), simulated[i])
-                   : Judgement::unjudged(theory(named[i].temperature), simulated[i]));
+    const bool exists = std::isfinite(one.temperature);
+    cells.insert(cells.end(), {one.name, exists ? Cell(one.temperature) : Cell()});
+    if (!exists) {
+      add_row(table, std::move(cells), run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory)));
+      continue;
+    }
+    const statistics::Estimate& estimate = simulated[next++];
+    const statistics::Theory value = theory_at(theory, one.temperature);
+    add_row(table, std::move(cells),
+            judged ? run.judgement.judged(value, estimate) : Judgement::shown(value.value, estimate));
   }
 }
 
@@ -126,7 +139,22 @@ void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, cons
   const auto simulated = run.simulator.bayes_risk(task, context_length);
   std::vector<Cell> cells = prefix;
   cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
-  add_row(table, std::move(cells), simulated, Judgement::unjudged(equivalent.risk + equivalent.mean_excess, simulated));
+  add_row(table, std::move(cells), Judgement::shown(equivalent.risk + equivalent.mean_excess, simulated));
+}
+
+std::string unusual_in_words(const TemperatureOptions& o) {
+  std::string words;
+  const auto add = [&words](bool unusual, const std::string& what) { words += unusual ? ", " + what : ""; };
+  add(!o.input_covariance.empty(), "inputs' covariance " + o.input_covariance);
+  add(!o.task_covariance.empty(), "tasks' covariance " + o.task_covariance);
+  add(o.input_scale != 1, "inputs' covariance times " + in_words(o.input_scale));
+  add(o.task_scale != 1, "tasks' covariance times " + in_words(o.task_scale));
+  add(o.mean_shift != 0, "inputs' mean of length " + in_words(o.mean_shift));
+  add(o.reading.convention.query == regression::QueryToken::included, "query included");
+  add(o.reading.convention.offset == regression::Offset::removed, "offset removed");
+  add(o.reading.estimator == EstimatorChoice::conditional, "conditional trials");
+  add(o.reading.estimator == EstimatorChoice::sufficient_statistics, "sufficient-statistics trials");
+  return words;
 }
 
 std::string in_words(double value) {

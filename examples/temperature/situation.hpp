@@ -3,8 +3,10 @@
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/inverse_temperature_parabola.hpp>
 #include <incontext/regression/linear_task.hpp>
+#include <incontext/statistics/theory.hpp>
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,11 +24,12 @@ using Parabola = regression::InverseTemperatureParabola<double>;
 using Matrix = regression::Matrix<double>;
 using Vector = regression::Vector<double>;
 
-/// What the parts of a run share.
+/// What the parts of a run share; `arguments` are the report's, for values that the options leave open.
 struct Run {
   const TemperatureOptions& options;
   Simulator& simulator;
   Judgement& judgement;
+  nlohmann::ordered_json& arguments;
 };
 
 struct Situation {
@@ -57,20 +60,29 @@ struct NamedTemperature {
   double temperature;
 };
 
-/// A grid with 1 and the optimal temperature in it, in order, each named for what it is.
+/// A grid with 1 and the optimal temperature in it, in order, each named for what it is. The optimal one is infinity
+/// where no positive temperature is.
 std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, double optimal);
 
+/// Those at which there is something to simulate: the finite ones.
 std::vector<double> values_of(const std::vector<NamedTemperature>& named);
 
-/// `prefix` columns, then what predicts, at which temperature, and the comparison.
-Table comparison_table(std::string title, std::vector<Column> prefix, bool exact = true);
+/// What is said of an optimal temperature that does not exist.
+std::string no_optimum_reason(const Parabola& error);
 
-/// Adds a row unless Ctrl-C left it without a simulation.
-void add_row(Table& table, std::vector<Cell> prefix, const statistics::Estimate& estimate,
-             std::vector<Cell> comparison);
+/// A parabola's value and how far rounding of its coefficients and sums may have moved it.
+statistics::Theory theory_at(const Parabola& error, double temperature);
+
+/// `prefix` columns, then what predicts, at which temperature, and the comparison.
+Table comparison_table(std::string title, std::vector<Column> prefix);
+
+void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison);
+
+/// The shifts and conventions of a run that are not the usual ones, for a title: ", tested with ...".
+std::string unusual_in_words(const TemperatureOptions& o);
 
 /// One row a temperature, all simulated on the same draws. Softmax is shown beside the theory of approximate softmax,
-/// which does not judge it.
+/// which is approximate for it and does not judge it.
 void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
                         const std::vector<NamedTemperature>& named, const Reading& reading);
 
@@ -79,7 +91,10 @@ void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, cons
                    std::int64_t context_length);
 
 inline constexpr const char* bayes_note =
-    "Bayes ridge: its theory is a deterministic equivalent, off by order 1/d (6% where l = d = 20): no z.";
+    "Bayes ridge: approximate is a deterministic equivalent, off by order 1/d (6% where l = d = 20); it is not judged.";
+
+inline constexpr const char* common_draws_note =
+    "Rows that differ in temperature alone share their draws: their z move together.";
 
 /// 5 significant digits, for a sentence.
 std::string in_words(double value);

@@ -1,5 +1,6 @@
 #include "examples/temperature/sweep.hpp"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "examples/support/closed_forms.hpp"
@@ -23,19 +24,22 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
                                                                          : "Softmax";
   Table table = comparison_table(scoring + " against temperature: d = " + std::to_string(training.dimension()) +
                                      ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
-                                     ", tested with noise " + in_words(at.task.noise_variance()),
-                                 {}, exact);
-  const auto named =
-      named_temperatures(o.temperatures.empty() ? usual_temperatures() : o.temperatures, error.optimal_temperature());
+                                     ", tested with noise " + in_words(at.task.noise_variance()) + unusual_in_words(o),
+                                 {});
+  const std::vector<double> grid = o.temperatures.empty() ? usual_temperatures() : o.temperatures;
+  run.arguments["temperatures"] = grid;
+  run.arguments["test-noise-variance"] = at.task.noise_variance();
   run.simulator.announce("temperatures");
-  add_attention_rows(table, run, {}, at, named, o.reading);
+  add_attention_rows(table, run, {}, at, named_temperatures(grid, error.optimal_temperature()), o.reading);
   add_bayes_row(table, run, {}, at.task, l);
   if (!exact) {
     table.notes.push_back(
-        "The theory and its τ* are those of approximate softmax, which softmax follows in long contexts only: no z.");
+        "Approximate for softmax, and its τ*, is the theory of approximate softmax, which softmax follows in long "
+        "contexts only.");
   }
   table.notes.push_back(gain_note(exact ? "Theory" : "Approximate softmax", error));
   table.notes.push_back(bayes_note);
+  table.notes.push_back(common_draws_note);
   return {std::move(table)};
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("incontext-temperature refuses options that cannot be used", "[bad-inp
   refused({"--device", "abacus"}, "--device: is unknown (value = abacus;");
   refused({"--scoring", "hard"}, "--scoring: is unknown (value = hard;");
   refused({"--no-such-option"}, "--no-such-option");
-  refused({"--estimator", "conditional", "--query", "included"}, "query included");
+  refused({"--estimator", "conditional", "--query", "included"}, "--estimator: has no edition for --query included");
   refused({"--scoring", "linear", "--query", "included"}, "--query: has no exact theory");
   refused({"--labels", "y"}, "--labels: has no meaning with no --data");
   refused({"--figure", "2a", "--temperatures", "1"}, "--temperatures: has no meaning with --figure");
@@ -86,9 +86,9 @@ TEST_CASE("incontext-temperature refuses covariances that are none, and sizes th
   const std::string oblong = folder.write("oblong.csv", "a,b,c\n1,0,0\n0,1,0\n");
   const std::string two = folder.write("two.csv", "a,b\n1,0\n0,1\n");
   const std::string three = folder.write("three.csv", "a,b,c\n1,0,0\n0,1,0\n0,0,1\n");
-  refused({"--input-covariance", indefinite}, "input_covariance is not positive definite");
-  refused({"--task-covariance", indefinite}, "task_covariance is not positive definite");
-  refused({"--input-covariance", asymmetric}, "input_covariance(0, 1) and input_covariance(1, 0) differ");
+  refused({"--input-covariance", indefinite}, "--input-covariance: is not positive definite");
+  refused({"--task-covariance", indefinite}, "--task-covariance: is not positive definite");
+  refused({"--input-covariance", asymmetric}, "--input-covariance(0, 1) and input_covariance(1, 0) differ");
   refused({"--input-covariance", oblong}, "oblong.csv: is not square (value = 2 x 3;");
   refused({"--input-covariance", three, "--task-covariance", two}, "two.csv: has the wrong size (value = 2; needs 3)");
   refused({"--input-covariance", three, "--dimension", "4"}, "three.csv: has the wrong size (value = 3; needs 4)");
@@ -110,7 +110,8 @@ TEST_CASE("incontext-temperature refuses data that cannot be used, by row and co
   refused("twice.csv", "a,a\n1,2\n", "twice.csv: column name stands twice in the header line (value = a;");
   refused("empty.csv", "", "empty.csv: is empty");
   refused("header.csv", "a,b\n", "header.csv: has a header line and no rows");
-  refused("constant.csv", "a,b\n1,2\n1,3\n1,5\n1,9\n", "column 'a' is constant (value = 1;");
+  refused("constant.csv", "a,b\n1,2\n1,3\n1,5\n1,9\n",
+          "constant.csv: column a: is constant (value = 1; needs values that differ, or --without a)");
   refused("collinear.csv", "a,b,c\n1,1,2\n2,1,3\n3,5,8\n4,2,6\n7,0,7\n", "is a linear combination of column");
   refused("few.csv", "a,b,c\n1,2,3\n4,5,7\n", "the number of rows is too small (value = 2;");
   refused("good.csv", good, "good.csv: has no such column (value = z; needs one of a, b, c)", {"--columns", "a,z"});
@@ -123,7 +124,7 @@ TEST_CASE("incontext-temperature refuses data that cannot be used, by row and co
   refused("cut.npy", array.substr(0, array.size() - 5), "cut.npy: data is cut off (value = 139;");
   Eigen::MatrixXd hole = Eigen::MatrixXd::Random(9, 2);
   hole(4, 1) = NAN;
-  refused("hole.npy", incontext::examples::npy_bytes(hole), "hole.npy: row 4 (from 0), column 1: entry is not finite");
+  refused("hole.npy", incontext::examples::npy_bytes(hole), "hole.npy: row 5, column 2: entry is not finite");
   check_refused(INCONTEXT_TEMPERATURE, folder, {"--data", folder.file("none.csv")}, "none.csv: cannot be opened");
 }
 
@@ -134,10 +135,9 @@ TEST_CASE("incontext-temperature refuses scores that have no moment ratio", "[ba
     more.insert(more.begin(), {"--scores", folder.write(name, incontext::examples::npy_bytes(scores))});
     check_refused(INCONTEXT_TEMPERATURE, folder, more, expected);
   };
-  refused("oblong.npy", Eigen::MatrixXd::Ones(3, 4), "scores has the wrong shape (value = 3 x 4;");
+  refused("oblong.npy", Eigen::MatrixXd::Ones(3, 4), "oblong.npy: is not square (value = 3 x 4;");
   refused("negative.npy", -Eigen::MatrixXd::Ones(4, 4), "the mean self-score is negative");
-  refused("column.npy", Eigen::MatrixXd::Ones(4, 4), "self.column is not a column of the scores (value = 4;",
-          {"--self-column", "4"});
+  refused("column.npy", Eigen::MatrixXd::Ones(4, 4), "--self-column: is no column of ", {"--self-column", "5"});
   refused("trials.npy", Eigen::MatrixXd::Ones(4, 4), "--trials: has no meaning with --scores", {"--trials", "10"});
 }
 

@@ -10,7 +10,7 @@ using incontext::examples::Claims;
 
 namespace {
 
-bool holds(const Claims& claims) { return claims.verdict().agrees; }
+bool holds(const Claims& claims) { return claims.verdict().agrees.value(); }
 
 template <class Make>
 bool holds_after(Make make) {
@@ -68,12 +68,12 @@ TEST_CASE("one row a claim, with its worst case; one broken case breaks the verd
   REQUIRE(table.rows.size() == 2);
   CHECK(std::get<std::int64_t>(table.rows[0][1]) == 3);
   CHECK(std::get<std::string>(table.rows[0][2]) == "n = 3");
-  CHECK(std::get<std::string>(table.rows[0][6]) == "holds");
+  CHECK(std::get<std::string>(table.rows[0][6]) == "agrees");
   claims.at_most("bound", "n = 5", 1.1, 1);
   claims.at_most("bound", "n = 6", 0.1, 1);
   CHECK_FALSE(holds(claims));
   CHECK(claims.verdict().text == "DISAGREEMENT: 2 claims in 6 cases, 1 of the claims fails.");
   CHECK(claims.verdict().details["failures"] == 1);
   CHECK(std::get<std::string>(claims.table().rows[0][2]) == "n = 5");
-  CHECK(std::get<std::string>(claims.table().rows[0][6]) == "FAILS");
+  CHECK(std::get<std::string>(claims.table().rows[0][6]) == "disagrees");
 }

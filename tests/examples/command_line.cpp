@@ -1,7 +1,8 @@
 #include "examples/support/command_line.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,15 +23,16 @@ struct Parsed {
   nlohmann::ordered_json arguments = {};
 };
 
-Parsed parse(std::vector<std::string> arguments) {
+Parsed parse(const std::vector<std::string>& arguments) {
   Parsed result;
   CLI::App app("test", "program");
   app.option_defaults()->always_capture_default();
   add_simulation_options(app, result.simulation);
   add_output_options(app, result.output);
   try {
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(arguments);
+    std::vector<const char*> words{"program"};
+    for (const std::string& argument : arguments) words.push_back(argument.c_str());
+    parse_arguments(app, static_cast<int>(words.size()), words.data());
     result.arguments = arguments_of(app);
     result.exit_code = 0;
   } catch (const CLI::ParseError& error) {
@@ -74,8 +76,17 @@ TEST_CASE("a bad value is refused by the name of its option", "[command_line]") 
       {{"--trials", "1.5"}, "--trials: is not a whole number (value = 1.5"},
       {{"--context-length", "1"}, "--context-length: is too small (value = 1; needs at least 2)"},
       {{"--dimension", "0"}, "--dimension: is too small (value = 0"},
-      {{"--seed", "-1"}, "--seed: is negative (value = -1"},
-      {{"--seed", "1e30"}, "--seed: is out of range (value = 1e30"},
+      {{"--seed", "-1"}, "--seed: is too small (value = -1; needs at least 0)"},
+      {{"--seed", "1e30"}, "--seed: is too large (value = 1e30; needs at most 18446744073709551615)"},
+      {{"--seed", "18446744073709551616"}, "--seed: is too large (value = 18446744073709551616;"},
+      {{"--threads", "4097"}, "--threads: is too large (value = 4097; needs at most 4096)"},
+      {{"--threads", "4294967298"}, "--threads: is too large (value = 4294967298; needs at most 4096)"},
+      {{"--threads", "1e10"}, "--threads: is too large (value = 1e10; needs at most 4096)"},
+      {{"--threads", "-1e10"}, "--threads: is too small (value = -1e10; needs at least 0)"},
+      {{"--trials", "9223372036854775808"}, "--trials: is too large (value = 9223372036854775808;"},
+      {{"--trials", "-1e19"}, "--trials: is too small (value = -1e19; needs at least 2)"},
+      {{"--trials", "1e400"}, "--trials: is too large (value = 1e400;"},
+      {{"--output", ""}, "--output: is empty (value = ; needs FILE)"},
       {{"--relative-error", "nan"}, "--relative-error: is not finite (value = nan"},
       {{"--relative-error", "0"}, "--relative-error: is out of range (value = 0"},
       {{"--relative-error", "1"}, "--relative-error: is out of range (value = 1"},
@@ -83,7 +94,16 @@ TEST_CASE("a bad value is refused by the name of its option", "[command_line]") 
       {{"--format", "xml"}, "--format: is unknown (value = xml"},
       {{"--threads", "-1"}, "--threads: is too small (value = -1"},
       {{"--trials", "10", "--relative-error", "0.1"}, "--relative-error"},
-      {{"--colour", "red"}, "--colour"},
+      {{"--colour", "red"}, "--colour: is no option (needs one of those that --help lists)"},
+      {{"--dimensions", "3"}, "--dimensions: is no option (needs --dimension?)"},
+      {{"--dimenson", "3"}, "--dimenson: is no option (needs --dimension?)"},
+      {{"--dimensoin=3"}, "--dimensoin: is no option (needs --dimension?)"},
+      {{"-dimension", "3"}, "-dimension: is no option (needs --dimension?)"},
+      {{"--context", "3"}, "--context: is no option (needs --context-length?)"},
+      {{"--Seed", "3"}, "--Seed: is no option (needs --seed?)"},
+      {{"--sed", "3", "--colour"}, "--sed: is no option (needs --seed?)"},
+      {{"3", "--dimension", "4"}, "3: is an argument too many (needs options, see --help)"},
+      {{"--" + std::string(1 << 20, 'x')}, "...: is no option"},
   }));
   const Parsed parsed = parse(one.arguments);
   CAPTURE(parsed.refusal);
@@ -111,7 +131,51 @@ TEST_CASE("a list of positive numbers refuses what is no positive number", "[com
   CHECK(refusal("1,,2") == part("--temperatures: is not a number (value = ;"));
 }
 
-TEST_CASE("a message of several lines becomes one", "[command_line]") {
-  CHECK(one_line("first\nsecond\n") == "first second");
-  CHECK(one_line("\033[31mred\tτ*") == "?[31mred τ*");
+TEST_CASE("whole numbers are read to the ends of their type, and refused beyond as too small or too large",
+          "[command_line]") {
+  using std::int64_t;
+  constexpr int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  CHECK(parse_count<int64_t>("n", "9223372036854775807", least, most) == most);
+  CHECK(parse_count<int64_t>("n", "-9223372036854775808", least, most) == least);
+  CHECK(parse_count<int64_t>("n", "1e18", least, most) == 1000000000000000000);
+  CHECK(parse_count<int64_t>("n", "-9.223372036854775808e18", least, most) == least);
+  CHECK_THROWS_AS(parse_count<int64_t>("n", "9.223372036854775808e18", least, most), InputError);
+  CHECK_THROWS_AS(parse_count<int64_t>("n", "-9.3e18", least, most), InputError);
+  CHECK(parse_count<std::uint64_t>("n", "1.8446744073709549568e19", 0, ~std::uint64_t{0}) == 18446744073709549568U);
+  CHECK_THROWS_AS(parse_count<std::uint64_t>("n", "1.8446744073709551616e19", 0, ~std::uint64_t{0}), InputError);
+  CHECK(parse_count<std::uint64_t>("n", "-0", 0, 5) == 0);
+  CHECK(parse_count<int>("n", "+7", 0, 9) == 7);
+  CHECK_THROWS_AS(parse_count<int>("n", "2147483648e-1", 0, 2147483647), InputError);  // not a whole number
+}
+
+TEST_CASE("the form of the report follows the name of the output where --format does not say", "[command_line]") {
+  CHECK(parse({"--output", "x.csv"}).output.format == Format::csv);
+  CHECK(parse({"--output", "x.csv"}).arguments["format"] == "csv");
+  CHECK(parse({"--output", "x.json"}).output.format == Format::json);
+  CHECK(parse({"--output", "x.json", "--format", "csv"}).output.format == Format::csv);
+  CHECK(parse({"--output", "x.csv", "--format", "table"}).output.format == Format::table);
+  CHECK(parse({"--output", "x.txt"}).output.format == Format::table);
+  CHECK(parse({"--output", "csv"}).output.format == Format::table);
+  CHECK(parse({}).arguments["format"] == "table");
+}
+
+TEST_CASE("standard output by its name as a device is standard output", "[command_line]") {
+  for (const std::string name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    CHECK(parse({"--output", name}).output.to_standard_output());
+  }
+  CHECK_FALSE(parse({"--output", "/dev/fd/3"}).output.to_standard_output());
+}
+
+TEST_CASE("a refusal of the library's names the option, not the function", "[command_line]") {
+  CLI::App app("test", "program");
+  double noise = 0;
+  add_number(
+      app, "--noise-variance", noise, "", [](double) { return true; }, "");
+  CHECK(in_options(app, "incontext::LinearTask: noise_variance is negative (value = -1; needs 0)") ==
+        "--noise-variance: is negative (value = -1; needs 0)");
+  CHECK(in_options(app, "incontext::regression::f: noise_variance(0, 1) differs") == "--noise-variance(0, 1) differs");
+  CHECK(in_options(app, "incontext::f: the mean is 0") == "the mean is 0");
+  CHECK(in_options(app, "incontext::f: other_thing is 0") == "other_thing is 0");
+  CHECK(in_options(app, "--gap: is 0") == "--gap: is 0");
+  CHECK(in_options(app, "incontext::f") == "incontext::f");
 }

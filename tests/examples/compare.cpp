@@ -52,7 +52,8 @@ TEST_CASE("numbers agree within rtol |ref| + atol and not beyond", "[evaluate]")
 TEST_CASE("what is not a number never agrees; an infinity agrees with itself alone", "[evaluate]") {
   CHECK_FALSE(agrees(NAN, "2"));
   CHECK_FALSE(agrees(2.0, "nan"));
-  CHECK_FALSE(agrees(NAN, "nan"));
+  CHECK_FALSE(agrees(NAN, "2"));
+  CHECK(agrees(NAN, "nan"));  // the reference says so
   CHECK(agrees(INFINITY, "inf"));
   CHECK_FALSE(agrees(INFINITY, "-inf"));
   CHECK_FALSE(agrees(1e308, "inf"));
@@ -97,16 +98,33 @@ TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
   const std::string alone = R"({"id": "c", "kind": "double", "in": {"x": 2}})";
   const std::string foreign = R"({"id": "d", "kind": "halve", "in": {}, "out": {"value": 1}})";
   const std::string more = R"({"id": "e", "kind": "double", "in": {"x": 2}, "out": {"other": 1}, "rtol": 0})";
-  CHECK(report(good).verdict.agrees);
-  CHECK_FALSE(report(off).verdict.agrees);
-  CHECK(report(alone).verdict.agrees);
-  CHECK(report(foreign).verdict.agrees);
-  CHECK_FALSE(report(more).verdict.agrees);
-  const auto all = report(good + "," + off + "," + alone + "," + foreign).verdict;
+  const std::string infinite = R"({"id": "g", "kind": "double", "in": {"x": "1e308"}})";
+  const std::string said_so =
+      R"({"id": "h", "kind": "double", "in": {"x": "1e308"}, "out": {"value": "inf"}, "rtol": 0})";
+  CHECK(report(good).verdict->agrees == true);
+  CHECK(report(off).verdict->agrees == false);
+  CHECK(report(more).verdict->agrees == false);
+  CHECK(report(said_so).verdict->agrees == true);
+  for (const std::string& left : {alone, foreign, infinite}) {
+    CHECK_FALSE(report(left).verdict->agrees.has_value());
+    CHECK_FALSE(report(good + "," + left).verdict->agrees.has_value());
+    CHECK(report(off + "," + left).verdict->agrees == false);
+  }
+  const auto all = *report(good + "," + off + "," + alone + "," + foreign + "," + infinite).verdict;
   CHECK(all.details["agree"] == 1);
   CHECK(all.details["disagree"] == 1);
   CHECK(all.details["without_reference"] == 1);
   CHECK(all.details["not_implemented"] == 1);
+  CHECK(all.details["not_finite"] == 1);
+  CHECK(all.rows ==
+        std::vector<std::string>{
+            "Disagrees: b: value: too far apart, computed 4.0, reference \"4.1\".", "Not judged: c: no reference.",
+            "Not judged: d: kind halve is not implemented.",
+            "Not judged: g: value is \"inf\", and no reference says so."});
+}
+
+TEST_CASE("an empty list of cases is refused", "[evaluate]") {
+  CHECK(cases_refusal("{\"cases\": []}") == part("f.json: has an empty list of cases"));
 }
 
 TEST_CASE("bad cases are refused by case, field and value", "[evaluate]") {

@@ -1,19 +1,35 @@
 #include "examples/support/csv.hpp"
 
+#include <cmath>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
+
+namespace csv_test {
 
 using namespace incontext::examples;
 using incontext::testing::part;
 
 namespace {
 
-std::string csv_refusal(const std::string& text, const std::string& column = "") {
+using Values = std::vector<double>;
+using Names = std::vector<std::string>;
+
+Values column_of(const CsvFile& csv, std::size_t column, Entries entries = Entries::finite) {
+  const Eigen::MatrixXd values = numeric_columns(csv, {column}, entries).values;
+  return {values.data(), values.data() + values.size()};
+}
+
+/// Parses, and reads every column: the refusal, or "accepted".
+std::string csv_refusal(const std::string& text, Header header = Header::required, Entries entries = Entries::finite) {
   try {
-    const CsvFile csv = parse_csv("f.csv", text);
-    if (!column.empty()) numeric_column(csv, column);
+    const CsvFile csv = parse_csv("f.csv", text, header);
+    std::vector<std::size_t> all(csv.column_names.size() - (csv.row_numbers ? 1 : 0));
+    std::iota(all.begin(), all.end(), csv.row_numbers ? 1 : 0);
+    numeric_columns(csv, all, entries, {.missing = ", or --drop-missing", .text = "--without"});
   } catch (const InputError& error) {
     return error.what();
   }
@@ -26,41 +42,172 @@ TEST_CASE("a CSV file is read whatever its line ends, quotes and trailing blank 
   const std::string text = GENERATE(as<std::string>{}, "a,b\n1,2\n3,4\n", "a,b\r\n1,2\r\n3,4\r\n", "a,b\n1,2\n3,4",
                                     "\xEF\xBB\xBF"
                                     "a,b\n1,2\n3,4\n\n\r\n",
-                                    "\"a\",\"b\"\n\"1\",2\n 3 ,\t4\n");
+                                    "\"a\",\"b\"\n\"1\",2\n 3 ,\t4\n", "\n\na,\tb\n1,2\n3,4\n");
   const CsvFile csv = parse_csv("f.csv", text);
-  CHECK(csv.column_names == std::vector<std::string>{"a", "b"});
-  CHECK(numeric_column(csv, "a") == std::vector<double>{1, 3});
-  CHECK(numeric_column(csv, "b") == std::vector<double>{2, 4});
+  CHECK(csv.column_names == Names{"a", "b"});
+  CHECK(column_of(csv, 0) == Values{1, 3});
+  CHECK(column_of(csv, 1) == Values{2, 4});
+  CHECK(csv.notes.empty());
 }
 
 TEST_CASE("quoted cells hold commas, doubled quotes and line ends, and later rows keep their line", "[csv]") {
-  const CsvFile csv = parse_csv("f.csv", "name,x\n\"one, \"\"two\"\"\nthree\",1\nplain,oops\n");
-  CHECK(csv.rows[0][0] == "one, \"two\"\nthree");
-  CHECK(csv.lines == std::vector<std::size_t>{2, 4});
-  CHECK(csv_refusal("name,x\n\"a\nb\",1\nc,oops\n", "x") ==
+  const CsvFile csv = parse_csv("f.csv", "\"the \"\"x\"\", in m\",note\n1,\"one, \"\"two\"\"\nthree\"\n2,plain\n");
+  CHECK(csv.column_names == Names{"the \"x\", in m", "note"});
+  CHECK(column_of(csv, 0) == Values{1, 2});
+  CHECK(csv.rows[1].line == 4);
+  CHECK(csv_refusal("name,x\n\"1\n\",1\n2,oops\n3,1\n") ==
         "f.csv: row 2 (line 4), column x: cell is not a number (value = \"oops\"; needs a finite number)");
 }
 
 TEST_CASE("a column nobody asks for may hold text", "[csv]") {
   const CsvFile csv = parse_csv("f.csv", "name,x\nanna,1.5\nbert,-2e3\n");
-  CHECK(numeric_column(csv, "x") == std::vector<double>{1.5, -2000});
+  CHECK(column_of(csv, 1) == Values{1.5, -2000});
+}
+
+TEST_CASE("semicolons and tabs separate where the header line has them, outside of quotes", "[csv]") {
+  const std::string text = GENERATE(as<std::string>{}, "a, in m;b\n1;2\n3;4\n", "\"a;b\tc, d\",e\n1,2\n3,4\n",
+                                    "a, in m\tb\n1\t2\n3\t4\n", "a;b\r\n1; 2\r\n3 ;4\r\n");
+  const CsvFile csv = parse_csv("f.csv", text);
+  CHECK(csv.column_names.size() == 2);
+  CHECK(column_of(csv, 0) == Values{1, 3});
+  CHECK(column_of(csv, 1) == Values{2, 4});
+}
+
+TEST_CASE("numbers have a decimal comma where commas do not separate, and only there", "[csv]") {
+  for (const std::string separator : {";", "\t"}) {
+    const CsvFile csv = parse_csv("f.csv", "a" + separator + "b\n1,5" + separator + "2\n-3,25e1" + separator + "4\n");
+    CHECK(column_of(csv, 0) == Values{1.5, -32.5});
+    CHECK(numeric_columns(csv, {0}, Entries::finite).decimal_comma);
+    CHECK_FALSE(numeric_columns(csv, {1}, Entries::finite).decimal_comma);
+  }
+  CHECK(column_of(parse_csv("f.csv", "a;b\n1.5;2\n"), 0) == Values{1.5});
+  CHECK(csv_refusal("a,b\n\"1,5\",2\n3,4\n") == part("column a: cell is not a number (value = \"1,5\";"));
+}
+
+TEST_CASE("a comma between thousands is never read as a decimal comma beside a decimal point", "[csv]") {
+  CHECK(csv_refusal("a;b\n1,234;2\n1.5;3\n") ==
+        "f.csv: row 2 (line 3), column a: has a decimal point, and row 1 (line 2), column a a decimal comma "
+        "(value = \"1.5\"; needs one of them everywhere)");
+  CHECK(csv_refusal("a\tb\n1.5\t2\n1\t3,5\n") == part("row 2 (line 3), column b: has a decimal comma, and row 1"));
+  CHECK(csv_refusal("a;b\n1.234,5;2\n1;2\n") == part("cell is not a number (value = \"1.234,5\";"));
+  CHECK(csv_refusal("a;b\n1,234,5;2\n1;2\n") == part("cell is not a number"));
+}
+
+TEST_CASE("lines that begin with # are comments, and those among the rows are counted", "[csv]") {
+  const CsvFile csv = parse_csv("f.csv", "# from a logger\n\n#\na,b\n1,2\n# pause, 3\n3,4\n# end\n");
+  CHECK(csv.column_names == Names{"a", "b"});
+  CHECK(column_of(csv, 0) == Values{1, 3});
+  CHECK(csv.rows[1].line == 7);
+  CHECK(csv.notes == Names{"2 lines below the first begin with # and are left out as comments."});
+  // quotation marks in a comment open no cell
+  CHECK(column_of(parse_csv("f.csv", "# 2\" pipes,\"a\na,b\n1,2\n# so,\"what\n3,4\n"), 1) == Values{2, 4});
+  // the error value of a spreadsheet in the first column is a missing cell, not a comment
+  CHECK(csv_refusal("a,b\n#N/A,2\n3,4\n") == part("row 1 (line 2), column a: cell is missing (value = \"#N/A\""));
+  CHECK(csv_refusal("# a,b\n1,2\n") == part("first line holds numbers"));
+  CHECK(csv_refusal("# nothing else\n") == part("is empty"));
+}
+
+TEST_CASE("a first column without a name that numbers the rows is no input, and a note says so", "[csv]") {
+  for (const std::string name : {"", "\"\"", "Unnamed: 0"}) {
+    for (const std::string rows : {"0,5\n1,6\n2,8\n", "1,5\n2,6\n3,8\n", "\"7\",5\n\"2\",6\n\"4\",8\n"}) {
+      const CsvFile csv = parse_csv("f.csv", name + ",x\n" + rows);
+      CHECK(csv.row_numbers);
+      CHECK(column_of(csv, 1) == Values{5, 6, 8});
+      REQUIRE(csv.notes.size() == 1);
+      CHECK(csv.notes[0] == part("numbers the rows and is left out."));
+    }
+  }
+  // numbers that come twice, fractions and text number no rows
+  for (const std::string rows : {"0,5\n0,6\n", "0.5,5\n1,6\n", "a,5\nb,6\n", "-1,5\n0,6\n", ",5\n1,6\n"}) {
+    CHECK(csv_refusal(",x\n" + rows) == "f.csv: column 1 has no name in the header line (needs one)");
+    CHECK_FALSE(parse_csv("f.csv", "Unnamed: 0,x\n" + rows).row_numbers);
+  }
+  CHECK_FALSE(parse_csv("f.csv", "index,x\n0,5\n1,6\n").row_numbers);
+  CHECK_FALSE(parse_csv("f.csv", "Unnamed: 0\n0\n1\n").row_numbers);
+}
+
+TEST_CASE("a separator at the end of every line makes no column", "[csv]") {
+  const CsvFile csv = parse_csv("f.csv", "a,b,\n1,2,\n3,4, \n");
+  CHECK(csv.column_names == Names{"a", "b"});
+  CHECK(column_of(csv, 1) == Values{2, 4});
+  CHECK(csv_refusal("a,b,\n1,2,\n3,4,5\n") == "f.csv: column 3 has no name in the header line (needs one)");
+  CHECK(csv_refusal("a,b,\n1,2,\n3,4\n") == part("row 2 (line 3): has the wrong number of cells (value = 2; needs 3)"));
+  CHECK(csv_refusal("a,b\n1,2,\n3,4,\n") == part("row 1 (line 2): has the wrong number of cells (value = 3; needs 2)"));
+  CHECK(parse_csv("f.csv", "1,2,\n3,4,\n", Header::optional).rows.size() == 2);
+}
+
+TEST_CASE("a matrix of numbers needs no header line, whatever separates them", "[csv]") {
+  const std::string text = GENERATE(as<std::string>{}, "1.5,2\n3,4\n", "1.5;2\n3;4\n", "1,5;2\n3;4\n", "1.5\t2\n3\t4\n",
+                                    "1.5 2\n3 4\n", " 1.5e+00   2\r\n3\t 4 \r\n", "# rows\n1.5 2\n3 4\n");
+  const CsvFile csv = parse_csv("f.csv", text, Header::optional);
+  CHECK(csv.rows.size() == 2);
+  CHECK(column_of(csv, 0) == Values{1.5, 3});
+  CHECK(column_of(csv, 1) == Values{2, 4});
+  CHECK(csv_refusal("1 2\n3 x\n5 6\n", Header::optional) ==
+        part("row 2 (line 2), column 2: cell is not a number (value = \"x\""));
+}
+
+TEST_CASE("a first line that may be a row or names is never guessed", "[csv]") {
+  const auto rows = [](const std::string& text) { return parse_csv("f.csv", text, Header::optional).rows.size(); };
+  CHECK(rows("0,1\n1,0\n") == 2);       // square with the first line
+  CHECK(rows("0,1\n1,0\n2,3\n") == 2);  // square without it: names, as pandas writes them
+  CHECK(rows(",0,1\n0,1,0\n1,0,1\n") == 2);
+  CHECK(csv_refusal("0,1\n1,2\n3,4\n5,6\n", Header::optional) == part("can be a row or the names of columns"));
+  CHECK(csv_refusal("1,0.x5\n2,3\n", Header::optional) == part("first line mixes names and numbers"));
+  CHECK(csv_refusal("1,NA\n2,3\n", Header::optional) == part("row 1 (line 1), column 2: cell is missing"));
+  // a data set needs names, and 0, 1, 2, ... are some
+  CHECK(parse_csv("f.csv", "0,1\n5,6\n").notes == Names{"The first line, 0 to 1, names the columns."});
+  CHECK(csv_refusal("0\n5\n") == part("first line holds numbers"));
+}
+
+TEST_CASE("-inf is a number of masked scores alone, and nothing else that is not finite", "[csv]") {
+  const std::string text = "0.5,-inf\n1,2\n";
+  CHECK(std::isinf(column_of(parse_csv("f.csv", text, Header::optional), 1, Entries::masked)[0]));
+  CHECK(csv_refusal(text, Header::optional) == part("row 1 (line 1), column 2: cell is not finite (value = \"-inf\";"));
+  for (const std::string bad : {"inf", "nan", "+inf", "1e999"}) {
+    CHECK(csv_refusal("a\n1\n" + bad + "\n", Header::optional, Entries::masked) ==
+          part("column a: cell is not finite"));
+  }
+}
+
+TEST_CASE("a missing cell is NaN where missing ones are asked for, and refused with a way out elsewhere", "[csv]") {
+  for (const std::string missing : {"", "NA", "n/a", "NaN", "null", "NULL", "None", "#N/A", "<NA>", "-nan"}) {
+    CAPTURE(missing);
+    const std::string text = "a,b\n1,2\n3," + missing + "\n";
+    const Values values = column_of(parse_csv("f.csv", text), 1, Entries::missing);
+    CHECK(values[0] == 2);
+    CHECK(std::isnan(values[1]));
+    CHECK(csv_refusal(text) == part("row 2 (line 3), column b: cell is "));
+    CHECK(csv_refusal(text) == part("needs a finite number, or --drop-missing)"));
+  }
+  for (const std::string bad : {"inf", "?", ".", "missing"}) {
+    CHECK(csv_refusal("a,b\n1,2\n3," + bad + "\n", Header::required, Entries::missing) != "accepted");
+  }
+}
+
+TEST_CASE("columns of text are refused all at once, with what to do", "[csv]") {
+  CHECK(csv_refusal("city,x,name\nUlm,1,anna\n,2,bert\n") ==
+        "f.csv: columns city,name hold no number (needs numbers, or --without city,name)");
+  CHECK(csv_refusal("city,x\nUlm,1\nJena,2\n") ==
+        "f.csv: column city holds no number (needs numbers, or --without city)");
+  // one wrong cell among numbers is named itself
+  CHECK(csv_refusal("city,x\nUlm,1\n7,2\n") == part("row 1 (line 2), column city: cell is not a number"));
 }
 
 TEST_CASE("refusals of a CSV file name the row, the line and the column", "[csv]") {
-  CHECK(csv_refusal("a,b\n1,2\n3,\n", "b") ==
-        "f.csv: row 2 (line 3), column b: cell is missing (value = \"\"; needs a finite number)");
-  CHECK(csv_refusal("a,b\n1,x7\n", "b") ==
+  CHECK(csv_refusal("a,b\n1,2\n3,\n") ==
+        "f.csv: row 2 (line 3), column b: cell is missing (value = \"\"; needs a finite "
+        "number, or --drop-missing)");
+  CHECK(csv_refusal("a,b\n1,x7\n2,1\n") ==
         "f.csv: row 1 (line 2), column b: cell is not a number (value = \"x7\"; needs a finite number)");
-  CHECK(csv_refusal("a,b\n1,nan\n", "b") ==
-        "f.csv: row 1 (line 2), column b: cell is not finite (value = \"nan\"; needs a finite number)");
-  CHECK(csv_refusal("a,b\n1,-inf\n", "b") == part("column b: cell is not finite"));
-  CHECK(csv_refusal("a,b\n1,1e999\n", "b") == part("column b: cell is not finite"));
-  CHECK(csv_refusal("a,b\n1,0x10\n", "b") == part("cell is not a number"));
-  CHECK(csv_refusal("a,b\n1,1 2\n", "b") == part("cell is not a number"));
-  CHECK(csv_refusal("a,b\n1,2\n", "c") == "f.csv: has no such column (value = c; needs one of a, b)");
+  CHECK(csv_refusal("a,b\n1,-inf\n") ==
+        "f.csv: row 1 (line 2), column b: cell is not finite (value = \"-inf\"; needs a finite number)");
+  CHECK(csv_refusal("a,b\n1,1e999\n") == part("column b: cell is not finite"));
+  CHECK(csv_refusal("a,b\n1,0x10\n1,1\n") == part("cell is not a number"));
+  CHECK(csv_refusal("a,b\n1,1 2\n1,1\n") == part("cell is not a number"));
   CHECK(csv_refusal("a,b\n1,2\n3\n") == "f.csv: row 2 (line 3): has the wrong number of cells (value = 1; needs 2)");
   CHECK(csv_refusal("a,b\n1,2,3\n") == "f.csv: row 1 (line 2): has the wrong number of cells (value = 3; needs 2)");
-  CHECK(csv_refusal("a,b\n1,2\n\n3,4\n") == part("row 2 (line 3): is blank"));
+  CHECK(csv_refusal("a,b\n1,2\n\n3,4\n") == "f.csv: row 2 (line 3): is blank (needs 2 cells)");
   CHECK(csv_refusal("a,b,a\n1,2,3\n") ==
         "f.csv: column name stands twice in the header line (value = a; needs different names)");
   CHECK(csv_refusal("a,,c\n1,2,3\n") == part("column 2 has no name"));
@@ -70,6 +217,9 @@ TEST_CASE("refusals of a CSV file name the row, the line and the column", "[csv]
   CHECK(csv_refusal("\n\n") == part("is empty"));
   CHECK(csv_refusal("a,b\n") == part("no rows"));
   CHECK(csv_refusal(std::string("a,b\n1,\0\n", 8)) == part("is not text"));
+  CHECK(csv_refusal("\xFF\xFE" + std::string("a\0b\0", 4)) == part("is UTF-16 text"));
+  // a cell of a megabyte is named by its beginning
+  CHECK(csv_refusal("a,b\n1," + std::string(1 << 20, 'x') + "\n1,2\n").size() < 300);
 }
 
 TEST_CASE("decimal numbers are rounded correctly and nothing else is a number", "[csv]") {
@@ -83,8 +233,11 @@ TEST_CASE("decimal numbers are rounded correctly and nothing else is a number", 
   CHECK(parse_decimal("1.00000000000000011102230246251565404236316680908203126") > 1.0);
   CHECK(parse_decimal("1e-400") == 0.0);
   CHECK(*parse_decimal("1e400") > 1.7976931348623157e308);
-  for (const char* text : {"", " ", "1 ", "nan", "inf", "0x1p3", "1,5", "1e", "1e+", ".", "-", "1.2.3", "1f"}) {
+  for (const char* text : {"", " ", "1 ", "nan", "inf", "-inf", "+-1", "+", "0x1p3", "1,5", "1e", "1e+", ".", "-",
+                           "1.2.3", "1f", "-nan", "-.", "+.e1"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_decimal(text).has_value());
   }
 }
+
+}  // namespace csv_test

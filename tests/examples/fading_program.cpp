@@ -19,7 +19,9 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Json report_of(const Arguments& arguments) { return incontext::testing::report_of(INCONTEXT_FADING, arguments); }
+Json report_of(const Arguments& arguments, int exit_code = 0) {
+  return incontext::testing::report_of(INCONTEXT_FADING, arguments, exit_code);
+}
 
 void refused(const Arguments& arguments, const std::string& expected) {
   const Finished finished = run_program(INCONTEXT_FADING, arguments);
@@ -48,7 +50,7 @@ TEST_CASE("every figure of incontext-fading agrees, and its controls are rejecte
   const Json rows = report["tables"].back()["rows"];
   REQUIRE(rows.size() == controls);
   for (const Json& row : rows) {
-    CHECK(row["verdict"] == "rejected");
+    CHECK(row["outcome"] == "rejected");
     CHECK(std::abs(row["z"].get<double>()) > 5);
   }
 }
@@ -89,21 +91,25 @@ TEST_CASE("the plane of needle and noise: the weight rises through one half at t
   }
 }
 
-TEST_CASE("means of rare rows are shown without a z, and medians beside them", "[programs][fading]") {
-  const Json few = report_of({"--figure", "fading", "--height", "6", "--lengths", "100000", "--most-scores", "1"});
+TEST_CASE("means of rare rows are not judged, and say so, with medians beside them", "[programs][fading]") {
+  const Json few = report_of({"--figure", "fading", "--height", "6", "--lengths", "100000", "--most-scores", "1"}, 3);
   const Json rows = few["tables"][0]["rows"];
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["z"].is_number());  // softmax averages over many competitors
   CHECK(rows[1]["map"] == "SSMax");
   CHECK(rows[1]["z"].is_null());
-  CHECK(few["verdict"]["comparisons"] == 1);
+  CHECK(rows[1]["verdict"] == "not_judged");
+  CHECK(rows[1]["reason"] == part("rare rows make the mean"));
+  CHECK(few["verdict"]["agrees"].is_null());
+  CHECK(few["verdict"]["comparisons"] == 2);
+  CHECK(few["verdict"]["judged"] == 1);
   const Json phase = report_of({"--lengths", "1000", "--spreads", "0.5", "--trials", "4096"});
   const Json participation = phase["tables"][0]["rows"][0];
   CHECK(participation["quantity"] == "Y_2");
   CHECK(participation["median"].get<double>() < 0.8 * participation["simulation"].get<double>());
   CHECK(participation["largest_share"].get<double>() > 1.0 / 4096);
   const Json long_rows =
-      report_of({"--lengths", "100000", "--spreads", "0.5", "--most-scores", "1"})["tables"][0]["rows"];
+      report_of({"--lengths", "100000", "--spreads", "0.5", "--most-scores", "1"}, 3)["tables"][0]["rows"];
   CHECK(long_rows[1]["quantity"] == "max a");
   CHECK(long_rows[1]["z"].is_null());    // 128 rows of a largest weight that a few of them make
   CHECK(long_rows[2]["z"].is_number());  // entropy
@@ -126,7 +132,7 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
     controls.add("limit", 10, "here", claimed, exact, estimate);
     examples::Verdict verdict{.agrees = true, .text = "Agreement."};
     controls.join(verdict);
-    return std::make_pair(verdict.agrees, std::get<std::string>(controls.table().rows.at(0).back()));
+    return std::make_pair(verdict.agrees.value(), std::get<std::string>(controls.table().rows.at(0).back()));
   };
   CHECK(verdict_of(0.5, 0.3) == std::make_pair(true, std::string("rejected")));
   CHECK(verdict_of(0.3, 0.5) == std::make_pair(false, std::string("NOT REJECTED")));

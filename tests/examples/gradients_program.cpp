@@ -19,9 +19,9 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Json report_of(Arguments arguments) {
+Json report_of(Arguments arguments, int exit_code = 0) {
   arguments.insert(arguments.end(), {"--dimension", "16", "--context-length", "64"});
-  return incontext::testing::report_of(INCONTEXT_GRADIENTS, arguments);
+  return incontext::testing::report_of(INCONTEXT_GRADIENTS, arguments, exit_code);
 }
 
 void refused(const Arguments& arguments, const std::string& expected) {
@@ -77,10 +77,14 @@ TEST_CASE("frozen rows: the root mean square grows, the median vanishes", "[prog
 }
 
 TEST_CASE("a mean that few trials carry is not judged", "[programs][gradients]") {
-  const Json report = report_of({"--figure", "frozen", "--spreads", "1,1000", "--trials", "256"});
-  CHECK(report["tables"][0]["rows"][1]["z"].is_null());
+  const Json report = report_of({"--figure", "frozen", "--spreads", "1,1000", "--trials", "256"}, 3);
+  const Json row = report["tables"][0]["rows"][1];
+  CHECK(row["z"].is_null());
+  CHECK(row["verdict"] == "not_judged");
+  CHECK(row["reason"] == part("of the 256 trials carry the mean"));
   CHECK(report["tables"][0]["rows"][0]["z"].is_number());
-  CHECK(report["verdict"]["comparisons"] == 4);
+  CHECK(report["verdict"]["comparisons"] == 6);
+  CHECK(report["verdict"]["judged"] == 4);
 }
 
 TEST_CASE("Heat Treatment starts where it is told and ends at the root of the key dimension", "[programs][gradients]") {
@@ -92,13 +96,15 @@ TEST_CASE("Heat Treatment starts where it is told and ends at the root of the ke
   CHECK(rows.front()["simulation"].get<double>() > 3 * rows.back()["simulation"].get<double>());
 }
 
-TEST_CASE("NormSoftmax is not judged where some rows' own spread is the temperature and others' is not",
+TEST_CASE("NormSoftmax has an approximation only where some rows' own spread is the temperature and others' is not",
           "[programs][gradients]") {
   const Json rows = report_of({"--figure", "normsoftmax", "--scales", "1,156,2000"})["tables"][0]["rows"];
   REQUIRE(rows.size() == 6);
   CHECK(rows[1]["z"].is_number());
   CHECK(std::abs(rows[3]["spread"].get<double>() - 1) < 0.1);
-  CHECK(rows[3]["z"].is_null());
+  CHECK(rows[3]["theory"].is_null());
+  CHECK(rows[3]["approximate"].is_number());
+  CHECK(rows[3]["verdict"].is_null());
 }
 
 TEST_CASE("a deeply frozen row's median has a closed form beside it", "[programs][gradients]") {

@@ -3,19 +3,25 @@
 #include <incontext/statistics/estimate.hpp>
 
 #include <cmath>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
 
 using namespace incontext::examples;
 using incontext::statistics::Estimate;
+using incontext::statistics::Theory;
 using incontext::testing::part;
+
+namespace judgement_test {
 
 namespace {
 
-/// An estimate that lies `deviations` standard errors above 1.
+/// An estimate that is `deviations` standard errors above 1.
 Estimate off_by(double deviations, std::int64_t count = 65536) {
   Estimate estimate;
   estimate.count = count;
@@ -24,53 +30,159 @@ Estimate off_by(double deviations, std::int64_t count = 65536) {
   return estimate;
 }
 
-Verdict verdict_of(const std::vector<Estimate>& estimates, double theory = 1) {
+/// A table of one key and a comparison a row.
+Table table_of(std::vector<std::vector<Cell>> comparisons) {
+  Table table{.title = "t", .columns = {{.name = "row"}}};
+  for (Column& column : comparison_columns()) table.columns.push_back(column);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    std::vector<Cell> cells{static_cast<std::int64_t>(i + 1)};
+    cells.insert(cells.end(), comparisons[i].begin(), comparisons[i].end());
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+Verdict verdict_of(const std::vector<Estimate>& estimates, const Theory& theory = 1) {
   Judgement judgement;
-  for (const Estimate& estimate : estimates) judgement.judged(theory, estimate);
+  std::vector<std::vector<Cell>> cells;
+  for (const Estimate& estimate : estimates) cells.push_back(judgement.judged(theory, estimate));
+  std::vector<Table> tables{table_of(std::move(cells))};
+  judgement.settle(tables);
   return judgement.verdict();
+}
+
+/// A row's cell by its column's name.
+Cell cell(const Table& table, std::size_t row, const std::string& name) {
+  for (std::size_t j = 0; j < table.columns.size(); ++j) {
+    if (table.columns[j].name == name) return table.rows.at(row).at(j);
+  }
+  throw std::logic_error("no column " + name);
+}
+
+std::string word(const Table& table, std::size_t row, const std::string& name) {
+  return std::get<std::string>(cell(table, row, name));
+}
+
+bool absent(const Table& table, std::size_t row, const std::string& name) {
+  return std::holds_alternative<std::monostate>(cell(table, row, name));
+}
+
+int exit_code(const Verdict& verdict, bool complete = true) {
+  return exit_code_of({.program = "p", .verdict = verdict, .run = {.complete = complete}});
 }
 
 }  // namespace
 
 TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgement]") {
-  CHECK(verdict_of({off_by(3.2)}).agrees);
-  CHECK_FALSE(verdict_of({off_by(3.4)}).agrees);  // one comparison: 3.29
-  CHECK_FALSE(verdict_of({off_by(-3.4)}).agrees);
+  CHECK(verdict_of({off_by(3.2)}).agrees == true);
+  CHECK(verdict_of({off_by(3.4)}).agrees == false);  // one comparison: 3.29
+  CHECK(verdict_of({off_by(-3.4)}).agrees == false);
   std::vector<Estimate> twenty(20, off_by(0.5));
   twenty[7] = off_by(3.9);
-  CHECK(verdict_of(twenty).agrees);  // twenty comparisons: 4.06
+  CHECK(verdict_of(twenty).agrees == true);  // twenty comparisons: 4.06
   twenty[7] = off_by(4.2);
-  CHECK_FALSE(verdict_of(twenty).agrees);
+  CHECK(verdict_of(twenty).agrees == false);
   CHECK(verdict_of(twenty).details["disagreements"] == 1);
+  CHECK(verdict_of(twenty).rows == std::vector<std::string>{
+                                       "Disagrees: row = 8: theory 1, simulation 1.042 ± 0.01."});
 }
 
 TEST_CASE("a theory that is off by more than the resolution is rejected, by less than half of it is not",
           "[judgement]") {
   const std::vector<Estimate> exact(12, off_by(0));
-  const double resolution = verdict_of(exact).details["resolution"];
+  const double resolution = verdict_of(exact).details["worst_resolution"];
   CHECK_THAT(resolution, Catch::Matchers::WithinRel(0.01 * (3.935 + 1.2816), 1e-3));
-  CHECK_FALSE(verdict_of(exact, 1 + resolution).agrees);
-  CHECK(verdict_of(exact, 1 + resolution / 2).agrees);
+  CHECK(verdict_of(exact, 1 + resolution).agrees == false);
+  CHECK(verdict_of(exact, 1 + resolution / 2).agrees == true);
 }
 
 TEST_CASE("few batches have the wider bound of Student's t", "[judgement]") {
-  CHECK(verdict_of({off_by(3.4, 64)}).agrees);
-  CHECK_FALSE(verdict_of({off_by(3.6, 64)}).agrees);
+  CHECK(verdict_of({off_by(3.4, 64)}).agrees == true);
+  CHECK(verdict_of({off_by(3.6, 64)}).agrees == false);
 }
 
-TEST_CASE("what is not finite disagrees", "[judgement]") {
+TEST_CASE("the verdict names the row of the worst resolution, and says what the median row resolves", "[judgement]") {
+  std::vector<Estimate> rows(5, off_by(0));
+  rows[2].standard_error = 0.2;
+  const Verdict verdict = verdict_of(rows);
+  CHECK(verdict.details["worst_row"] == "row = 3");
+  CHECK(verdict.details["worst_resolution"].get<double>() > 19 * verdict.details["median_resolution"].get<double>());
+  CHECK(verdict.text == part("nine times in ten a deviation of 5% would have shown in the median row, of 1e+02% in the "
+                             "worst (row = 3)"));
+}
+
+TEST_CASE("what is not finite is not judged, and is no agreement", "[judgement]") {
   Estimate estimate = off_by(0);
   estimate.non_finite = 1;
-  CHECK_FALSE(verdict_of({estimate}).agrees);
-  CHECK_FALSE(verdict_of({off_by(0)}, std::nan("")).agrees);
-  CHECK(verdict_of({estimate}).text == part("largest |z| nan"));
+  for (const Verdict& verdict : {verdict_of({estimate}), verdict_of({off_by(0)}, std::nan(""))}) {
+    CHECK_FALSE(verdict.agrees.has_value());
+    CHECK(verdict.text == part("Nothing was judged of 1 comparison"));
+    CHECK(exit_code(verdict) == 3);
+  }
+  const Verdict some = verdict_of({estimate, off_by(0)});
+  CHECK_FALSE(some.agrees.has_value());
+  CHECK(some.text == part("Incomplete: 1 of 2 comparisons judged, and none disagrees"));
+  CHECK(some.rows == std::vector<std::string>{"Not judged: row = 1: 1 of 65537 trials was not finite."});
+  CHECK(exit_code(some) == 3);
+  CHECK(verdict_of({estimate, off_by(9)}).agrees == false);
 }
 
-TEST_CASE("an unjudged row counts towards nothing, and a run without judged rows agrees", "[judgement]") {
-  Judgement judgement;
-  const auto cells = Judgement::unjudged(2, off_by(0));
-  CHECK(std::holds_alternative<std::monostate>(cells.back()));
-  CHECK(judgement.size() == 0);
-  CHECK(judgement.verdict().agrees);
-  CHECK(judgement.verdict().text == part("Nothing to judge"));
+TEST_CASE("exit codes: a disagreement before what is incomplete, a stopped run is never 0", "[judgement]") {
+  CHECK(exit_code(verdict_of({off_by(0)})) == 0);
+  CHECK(exit_code(verdict_of({off_by(9)})) == 1);
+  CHECK(exit_code(verdict_of({off_by(0)}), false) == 3);
+  CHECK(exit_code(verdict_of({off_by(9)}), false) == 1);
+  CHECK(exit_code(Judgement().verdict()) == 3);
+  CHECK(exit_code_of({.program = "p"}) == 0);  // nothing is there to be judged
+  CHECK(exit_code_of({.program = "p", .run = {.complete = false}}) == 3);
 }
+
+TEST_CASE("cells of a comparison: what was judged, what was not and why, what is shown beside an approximation",
+          "[judgement]") {
+  Judgement judgement;
+  Estimate coarse = off_by(0);
+  coarse.rounding = 0.5;
+  std::vector<Table> tables{table_of({judgement.judged(1, off_by(1)), judgement.judged(1, coarse),
+                                      judgement.not_judged(1, off_by(0), "rare rows"), judgement.judged(1, {}),
+                                      Judgement::shown(0.9, off_by(0)), Judgement::shown({}, {}),
+                                      judgement.judged(1, off_by(2), 4096)})};
+  CHECK(judgement.size() == 5);
+  judgement.settle(tables);
+  const Table& table = tables[0];
+  CHECK(std::get<double>(cell(table, 0, "z")) == Approx(1));
+  CHECK(std::get<std::int64_t>(cell(table, 0, "trials")) == 65536);
+  CHECK(word(table, 0, "verdict") == "agrees");
+  CHECK(absent(table, 0, "reason"));
+  CHECK(absent(table, 0, "approximate"));
+  for (const std::size_t row : {1, 2, 3}) {
+    CHECK(word(table, row, "verdict") == "not_judged");
+    CHECK(absent(table, row, "z"));
+  }
+  CHECK(word(table, 1, "reason") == "standard error 0.01 is below the rounding of the simulation, 0.5");
+  CHECK(word(table, 2, "reason") == "rare rows");
+  CHECK(word(table, 3, "reason") == "not reached: the run was stopped before");
+  CHECK(absent(table, 3, "simulation"));
+  CHECK(std::get<double>(cell(table, 3, "theory")) == 1);
+  CHECK(absent(table, 4, "theory"));
+  CHECK(std::get<double>(cell(table, 4, "approximate")) == 0.9);
+  CHECK(std::get<double>(cell(table, 4, "simulation")) == 1);
+  for (const char* name : {"z", "verdict", "reason"}) CHECK(absent(table, 4, name));
+  CHECK(word(table, 5, "reason") == "not reached: the run was stopped before");
+  CHECK(absent(table, 5, "verdict"));
+  CHECK(std::get<std::int64_t>(cell(table, 6, "trials")) == 4096);
+  CHECK(table.notes.back() == part("in all of 3 comparisons"));  // the coarse one is tested, if not judged
+  CHECK(judgement.verdict().details["judged"] == 2);
+  CHECK(judgement.verdict().details["not_judged"] == 3);
+}
+
+TEST_CASE("rows that were asked for and cannot be tested take no part in the family", "[judgement]") {
+  Judgement judgement;
+  std::vector<std::vector<Cell>> cells{judgement.judged(1, off_by(3.2))};
+  for (int i = 0; i < 30; ++i) cells.push_back(judgement.not_judged(1, off_by(50), "rare rows"));
+  std::vector<Table> tables{table_of(std::move(cells))};
+  judgement.settle(tables);
+  CHECK(judgement.verdict().details["disagreements"] == 0);
+  CHECK(judgement.verdict().details["bound"].get<double>() < 3.3);
+}
+
+}  // namespace judgement_test

@@ -112,8 +112,11 @@ TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
         "f.npy: data is cut off (value = 47; needs 2 x 3 x 8 bytes of data)");
   CHECK(npy_refusal(good + "x") == part("more data than its shape"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(0, 3)"), "")) == part("array is empty"));
-  CHECK(npy_refusal(npy(dictionary("<f8", "()"), data)) == part("wrong number of array dimensions (value = 0"));
-  CHECK(npy_refusal(npy(dictionary("<f8", "(1, 2, 3)"), data)) == part("wrong number of array dimensions (value = 3"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "()"), data)) == part("holds a single number"));
+  CHECK(npy_refusal(npy(dictionary("<f8", "(1, 2, 3)"), data)) ==
+        "f.npy: wrong number of array dimensions (value = 1 x 2 x 3; needs 1 or 2: np.save one matrix of it, such as "
+        "array[0], a file for each head)");
+  CHECK(npy_refusal(npy(dictionary("<f8", "(1, 1, 2, 3)"), data)) == part("such as array[0, 0]"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(72057594037927936, 256)"), data)) == part("data is cut off"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(99999999999999999999999, 4)"), data)) == part("malformed .npy header"));
   for (const char* descr : {"<c16", "|O", "<U5", "<f9", "<f16", "f8", "<i3", "?"}) {
@@ -129,4 +132,29 @@ TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
     CAPTURE(text);
     CHECK(npy_refusal(npy(text, data)) == part("malformed .npy header"));
   }
+}
+
+TEST_CASE("an array of one dimension is a column of data and a row of scores", "[npy]") {
+  const std::string bytes = npy(dictionary("<f8", "(3,)"), raw(std::vector<double>{1, 2, 3}));
+  CHECK(parse_npy("f", bytes).cols() == 1);
+  CHECK(parse_npy("f", bytes, OneDimension::row) == Eigen::RowVector3d(1, 2, 3));
+  // a matrix of one column is one column either way
+  const std::string column = npy(dictionary("<f8", "(3, 1)"), raw(std::vector<double>{1, 2, 3}));
+  CHECK(parse_npy("f", column, OneDimension::row).rows() == 3);
+}
+
+TEST_CASE("a zip archive is known by its first bytes, .npz by its members", "[npy]") {
+  const auto refusal = [](const std::string& file, const std::string& bytes) -> std::string {
+    try {
+      refuse_zip(file, bytes);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string start("PK\x03\x04", 4);
+  CHECK(refusal("f", start + std::string(26, '\0') + "arr_0.npy") == part("is a zip of arrays, .npz (needs one array"));
+  CHECK(refusal("f.npz", start) == part("is a zip of arrays"));
+  CHECK(refusal("f.csv", start + "xl/workbook.xml") == part("is a zip archive (needs .csv or .npy)"));
+  CHECK(refusal("f.npz", "a,b\n") == "accepted");
 }

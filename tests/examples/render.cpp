@@ -5,6 +5,7 @@
 #include <string>
 
 #include "examples/support/report.hpp"
+#include "examples/support/version.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
 
@@ -23,9 +24,16 @@ Report small_report() {
   table.add_row({"three", std::monostate{}, INFINITY, std::int64_t{12345}});
   table.notes = {"a note"};
   return {.program = "program",
+          .command = "program --seed 1",
           .arguments = {{"seed", 1}},
           .tables = {table},
-          .verdict = {true, "agreement", {{"bound", 4.5}}}};
+          .verdict = Verdict{.agrees = true, .text = "agreement", .details = {{"bound", 4.5}}},
+          .run = {.trials = 4096, .seconds = 1.5, .device = "openmp", .threads = 2, .seed = 1}};
+}
+
+/// What every row of the report's CSV ends with.
+std::string run_cells(const std::string& complete = "true") {
+  return "program --seed 1," + complete + ",4096,1.5,openmp,2,1," + version() + "," + commit() + "\n";
 }
 
 }  // namespace
@@ -47,7 +55,7 @@ TEST_CASE("the text table aligns numbers, errors show the decimals of their numb
 TEST_CASE("no line of text is wider than the terminal where words can be broken", "[render]") {
   Report report = small_report();
   for (int i = 0; i < 60; ++i) report.tables[0].notes[0] += " word" + std::to_string(i);
-  report.verdict.text = report.tables[0].notes[0];
+  report.verdict->text = report.tables[0].notes[0];
   std::istringstream lines(render_text(report));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) CHECK(detail::screen_width(line) <= terminal_width);
@@ -63,27 +71,66 @@ TEST_CASE("the JSON holds every digit, words for what JSON cannot hold, null for
   CHECK(table["columns"][1]["name"] == "theory");
   CHECK(table["rows"][0]["theory"] == 12.3456789);
   CHECK(table["rows"][1]["theory"].is_null());
-  CHECK(table["rows"][1]["standard_error"] == "inf");
+  CHECK(table["rows"][1]["standard_error"].is_null());
   CHECK(table["rows"][1]["count"] == 12345);
   CHECK(table["notes"][0] == "a note");
   CHECK(json["verdict"]["agrees"] == true);
   CHECK(json["verdict"]["bound"] == 4.5);
 }
 
+TEST_CASE("the JSON says how it came about", "[render]") {
+  Report report = small_report();
+  const auto json = nlohmann::json::parse(render_json(report));
+  CHECK(json["complete"] == true);
+  CHECK(json["trials"] == 4096);
+  CHECK(json["seconds"] == 1.5);
+  CHECK(json["device"] == "openmp");
+  CHECK(json["threads"] == 2);
+  CHECK(json["seed"] == 1);
+  CHECK(json["command"] == "program --seed 1");
+  CHECK(json["commit"] == commit());
+  report.run = {.complete = false};
+  report.verdict->agrees.reset();
+  const auto stopped = nlohmann::json::parse(render_json(report));
+  CHECK(stopped["complete"] == false);
+  for (const char* key : {"trials", "device", "threads", "seed"}) CHECK(stopped[key].is_null());
+  CHECK(stopped["verdict"]["agrees"].is_null());
+  report.verdict.reset();
+  CHECK(nlohmann::json::parse(render_json(report))["verdict"].is_null());
+}
+
+TEST_CASE("the text table leaves out what is for CSV and JSON alone, and columns without a cell", "[render]") {
+  Table table{.title = "t",
+              .columns = {{"name"},
+                          {.name = "approximate", .decimals_as = 1, .in_text = InText::where_filled},
+                          {.name = "number", .decimals_as = 1},
+                          {.name = "reason", .in_text = InText::hidden}}};
+  table.add_row({"one", Cell(), 0.25, "because"});
+  CHECK(render_table(table) == "t\n\n  name   number\n  ----  -------\n  one   0.25000\n");
+  table.add_row({"two", 0.5, Cell(), Cell()});
+  CHECK(render_table(table) == part("approximate"));
+  CHECK_FALSE(render_table(table) == part("because"));
+  const std::string csv = render_csv({.program = "p", .tables = {table}});
+  CHECK(csv == part("name,approximate,number,reason,command,complete,"));
+  CHECK(csv == part("one,,0.25,because,"));
+}
+
 TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
+  const std::string run_names = "command,complete,run_trials,seconds,device,threads,seed,version,commit";
   Report report = small_report();
   CHECK(render_csv(report) ==
-        "name,theory,standard_error,count\n"
-        "\"one, \"\"two\"\"\",12.3456789,4e-04,7\n"
-        "three,,inf,12345\n");
+        "name,theory,standard_error,count," + run_names + "\n" + "\"one, \"\"two\"\"\",12.3456789,4e-04,7," +
+            run_cells() + "three,,inf,12345," + run_cells());
   Table other{.title = "Other", .columns = {{"count"}, {"extra"}}};
   other.add_row({std::int64_t{1}, Nested{{1.5, "x"}}});
+  other.add_row({std::int64_t{2}, std::nan("")});
   report.tables.push_back(other);
+  report.run.complete = false;
   CHECK(render_csv(report) ==
-        "table,name,theory,standard_error,count,extra\n"
-        "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,\n"
-        "A title,three,,inf,12345,\n"
-        "Other,,,,1,\"[1.5,\"\"x\"\"]\"\n");
+        "table,name,theory,standard_error,count,extra," + run_names + "\n" +
+            "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") + "A title,three,,inf,12345,," +
+            run_cells("false") + "Other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "Other,,,,2,," +
+            run_cells("false"));
 }
 
 TEST_CASE("a long nested value is cut in the text table and whole in CSV", "[render]") {

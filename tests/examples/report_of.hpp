@@ -9,13 +9,13 @@
 
 namespace incontext::testing {
 
-/// The JSON of a run that must end in agreement and say nothing on standard error.
-inline nlohmann::json report_of(const std::string& program, std::vector<std::string> arguments) {
+/// The JSON of a run that must end with this exit code, and say something on standard error only where it is not 0.
+inline nlohmann::json report_of(const std::string& program, std::vector<std::string> arguments, int exit_code = 0) {
   arguments.insert(arguments.end(), {"--format", "json"});
   const Finished finished = run_program(program, arguments);
   CAPTURE(finished.errors, finished.output);
-  REQUIRE(finished.exit_code == 0);
-  CHECK(finished.errors.empty());
+  REQUIRE(finished.exit_code == exit_code);
+  CHECK(finished.errors.empty() == (exit_code == 0));
   return nlohmann::json::parse(finished.output);
 }
 

@@ -52,25 +52,31 @@ struct Finished {
   std::string errors = {};
 };
 
-inline std::string quoted(const std::string& argument) {
+inline std::string shell_quoted(const std::string& argument) {
   std::string result = "'";
   for (const char c : argument) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
 }
 
-/// Runs a program, without a shell's help but for the redirections.
-inline Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
-                            const std::string& input = "") {
+/// Runs a shell's command, whose own redirections count.
+inline Finished run_command(const std::string& command, const std::string& input = "") {
   static const std::string base =
       (std::filesystem::temp_directory_path() / ("incontext-run-" + std::to_string(::getpid()))).string();
   std::ofstream(base + ".in", std::ios::binary) << input;
-  std::string command = quoted(program);
-  for (const std::string& argument : arguments) command += ' ' + quoted(argument);
-  command += " <" + quoted(base + ".in") + " >" + quoted(base + ".out") + " 2>" + quoted(base + ".err");
-  const int status = std::system(command.c_str());
+  const std::string redirected = "{ " + command + "\n} <" + shell_quoted(base + ".in") + " >" +
+                                 shell_quoted(base + ".out") + " 2>" + shell_quoted(base + ".err");
+  const int status = std::system(redirected.c_str());
   Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(base + ".out"), content_of(base + ".err")};
   for (const char* end : {".in", ".out", ".err"}) std::filesystem::remove(base + end);
   return finished;
+}
+
+/// Runs a program, without a shell's help.
+inline Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
+                            const std::string& input = "") {
+  std::string command = shell_quoted(program);
+  for (const std::string& argument : arguments) command += ' ' + shell_quoted(argument);
+  return run_command(command, input);
 }
 
 }  // namespace incontext::testing

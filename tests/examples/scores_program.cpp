@@ -57,7 +57,7 @@ TEST_CASE("every figure of incontext-scores makes claims, and they hold", "[prog
     CHECK(report["verdict"]["agrees"] == true);
     CHECK(report["verdict"]["claims"] >= 2);
     CHECK(report["verdict"]["cases"] >= 12);
-    for (const Json& row : report["tables"].back()["rows"]) CHECK(row["verdict"] == "holds");
+    for (const Json& row : report["tables"].back()["rows"]) CHECK(row["verdict"] == "agrees");
     const Finished text = run_program(INCONTEXT_SCORES, {"--figure", figure});
     CHECK(text.output == part("Agreement: "));
     CHECK(run_program(INCONTEXT_SCORES, {"--figure", figure, "--format", "csv"}).output == part("verdict"));
@@ -117,7 +117,7 @@ TEST_CASE("a row's log-weights, derivative, norms and masks", "[programs][scores
   const Json rows = rows_of(report);
   CHECK(column(rows, "weight") == std::vector<double>{0.5, 0, 0.5});
   CHECK(near(rows[0]["log_weight"].get<double>(), -std::log(2.0)));
-  CHECK(rows[1]["log_weight"] == "-inf");
+  CHECK(rows[1]["log_weight"].is_null());  // -inf, which JSON cannot hold
   CHECK(column(rows, "weight_change") == std::vector<double>{0.25, 0, -0.25});
   const Json facts = rows_of(report, 1);
   CHECK(near(facts[2]["value"].get<double>(), std::log(2.0)));
@@ -125,7 +125,7 @@ TEST_CASE("a row's log-weights, derivative, norms and masks", "[programs][scores
   CHECK(near(facts[4]["value"].get<double>(), 0.5));
   CHECK(near(facts[5]["value"].get<double>(), 0.5));
   const Json constant = report_of({"--row", "1,1", "--map", "normsoftmax", "--norms"});
-  CHECK(rows_of(constant, 1)[4]["value"] == "nan");
+  CHECK(rows_of(constant, 1)[4]["value"].is_null());
   CHECK(constant["tables"][1]["notes"][0] == part("no derivative"));
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a matrix of scores, query by query, also causal, and its weights as a
   CHECK((incontext::examples::read_npy(weights) - expected).cwiseAbs().maxCoeff() < 1e-15);
   const std::string csv = folder.write("scores.csv", "a,b\n1,1\n0,2\n");
   CHECK(rows_of(report_of({"--scores", csv, "--map", "hardmax"}))[1]["top_key"] == 2);
-  const std::string one = folder.write("one.npy", incontext::examples::npy_bytes(Eigen::VectorXd::Zero(4)));
+  const std::string one = folder.write("one.npy", incontext::examples::npy_bytes(Eigen::RowVectorXd::Zero(4)));
   CHECK(near(rows_of(report_of({"--scores", one}))[0]["largest_weight"].get<double>(), 0.25));
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
     CHECK(finished.output.empty());
   };
   refused({"--scores", junk}, "junk.npy: is not an .npy file");
-  refused({"--scores", nan}, "nan.npy: row 2, column 1: score is not a number (value = nan;");
+  refused({"--scores", nan}, "nan.npy: row 2, column 1: entry is not finite (value = nan;");
   refused({"--scores", masked}, "masked.npy: row 1: has no visible score");
   refused({"--scores", folder.file("none.npy")}, "none.npy: cannot be opened");
   const std::string wide = folder.write("wide.npy", incontext::examples::npy_bytes(Eigen::MatrixXd::Zero(2, 301)));

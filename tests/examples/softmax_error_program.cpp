@@ -46,15 +46,16 @@ TEST_CASE("incontext-softmax-error prints the exact error on record, and agrees 
   // d = 4, l = 50, m = v = 1, a = 1, b = 1/4, s2 = .1: the parabola of approximate softmax, its offset kept.
   const auto parabola = [](double t) { return 1.1 + 1.1 / 50 - 2 * 0.98 / t + 4 * 49.0 / 2500 * 13.6 / (t * t); };
   for (const std::string estimator : {"reduced", "literal"}) {
-    const Json report = report_of({"--temperatures", "2.2,1", "--task-variance", "0.25", "--estimator", estimator});
+    const Json report = report_of({"--temperatures", "2.2,1,5", "--task-variance", "0.25", "--estimator", estimator});
     CHECK(report["verdict"]["agrees"] == true);
-    CHECK(report["verdict"]["comparisons"] == 4);
-    CHECK(report["arguments"]["temperatures"] == Json({2.2, 1}));
+    CHECK(report["verdict"]["comparisons"] == 5);
+    CHECK(report["arguments"]["temperatures"] == Json({2.2, 1, 5}));
     const Json row = row_at(report, "softmax", 2.2);
-    CHECK(std::abs(row["exact"].get<double>() - std::stod((*oracle)["out"]["error"].get<std::string>())) < 1e-9);
-    CHECK(std::abs(row["approximate"].get<double>() - parabola(2.2)) < 1e-12);
-    CHECK(row["second_order"].is_number());
-    CHECK(row_at(report, "softmax", 1)["second_order"] == "outside");
+    CHECK(std::abs(row["theory"].get<double>() - std::stod((*oracle)["out"]["error"].get<std::string>())) < 1e-9);
+    CHECK(std::abs(row["approximate_softmax"].get<double>() - parabola(2.2)) < 1e-12);
+    CHECK(row_at(report, "softmax", 5)["second_order"].is_number());
+    CHECK(row["second_order"].is_null());  // above the lowest temperature, 1.41, and below sqrt(3) times that
+    CHECK(row_at(report, "softmax", 1)["second_order"].is_null());
   }
 }
 
@@ -70,15 +71,16 @@ TEST_CASE("incontext-softmax-error: every table compares, names its domain and f
     REQUIRE(report["tables"].size() == 2);
     int judged = 0;
     for (const Json& row : report["tables"][0]["rows"]) {
-      for (const char* name : {"exact", "bayes", "simulation", "standard_error", "z"}) CHECK(row[name].is_number());
-      CHECK(row["bayes"].get<double>() < row["exact"].get<double>());
-      if (row.contains("temperature") && row["temperature"].get<double>() < 1.414)
-        CHECK(row["second_order"] == "outside");
-      if (row["second_order"].is_number()) CHECK(row["exact"].get<double>() < row["second_order"].get<double>());
+      for (const char* name : {"theory", "bayes", "simulation", "standard_error", "z"}) CHECK(row[name].is_number());
+      CHECK(row["bayes"].get<double>() < row["theory"].get<double>());
+      if (row.contains("temperature")) {
+        CHECK(row["second_order"].is_number() == (row["temperature"].get<double>() > std::sqrt(3) * std::sqrt(2)));
+      }
+      if (row["second_order"].is_number()) CHECK(row["theory"].get<double>() < row["second_order"].get<double>());
       ++judged;
     }
     CHECK(judged == report["verdict"]["comparisons"]);
-    CHECK(report["tables"][0]["notes"][0] == part("begins above"));
+    CHECK(report["tables"][0]["notes"][0] == part("absent up to τ = 2.4495"));
     for (const Json& row : report["tables"][1]["rows"]) {
       if (row.contains("map") && row["map"] == part("SSA")) continue;
       CHECK(row["gain"].get<double>() >= 0);
@@ -100,14 +102,14 @@ TEST_CASE("incontext-softmax-error: every option of the law counts", "[programs]
     return row_at(report_of(more), "softmax", 1.6);
   };
   const Json plain = with({});
-  REQUIRE(plain["exact"].is_number());
+  REQUIRE(plain["theory"].is_number());
   for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--input-variance", "2"},
                                                                                     {"--task-variance", "2"},
                                                                                     {"--noise-variance", "0.7"},
                                                                                     {"--key-query-scale", "0.5"},
                                                                                     {"--label-value", "0.5"}}) {
     CAPTURE(more);
-    CHECK(with(more)["exact"] != plain["exact"]);
+    CHECK(with(more)["theory"] != plain["theory"]);
     CHECK(with(more)["simulation"] != plain["simulation"]);
   }
 }

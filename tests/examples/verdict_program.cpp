@@ -8,6 +8,7 @@
 #include "examples/support/npy.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
 
 namespace verdict_program_test {
@@ -56,13 +57,9 @@ Json oracles_of(const std::string& kind, const std::string& file = oracle_file) 
   return document;
 }
 
-Json temperature(std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--format", "json", "--trials", "4096", "--device", "serial"});
-  const Finished finished = run_program(INCONTEXT_TEMPERATURE, arguments);
-  CAPTURE(finished.errors, finished.output);
-  REQUIRE(finished.exit_code == 0);
-  CHECK(finished.errors.empty());
-  return Json::parse(finished.output);
+Json temperature(std::vector<std::string> arguments, int exit_code = 0) {
+  arguments.insert(arguments.end(), {"--trials", "4096", "--device", "serial"});
+  return report_of(INCONTEXT_TEMPERATURE, arguments, exit_code);
 }
 
 }  // namespace
@@ -134,7 +131,7 @@ TEST_CASE("masked scores have weight 0, and a kind of both rooms is told apart b
   const auto computed = [](const Json& one) {
     const Finished finished = evaluate({{"cases", {one}}});
     CAPTURE(finished.errors);
-    REQUIRE(finished.exit_code == 0);
+    REQUIRE(finished.exit_code == 3);  // no reference
     return Json::parse(finished.output)["tables"][0]["rows"];
   };
   const Json masked{{"id", "x"}, {"kind", "ssmax"}, {"in", {{"z", {"-inf", 1, 1}}, {"s", 1}, {"b", 0}, {"n", 2}}}};
@@ -156,34 +153,58 @@ TEST_CASE("another shape and a field that is not computed are mismatches", "[pro
   CHECK(evaluate(document).exit_code == 1);
 }
 
-TEST_CASE("a case without reference, and a kind that is unknown, are listed and pass", "[programs]") {
+TEST_CASE("a case without reference, and a kind that is unknown, are named, and the run is incomplete", "[programs]") {
   Json document = oracles_of("pretrained");
   document["cases"][0].erase("out");
   document["cases"][1]["kind"] = "unheard_of";
   document["cases"][2]["out"].erase("M");
   const Finished finished = evaluate(document);
-  CHECK(finished.exit_code == 0);
+  CHECK(finished.exit_code == 3);
   const Json verdict = Json::parse(finished.output)["verdict"];
+  CHECK(verdict["agrees"].is_null());
   CHECK(verdict["without_reference"] == 1);
   CHECK(verdict["not_implemented"] == 1);
-  CHECK(verdict["agree"] == 1);
+  CHECK(verdict["agree"] == document["cases"].size() - 2);
+  CHECK(finished.errors == part("Not judged: " + document["cases"][0]["id"].get<std::string>() + ": no reference."));
   const Finished text = run_program(INCONTEXT_EVALUATE, {"-"}, document.dump());
-  CHECK(text.output == part("not implemented"));
+  CHECK(text.exit_code == 3);
+  CHECK(text.output == part("kind unheard_of is not implemented"));
+}
+
+TEST_CASE("a computed value that is not finite is not judged, unless the reference says so; no cases are bad input",
+          "[programs]") {
+  Json document = oracles_of("approximate_softmax");
+  document["cases"] = Json::array({document["cases"][0]});
+  REQUIRE(evaluate(document).exit_code == 0);
+  document["cases"][0].erase("out");
+  Json& mean = document["cases"][0]["in"]["task"]["mean_x"];
+  for (Json& entry : mean) entry = "1e300";
+  const Finished finished = evaluate(document);
+  CHECK(finished.exit_code == 3);
+  CHECK(finished.errors == part("and no reference says so."));
+  CHECK(Json::parse(finished.output)["verdict"]["not_finite"] == 1);
+  const Finished none = evaluate({{"cases", Json::array()}});
+  CHECK(none.exit_code == 2);
+  CHECK(none.errors == part("has an empty list of cases"));
 }
 
 TEST_CASE("every figure prints its tables with theory, simulation, error and z, and agrees", "[programs]") {
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
     CAPTURE(figure);
-    const Json report = temperature({"--figure", figure, "--dimension", "4", "--context-length", "12"});
+    const bool by_length = figure == "2a" || figure == "2c" || figure == "3a";
+    const Json report = temperature({"--figure", figure, "--dimension", "4",
+                                     by_length ? "--context-lengths" : "--context-length", by_length ? "5,12,20" : "12"});
     CHECK(report["verdict"]["agrees"] == true);
     CHECK(report["arguments"]["figure"] == figure);
     int judged = 0;
     for (const Json& table : report["tables"]) {
       CHECK(table["notes"].back() == part("Family-wise bound"));
       for (const Json& row : table["rows"]) {
-        CHECK(row["theory"].is_number());
+        CHECK(row["theory"].is_number() != row["approximate"].is_number());
         CHECK(row["simulation"].is_number());
         CHECK(row["standard_error"].is_number());
+        CHECK(row["trials"].get<int>() > 0);
+        CHECK(row["verdict"] == (row["theory"].is_number() ? Json("agrees") : Json()));
         judged += row["z"].is_number() ? 1 : 0;
       }
     }
@@ -225,9 +246,14 @@ TEST_CASE("the free sweep follows its options", "[programs]") {
     CHECK(faster["theory"] == plain["theory"]);
     CHECK(faster["standard_error"].get<double>() < 0.8 * plain["standard_error"].get<double>());
   }
-  const Json softmax = with({"--scoring", "softmax"});
+  std::vector<std::string> by_softmax = small;
+  by_softmax.insert(by_softmax.end(), {"--scoring", "softmax"});
+  const Json report = temperature(by_softmax, 3);  // nothing is judged
+  const Json softmax = row_at(report, 3.0);
   CHECK(softmax["z"].is_null());
-  CHECK(softmax["approximate_theory"] == plain["theory"]);
+  CHECK(softmax["verdict"].is_null());
+  CHECK(softmax["approximate"] == plain["theory"]);
+  CHECK(report["verdict"]["text"] == part("Nothing was judged: no row has both an exact theory and a simulation."));
 }
 
 TEST_CASE("the same run gives the same bytes, another seed others", "[programs]") {
@@ -282,6 +308,7 @@ TEST_CASE("scores of attention give the moment-ratio temperature", "[programs]")
   const Finished finished = run_program(INCONTEXT_TEMPERATURE, {"--scores", file, "--format", "json"});
   REQUIRE(finished.exit_code == 0);
   CHECK(Json::parse(finished.output)["tables"][0]["rows"][0]["value"] == 2.0);
+  CHECK(Json::parse(finished.output)["verdict"].is_null());  // nothing is there to be judged
 }
 
 TEST_CASE("the output file holds the format asked for, quiet leaves the screen empty", "[programs]") {

@@ -13,6 +13,12 @@
 using namespace incontext::regression;
 using namespace incontext::testing;
 
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
 TEST_CASE("the estimate in numbers") {
   Matrix<double> scores(3, 2);
   scores << 1, 3, 2, 0, 1, 1;
@@ -91,6 +97,94 @@ TEST_CASE("the standard errors cover the ratio of the law") {
   CHECK(std::abs(mean.mean / ratio - 1.0) < 0.02);
 }
 
+TEST_CASE("the estimate under a causal mask in numbers, without the query that sees no other key") {
+  Matrix<double> scores(4, 4);
+  scores << 9, -infinity, -infinity, -infinity,  // sees itself alone
+      1, 2, -infinity, -infinity,                //
+      3, 1, 4, -infinity,                        //
+      1, 2, 2, 3;
+  const auto estimate = moment_ratio_from_scores(scores, SelfOnDiagonal{});
+  CHECK(estimate.queries == 3);
+  CHECK(std::abs(estimate.second_moment - (1.0 + 5.0 + 3.0) / 3.0) <= 1e-15);  // (9 + 1) / 2 = 5, (1 + 4 + 4) / 3 = 3
+  CHECK(estimate.first_moment == 3.0);
+  CHECK(std::abs(estimate.ratio - 1.0) <= 1e-15);
+  // Leaving one out: (9 - s_i) / (9 - f_i) = 8/7, 4/5, 1.
+  const double mean = (8.0 / 7.0 + 0.8 + 1.0) / 3.0;
+  const double spread = std::pow(8.0 / 7.0 - mean, 2) + std::pow(0.8 - mean, 2) + std::pow(1.0 - mean, 2);
+  CHECK(std::abs(estimate.standard_error - std::sqrt(2.0 / 3.0 * spread)) <= 1e-14);
+}
+
+TEST_CASE("masked keys are as if they were not there, and so are queries that do not see themselves") {
+  RegressionCases cases(126);
+  const Matrix<double> scores = cases.matrix(6, 5);
+  const Vector<double> selves = cases.vector(6).array() + 4.0;
+  const auto dense = moment_ratio_from_scores(scores, selves);
+  Matrix<double> wide = Matrix<double>::Constant(8, 9, -infinity);  // every query's keys in places of their own
+  Vector<double> wide_selves = Vector<double>::Constant(8, -infinity);
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    for (Eigen::Index j = 0; j < 5; ++j) wide(i + 1, (2 * j + i) % 9) = scores(i, j);
+    wide_selves(i + 1) = selves(i);
+  }
+  wide(0, 0) = 1e3;      // sees a key, but not itself
+  wide_selves(7) = 1e3;  // sees itself alone
+  const auto masked = moment_ratio_from_scores(wide, wide_selves);
+  CHECK(masked.queries == 6);
+  CHECK(std::abs(masked.ratio - dense.ratio) <= 1e-15 * dense.ratio);
+  CHECK(std::abs(masked.standard_error - dense.standard_error) <= 1e-14 * dense.standard_error);
+  CHECK(std::abs(masked.delta_standard_error - dense.delta_standard_error) <= 1e-14 * dense.standard_error);
+}
+
+TEST_CASE("under a causal mask the standard errors cover the ratio of the law") {
+  RegressionCases cases(127);
+  const auto task = cases.task(3).with_input_mean(Vector<double>::Zero(3));
+  const Attention<double> attention{Matrix<double>::Identity(3, 3) + 0.125 * cases.matrix(3, 3),
+                                    Vector<double>::Zero(3), 1.0};
+  const double ratio = moment_ratio(attention, task).ratio;
+  const Matrix<double> root = task.input_covariance().llt().matrixL();
+  std::mt19937_64 engine(128);
+  const Eigen::Index length = 15, sequences = 40;  // each query's keys are drawn for it alone, as the jackknife assumes
+  const int replicates = 1500;
+  double covered = 0.0, unmasked = 0.0;
+  MeanOfDraws mean;
+  for (int r = 0; r < replicates; ++r) {
+    Matrix<double> scores = Matrix<double>::Constant(sequences * length, length, -infinity);
+    Vector<double> selves(sequences * length);
+    for (Eigen::Index i = 0; i < scores.rows(); ++i) {
+      const Vector<double> query = root * standard_normals(3, engine);
+      const Vector<double> read = root.transpose() * (attention.key_query * query);
+      for (Eigen::Index j = 0; j < i % length; ++j) scores(i, j) = read.dot(standard_normals(3, engine));
+      selves(i) = query.dot(attention.key_query * query);
+    }
+    const auto estimate = moment_ratio_from_scores(scores, selves);
+    REQUIRE(estimate.queries == sequences * (length - 1));
+    mean.add(estimate.ratio);
+    covered += std::pow((estimate.ratio - ratio) / estimate.standard_error, 2) / replicates;
+    // masks taken for scores of 0
+    const Matrix<double> zeros = scores.unaryExpr([](double z) { return std::isinf(z) ? 0.0 : z; });
+    const auto wrong = moment_ratio_from_scores(zeros, selves);
+    unmasked += std::pow((wrong.ratio - ratio) / wrong.standard_error, 2) / replicates;
+  }
+  CHECK(covered > 0.8);
+  CHECK(covered < 1.25);
+  CHECK(4.0 * covered > 1.25);  // power: an error half as large
+  CHECK(covered / 4.0 < 0.8);
+  CHECK(unmasked > 1.25);  // power: another estimate
+  CHECK(std::abs(mean.mean / ratio - 1.0) < 0.02);
+}
+
+TEST_CASE("too few queries that see themselves and another key, and squares that overflow, are refused") {
+  const Matrix<double> alone = Matrix<double>::Constant(3, 3, -infinity) + Matrix<double>::Zero(3, 3);
+  CHECK(refusal([&] { moment_ratio_from_scores(alone, SelfOnDiagonal{}); },
+                {"queries that see themselves and another key", "value = 0"}) == "");
+  Matrix<double> one = alone;
+  one.row(2) << 1, 1, 1;
+  CHECK_THROWS_AS(moment_ratio_from_scores(one, SelfOnDiagonal{}), std::invalid_argument);
+  CHECK(refusal([&] { moment_ratio_from_scores(one, SelfInColumn{1}); },
+                {"queries that see themselves and another key", "value = 1"}) == "");
+  const Matrix<double> huge = Matrix<double>::Constant(3, 3, 1e200);
+  CHECK(refusal([&] { moment_ratio_from_scores(huge, SelfOnDiagonal{}); }, {"mean squared score is not finite"}) == "");
+}
+
 TEST_CASE("equal scores leave no error") {
   const auto estimate =
       moment_ratio_from_scores<double>(Matrix<double>::Constant(5, 4, 1.5), Vector<double>::Constant(5, 1.5));
@@ -139,13 +233,13 @@ TEST_CASE("scores of the wrong shape, not finite or without the column are refus
   CHECK(refusal([&] { moment_ratio_from_scores(scores, SelfInColumn{-1}); }, {"self.column", "value = -1"}) == "");
   CHECK(refusal([&] { moment_ratio_from_scores<double>(scores.leftCols(1), SelfInColumn{0}); },
                 {"number of keys", "value = 1"}) == "");
-  for (const double masked : {-std::numeric_limits<double>::infinity(), std::nan("")}) {
+  for (const double none : {infinity, std::nan("")}) {
     Matrix<double> broken = scores;
-    broken(1, 2) = masked;
+    broken(1, 2) = none;
     CHECK_THROWS_AS(moment_ratio_from_scores(broken, selves), std::domain_error);
     CHECK(refusal([&] { moment_ratio_from_scores(broken, SelfInColumn{0}); }, {"scores(1, 2)"}) == "");
     Vector<double> broken_selves = selves;
-    broken_selves(3) = masked;
+    broken_selves(3) = none;
     CHECK(refusal([&] { moment_ratio_from_scores(scores, broken_selves); }, {"self_scores(3, 0)"}) == "");
   }
 }

@@ -102,6 +102,18 @@ TEST_CASE("the deterministic equivalent is off by order 1/d, and by 6% where l =
   CHECK(large < -0.01);
 }
 
+TEST_CASE("the ridge's rounding grows with the condition of what it factorizes") {
+  const auto rounding = [](double noise) {
+    const auto task = testing::isotropic_task(5).with_noise_variance(noise);
+    const auto risk = simulate::bayes_ridge_risk(task, 40, {.seed = 34, .trials = 256}).estimates[0];
+    CHECK(risk.rounding > 0);
+    return risk.rounding / risk.mean;
+  };
+  CHECK(rounding(0.1) < 1e-11);
+  CHECK(rounding(1e-8) > 1e5 * rounding(0.1));
+  CHECK(rounding(1e-8) < 1e-4);
+}
+
 TEST_CASE("the ridge simulation refuses a model without noise and a context of one") {
   const auto task = testing::general_task();
   CHECK_THROWS_AS(simulate::bayes_ridge_risk(task.with_noise_variance(0.0), 5, {.trials = 10}), std::domain_error);

@@ -141,6 +141,35 @@ TEST_CASE("classification: a trial is the closed forms' prediction of its contex
   }
 }
 
+TEST_CASE("classification: an estimate's rounding bounds what single precision has done to it, at large gains too") {
+  constexpr std::int64_t trials = 64;
+  double largest_share = 0;
+  std::vector<Classifier> wide = classifiers;
+  wide.insert(wide.end(), {{ClassificationRule::linear, 0, 1e6},
+                           {ClassificationRule::adaptive, 40, 1e5},
+                           {ClassificationRule::kernel, 300, 1e4}});
+  for (const SphereTask& task : tasks) {
+    const auto run = simulate::classification<float>(task, wide, {.seed = seed, .trials = trials});
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      std::vector<double> exact(5, 0.0);
+      for (std::uint64_t index = 0; index < trials; ++index) {
+        const auto drawn = simulate::draw_sphere_context<float>(task, seed, index);
+        const auto values = metrics(testing::host_prediction(testing::host_context(drawn), wide[i]), drawn.query_label);
+        for (std::size_t k = 0; k < 5; ++k) exact[k] += values[k] / trials;
+      }
+      for (std::size_t k = 0; k < 5; ++k) {
+        if (k == 1) continue;  // a tie may fall either way
+        const auto& estimate = run.run.estimates[5 * i + k];
+        const double off = std::abs(estimate.mean - exact[k]);
+        CAPTURE(task.dimension, task.classes, i, k, estimate.mean, estimate.rounding);
+        CHECK(off <= estimate.rounding);
+        largest_share = std::max(largest_share, off / estimate.rounding);
+      }
+    }
+  }
+  CHECK(largest_share > 0.005);
+}
+
 TEST_CASE("classification: the alignment of a trial is that of the closed forms, to rounding") {
   for (const SphereTask& task : tasks) {
     CAPTURE(task.dimension, task.classes);

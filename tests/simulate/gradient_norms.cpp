@@ -132,6 +132,36 @@ laws::GradientFlow<double> law(double n, double x, double d) {
 
 }  // namespace
 
+TEST_CASE("gradient norms: an estimate's rounding bounds what single precision has done to it, and the ratio's too") {
+  constexpr std::int64_t trials = 128;
+  double largest_share = 0;
+  for (const auto map : {GradientMap::softmax, GradientMap::normsoftmax}) {
+    for (const GradientRow& row : {GradientRow{3, 2, map}, GradientRow{64, 16, map}, GradientRow{400, 3, map}}) {
+      const std::vector<double> spreads{0.05, 0.9, 4, 24, 1000};
+      const auto run = simulate::gradient_norms<float>(row, spreads, {.seed = seed, .trials = trials});
+      for (std::size_t point = 0; point < spreads.size(); ++point) {
+        std::vector<double> exact(6, 0.0);
+        for (std::uint64_t trial = 0; trial < trials; ++trial) {
+          const auto norms =
+              Layer<float>(row, trial).norms(map, static_cast<double>(static_cast<float>(spreads[point])));
+          for (std::size_t k = 0; k < 6; ++k) exact[k] += norms[k] / trials;
+        }
+        for (const auto norm : {GradientNorm::value, GradientNorm::key, GradientNorm::key_orthogonal}) {
+          const auto& estimate = run.at(point, norm);
+          const double off = std::abs(estimate.mean - exact[static_cast<std::size_t>(norm)]);
+          CAPTURE(row.tokens, row.dimension, static_cast<int>(map), spreads[point], static_cast<int>(norm),
+                  estimate.mean, estimate.rounding);
+          CHECK(off <= estimate.rounding);
+          largest_share = std::max(largest_share, off / estimate.rounding);
+        }
+        const auto ratio = run.imbalance(point);
+        CHECK(std::abs(ratio.mean - std::sqrt(exact[1] / exact[0])) <= ratio.rounding);
+      }
+    }
+  }
+  CHECK(largest_share > 0.02);
+}
+
 TEST_CASE("gradient norms: every trial is the layer's gradients, whatever the lanes") {
   for (const auto map : {GradientMap::softmax, GradientMap::normsoftmax}) {
     for (const GradientRow& row :

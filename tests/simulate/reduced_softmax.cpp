@@ -143,6 +143,75 @@ TEST_CASE("reduced softmax: a streamed row has the moments of the row at once") 
   }
 }
 
+namespace {
+
+/// The value of one trial in double, from the normals that a trial in single precision draws.
+double exact_value(const regression::LinearTask<double>& task, const regression::Attention<double>& attention,
+                   std::int64_t context_length, const Softmax& map, std::uint64_t seed, std::uint64_t trial) {
+  const auto normals_of = [&](simulate::Stream stream, std::int64_t count) {
+    std::vector<double> drawn;
+    for (std::uint32_t block = 0; static_cast<std::int64_t>(drawn.size()) < count; ++block) {
+      float four[random::normals_per_block<float>][1];
+      random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)), block, four);
+      for (const auto& one : four) drawn.push_back(static_cast<double>(one[0]));
+    }
+    drawn.resize(static_cast<std::size_t>(count));
+    return drawn;
+  };
+  const auto g = normals_of(simulate::Stream::query, task.dimension());
+  const regression::Vector<double> query = simulate::detail::plain_cholesky(task.input_covariance()) *
+                                           Eigen::Map<const regression::Vector<double>>(g.data(), task.dimension());
+  const regression::Vector<double> key = attention.key_query * query, spread = task.input_covariance() * key;
+  const double s = std::sqrt(key.dot(spread));
+  const auto [participation, mean] = at_once(map, s, normals_of(simulate::Stream::inputs, context_length));
+  const regression::Vector<double> u = spread / s;
+  const regression::Matrix<double> moment = task.task_covariance() + task.task_mean() * task.task_mean().transpose();
+  const double v = attention.label_value, along = u.dot(moment * u);
+  const regression::Vector<double> residual = v * mean * u - query;
+  return task.noise_variance() + residual.dot(moment * residual) +
+         v * v * participation * (task.noise_variance() + (moment * task.input_covariance()).trace() - along);
+}
+
+}  // namespace
+
+TEST_CASE("reduced softmax: an estimate's rounding bounds what single precision has done to it") {
+  constexpr std::int64_t trials = 512, length = 40;
+  const auto attention = label_attention();
+  double largest_share = 0;
+  for (const auto& task :
+       {centred_task(), centred_task().with_noise_variance(1e7), centred_task().with_input_covariance_scaled(1e-7),
+        centred_task().with_task_covariance_scaled(1e6).with_noise_variance(0),
+        centred_task().with_input_covariance_scaled(100)}) {
+    std::vector<Softmax> maps;
+    for (const double temperature : {0.02, 1.0, 8e5}) maps.push_back(Softmax{temperature});
+    const auto run = reduced_softmax_error<float>(attention, task, length, maps, {.seed = 19, .trials = trials});
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      double exact = 0;
+      for (std::uint64_t trial = 0; trial < trials; ++trial) {
+        exact += exact_value(task, attention, length, maps[i], 19, trial) / trials;
+      }
+      const auto& estimate = run.estimates[i];
+      CAPTURE(maps[i].temperature, task.noise_variance(), estimate.mean, exact, estimate.rounding);
+      CHECK(std::abs(estimate.mean - exact) <= estimate.rounding);
+      CHECK(statistics::agree(exact + 3 * estimate.rounding + 6 * estimate.standard_error, estimate).verdict(5) ==
+            statistics::Verdict::disagrees);
+      largest_share = std::max(largest_share, std::abs(estimate.mean - exact) / estimate.rounding);
+    }
+  }
+  CHECK(largest_share > 0.005);  // the bound is no empty one
+}
+
+TEST_CASE("reduced softmax: errors that barely depend on the draws are not judged, and wrong theories are rejected") {
+  // the noise is all there is: single precision rounds the mean by more than its standard error
+  const auto at = regression::IsotropicTask<double>{4, 1e-7, 0.25, 0.1};
+  const auto task = regression::LinearTask<double>::isotropic(at);
+  const auto estimate =
+      reduced_softmax_error<float>(isotropic_attention(), task, 50, Softmax{1.0}, {.seed = 4, .trials = 4096});
+  const auto exact = regression::softmax_error_isotropic(scale, at, 50, Softmax{1.0});
+  CHECK(statistics::agree(exact, estimate).verdict(4) == statistics::Verdict::not_judged);
+  CHECK(statistics::agree(1.001 * exact.value, estimate).verdict(4) == statistics::Verdict::disagrees);
+}
+
 TEST_CASE("reduced softmax: rows of 1e5 lose nothing to single precision") {
   const auto row = standard_row(100000);
   const double factor = GENERATE(0.1, 1.0, 3.0);

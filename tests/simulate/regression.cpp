@@ -180,6 +180,45 @@ TEST_CASE("a grid runs on common random numbers: each point is what it would be 
   check(Softmax{});
 }
 
+TEST_CASE("parameters that the simulation's scalar does not hold are refused by name, value and range") {
+  const auto task = testing::isotropic_task(3);
+  const auto attention = testing::plain_attention(3);
+  const auto message = [&](const regression::LinearTask<double>& law, double temperature,
+                           const regression::Attention<double>& layer) {
+    return testing::message_of(
+        [&] { simulate::regression_error<float>(layer, law, 5, Approximate{temperature}, {.trials = 2}); });
+  };
+  const std::string range = "needs single-precision numbers, from 1.2e-38 to 3.4e+38 in size";
+  CHECK(testing::names(message(task, 1e-100, attention), "temperature's inverse is outside the range", range));
+  CHECK(testing::names(message(task, 1e100, attention), "temperature's inverse is outside the range", range));
+  CHECK(testing::names(message(task.with_noise_variance(1e200), 1, attention), "noise_variance is outside", range));
+  CHECK(testing::names(message(task.with_task_covariance_scaled(1e300), 1, attention), "task_covariance's factor is",
+                       range));
+  CHECK(testing::names(message(task.with_input_covariance_scaled(1e-90), 1, attention), "input_covariance's factor is",
+                       range));
+  CHECK(testing::names(message(task.with_input_mean(regression::Vector<double>::Constant(3, 1e39)), 1, attention),
+                       "input_mean is outside", range));
+  auto loud = attention;
+  loud.label_value = 1e39;
+  CHECK(testing::names(message(task, 1, loud), "label_value is outside", range));
+  // double holds them
+  CHECK_NOTHROW(simulate::regression_error<double>(attention, task, 5, Approximate{1e-100}, {.trials = 2}));
+  CHECK_NOTHROW(
+      simulate::regression_error<double>(attention, task.with_noise_variance(1e200), 5, Approximate{1}, {.trials = 2}));
+}
+
+TEST_CASE("trials that overflow single precision are not judged, whatever those that do not say") {
+  const auto task = testing::isotropic_task(3);
+  const auto attention = testing::plain_attention(3);
+  const double temperature = 1e-19;
+  const auto estimate =
+      simulate::regression_error<float>(attention, task, 8, Approximate{temperature}, {.seed = 3, .trials = 512});
+  CHECK(estimate.non_finite > 0);
+  const auto result = statistics::agree(regression::generalization_error(attention, task, 8)(temperature), estimate);
+  CHECK(result.verdict(4) == statistics::Verdict::not_judged);
+  CHECK(result.reason == std::to_string(estimate.non_finite) + " of 512 trials were not finite");
+}
+
 TEST_CASE("bad input to the simulation is refused by name and value") {
   const auto task = testing::general_task();
   const auto attention = testing::general_attention();

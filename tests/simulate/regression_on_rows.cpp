@@ -104,4 +104,25 @@ TEST_CASE("rows of the wrong shape are refused") {
                   std::invalid_argument);
 }
 
+TEST_CASE("resampled rows: single precision is within its rounding of double on the same draws, whatever the mean") {
+  const Vector<double> labels{{0.5, -1.0, 0.25, 2.0, 1.0}};
+  for (const double offset : {0.0, 1e3, 1e6}) {
+    const Matrix<double> rows = skewed_rows().array() + offset;
+    const std::vector<double> grid{1.0, 1 + offset, 1 + offset * offset};
+    const auto with = [&]<class T>(T) {
+      return simulate::regression_error_on_rows<T>(attention(), rows, {.labels = labels.array() + offset}, 30,
+                                                   simulate::at_temperatures<Approximate>(grid),
+                                                   {.seed = 12, .trials = 2048});
+    };
+    const auto single = with(float{}), full = with(double{});
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      const auto &a = single.estimates[i], &b = full.estimates[i];
+      CAPTURE(offset, grid[i], a.mean, b.mean, a.rounding, b.rounding);
+      CHECK(std::abs(a.mean - b.mean) <= a.rounding + b.rounding);
+      CHECK(std::abs(a.mean - b.mean) >= 1e-3 * a.rounding);  // the bound is no empty one
+      CHECK(b.rounding < 1e-6 * a.rounding);
+    }
+  }
+}
+
 }  // namespace regression_on_rows_test

@@ -2,12 +2,16 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "incontext/simulate/detail/systems.hpp"
+#include "incontext/simulate/regression.hpp"
+#include "incontext/statistics/agreement.hpp"
 #include "models.hpp"
 #include "stream_normals.hpp"
 #include "support/catch.hpp"
+#include "support/foreign_maps.hpp"
 
 namespace regression_trial_test {
 
@@ -27,7 +31,7 @@ using testing::gaussian;
 using testing::normal;
 const std::vector<double> temperatures{0.4, 1.0, 2.5};
 
-enum class Map { approximate, linear, softmax };
+enum class Map { approximate, linear, softmax, asinh };
 
 /// E + V E a(E^T K^T Q E / temperature), last row, last column, with whole matrices and no shortcut.
 double matrix_form(const Matrix& tokens, const regression::Attention<double>& attention, Map map, double temperature,
@@ -38,7 +42,8 @@ double matrix_form(const Matrix& tokens, const regression::Attention<double>& at
   Matrix value = Matrix::Zero(d + 1, d + 1);
   value.bottomLeftCorner(1, d) = attention.input_value.transpose();
   value(d, d) = attention.label_value;
-  const Vector column = tokens.transpose() * merged * tokens.col(tokens.cols() - 1) / temperature;
+  const Vector raw = tokens.transpose() * merged * tokens.col(tokens.cols() - 1);
+  const Vector column = map == Map::asinh ? Vector(raw.array().asinh() / temperature) : Vector(raw / temperature);
   const Eigen::Index n = query == regression::QueryToken::included ? tokens.cols() : tokens.cols() - 1;
   const Vector scores = column.head(n);
   Vector weights(n);
@@ -50,6 +55,7 @@ double matrix_form(const Matrix& tokens, const regression::Attention<double>& at
       weights = scores / static_cast<double>(n);
       break;
     case Map::softmax:
+    case Map::asinh:
       weights = (scores.array() - scores.maxCoeff()).exp();
       weights /= weights.sum();
       break;
@@ -193,6 +199,91 @@ TEMPLATE_TEST_CASE("the number of lanes does not show in a trial", "", float, do
   check(simulate::ApproximateSoftmaxReadout<T>{});
   check(simulate::LinearAttentionReadout<T>{});
   check(simulate::SoftmaxReadout<T>{});
+}
+
+namespace {
+
+/// A law and a layer at which single precision is tried, and how much of the bound it must reach at one of the
+/// temperatures: the bound is no empty one.
+struct RoundingCase {
+  std::string name;
+  regression::LinearTask<double> task;
+  regression::Attention<double> attention;
+  std::int64_t context_length;
+  std::vector<double> temperatures;
+  double least_share = 0.005;
+};
+
+std::vector<RoundingCase> rounding_cases() {
+  const auto plain = [](std::int64_t d) { return testing::isotropic_task(d); };
+  const auto shifted = [&](std::int64_t d, double length) {
+    return plain(d).with_input_mean(Vector::Constant(d, length / std::sqrt(static_cast<double>(d))));
+  };
+  const auto layer = [](std::int64_t d) { return testing::plain_attention(d); };
+  return {{"nothing special", testing::general_task(), testing::general_attention(), 12, {0.4, 1, 2.5}},
+          {"one dimension", plain(1), layer(1), 5, {0.5, 2}},
+          {"many dimensions", plain(30), layer(30), 40, {0.5, 2, 50}},
+          {"a mean of 1e3", shifted(3, 1e3), layer(3), 20, {1, 1e3, 1e6}},
+          {"a mean of 1e6", shifted(3, 1e6), layer(3), 20, {1, 1e6, 1e12}},
+          {"a mean of 1e8", shifted(3, 1e8), layer(3), 20, {1, 1e8, 1e16}, 0.01},
+          {"noise of 1e7", plain(4).with_noise_variance(1e7), layer(4), 30, {0.5, 5, 8e5}},
+          {"tiny inputs", plain(4).with_input_covariance_scaled(1e-7), layer(4), 30, {1e-7, 1}},
+          {"no noise, long context", plain(2).with_noise_variance(0), layer(2), 2000, {1.5, 3}},
+          {"cold", plain(5), layer(5), 20, {1e-6, 1e-3}, 1e-5}};
+}
+
+template <class Scoring>
+void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>& maps) {
+  constexpr std::int64_t trials = 256;
+  const Fixture<float, simulate::SoftmaxReadout<float>> fixture(at.task, at.attention, at.context_length, regression::QueryToken::excluded);
+  const auto run = simulate::regression_error<float>(at.attention, at.task, at.context_length, maps,
+                                                     {.seed = seed, .trials = trials});
+  double largest_share = 0;
+  for (std::size_t point = 0; point < at.temperatures.size(); ++point) {
+    CAPTURE(at.name, at.temperatures[point], static_cast<int>(kind));
+    double exact = 0;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      exact += fixture.by_matrices(trial, kind, at.temperatures[point]) / trials;
+    }
+    const statistics::Estimate& estimate = run.estimates[point];
+    if (estimate.non_finite > 0) continue;  // squares beyond single precision: not judged
+    CAPTURE(exact, estimate.mean, estimate.rounding, estimate.standard_error);
+    CHECK(std::abs(estimate.mean - exact) <= estimate.rounding);
+    CHECK(agree(exact, estimate).verdict(0) != statistics::Verdict::disagrees);
+    // a theory that is wrong by more than this is still rejected, whatever the standard error
+    CHECK(agree(exact + 3 * estimate.rounding + 6 * estimate.standard_error, estimate).verdict(5) ==
+          statistics::Verdict::disagrees);
+    largest_share = std::max(largest_share, std::abs(estimate.mean - exact) / estimate.rounding);
+  }
+  CHECK(largest_share >= at.least_share);
+}
+
+}  // namespace
+
+TEST_CASE("the rounding of a simulated error bounds what single precision has done to it, however much cancels") {
+  for (const RoundingCase& at : rounding_cases()) {
+    using simulate::at_temperatures;
+    check_rounding(at, Map::approximate, at_temperatures(at.temperatures, scoring::ApproximateSoftmax<double>{}));
+    check_rounding(at, Map::linear, at_temperatures(at.temperatures, scoring::LinearAttention<double>{}));
+    check_rounding(at, Map::softmax, at_temperatures(at.temperatures, scoring::Softmax<double>{}));
+    std::vector<foreign::Asinh<double>> by_asinh;
+    for (const double temperature : at.temperatures) by_asinh.emplace_back(1 / temperature);
+    check_rounding(at, Map::asinh, by_asinh);
+  }
+}
+
+TEST_CASE("ordinary estimates are known far worse than they are rounded, in single precision and in double") {
+  const auto task = testing::isotropic_task(20);
+  const auto attention = testing::plain_attention(20);
+  const auto at = [&]<class T>(T) {
+    return simulate::regression_error<T>(attention, task, 100, scoring::ApproximateSoftmax{2.0},
+                                         {.seed = seed, .trials = 4096});
+  };
+  const statistics::Estimate single = at(float{}), full = at(double{});
+  CHECK(single.rounding > 0);
+  CHECK(single.rounding < 1e-3 * single.standard_error);
+  CHECK(full.rounding > 0);
+  CHECK(full.rounding < 1e-7 * single.rounding);
 }
 
 TEST_CASE("a single-precision trial of a very long context loses no digits to its sums") {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "support/catch.hpp"
@@ -40,11 +41,27 @@ struct SquareTrial {
 };
 static_assert(simulate::Trial<SquareTrial>);
 
+/// The same, with a statement about its rounding.
+struct StatedTrial : SquareTrial {
+  static constexpr double rounding_in_eps = 4;
+};
+
 simulate::Simulation run(const Options& options, const SquareTrial& trial = {}) {
   return simulate::run_on<simulate::detail::SerialSystem>(Device::serial, trial, options);
 }
 
 }  // namespace
+
+TEST_CASE("estimates carry the rounding their trial states in eps of its values, 1024 where it states none") {
+  const double eps = std::numeric_limits<double>::epsilon();
+  const auto silent = run({.trials = 5000});
+  const auto stated =
+      simulate::run_on<simulate::detail::SerialSystem>(Device::serial, StatedTrial{}, Options{.trials = 5000});
+  // the root mean square of squared normals is sqrt(3); sums and merges in double add 104 eps
+  CHECK(std::abs(silent.estimates[0].rounding / (1128 * eps * std::sqrt(3.0)) - 1) < 0.1);
+  CHECK(std::abs(stated.estimates[0].rounding / (108 * eps * std::sqrt(3.0)) - 1) < 0.1);
+  CHECK(stated.estimates[0].mean == silent.estimates[0].mean);
+}
 
 TEST_CASE("a run of a given number of trials runs exactly those") {
   for (const std::int64_t trials : {1, 2, 63, 64, 65, 1023, 1024, 1025, 5000, 100000}) {

@@ -169,6 +169,55 @@ TEST_CASE("score rows: single precision adds no bias to a long row") {
   }
 }
 
+TEST_CASE("score rows: an estimate's rounding bounds what single precision has done to it, however wide the spread") {
+  constexpr std::int64_t trials = 64;
+  double largest_share = 0;
+  for (const ScoreRow& row : {simulate::normal_scores(100, 1), simulate::normal_scores(3000, 1),
+                              simulate::normal_scores(100, 1).with_signal(20), simulate::uniform_scores(50, 7, 8),
+                              simulate::grid_scores(200, -1, 1).with_signal(1.5)}) {
+    const std::vector<double> betas{1e-3, 1, 16, 1e4, 1e8};
+    const auto single = simulate::score_rows<float>(row, betas, {.seed = seed, .trials = trials});
+    for (std::size_t point = 0; point < betas.size(); ++point) {
+      std::vector<double> exact(static_cast<std::size_t>(single.functionals), 0.0);
+      for (std::uint64_t trial = 0; trial < trials; ++trial) {
+        const auto values = whole_row<float>(row, betas[point], trial);
+        for (std::size_t k = 0; k < exact.size(); ++k) exact[k] += values[k] / trials;
+      }
+      for (std::size_t k = 0; k < exact.size(); ++k) {
+        const auto& estimate = single.at(point, static_cast<RowFunctional>(k));
+        CAPTURE(betas[point], row.competitors, row.has_signal, k, estimate.mean, estimate.rounding);
+        CHECK(std::abs(estimate.mean - exact[k]) <= estimate.rounding);
+        largest_share = std::max(largest_share, std::abs(estimate.mean - exact[k]) / estimate.rounding);
+      }
+    }
+  }
+  CHECK(largest_share > 0.02);
+}
+
+TEST_CASE("score rows: a needle with nearly all the weight is not judged, and a wrong theory of it is rejected") {
+  const ScoreRow row = simulate::normal_scores(99, 1).with_signal(20);
+  const double beta = 0.43 * std::log(100.0);
+  const auto estimate =
+      simulate::score_rows<double>(row, {beta}, {.seed = seed, .trials = 4096}).at(0, RowFunctional::signal_weight);
+  const double weight = laws::signal_weight(99.0, beta, 20 * beta).value;
+  CHECK(estimate.standard_error < 1e-15);
+  CHECK(estimate.rounding < 1e-13);
+  CHECK(statistics::agree(weight, estimate).verdict(4) == statistics::Verdict::not_judged);
+  CHECK(statistics::agree(weight - 1e-10, estimate).verdict(4) == statistics::Verdict::disagrees);
+}
+
+TEST_CASE("score rows: numbers that the scalar does not hold are refused by name, value and range") {
+  const auto message = [](const ScoreRow& row, double beta) {
+    return testing::message_of([&] { simulate::score_rows<float>(row, {beta}, {.trials = 2}); });
+  };
+  const ScoreRow row = simulate::normal_scores(9, 1);
+  CHECK(testing::names(message(row, 1e60), "inverse_temperature", "value = 9.99999999999999"));
+  CHECK(testing::names(message(row, 1e-60), "needs single-precision numbers, from 1.2e-38 to 3.4e+38 in size"));
+  CHECK(testing::names(message(simulate::normal_scores(9, 1e100), 1), "scale is outside"));
+  CHECK(testing::names(message(row.with_signal(-1e40), 1), "signal", "value = -1e+40;"));
+  CHECK_NOTHROW(simulate::score_rows<double>(row, {1e60}, {.trials = 2}));
+}
+
 TEST_CASE("score rows: Gaussian rows agree with the exact law in every functional, and only with it") {
   const auto [count, trials] =
       GENERATE(std::pair<double, std::int64_t>{2, 1 << 18}, std::pair<double, std::int64_t>{50, 1 << 16},

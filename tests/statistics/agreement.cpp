@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "incontext/random/normal.hpp"
@@ -16,11 +17,12 @@ namespace agreement_test {
 using namespace incontext;
 using statistics::agree;
 using statistics::Agreement;
-using statistics::disagreements;
 using statistics::Estimate;
 using statistics::family_wise_bound;
 using statistics::holm_rejections;
 using statistics::Moments;
+using statistics::Verdict;
+using statistics::verdicts;
 
 namespace {
 
@@ -80,36 +82,110 @@ TEST_CASE("p-values are those of Student's tables") {
   CHECK(agree(0, estimate_of(10, 0, 1)).p_value() == Approx(1.0).epsilon(1e-15));
 }
 
-TEST_CASE("nothing that is not a finite number agrees with anything") {
-  const auto never = [](const Agreement& result) {
+TEST_CASE("what is not a finite number is not judged, and the reason says what it is") {
+  const auto never = [](const Agreement& result, const std::string& reason) {
     CHECK_FALSE(result.within(1e300));
-    CHECK(result.p_value() == 0);
-    CHECK(disagreements({result}, 1e-9) == std::vector<bool>{true});
+    CHECK(result.verdict(5) == Verdict::not_judged);
+    CHECK(std::isnan(result.z));
+    CHECK(std::isnan(result.p_value()));
+    CHECK(result.reason == reason);
+    CHECK(verdicts({result}, 1e-9) == std::vector<Verdict>{Verdict::not_judged});
   };
   const Estimate good = estimate_of(100, 1.0, 0.1);
-  never(agree(not_a_number, good));
-  never(agree(infinity, good));
-  never(agree(-infinity, good));
+  never(agree(not_a_number, good), "the theory is not a finite number");
+  never(agree(infinity, good), "the theory is not a finite number");
+  never(agree({1.0, not_a_number}, good), "the theory is not a finite number");
 
-  never(agree(1.0, Estimate{Moments{100, 1.0, 3.0, 1}}));  // one trial was not finite
-  never(agree(1.0, Estimate{Moments{}}));                  // no trial at all
-  never(agree(1.0, Estimate{Moments{1, 1.0, 0.0, 0}}));    // no standard error
-  never(agree(1.0, Estimate{Moments{100, not_a_number, 3.0, 0}}));
-  never(agree(1.0, Estimate{Moments{100, infinity, 3.0, 0}}));
-  never(agree(1.0, Estimate{Moments{100, 1.0, not_a_number, 0}}));
-  CHECK(std::isnan(agree(1.0, Estimate{Moments{100, 1.0, 3.0, 1}}).z));
+  never(agree(1.0, Estimate{Moments{100, 1.0, 3.0, 1}}), "1 of 101 trials was not finite");
+  never(agree(1.0, Estimate{Moments{100, 1.0, 3.0, 7}}), "7 of 107 trials were not finite");
+  never(agree(1.0, Estimate{Moments{}}), "fewer than two trials were run");
+  never(agree(1.0, Estimate{Moments{1, 1.0, 0.0, 0}}), "fewer than two trials were run");
+  never(agree(1.0, Estimate{Moments{100, infinity, 3.0, 0}}), "the mean of the trials is not finite");
+  never(agree(1.0, Estimate{Moments{100, 1.0, not_a_number, 0}}), "the standard error of the trials is not finite");
 }
 
-// Squares that overflow gave an infinite standard error, hence z = 0: any theory agreed.
-TEST_CASE("an infinite standard error agrees with nothing") {
+// Squares that overflow give an infinite standard error, with which z would be 0 for any theory.
+TEST_CASE("an infinite standard error judges nothing") {
   const std::vector<double> values{1e200, -1e200, 3e200, 2e200};
   const Estimate estimate(statistics::moments_of(values.data(), 4));
   CHECK(std::isinf(estimate.standard_error));
-  const Agreement result = agree(7.0, estimate);
+  CHECK(agree(7.0, estimate).verdict(5) == Verdict::not_judged);
+  CHECK(agree(estimate.mean, estimate).verdict(5) == Verdict::not_judged);
+}
+
+TEST_CASE("what rounding and the error of the theory explain is taken off z") {
+  Estimate estimate = estimate_of(100, 1.5, 0.25);
+  estimate.rounding = 0.0625;
+  CHECK(agree(1.0, estimate).z == Approx(1.75).epsilon(1e-14));
+  CHECK(agree({2.0, 0.0625}, estimate).z == Approx(-1.5).epsilon(1e-14));
+  CHECK(agree({1.5625, 0.0625}, estimate).z == 0);
+  CHECK(agree({1.0, 0.0625}, estimate).p_value() < agree({1.0, 0.125}, estimate).p_value());
+  CHECK(agree(1.0, estimate).within(2));
+  CHECK_FALSE(agree(1.0, estimate).within(1.7));
+}
+
+TEST_CASE("a closed form brings its own error along") {
+  struct Integral {
+    double value, error_estimate;
+  };
+  const Agreement result = agree(Integral{1.0, -1e-3}, estimate_of(100, 1.5, 0.25));
+  CHECK(result.theory == 1.0);
+  CHECK(result.theory_error == 1e-3);
+  CHECK(result.z == Approx((0.5 - 1e-3) / 0.25).epsilon(1e-14));
+}
+
+TEST_CASE("a row whose standard error is below its rounding is not judged, with both numbers as the reason") {
+  // as a needle's weight of nearly 1 among a hundred scores: eight standard errors off, all of them rounding
+  Estimate estimate = estimate_of(65536, 1.0, 1.25e-17);
+  estimate.rounding = 4e-16;
+  const Agreement result = agree(1 + 1.1e-16, estimate);
+  CHECK(result.verdict(5) == Verdict::not_judged);
   CHECK(std::isnan(result.z));
-  CHECK_FALSE(result.within(5));
-  CHECK(result.p_value() == 0);
-  CHECK(std::isnan(agree(estimate.mean, estimate).z));
+  CHECK(result.reason == "standard error 1.2e-17 is below the rounding of the simulation, 4e-16");
+  CHECK(verdicts({result}, 1e-3) == std::vector<Verdict>{Verdict::not_judged});
+  CHECK(agree({1, 1e-3}, estimate_of(100, 1, 1e-4)).reason ==
+        "standard error 0.0001 is below the error of the theory, 0.001");
+  CHECK(agree({1, 1e-15}, estimate).reason ==
+        "standard error 1.2e-17 is below the rounding of the simulation, 4e-16, and the error of the theory, 1e-15");
+  CHECK(agree({1, 1e-3}, estimate).reason == "standard error 1.2e-17 is below the error of the theory, 0.001");
+  // judged at once where the standard error is as large
+  estimate.standard_error = estimate.rounding;
+  CHECK(agree(1 + 1.1e-16, estimate).verdict(5) == Verdict::agrees);
+}
+
+TEST_CASE("a theory that is off by more than rounding explains disagrees, however small the standard error") {
+  Estimate estimate = estimate_of(65536, 1.0, 1.25e-17);
+  estimate.rounding = 4e-16;
+  const Agreement wrong = agree(0.999, estimate);
+  CHECK(wrong.verdict(5) == Verdict::disagrees);
+  CHECK(verdicts({wrong}, 1e-3) == std::vector<Verdict>{Verdict::disagrees});
+  estimate.standard_error = 0;  // a deterministic simulation
+  CHECK(agree(0.999, estimate).verdict(5) == Verdict::disagrees);
+  CHECK(agree(0.999, estimate).p_value() == 0);
+  CHECK(agree(1.0, estimate).verdict(5) == Verdict::not_judged);
+  CHECK(agree({0.999, 0.01}, estimate).verdict(5) == Verdict::not_judged);
+}
+
+TEST_CASE("p-values hold whatever the rounding is, and a wrong theory is still found") {
+  // worst case: rounding has moved the mean by all that it may
+  constexpr int trials = 1 << 15;
+  const double level = 0.01, error = 0.02;
+  for (const double share : {0.25, 0.5, 1.0}) {
+    int false_alarms = 0, without_rounding = 0, found = 0;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      double z[2][1];
+      normals(random::LaneStream<1>(98, trial, 0), 0, z);
+      Estimate estimate = estimate_of(1000000, 1 + share * error + error * z[0][0], error);
+      without_rounding += agree(1.0, estimate).p_value() <= level;
+      estimate.rounding = share * error;
+      false_alarms += agree(1.0, estimate).p_value() <= level;
+      found += agree(1.0 - 6 * error, estimate).p_value() <= level;
+    }
+    CAPTURE(share);
+    CHECK(binomial_z(false_alarms, trials, level) <= 5);
+    CHECK(binomial_z(without_rounding, trials, level) > 5);
+    CHECK(found > 0.99 * trials);
+  }
 }
 
 TEST_CASE("a standard error of zero agrees with the exact value alone") {
@@ -166,10 +242,23 @@ TEST_CASE("a p-value that is NaN is rejected first") {
   CHECK(holm_rejections({0.03, not_a_number, 0.9}, 0.05) == std::vector<bool>{false, true, false});
 }
 
+TEST_CASE("a family's verdicts: what cannot be tested takes no step of it, what cannot be resolved does") {
+  Estimate unresolved = estimate_of(1000001, 1.0, 0.1);
+  unresolved.rounding = 0.2;
+  const Agreement nothing = agree(not_a_number, estimate_of(100, 1.0, 0.1));
+  const Agreement off = agree(1.0, estimate_of(1000001, 1.225, 0.1));  // p = 0.0244
+  const Agreement coarse = agree(1.0, unresolved);
+  const auto not_judged = Verdict::not_judged;
+  CHECK(verdicts({off, nothing}, 0.025) == std::vector<Verdict>{Verdict::disagrees, not_judged});
+  CHECK(verdicts({off, coarse}, 0.025) == std::vector<Verdict>{Verdict::agrees, not_judged});
+  CHECK(verdicts({coarse, nothing, off}, 0.05) == std::vector<Verdict>{not_judged, not_judged, Verdict::disagrees});
+  CHECK(verdicts({agree(2.0, unresolved)}, 0.05) == std::vector<Verdict>{Verdict::disagrees});
+}
+
 TEST_CASE("levels and families that make no sense are refused") {
   for (const double level : {0.0, 1.0, -1.0, 2.0, not_a_number}) {
     CHECK_THROWS_AS(holm_rejections({0.5}, level), std::domain_error);
-    CHECK_THROWS_AS(disagreements({}, level), std::domain_error);
+    CHECK_THROWS_AS(verdicts({}, level), std::domain_error);
     CHECK_THROWS_AS(family_wise_bound(3, level), std::domain_error);
   }
   CHECK_THROWS_AS(family_wise_bound(0, 0.05), std::invalid_argument);
@@ -183,8 +272,8 @@ TEST_CASE("if all theories hold, one is rejected as rarely as the level says") {
   double wrong_without_correction = 0;
   for (std::uint64_t trial = 0; trial < families; ++trial) {
     const std::vector<Agreement> family = simulated_family(trial, members, 0, 0);
-    const std::vector<bool> rejected = disagreements(family, level);
-    wrong += std::count(rejected.begin(), rejected.end(), true) > 0 ? 1 : 0;
+    const std::vector<Verdict> verdict = verdicts(family, level);
+    wrong += std::count(verdict.begin(), verdict.end(), Verdict::disagrees) > 0 ? 1 : 0;
     wrong_without_correction +=
         std::any_of(family.begin(), family.end(), [&](const Agreement& a) { return a.p_value() <= level; }) ? 1 : 0;
   }
@@ -206,13 +295,13 @@ TEST_CASE("if some theories are wrong they are found, and the others are still s
   double found_by_bonferroni = 0;
   for (std::uint64_t trial = 0; trial < families; ++trial) {
     const std::vector<Agreement> family = simulated_family(trial, members, off, 2.0);
-    const std::vector<bool> rejected = disagreements(family, level);
+    const std::vector<Verdict> verdict = verdicts(family, level);
     bool any_wrong = false;
     for (int member = 0; member < members; ++member) {
       const auto at = static_cast<std::size_t>(member);
-      if (member >= off) any_wrong = any_wrong || rejected[at];
+      if (member >= off) any_wrong = any_wrong || verdict[at] == Verdict::disagrees;
       if (member < off) {
-        found += rejected[at] ? 1 : 0;
+        found += verdict[at] == Verdict::disagrees ? 1 : 0;
         found_by_bonferroni += family[at].p_value() <= level / members ? 1 : 0;
       }
     }

@@ -7,6 +7,7 @@
 #include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/detail/factors.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/ridge_trial.hpp"
 #include "incontext/simulate/run.hpp"
 
@@ -19,15 +20,16 @@ inline void require_ridge(std::string_view where, std::int64_t context_length, d
   require_positive(where, "noise_variance", noise_variance);
 }
 
-/// Runs the ridge trial with numbers (a transform or rows) for make_gram and the factor of C^T Lambda C.
+/// Runs the ridge trial with numbers (a transform or rows) for make_gram and the factor of C^T Lambda C. Its
+/// factorization loses as many eps as the condition number of 1 + gram / noise, which the gram's mean trace bounds.
 template <class MakeGram>
 Simulation run_ridge(const regression::Matrix<double>& numbers, const regression::Matrix<double>& second_moment,
-                     double noise_variance, const Options& options, const MakeGram& make_gram) {
+                     double noise_variance, double gram_trace, const Options& options, const MakeGram& make_gram) {
   const Device device = resolve(options.device);
   const regression::Matrix<double> factor = plain_cholesky(second_moment);
   const std::vector<double> number_list = by_rows<double>(numbers);
   const std::vector<double> factor_list = by_rows<double>(factor);
-  return with_system(device, [&](auto system) {
+  Simulation simulation = with_system(device, [&](auto system) {
     using System = decltype(system);
     const typename System::template Memory<double> number_memory(number_list.begin(), number_list.end());
     const typename System::template Memory<double> factor_memory(factor_list.begin(), factor_list.end());
@@ -37,6 +39,9 @@ Simulation run_ridge(const regression::Matrix<double>& numbers, const regression
         device, RidgeRiskTrial<Gram>{gram, static_cast<int>(factor.rows()), noise_variance, address(factor_memory)},
         options);
   });
+  statistics::Estimate& estimate = simulation.estimates.front();
+  if (estimate.count > 0) estimate.rounding += gram_trace / noise_variance * eps_of<double> * estimate.mean;
+  return simulation;
 }
 
 }  // namespace detail
@@ -50,7 +55,7 @@ Simulation run_ridge(const regression::Matrix<double>& numbers, const regression
 /// Units     label units squared.
 /// Domain    context_length >= 2, noise_variance > 0.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result; double throughout.
+/// Accuracy  standard error in the result, and a bound on its rounding; double throughout.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length,
@@ -59,10 +64,11 @@ inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, s
   detail::require_ridge("simulate::bayes_ridge_risk", context_length, task.noise_variance());
   const regression::Matrix<double> prior = detail::plain_cholesky(task.task_covariance());
   const regression::Matrix<double> input = detail::plain_cholesky(task.input_covariance());
+  const regression::Matrix<double> transform = detail::plain_product(prior.transpose(), input);
   return detail::run_ridge(
-      detail::plain_product(prior.transpose(), input),
-      detail::plain_product(prior.transpose(), detail::plain_product(task.input_second_moment(), prior)),
-      task.noise_variance(), options, [&](const double* numbers) {
+      transform, detail::plain_product(prior.transpose(), detail::plain_product(task.input_second_moment(), prior)),
+      task.noise_variance(), static_cast<double>(context_length) * transform.squaredNorm(), options,
+      [&](const double* numbers) {
         return GaussianGram{numbers, context_length};
       });
 }
@@ -74,7 +80,7 @@ inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, s
 /// Units     label units squared.
 /// Domain    as above; task_covariance positive definite; the rows' second moment positive definite.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result; double throughout.
+/// Accuracy  standard error in the result, and a bound on its rounding; double throughout.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& rows,
@@ -90,9 +96,11 @@ inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& row
   const regression::Matrix<double> centred = rows.rowwise() - detail::plain_mean(rows).transpose();
   regression::detail::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
   const regression::Matrix<double> prior = detail::plain_cholesky(task_covariance);
-  return detail::run_ridge(detail::plain_product(centred, prior),
+  const regression::Matrix<double> transformed = detail::plain_product(centred, prior);
+  const double share = static_cast<double>(context_length) / static_cast<double>(rows.rows());
+  return detail::run_ridge(transformed,
                            detail::plain_product(prior.transpose(), detail::plain_product(second_moment, prior)),
-                           noise_variance, options, [&](const double* numbers) {
+                           noise_variance, share * transformed.squaredNorm(), options, [&](const double* numbers) {
                              return RowGram{numbers, static_cast<std::uint32_t>(rows.rows()), context_length};
                            });
 }

@@ -12,6 +12,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification_alignment_trial.hpp"
 #include "incontext/simulate/classification_trial.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
@@ -94,6 +95,13 @@ void require_classifier(std::string_view where, const Classifier& classifier) {
   require_number<T>(where, "gain", classifier.gain);
 }
 
+/// What the logits of a classifier are rounded by: votes of at most 1, whose exponents are as large as kappa, times the
+/// gain. A loss is off by as much.
+template <class T>
+double logit_rounding(const Classifier& classifier) {
+  return std::abs(classifier.gain) * (4 + std::abs(classifier.kappa)) * eps_of<T>;
+}
+
 template <class T>
 ClassificationPoint<T> point_of(const Classifier& classifier) {
   return {classifier.rule, static_cast<T>(classifier.kappa), static_cast<T>(classifier.gain)};
@@ -129,8 +137,8 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 /// side
 ///           share their kernel.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result; T = float adds about 1e-6 of the logits' size a trial:
-///           tests/simulate/classification.cpp.
+/// Accuracy  standard error in the result, and a bound on its rounding; T = float adds about 1e-6 of the logits' size
+///           a trial: tests/simulate/classification.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
@@ -138,11 +146,19 @@ ClassificationSimulation classification(const SphereTask& task, const std::vecto
                                         const Options& options) {
   validate(options);
   const Device device = resolve(options.device);
-  return detail::with_classification_trial<T>(
+  auto simulation = detail::with_classification_trial<T>(
       "simulate::classification", device, task, classifiers,
       [&](auto system, const ClassificationTrial<T>& trial) -> ClassificationSimulation {
         return {run_on<decltype(system)>(device, trial, options)};
       });
+  for (std::size_t i = 0; i < simulation.run.estimates.size(); ++i) {
+    const std::size_t metric = i % detail::classification_metrics;
+    const bool is_derivative = metric == static_cast<std::size_t>(ClassificationMetric::sensitivity);
+    const Classifier& at = classifiers[i / detail::classification_metrics];
+    simulation.run.estimates[i].rounding +=
+        detail::logit_rounding<T>(at) * (is_derivative ? 1 + std::abs(at.kappa) : 1);
+  }
+  return simulation;
 }
 
 /// The first `options.trials` trials of classification, each kept.

@@ -43,6 +43,7 @@ struct ClassificationPair {
 template <class T>
 struct AlignmentTrial {
   using Scalar = T;
+  static constexpr double rounding_in_eps = 4096;  // directions of small derivatives
   SphereTaskDraw<T> task;
   const ClassificationPair<T>* pairs;
   int size;

@@ -11,6 +11,7 @@
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/classification_grid_trial.hpp"
 #include "incontext/simulate/detail/grid_runner.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/sphere_task.hpp"
 #include "incontext/statistics/estimate.hpp"
 
@@ -156,6 +157,21 @@ inline void require_reference(std::string_view where, const ClassificationGrid& 
   }
 }
 
+/// Adds the rounding of the logits. A difference is off by what its two losses are, however small it is itself.
+template <class T>
+void add_grid_rounding(ClassificationGridSimulation& simulation, const ClassificationGrid& grid, int reference) {
+  const std::size_t losses = simulation.kappas * simulation.gains;
+  auto& estimates = simulation.run.estimates;
+  for (std::size_t i = 0; i < losses; ++i) {
+    estimates[i].rounding +=
+        logit_rounding<T>(grid.classifier(grid.kappas[i / simulation.gains], grid.gains[i % simulation.gains]));
+  }
+  for (std::size_t i = 0; i < losses && reference >= 0; ++i) {
+    estimates[losses + simulation.kappas + i].rounding +=
+        estimates[i].rounding + estimates[static_cast<std::size_t>(reference)].rounding;
+  }
+}
+
 /// The grid's simulation; `reference` is the index of a loss, or -1.
 template <class T>
 ClassificationGridSimulation run_grid(const SphereTask& task, const ClassificationGrid& grid, const Options& options,
@@ -173,7 +189,10 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
                                            address(gain_list),
                                            static_cast<int>(gains.size()),
                                            reference};
-    return {GridRunner<System, T>(trial, options).run(device), rows.size(), gains.size()};
+    ClassificationGridSimulation simulation{GridRunner<System, T>(trial, options).run(device), rows.size(),
+                                            gains.size()};
+    add_grid_rounding<T>(simulation, grid, reference);
+    return simulation;
   });
 }
 

@@ -34,6 +34,7 @@ struct ClassificationRow {
 template <class T>
 struct ClassificationGridTrial {
   using Scalar = T;
+  static constexpr double rounding_in_eps = 32;  // and that of the logits, which classification_grid adds
   SphereTaskDraw<T> task;
   const ClassificationRow<T>* rows;
   int row_count;

@@ -12,6 +12,7 @@
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification_mass_trial.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
@@ -42,6 +43,7 @@ struct KernelMassSimulation {
     statistics::Estimate ratio = at(kernel, MassMetric::squared_deviation);
     ratio.mean = (ratio.mean - off * off) / scale;
     ratio.standard_error /= scale;
+    ratio.rounding /= scale;
     return ratio;
   }
   /// Coefficient of variation of S.
@@ -93,8 +95,8 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 /// Units     dimensionless.
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result, not to be trusted where rare contexts carry the mean: narrow kernels in low
-///           dimension, and 1/S~ there. tests/simulate/classification_mass.cpp.
+/// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts carry
+///           the mean: narrow kernels in low dimension, and 1/S~ there. tests/simulate/classification_mass.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
@@ -107,6 +109,16 @@ KernelMassSimulation kernel_mass(const SphereTask& task, const std::vector<doubl
                                             return run_on<decltype(system)>(device, trial, options);
                                           });
   result.kernels = kappas.size();
+  for (std::size_t i = 0; i < result.run.estimates.size(); ++i) {
+    const std::size_t kernel = i / detail::mass_metrics;
+    statistics::Estimate& estimate = result.run.estimates[i];
+    if (kernel >= result.kernels || estimate.count == 0) continue;
+    // Exponents kappa (x_j . x - 1) are off by kappa eps, and so are weights; a squared deviation by what the mass is.
+    const double amplitude = (64 + 4 * kappas[kernel]) * detail::eps_of<T>;
+    const bool is_square = i % detail::mass_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
+    estimate.rounding += is_square ? detail::rounding_of_square(estimate.mean, amplitude)
+                                   : amplitude * std::abs(estimate.mean);
+  }
   for (const double kappa : kappas) {
     const double excess = classification::kernel_mass_excess(task.dimension, kappa);
     result.independent_variance.push_back(excess / static_cast<double>(task.context_length));

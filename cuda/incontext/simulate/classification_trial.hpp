@@ -40,6 +40,7 @@ inline constexpr int classification_metrics = 5;
 template <class T>
 struct ClassificationTrial {
   using Scalar = T;
+  static constexpr double rounding_in_eps = 32;  // and that of the logits, which classification adds
   SphereTaskDraw<T> task;
   const ClassificationPoint<T>* points;
   int size;

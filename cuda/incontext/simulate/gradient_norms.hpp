@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/gradient_norms_trial.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/sample.hpp"
@@ -48,6 +49,7 @@ struct GradientNormsSimulation {
     statistics::Estimate ratio = key;
     ratio.mean = std::sqrt(key.mean / value.mean);
     ratio.standard_error = ratio.mean * std::sqrt(std::fmax(0, k * k + v * v - 2 * common)) / 2;
+    ratio.rounding = ratio.mean * (key.rounding / key.mean + value.rounding / value.mean) / 2;
     return ratio;
   }
 };
@@ -85,7 +87,10 @@ inline void require_gradients(std::string_view where, const GradientRow& row, co
 template <class T, class Visit>
 auto with_gradient_trial(Device device, const GradientRow& row, const std::vector<double>& spreads, Visit visit) {
   std::vector<T> numbers;
-  for (const double x : spreads) numbers.push_back(static_cast<T>(x));
+  for (const double x : spreads) {
+    require_holds<T>("simulate::gradient_norms", "spread", x, x);
+    numbers.push_back(static_cast<T>(x));
+  }
   return with_system(device, [&](auto system) {
     using System = decltype(system);
     const typename System::template Memory<T> grid(numbers.begin(), numbers.end());
@@ -104,7 +109,8 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 /// Units     as GradientNorm.
 /// Domain    as GradientRow; spreads positive and finite. A trial keeps tokens x (3 + spreads) numbers.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  tests/simulate/gradient_norms.cpp; W_K's norms have heavy tails where rows freeze.
+/// Accuracy  standard error in the result, and a bound on its rounding: tests/simulate/gradient_norms.cpp; W_K's norms
+///           have heavy tails where rows freeze.
 /// Random    as GradientNormsTrial.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
@@ -113,10 +119,14 @@ GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector
   validate(options);
   detail::require_gradients("simulate::gradient_norms", row, spreads);
   const Device device = resolve(options.device);
-  return detail::with_gradient_trial<T>(
+  auto simulation = detail::with_gradient_trial<T>(
       device, row, spreads, [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSimulation {
         return {run_on<decltype(system)>(device, trial, options)};
       });
+  // Sums over the tokens are plain ones.
+  const double sum = static_cast<double>(row.tokens) / 4 * detail::eps_of<T>;
+  for (statistics::Estimate& estimate : simulation.run.estimates) estimate.rounding += sum * std::abs(estimate.mean);
+  return simulation;
 }
 
 /// The first `options.trials` trials of gradient_norms, each kept.

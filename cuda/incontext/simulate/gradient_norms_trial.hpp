@@ -58,6 +58,7 @@ inline constexpr int gradient_state = 6;
 template <class T>
 struct GradientNormsTrial {
   using Scalar = T;
+  static constexpr double rounding_in_eps = 128;  // and that of the sums, which gradient_norms adds
   GradientMap map;
   std::int64_t tokens;
   std::int64_t dimension;

@@ -26,6 +26,10 @@ struct Progress {
 /// relative standard error at every grid point (`trials`, if also given, is then the most it may take). The pilot is
 /// looked at once and its trials are kept; nothing else is looked at before the end, so z-values keep their law.
 ///
+/// Two runs with one seed draw the same numbers wherever their models do, and their estimates are correlated: take the
+/// same seed where a difference is wanted, as in a sweep on common draws, and another seed for every estimate that is to
+/// be independent of the others. Rows of one seed that all lie on one side of a theory are one deviation, not many.
+///
 /// Units     relative_error: standard error over mean.
 /// Domain    trials >= 0, relative_error >= 0, not both zero; threads >= 0 (0: all; CUDA ignores it).
 /// Random    the answer depends on seed and on the number of trials; never on device, threads or waves.

@@ -8,6 +8,7 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 #include "incontext/simulate/detail/factors.hpp"
+#include "incontext/simulate/detail/regression_rounding.hpp"
 #include "incontext/simulate/reduced_softmax_trial.hpp"
 #include "incontext/simulate/regression_model.hpp"
 #include "incontext/simulate/run.hpp"
@@ -28,6 +29,26 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
   return sum;
 }
 
+/// Replaces the roundings of mean squared errors that a trial adds up from terms as large as a squared label, with
+/// weights that carry the rounding of their exponents, which a map's slope at 0 bounds.
+template <class T, scoring::SoftmaxLike Map>
+void set_reduced_rounding(Simulation& simulation, const regression::Attention<double>& attention,
+                          const regression::LinearTask<double>& task, const std::vector<Map>& maps,
+                          std::int64_t context_length) {
+  const double label_square = task.noise_variance() + signal_variance(task);
+  const RegressionScales scales =
+      regression_scales(attention, task.input_covariance(), task.input_covariance(), label_square, label_square);
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    statistics::Estimate& estimate = simulation.estimates[i];
+    if (estimate.count == 0) continue;
+    const auto phi = maps[i].elementwise(static_cast<std::ptrdiff_t>(context_length));
+    const double exponent = std::abs(static_cast<double>(phi.slope(0))) * scales.score;
+    const double in_eps = 16 + std::sqrt(static_cast<double>(task.dimension())) + exponent;
+    estimate.rounding = in_eps * eps_of<T> * (scales.label * scales.label + std::abs(estimate.mean)) +
+                        static_cast<double>((std::numeric_limits<T>::min)());
+  }
+}
+
 }  // namespace detail
 
 /// The mean squared error of softmax attention, or of a map that is softmax after an elementwise one, on centred
@@ -43,8 +64,8 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
 /// Domain    context_length >= 2; input_mean = 0, input_value = 0; maps in their domains, Softmax, SSMax and SSA with
 ///           slopes below 1e20 at score 0. phi must be INCONTEXT_HD where CUDA runs it.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
-/// Accuracy  standard error in the result; T = float moves the moments of a row by less than 3e-6, in rows of 1e5 too
-///           (tests/simulate/reduced_softmax.cpp).
+/// Accuracy  standard error in the result, and a bound on its rounding; T = float moves the moments of a row by less
+///           than 3e-6, in rows of 1e5 too (tests/simulate/reduced_softmax.cpp).
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, SimulatedSoftmax Map>
@@ -56,7 +77,7 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
   const auto exponents = detail::score_exponents<T>("simulate::reduced_softmax_error", maps, context_length);
   using Exponent = detail::ScoreExponent<T, Map>;
   const Device device = resolve(options.device);
-  return detail::with_system(device, [&](auto system) {
+  Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);
     const typename System::template Memory<Exponent> grid(exponents.begin(), exponents.end());
@@ -66,6 +87,8 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
                                                            static_cast<T>(detail::signal_variance(task))},
                           options);
   });
+  detail::set_reduced_rounding<T>(simulation, attention, task, maps, context_length);
+  return simulation;
 }
 
 /// The same for one map: its estimate alone.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,13 +13,12 @@
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/simulate/attention_readout.hpp"
 #include "incontext/simulate/conditional_trial.hpp"
-#include "incontext/simulate/elementwise_softmax_readout.hpp"
+#include "incontext/simulate/detail/readout_for.hpp"
+#include "incontext/simulate/detail/regression_rounding.hpp"
 #include "incontext/simulate/regression_model.hpp"
 #include "incontext/simulate/regression_trial.hpp"
 #include "incontext/simulate/run.hpp"
-#include "incontext/simulate/score_exponent.hpp"
 
 namespace incontext::simulate {
 
@@ -30,86 +30,6 @@ namespace incontext::simulate {
 enum class Estimator { literal, conditional, sufficient_statistics };
 
 namespace detail {
-
-/// Which readout reads a map token by token, and what each point of its grid holds.
-template <class Map>
-struct ReadoutFor;
-
-/// Maps with a temperature: a point is the factor of the readout's scores.
-template <class Map>
-struct TemperatureReadout {
-  template <class T>
-  static std::vector<T> points(std::string_view where, const std::vector<Map>& maps, std::int64_t tokens) {
-    require_at_least(where, "maps.size()", maps.size(), std::size_t{1});
-    std::vector<T> inverse_temperatures;
-    for (const Map& map : maps) {
-      require_positive(where, "temperature", static_cast<double>(map.temperature));
-      inverse_temperatures.push_back(static_cast<T>(ReadoutFor<Map>::inverse_temperature(map, tokens)));
-    }
-    return inverse_temperatures;
-  }
-};
-
-template <class U>
-struct ReadoutFor<scoring::ApproximateSoftmax<U>> : TemperatureReadout<scoring::ApproximateSoftmax<U>> {
-  template <class T>
-  static ApproximateSoftmaxReadout<T> make(const T* points, int size, regression::Offset offset) {
-    return {{points, size}, offset == regression::Offset::removed};
-  }
-  static double inverse_temperature(const scoring::ApproximateSoftmax<U>& map, std::int64_t) {
-    return 1 / static_cast<double>(map.temperature);
-  }
-  static AffineAttention kind(regression::Offset offset) {
-    return offset == regression::Offset::removed ? AffineAttention::approximate_softmax_without_offset
-                                                 : AffineAttention::approximate_softmax;
-  }
-};
-
-template <class U>
-struct ReadoutFor<scoring::LinearAttention<U>> : TemperatureReadout<scoring::LinearAttention<U>> {
-  template <class T>
-  static LinearAttentionReadout<T> make(const T* points, int size, regression::Offset) {
-    return {{points, size}};
-  }
-  static double inverse_temperature(const scoring::LinearAttention<U>& map, std::int64_t tokens) {
-    const bool divided = map.normalisation == scoring::LinearNormalisation::context_length;
-    return (divided ? 1.0 : static_cast<double>(tokens)) / static_cast<double>(map.temperature);
-  }
-  static AffineAttention kind(regression::Offset) { return AffineAttention::linear; }
-};
-
-template <class U>
-struct ReadoutFor<scoring::Softmax<U>> : TemperatureReadout<scoring::Softmax<U>> {
-  template <class T>
-  static SoftmaxReadout<T> make(const T* points, int size, regression::Offset) {
-    return {{points, size}};
-  }
-  static double inverse_temperature(const scoring::Softmax<U>& map, std::int64_t) {
-    return 1 / static_cast<double>(map.temperature);
-  }
-};
-
-/// Softmax after any other elementwise map: a point is its phi.
-template <SimulatedSoftmax Map>
-struct ReadoutFor<Map> {
-  template <class T>
-  static std::vector<ScoreExponent<T, Map>> points(std::string_view where, const std::vector<Map>& maps,
-                                                   std::int64_t tokens) {
-    return score_exponents<T>(where, maps, tokens);
-  }
-  template <class T>
-  static ElementwiseSoftmaxReadout<T, ScoreExponent<T, Map>> make(const ScoreExponent<T, Map>* points, int size,
-                                                                  regression::Offset) {
-    return {{points, size}};
-  }
-};
-
-/// Whether the map's weights are affine in the scores, so that estimators other than the literal one exist. (nvcc does
-/// not take the same requirement inside a generic lambda.)
-template <class Map>
-inline constexpr bool is_affine = requires {
-  ReadoutFor<Map>::kind(regression::Offset::kept);
-};
 
 /// Refuses what no trial stands for, and turns the maps into the points of a readout's grid.
 template <class T, class Map>
@@ -142,6 +62,42 @@ Simulation run_literal(Device device, const RegressionModel<T>& model, const Tok
   using Readout = std::remove_const_t<decltype(readout)>;
   return run_on<System>(device, RegressionErrorTrial<T, Tokens, Readout>{model, tokens, readout, convention.query},
                         options);
+}
+
+/// Approximate softmax and softmax do not change when all scores do by the same amount, and lose their mean; any other
+/// map is read with the scores as they are.
+template <class Map>
+inline constexpr bool reads_raw_scores = true;
+template <class U>
+inline constexpr bool reads_raw_scores<scoring::ApproximateSoftmax<U>> = false;
+template <class U>
+inline constexpr bool reads_raw_scores<scoring::Softmax<U>> = false;
+
+/// The sizes of what a trial adds up, for normal inputs, whose scores come without their mean.
+template <class Map>
+RegressionScales scales_of(const regression::Attention<double>& attention, const regression::LinearTask<double>& task) {
+  const regression::Matrix<double> task_moment =
+      task.task_covariance() + plain_product(task.task_mean(), task.task_mean().transpose());
+  const double noise = task.noise_variance();
+  RegressionScales scales = regression_scales(attention, task.input_second_moment(), task.input_covariance(),
+                                              noise + trace_of_product(task_moment, task.input_second_moment()),
+                                              noise + trace_of_product(task_moment, task.input_covariance()));
+  if constexpr (reads_raw_scores<Map>) {
+    scales.score = scales.raw_score;
+  } else {
+    scales.raw_score = scales.score;
+  }
+  return scales;
+}
+
+/// Replaces the roundings that a run of the trial gave its estimates by those of its sums.
+template <class T, class Map>
+void set_rounding(Simulation& simulation, const RegressionScales& scales, std::int64_t dimension,
+                  std::int64_t context_length, const std::vector<Map>& maps, regression::QueryToken query) {
+  const std::int64_t tokens = context_length + (query == regression::QueryToken::included ? 1 : 0);
+  set_regression_rounding<T>(simulation, scales, dimension, context_length,
+                             is_affine<Map> ? RoundingOver::context : RoundingOver::few_tokens,
+                             ReadoutFor<Map>::factors(maps, tokens, scales.raw_score));
 }
 
 template <class System, class Moments, class T>
@@ -191,7 +147,9 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 ///           A map of your own is read through the phi that it defines, with the scores as they are; phi must be
 ///           INCONTEXT_HD where CUDA runs it.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
-/// Accuracy  standard error in the result; T = float adds a relative bias below 1e-6 (tests/simulate/regression.cpp).
+/// Accuracy  standard error in the result, and a bound on its rounding, which the sizes of labels, values and scores
+///           set (tests/simulate/regression_trial.cpp); T = float adds a relative bias below 1e-6 where none of them is
+///           much larger than the error.
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>
@@ -202,7 +160,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
   validate(options);
   const auto grid = detail::checked_grid<T>(maps, context_length, convention, estimator);
   const Device device = resolve(options.device);
-  return detail::with_system(device, [&](auto system) {
+  Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);
     if constexpr (detail::is_affine<Map>) {
@@ -216,6 +174,9 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
     }
     return detail::run_literal<System, Map>(device, storage.model(), GaussianTokens<T>{}, grid, convention, options);
   });
+  detail::set_rounding<T>(simulation, detail::scales_of<Map>(attention, task), task.dimension(), context_length, maps,
+                          convention.query);
+  return simulation;
 }
 
 /// The same for one map: its estimate alone.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
@@ -56,7 +57,8 @@ struct RegressionModel {
 /// Memory is the container of the system the trials run on; the factors are worked out in double on the host.
 ///
 /// Shapes    as RegressionModel; task_factor any d x d matrix with C C^T the task covariance.
-/// Errors    as regression::validate(Attention) and require_at_least(context_length, 2).
+/// Errors    as regression::validate(Attention) and require_at_least(context_length, 2); std::domain_error for numbers
+///           that T does not hold.
 /// Runs on   host
 template <class T, template <class> class Memory>
 class RegressionModelStorage {
@@ -81,18 +83,29 @@ class RegressionModelStorage {
       throw_invalid_argument(where, "context_length times dimension is too large", context_length,
                              "at most 4e9 inputs a context");
     }
+    const double value_offset = detail::plain_product(attention.input_value.transpose(), input_mean)(0, 0);
+    const double noise_stddev = std::sqrt(noise_variance);
+    detail::require_holds<T>(where, "label_value", attention.label_value, attention.label_value);
+    detail::require_holds<T>(where, "noise_variance", noise_variance, noise_stddev);
     model_.dimension = static_cast<int>(d);
     model_.context_length = context_length;
     model_.label_value = static_cast<T>(attention.label_value);
-    model_.noise_stddev = static_cast<T>(std::sqrt(noise_variance));
-    model_.value_offset = static_cast<T>(detail::plain_product(attention.input_value.transpose(), input_mean)(0, 0));
+    model_.noise_stddev = static_cast<T>(noise_stddev);
+    model_.value_offset = static_cast<T>(value_offset);
     std::vector<T> all;
-    for (const regression::Matrix<double>& part : std::vector<regression::Matrix<double>>{
-             input_mean, input_factor, task_mean, task_factor, attention.key_query, attention.input_value,
-             detail::plain_product(input_factor.transpose(), attention.input_value)}) {
-      const std::vector<T> numbers = detail::by_rows<T>(part);
+    for (const auto& [name, part] : std::vector<std::pair<const char*, regression::Matrix<double>>>{
+             {"input_mean", input_mean},
+             {"input_covariance's factor", input_factor},
+             {"task_mean", task_mean},
+             {"task_covariance's factor", task_factor},
+             {"key_query", attention.key_query},
+             {"input_value", attention.input_value}}) {
+      const std::vector<T> numbers = detail::held_by_rows<T>(where, name, part);
       all.insert(all.end(), numbers.begin(), numbers.end());
     }
+    const auto value_in_factor =
+        detail::by_rows<T>(detail::plain_product(input_factor.transpose(), attention.input_value));
+    all.insert(all.end(), value_in_factor.begin(), value_in_factor.end());
     numbers_ = Memory<T>(all.begin(), all.end());
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
@@ -26,6 +27,33 @@ struct RowLabels {
   regression::Vector<double> labels = {};
 };
 
+namespace detail {
+
+/// The sizes of what a trial adds up. Scores are computed with their mean over the rows and lose it at once.
+template <class Map>
+RegressionScales scales_on_rows(const regression::Attention<double>& attention,
+                                const regression::Matrix<double>& rows, const RowLabels& labels) {
+  const double share = 1 / static_cast<double>(rows.rows());
+  const regression::Matrix<double> moment = share * plain_product(rows.transpose(), rows);
+  const regression::Matrix<double> centred = rows.rowwise() - plain_mean(rows).transpose();
+  const regression::Matrix<double> covariance = share * plain_product(centred.transpose(), centred);
+  double label_square = labels.noise_variance, label_variance = labels.noise_variance;
+  if (labels.labels.size() > 0) {
+    label_square = share * labels.labels.squaredNorm();
+    label_variance = share * (labels.labels.array() - labels.labels.mean()).square().sum();
+  } else {
+    const regression::Matrix<double> task_moment =
+        labels.task_covariance + plain_product(labels.task_mean, labels.task_mean.transpose());
+    label_square += trace_of_product(task_moment, moment);
+    label_variance += trace_of_product(task_moment, covariance);
+  }
+  RegressionScales scales = regression_scales(attention, moment, covariance, label_square, label_variance);
+  if (reads_raw_scores<Map>) scales.score = scales.raw_score;
+  return scales;
+}
+
+}  // namespace detail
+
 /// The same error when contexts and queries are rows of a data set, drawn with replacement.
 ///
 /// Source    the law regression::any_law_error and regression::labelled_rows_error are exact for.
@@ -33,7 +61,7 @@ struct RowLabels {
 /// Units     label units squared.
 /// Domain    context_length >= 2; n >= 1 and below 2^32.
 /// Errors    as regression_error; std::invalid_argument for shapes.
-/// Accuracy  standard error in the result.
+/// Accuracy  standard error in the result, and a bound on its rounding, as regression_error.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>
@@ -56,20 +84,23 @@ Simulation regression_error_on_rows(const regression::Attention<double>& attenti
       own_labels ? regression::Matrix<double>::Zero(d, d) : detail::plain_cholesky(labels.task_covariance);
   const auto grid = detail::checked_grid<T>(maps, context_length, convention, Estimator::literal);
   const Device device = resolve(options.device);
-  return detail::with_system(device, [&](auto system) {
+  Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     using Memory = typename System::template Memory<T>;
     const RegressionModelStorage<T, System::template Memory> storage(
         attention, detail::plain_mean(rows), regression::Matrix<double>::Identity(d, d), task_mean, task_factor,
         own_labels ? 0.0 : labels.noise_variance, context_length);
-    const std::vector<T> row_numbers = detail::by_rows<T>(rows);
-    const std::vector<T> label_numbers = detail::by_rows<T>(labels.labels);
+    const std::vector<T> row_numbers = detail::held_by_rows<T>(where, "rows", rows);
+    const std::vector<T> label_numbers = detail::held_by_rows<T>(where, "labels", labels.labels);
     const Memory row_memory(row_numbers.begin(), row_numbers.end());
     const Memory label_memory(label_numbers.begin(), label_numbers.end());
     const RowTokens<T> tokens{detail::address(row_memory), own_labels ? detail::address(label_memory) : nullptr,
                               static_cast<std::uint32_t>(rows.rows())};
     return detail::run_literal<System, Map>(device, storage.model(), tokens, grid, convention, options);
   });
+  detail::set_rounding<T>(simulation, detail::scales_on_rows<Map>(attention, rows, labels), d, context_length, maps,
+                          convention.query);
+  return simulation;
 }
 
 }  // namespace incontext::simulate

@@ -9,6 +9,7 @@
 
 #include "incontext/core/real.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/detail/systems.hpp"
 #include "incontext/simulate/interrupt.hpp"
 #include "incontext/simulate/options.hpp"
@@ -35,6 +36,9 @@ concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const 
 /// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() >= 1 values a trial:
 /// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
 /// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1.
+///
+/// A trial may state as `static constexpr double rounding_in_eps` how many eps of its scalar a value may be off by,
+/// relative to its size; 1024 where it does not. Estimates carry the bound on their mean that follows.
 ///
 /// Runs on   host and device
 template <class T>
@@ -122,7 +126,9 @@ class Runner {
 
   [[nodiscard]] Simulation result(Device device) const {
     Simulation simulation;
-    for (const statistics::MomentsTree& tree : trees_) simulation.estimates.emplace_back(tree.total());
+    for (const statistics::MomentsTree& tree : trees_) {
+      simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<TrialType>()));
+    }
     simulation.trials = done_;
     simulation.interrupted = interrupted_;
     simulation.device = device;

@@ -63,6 +63,7 @@ inline constexpr int row_sums = 4;
 template <class T>
 struct ScoreRowTrial {
   using Scalar = T;
+  static constexpr double rounding_in_eps = 32;  // and that of the exponents, which score_rows adds
   ScoreLaw law;
   std::int64_t competitors;
   T location, scale;

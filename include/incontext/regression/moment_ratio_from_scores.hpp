@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/detail/matrix_contracts.hpp"
@@ -17,9 +19,9 @@ namespace incontext::regression {
 /// Runs on   host
 template <Real T>
 struct MomentRatioEstimate {
-  std::int64_t queries;
-  T second_moment;  ///< mean of z_j^2 over queries and keys, self-scores left out
-  T first_moment;   ///< mean self-score
+  std::int64_t queries;  ///< those that see themselves and another key
+  T second_moment;       ///< mean over queries of the mean of z_j^2 over the other keys a query sees
+  T first_moment;        ///< mean self-score
   T ratio;
   T standard_error;        ///< jackknife over queries
   T delta_standard_error;  ///< delta method over queries: the same to first order
@@ -47,6 +49,10 @@ MomentRatioEstimate<T> ratio_of_means(const Vector<T>& squares, const Vector<T>&
   const std::int64_t count = selves.size();
   const T n = real<T>(count);
   const T second = squares.mean();
+  if (!(second - second <= T(0.0))) {
+    throw_domain_error("moment_ratio_from_scores", "the mean squared score is not finite", second,
+                       "scores whose squares do not overflow");
+  }
   const T first = selves.mean();
   const T first_error = sqrt((selves.array() - first).matrix().squaredNorm() / (n * (n - T(1.0))));
   if (!(first > T(2.0) * first_error)) {
@@ -71,25 +77,52 @@ MomentRatioEstimate<T> ratio_of_means(const Vector<T>& squares, const Vector<T>&
 }
 
 template <Real T>
-void require_scores(const Matrix<T>& scores, std::int64_t least_keys) {
-  require_at_least("moment_ratio_from_scores", "the number of queries", std::int64_t{scores.rows()}, std::int64_t{2});
-  require_at_least("moment_ratio_from_scores", "the number of keys", std::int64_t{scores.cols()}, least_keys);
-  require_finite("moment_ratio_from_scores", "scores", scores);
+bool is_masked(const T& score) {
+  return score == -std::numeric_limits<T>::infinity();
 }
 
-/// From a matrix that holds the self-score of query i in column self(i).
-template <Real T, class SelfColumn>
-MomentRatioEstimate<T> ratio_without_self(const Matrix<T>& scores, SelfColumn self) {
-  Vector<T> squares(scores.rows());
-  Vector<T> selves(scores.rows());
-  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    const Eigen::Index column = self(i);
-    selves(i) = scores(i, column);
-    squares(i) =
-        (scores.row(i).head(column).squaredNorm() + scores.row(i).tail(scores.cols() - column - 1).squaredNorm()) /
-        real<T>(scores.cols() - 1);
+/// Accepts finite scores and -inf.
+template <Real T, class Derived>
+void require_scores(std::string_view parameter, const Eigen::MatrixBase<Derived>& scores) {
+  for (Eigen::Index column = 0; column < scores.cols(); ++column) {
+    for (Eigen::Index row = 0; row < scores.rows(); ++row) {
+      const T score = scores(row, column);
+      if (is_masked(score) || score - score <= T(0.0)) continue;  // infinity - infinity and NaN are NaN
+      throw_domain_error("moment_ratio_from_scores", entry(parameter, row, column) + " is not a score", score,
+                         "a finite number, or -inf for a masked key");
+    }
   }
-  return ratio_of_means(squares, selves);
+}
+
+template <Real T>
+void require_score_matrix(const Matrix<T>& scores, std::int64_t least_keys) {
+  require_at_least("moment_ratio_from_scores", "the number of queries", std::int64_t{scores.rows()}, std::int64_t{2});
+  require_at_least("moment_ratio_from_scores", "the number of keys", std::int64_t{scores.cols()}, least_keys);
+  require_scores<T>("scores", scores);
+}
+
+/// From the self-score of query i, self_score(i), and the column that is not one of its other keys, self_column(i).
+template <Real T, class SelfScore, class SelfColumn>
+MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_score, SelfColumn self_column) {
+  std::vector<T> squares, selves;
+  for (Eigen::Index i = 0; i < scores.rows(); ++i) {
+    const T self = self_score(i);
+    T sum = T(0.0);
+    std::int64_t visible = 0;
+    for (Eigen::Index j = 0; j < scores.cols(); ++j) {
+      if (j == self_column(i) || is_masked(T(scores(i, j)))) continue;
+      sum += scores(i, j) * scores(i, j);
+      ++visible;
+    }
+    if (visible == 0 || is_masked(self)) continue;
+    squares.push_back(sum / real<T>(visible));
+    selves.push_back(self);
+  }
+  require_at_least("moment_ratio_from_scores", "the number of queries that see themselves and another key",
+                   static_cast<std::int64_t>(selves.size()), std::int64_t{2});
+  const auto size = static_cast<Eigen::Index>(selves.size());
+  return ratio_of_means<T>(Eigen::Map<const Vector<T>>(squares.data(), size),
+                           Eigen::Map<const Vector<T>>(selves.data(), size));
 }
 
 }  // namespace detail
@@ -97,29 +130,34 @@ MomentRatioEstimate<T> ratio_without_self(const Matrix<T>& scores, SelfColumn se
 /// The moment-ratio heuristic from a matrix of raw scores, one query a row, one key a column, with the scores of the
 /// queries on themselves given separately.
 ///
-/// \f[ r = \frac{\mathrm{mean}_{ij}\, z_{ij}^2}{\mathrm{mean}_i\, z_{ii}},\qquad
+/// \f[ r = \frac{\mathrm{mean}_i\, \mathrm{mean}_{j \in V_i}\, z_{ij}^2}{\mathrm{mean}_i\, z_{ii}},\qquad
 ///     \mathrm{se}^2 = \frac{n-1}{n}\sum_i (r_{-i} - \bar r_{-\cdot})^2 \f]
 ///
+/// The score -inf masks a key. A query's squared scores are averaged over the other keys it sees, and every query that
+/// sees itself and another key counts once; the rest are left out. Where the mask does not depend on the scores, as a
+/// causal one, the law's E[z_j^2] and E[z_q] are what the two means estimate.
 /// Queries are the independent units of the jackknife; queries that share their keys are not quite independent, and
 /// the error is then optimistic.
 ///
 /// Source    arXiv 2511.01292 eq. (20), Appendix J; jackknife: docs/derivations/moment_ratio.md.
 /// Shapes    (scores: queries x keys, self_scores: queries) -> estimate
 /// Units     as MomentRatioEstimate.
-/// Domain    at least 2 queries and 1 key; finite scores (leave masked keys out); mean self-score more than two of its
-///           standard errors above 0.
+/// Domain    at least 2 queries that see themselves and another key; finite scores or -inf; mean self-score more than
+///           two of its standard errors above 0.
 /// Limits    the same score everywhere: ratio that score, both errors 0.
-/// Errors    std::invalid_argument for shapes; std::domain_error for scores that are not finite and for a mean
-///           self-score that is negative or not clear of 0, where a ratio has neither mean nor error.
-/// Accuracy  the errors cover the ratio of the law, and a halved error does not (tests/regression/moment_ratio.cpp).
+/// Errors    std::invalid_argument for shapes and too few queries; std::domain_error for scores that are NaN or +inf,
+///           for squares that overflow, and for a mean self-score that is negative or not clear of 0, where a ratio has
+///           neither mean nor error.
+/// Accuracy  the errors cover the ratio of the law, masked or not, and a halved error does not
+///           (tests/regression/moment_ratio_from_scores.cpp).
 /// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const Vector<T>& self_scores) {
-  detail::require_scores(scores, 1);
+  detail::require_score_matrix(scores, 1);
   detail::require_shape("moment_ratio_from_scores", "self_scores", self_scores, scores.rows(), 1);
-  detail::require_finite("moment_ratio_from_scores", "self_scores", self_scores);
-  const Vector<T> squares = scores.rowwise().squaredNorm() / detail::real<T>(scores.cols());
-  return detail::ratio_of_means(squares, self_scores);
+  detail::require_scores<T>("self_scores", self_scores);
+  return detail::ratio_of_visible(
+      scores, [&](Eigen::Index query) { return self_scores(query); }, [](Eigen::Index) { return Eigen::Index{-1}; });
 }
 
 /// The same from a square matrix whose diagonal holds the self-scores.
@@ -131,9 +169,10 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const V
 /// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnDiagonal) {
-  detail::require_scores(scores, 2);
+  detail::require_score_matrix(scores, 2);
   detail::require_shape("moment_ratio_from_scores", "scores", scores, scores.rows(), scores.rows());
-  return detail::ratio_without_self(scores, [](Eigen::Index query) { return query; });
+  return detail::ratio_of_visible(
+      scores, [&](Eigen::Index query) { return scores(query, query); }, [](Eigen::Index query) { return query; });
 }
 
 /// The same from a matrix one column of which holds the self-scores.
@@ -145,12 +184,14 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnD
 /// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfInColumn self) {
-  detail::require_scores(scores, 2);
+  detail::require_score_matrix(scores, 2);
   if (!(self.column >= 0 && self.column < scores.cols())) {
     throw_invalid_argument("moment_ratio_from_scores", "self.column is not a column of the scores", self.column,
                            "0 to " + std::to_string(scores.cols() - 1));
   }
-  return detail::ratio_without_self(scores, [&](Eigen::Index) { return Eigen::Index{self.column}; });
+  return detail::ratio_of_visible(
+      scores, [&](Eigen::Index query) { return scores(query, self.column); },
+      [&](Eigen::Index) { return Eigen::Index{self.column}; });
 }
 
 }  // namespace incontext::regression

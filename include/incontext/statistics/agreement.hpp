@@ -5,52 +5,118 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/statistics/estimate.hpp"
+#include "incontext/statistics/theory.hpp"
 
 namespace incontext::statistics {
 
-/// A theory value beside the simulation that judges it.
+/// What a simulation says about a theory.
 ///
-/// \f[ z = (\bar x - \mathrm{theory}) / \mathrm{se} \f]
+/// Runs on   host
+enum class Verdict { agrees, disagrees, not_judged };
+
+/// A theory beside the simulation that judges it.
+///
+/// \f[ z = \mathrm{sgn}(\bar x - \mathrm{theory})\, \frac{\max(|\bar x - \mathrm{theory}| - r, 0)}{\mathrm{se}},\quad
+/// r = \mathrm{theory\ error} + \mathrm{rounding} \f]
+///
+/// What the theory's error and the simulation's rounding explain is taken off, so that the p-value holds whatever r is.
+/// Where r is above the standard error, the simulation cannot tell a theory that is right from one that is wrong by r:
+/// such a row is not judged, and `reason` says so, unless the theory is further off than r explains.
 ///
 /// Source    textbook; Student t with n - 1 degrees of freedom for the p-value.
-/// Units     z in standard errors; resolution relative to the theory.
-/// Limits    a trial that was not finite, or no finite standard error: z is NaN and nothing agrees with NaN.
+/// Units     z and excess in standard errors; resolution relative to the theory.
+/// Limits    a standard error of zero and r = 0: the exact value alone agrees. A trial or a theory that is not finite,
+///           fewer than two trials: not judged.
 /// Accuracy  tests/statistics/agreement.cpp.
 /// Runs on   host
 struct Agreement {
   double theory = 0;
+  double theory_error = 0;
   Estimate estimate;
-  double z = std::numeric_limits<double>::quiet_NaN();
+  double excess = std::numeric_limits<double>::quiet_NaN();  ///< |z|, also where it takes a disagreement to be judged
+  double z = std::numeric_limits<double>::quiet_NaN();       ///< NaN where the simulation cannot judge
+  std::string reason = {};                                   ///< why it cannot; empty where it can
 
-  /// Two-sided probability of a deviation this large if the theory holds.
+  /// Two-sided probability of a deviation this large if the theory holds, or a larger one; NaN where nothing is known.
   [[nodiscard]] double p_value() const {
-    if (!(std::abs(z) <= (std::numeric_limits<double>::max)())) return 0;
+    if (!(excess <= (std::numeric_limits<double>::max)())) return excess > 0 ? 0 : excess;
     const boost::math::students_t distribution(static_cast<double>(estimate.count - 1));
-    return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(z)));
+    return 2 * boost::math::cdf(boost::math::complement(distribution, excess));
   }
   /// The smallest relative deviation that would have been seen nine times in ten at this bound on |z|.
   [[nodiscard]] double resolution(double bound) const {
-    return (bound + boost::math::quantile(boost::math::normal(), 0.9)) * estimate.standard_error / std::abs(theory);
+    const double seen = (bound + boost::math::quantile(boost::math::normal(), 0.9)) * estimate.standard_error;
+    return (seen + theory_error + estimate.rounding) / std::abs(theory);
   }
-  [[nodiscard]] bool within(double bound) const { return std::abs(z) <= bound; }
+  /// By a bound on |z|, or by a test of a whole family that has rejected this member or has not.
+  [[nodiscard]] Verdict verdict(double bound) const { return verdict_if(excess > bound); }
+  [[nodiscard]] Verdict verdict_if(bool rejected) const {
+    if (rejected) return Verdict::disagrees;
+    return reason.empty() ? Verdict::agrees : Verdict::not_judged;
+  }
+  [[nodiscard]] bool within(double bound) const { return verdict(bound) == Verdict::agrees; }
 };
 
-/// Puts a theory value beside an estimate.
+namespace detail {
+
+inline std::string in_short(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
+}
+
+/// Why nothing can be said; empty where something can.
+inline std::string untestable_reason(const Theory& theory, const Estimate& estimate) {
+  const auto finite = [](double value) { return std::abs(value) <= (std::numeric_limits<double>::max)(); };
+  if (!finite(theory.value) || !finite(theory.error)) return "the theory is not a finite number";
+  if (estimate.non_finite > 0) {
+    return std::to_string(estimate.non_finite) + " of " + std::to_string(estimate.count + estimate.non_finite) +
+           " trials " + (estimate.non_finite == 1 ? "was" : "were") + " not finite";
+  }
+  if (estimate.count < 2) return "fewer than two trials were run";
+  if (!finite(estimate.mean)) return "the mean of the trials is not finite";
+  if (!finite(estimate.standard_error)) return "the standard error of the trials is not finite";
+  return {};
+}
+
+/// Why the simulation cannot tell right from wrong; empty where it can. Of two limits, one that is a hundredth of both
+/// is not worth a word.
+inline std::string unresolved_reason(const Theory& theory, const Estimate& estimate) {
+  const double limit = theory.error + estimate.rounding;
+  if (limit <= estimate.standard_error) return {};
+  const bool by_rounding = estimate.rounding > 0.01 * limit, by_theory = theory.error > 0.01 * limit;
+  std::string reason = "standard error " + in_short(estimate.standard_error) + " is below ";
+  if (by_rounding) reason += "the rounding of the simulation, " + in_short(estimate.rounding);
+  if (by_rounding && by_theory) reason += ", and ";
+  if (by_theory) reason += "the error of the theory, " + in_short(theory.error);
+  return reason;
+}
+
+}  // namespace detail
+
+/// Puts a theory beside an estimate.
 ///
-/// Source    as Agreement; a standard error of zero agrees only with the exact value.
+///     const auto verdict = statistics::agree({theory, theory_error}, estimate).verdict(5.0);
+///
+/// Source    as Agreement.
 /// Runs on   host
-inline Agreement agree(double theory, const Estimate& estimate) {
-  Agreement result{theory, estimate, std::numeric_limits<double>::quiet_NaN()};
-  if (estimate.non_finite > 0 || estimate.count < 2) return result;
-  if (!(estimate.standard_error <= (std::numeric_limits<double>::max)())) return result;
-  const double difference = estimate.mean - theory;
-  result.z = difference == 0 ? 0 : difference / estimate.standard_error;
+inline Agreement agree(const Theory& theory, const Estimate& estimate) {
+  Agreement result{theory.value, theory.error, estimate};
+  result.reason = detail::untestable_reason(theory, estimate);
+  if (!result.reason.empty()) return result;
+  const double difference = estimate.mean - theory.value;
+  const double beyond = std::max(std::abs(difference) - theory.error - estimate.rounding, 0.0);
+  result.excess = beyond == 0 ? 0 : beyond / estimate.standard_error;
+  result.reason = detail::unresolved_reason(theory, estimate);
+  if (result.reason.empty()) result.z = result.excess == 0 ? 0 : std::copysign(result.excess, difference);
   return result;
 }
 
@@ -96,14 +162,23 @@ inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, do
   return rejected;
 }
 
-/// Holm's verdicts on a family of agreements: true where theory and simulation disagree.
+/// Holm's verdicts on a family of agreements, with family-wise error at most level. The family is what can be tested:
+/// what is not finite takes no part in it.
 ///
 /// Source    holm_rejections on the p-values.
+/// Shapes    m agreements -> m verdicts.
+/// Errors    std::domain_error.
 /// Runs on   host
-inline std::vector<bool> disagreements(const std::vector<Agreement>& family, double level) {
+inline std::vector<Verdict> verdicts(const std::vector<Agreement>& family, double level) {
   std::vector<double> p_values;
-  for (const Agreement& member : family) p_values.push_back(member.p_value());
-  return holm_rejections(p_values, level);
+  for (const Agreement& member : family) {
+    if (member.excess >= 0) p_values.push_back(member.p_value());
+  }
+  const std::vector<bool> rejected = holm_rejections(p_values, level);
+  std::vector<Verdict> result;
+  std::size_t tested = 0;
+  for (const Agreement& member : family) result.push_back(member.verdict_if(member.excess >= 0 && rejected[tested++]));
+  return result;
 }
 
 }  // namespace incontext::statistics

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 
 /// Host algebra the front doors share.
 namespace incontext::simulate::detail {
@@ -58,6 +60,15 @@ std::vector<T> by_rows(const regression::Matrix<double>& matrix) {
     for (Eigen::Index j = 0; j < matrix.cols(); ++j) numbers.push_back(static_cast<T>(matrix(i, j)));
   }
   return numbers;
+}
+
+/// The same, refused where T does not hold the largest entry.
+template <class T>
+std::vector<T> held_by_rows(std::string_view where, std::string_view parameter,
+                            const regression::Matrix<double>& matrix) {
+  const double largest = matrix.size() > 0 ? matrix.cwiseAbs().maxCoeff() : 0;
+  require_holds<T>(where, parameter, largest, largest);
+  return by_rows<T>(matrix);
 }
 
 }  // namespace incontext::simulate::detail

@@ -9,6 +9,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/classification_grid_trial.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/detail/systems.hpp"
 #include "incontext/simulate/interrupt.hpp"
 #include "incontext/simulate/options.hpp"
@@ -120,7 +121,9 @@ class GridRunner {
       if (options_.progress) options_.progress({simulation.trials, options_.trials, seconds()});
       simulation.interrupted = InterruptGuard::requested() && simulation.trials < options_.trials;
     }
-    for (const auto& tree : trees_) simulation.estimates.emplace_back(tree.total());
+    for (const auto& tree : trees_) {
+      simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<ClassificationGridTrial<T>>()));
+    }
     simulation.device = device;
     simulation.seconds = seconds();
     return simulation;

@@ -1,0 +1,70 @@
+#include "examples/support/deliver.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "examples/support/command_line.hpp"
+#include "examples/support/render.hpp"
+#include "examples/support/report.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+/// A pipe or a device has no older report to lose.
+bool can_be_replaced(const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+/// The file the report goes to.
+std::string target_of(const Report& report, const OutputOptions& options) {
+  const bool as_asked = report.run.complete || options.replace_by_partial || !can_be_replaced(options.file);
+  return as_asked ? options.file : partial_file(options.file);
+}
+
+void tell(const Report& report, const std::string& text) {
+  std::fprintf(stderr, "%s: %s", report.program.c_str(), text.c_str());
+}
+
+}  // namespace
+
+std::string render(const Report& report, Format format) {
+  switch (format) {
+    case Format::csv:
+      return render_csv(report);
+    case Format::json:
+      return render_json(report);
+    case Format::table:
+      break;
+  }
+  return render_text(report);
+}
+
+int exit_code_of(const Report& report) {
+  if (report.verdict && report.verdict->agrees == false) return exit_disagreement;
+  const bool judged = !report.verdict || report.verdict->agrees == true;
+  return judged && report.run.complete ? exit_agreement : exit_incomplete;
+}
+
+int deliver(Report report, const OutputOptions& options) {
+  report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - report.start).count();
+  const std::string text = render(report, options.format);
+  if (!options.to_standard_output()) {
+    const std::string target = target_of(report, options);
+    write_file(target, text);
+    if (!options.quiet) write_standard_output(render_verdict(report));
+    if (target != options.file) {
+      tell(report, "stopped early: the partial report is " + target + "; " + options.file + " is as it was\n");
+    }
+  } else if (!options.quiet) {
+    write_standard_output(text);
+    if (options.format != Format::table && exit_code_of(report) != exit_agreement) tell(report, render_verdict(report));
+  }
+  return exit_code_of(report);
+}
+
+}  // namespace incontext::examples

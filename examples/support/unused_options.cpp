@@ -1,0 +1,44 @@
+#include "examples/support/unused_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "examples/support/command_line.hpp"
+
+namespace incontext::examples {
+
+void UnusedOptions::add(const std::string& mode, const std::vector<std::string>& names) {
+  detail::refuse_unused(app_, mode, names);
+  names_.insert(names_.end(), names.begin(), names.end());
+}
+
+nlohmann::ordered_json UnusedOptions::arguments() const { return arguments_of(app_, names_); }
+
+void add_partial_option(CLI::App& app, OutputOptions& output) {
+  add_flag(app, "--replace-by-partial", output.replace_by_partial,
+           "Let the report of a run that was stopped replace --output; it goes to FILE.partial otherwise");
+  head_options(app, "Output");
+}
+
+void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output) {
+  if (simulation.relative_error > 0) unused.add("--relative-error", {"--trials"});
+  if (simulation.device == "serial" || simulation.device == "cuda") {
+    unused.add("--device " + simulation.device, {"--threads"});
+  }
+  if (output.to_standard_output()) unused.add("no --output", {"--replace-by-partial"});
+}
+
+std::string command_of(const CLI::App& app) {
+  std::string command = app.get_name();
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    if (!option->get_positional()) command += " " + option->get_name();
+    if (option->get_expected_max() == 0) continue;
+    const std::string& value = option->results().front();
+    const bool plain = !value.empty() && value.find_first_of(" \t'\"\\$") == std::string::npos;
+    command += " " + (plain ? value : "'" + value + "'");
+  }
+  return command;
+}
+
+}  // namespace incontext::examples

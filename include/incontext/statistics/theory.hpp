@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cmath>
+
+namespace incontext::statistics {
+
+/// A theory's value and a bound on its own error: a number, {value, error}, or a closed form that returns a value and
+/// an error_estimate, as laws::Quadrature does.
+///
+/// Units     error in that of the value.
+/// Runs on   host
+struct Theory {
+  double value;
+  double error = 0;
+
+  Theory(double theory, double theory_error = 0) : value(theory), error(std::abs(theory_error)) {}
+  template <class Result>
+  requires requires(const Result& result) {
+    static_cast<double>(result.value);
+    static_cast<double>(result.error_estimate);
+  }
+  Theory(const Result& result)
+      : Theory(static_cast<double>(result.value), static_cast<double>(result.error_estimate)) {}
+};
+
+}  // namespace incontext::statistics

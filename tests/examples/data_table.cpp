@@ -1,0 +1,141 @@
+#include "examples/support/data_table.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "examples/support/npy.hpp"
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/run_program.hpp"
+
+namespace data_table_test {
+
+using namespace incontext::examples;
+using namespace incontext::testing;
+using Names = std::vector<std::string>;
+
+namespace {
+
+template <class Action>
+std::string refusal(const Action& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+Eigen::MatrixXd matrix(Eigen::Index rows, Eigen::Index columns, std::vector<double> values) {
+  return Eigen::Map<Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(values.data(), rows, columns);
+}
+
+}  // namespace
+
+TEST_CASE("a column that numbers the rows is no column to read, unless it is asked for by its name", "[data_table]") {
+  const TemporaryFolder folder;
+  DataFile file(folder.write("f.csv", "Unnamed: 0,a,b\n0,5,6\n1,7,8\n"));
+  CHECK(file.column_names() == Names{"a", "b"});
+  CHECK(file.columns({"b"}) == matrix(2, 1, {6, 8}));
+  CHECK(file.columns({"Unnamed: 0"}) == matrix(2, 1, {0, 1}));
+}
+
+TEST_CASE("rows with a missing number are left out where that is asked for, by the columns that are read",
+          "[data_table]") {
+  const TemporaryFolder folder;
+  DataFile file(folder.write("f.csv", "a,b,c\n1,2,\n3,NA,4\nNaN,5,6\n7,8,9\n"));
+  CHECK(file.rows() == 4);
+  CHECK(file.complete_rows({"a", "b", "c"}) == matrix(1, 3, {7, 8, 9}));
+  CHECK(file.complete_rows({"a", "b"}) == matrix(2, 2, {1, 2, 7, 8}));
+  CHECK(refusal([&] {
+          file.columns({"a", "b"}, {.missing = ", or --drop-missing"});
+        }) == part("f.csv: row 2 (line 3), column b: cell is missing (value = \"NA\"; needs a finite number, or "
+                   "--drop-missing)"));
+  DataFile none(folder.write("g.csv", "a,b\n1,\n,2\n"));
+  CHECK(refusal([&] { none.complete_rows({"a", "b"}); }) == part("g.csv: has no complete row (value = 2;"));
+
+  DataFile array(folder.write("f.npy", npy_bytes(matrix(3, 2, {1, 2, NAN, 3, 4, 5}))));
+  CHECK(array.complete_rows({"1", "2"}) == matrix(2, 2, {1, 2, 4, 5}));
+  CHECK(refusal([&] {
+          array.columns({"2", "1"}, {.missing = ", or --drop-missing"});
+        }) ==
+        part("f.npy: row 2, column 1: entry is not finite (value = nan; needs a finite number, or --drop-missing)"));
+  DataFile infinite(folder.write("g.npy", npy_bytes(matrix(1, 2, {1, INFINITY}))));
+  CHECK(refusal([&] {
+          infinite.complete_rows({"1", "2"});
+        }) == part("row 1, column 2: entry is not finite (value = inf;"));
+}
+
+TEST_CASE("a decimal comma is told once a column with one is read", "[data_table]") {
+  const TemporaryFolder folder;
+  DataFile file(folder.write("f.csv", "a;b\n1,5;2\n3;4\n"));
+  file.columns({"b"});
+  CHECK(file.notes().empty());
+  file.columns({"a"});
+  CHECK(file.notes() == Names{"Numbers have a decimal comma."});
+}
+
+TEST_CASE("a column asked for twice or not there is refused", "[data_table]") {
+  const TemporaryFolder folder;
+  DataFile file(folder.write("f.csv", "a,b\n1,2\n"));
+  CHECK(refusal([&] { file.columns({"a", "b", "a"}); }) == part("column is asked for twice (value = a;"));
+  CHECK(refusal([&] { file.columns({"c"}); }) == part("has no such column (value = c; needs one of a, b)"));
+  std::string many = "x0";
+  for (int i = 1; i < 1000; ++i) many += ",x" + std::to_string(i);
+  DataFile wide(folder.write("g.csv", many + "\n" + many + "\n"));
+  CHECK(refusal([&] { wide.columns({"c"}); }).size() < 400);
+}
+
+TEST_CASE("scores are the same from every kind of file, and an array of one dimension is one query", "[data_table]") {
+  const TemporaryFolder folder;
+  const Eigen::MatrixXd expected = matrix(2, 2, {0.5, -INFINITY, 1.5, 2});
+  for (const std::string text :
+       {"0.5,-inf\n1.5,2\n", "0.5 -inf\n1.5 2\n", "0,5;-inf\n1,5;2\n", "a,b\n0.5,-inf\n1.5,2\n"}) {
+    CHECK(read_scores(folder.write("s.csv", text)).values == expected);
+  }
+  CHECK(read_scores(folder.write("s.npy", npy_bytes(expected))).values == expected);
+  std::string vector = npy_bytes(matrix(1, 2, {1, 2}));
+  vector.replace(vector.find("(1, 2), "), 8, "(2,),   ");
+  CHECK(read_scores(folder.write("v.npy", vector)).values == matrix(1, 2, {1, 2}));
+  CHECK(read_matrix(folder.write("v.npy", vector)).values == matrix(2, 1, {1, 2}));
+  // a matrix of one column holds many queries with one key each
+  CHECK(read_scores(folder.write("c.npy", npy_bytes(matrix(2, 1, {1, 2})))).values == matrix(2, 1, {1, 2}));
+  for (const double none : {std::nan(""), double{INFINITY}}) {
+    CHECK(refusal([&] {
+            read_scores(folder.write("n.npy", npy_bytes(matrix(2, 2, {1, 2, none, 1}))));
+          }) == part("n.npy: row 2, column 1: entry is not finite"));
+  }
+  CHECK(refusal([&] { read_matrix(folder.file("s.npy")); }) == part("s.npy: row 1, column 2: entry is not finite"));
+}
+
+TEST_CASE("a mask written as a large negative number is found, whether put in place of a score or added to it",
+          "[data_table]") {
+  const Eigen::MatrixXd scores = 30 * Eigen::MatrixXd::Random(8, 8);
+  CHECK(finite_mask(scores) == 0);
+  CHECK(finite_mask(1e300 * scores) == 0);
+  CHECK(finite_mask(-scores.cwiseAbs()) == 0);
+  for (const double mask : {-1e4, -65504.0, -1e9, -3.4028234663852886e38, -1.7976931348623157e308}) {
+    CAPTURE(mask);
+    Eigen::MatrixXd replaced = scores, added = scores, one = scores;
+    for (Eigen::Index i = 0; i < 8; ++i) {
+      for (Eigen::Index j = i + 1; j < 8; ++j) replaced(i, j) = mask;
+    }
+    added.triangularView<Eigen::StrictlyUpper>() = scores.array().matrix() + Eigen::MatrixXd::Constant(8, 8, mask);
+    CHECK(finite_mask(replaced) == mask);
+    CHECK(finite_mask(added) <= mask + 30);
+    one(0, 7) = mask;  // one alone may be a score, unless it is beyond anything
+    CHECK((finite_mask(one) == 0) == (mask > -1e7));
+    replaced(7, 0) = -INFINITY;  // true masks beside do not hide it
+    CHECK(finite_mask(replaced) == mask);
+  }
+  // scores that differ by less than a hundred times, and a large score among small ones, are scores
+  Eigen::MatrixXd sink = scores / 30;
+  sink.col(0).array() = 5000;
+  CHECK(finite_mask(sink) == 0);
+  sink.col(0).array() = -90;
+  CHECK(finite_mask(sink) == 0);
+  CHECK(finite_mask(Eigen::MatrixXd::Constant(3, 3, -1e9)) == 0);  // nothing to compare with
+}
+
+}  // namespace data_table_test
