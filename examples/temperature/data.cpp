@@ -27,13 +27,16 @@ struct DataSet {
 };
 
 /// What to do about rows and columns that cannot be used, in the words of the command line.
-const WaysOut ways_out{.missing = ", or --drop-missing for the other rows", .text = "--without"};
+WaysOut ways_out(const TemperatureOptions& o) {
+  return {.missing = ", or --drop-missing for the other rows",
+          .text = o.columns.empty() ? "--without" : "--columns without"};
+}
 
 /// The input columns and, behind them, the labels: rows are dropped from both alike.
 Matrix read_columns(DataFile& file, const TemperatureOptions& o, std::vector<std::string> names,
                     std::vector<std::string>& notes) {
   if (!o.labels.empty()) names.push_back(o.labels);
-  Matrix values = o.drop_missing ? file.complete_rows(names, ways_out) : file.columns(names, ways_out);
+  Matrix values = o.drop_missing ? file.complete_rows(names, ways_out(o)) : file.columns(names, ways_out(o));
   notes = file.notes();
   if (o.drop_missing) {
     notes.push_back("--drop-missing left out " + std::to_string(file.rows() - values.rows()) + " of " +
@@ -49,7 +52,7 @@ void require_no_constant_column(const TemperatureOptions& o, const DataSet& data
     if (column.maxCoeff() > column.minCoeff()) continue;
     const std::string& name = data.names[static_cast<std::size_t>(j)];
     throw_input_error(o.data + ": column " + shown(name), "is constant", column(0),
-                      "values that differ, or --without " + shown(name));
+                      "values that differ, or " + ways_out(o).text + " " + shown(name));
   }
 }
 
@@ -83,7 +86,8 @@ DataSet read_data(const TemperatureOptions& o) {
   try {
     regression::require_regressable(data.inputs, data.names);
   } catch (const std::exception& error) {
-    throw InputError(o.data + ": " + without_function(error.what()) + "; --without NAME leaves a column out");
+    throw InputError(o.data + ": " + without_function(error.what()) + "; " + ways_out(o).text +
+                     " NAME leaves a column out");
   }
   if (o.centre) data.inputs = centred(data.inputs);
   if (o.standardise) {

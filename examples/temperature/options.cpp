@@ -158,6 +158,7 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
     unused.add("--figure " + o.figure, unused_by_figure(o.figure));
   }
   if (data) add_unused_by_data(unused, o);
+  if (!o.columns.empty()) unused.add("--columns", {"--without"});
   if (!figure && !data && !scores && o.reading.scoring != ScoringChoice::approximate_softmax) {
     unused.add("--scoring " + text_of(app, "--scoring"), {"--offset"});
   }

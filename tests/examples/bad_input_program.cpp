@@ -1,11 +1,10 @@
 // What the programs answer to input that cannot be used: exit code 2, one line that names the parameter and its value,
-// nothing on standard output, no file written.
+// nothing on standard output, no file written. Command lines are in bad_command_lines.txt; here are files of cases.
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "examples/support/npy.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
@@ -48,98 +47,6 @@ std::string softmax_case(const std::string& name = "", const std::string& value 
 }
 
 }  // namespace
-
-TEST_CASE("incontext-temperature refuses options that cannot be used", "[bad-input]") {
-  const TemporaryFolder folder;
-  const auto refused = [&](const Arguments& arguments, const std::string& expected) {
-    check_refused(INCONTEXT_TEMPERATURE, folder, arguments, expected);
-  };
-  refused({"--figure", "9"}, "--figure: is unknown (value = 9;");
-  refused({"--context-length", "1"}, "--context-length: is too small (value = 1;");
-  refused({"--temperatures", "1,0"}, "--temperatures: is not positive (value = 0;");
-  refused({"--temperatures", "-1"}, "--temperatures: is not positive (value = -1;");
-  refused({"--temperatures", "nan"}, "--temperatures: is not finite (value = nan;");
-  refused({"--noise-variance", "-0.5"}, "--noise-variance: is out of range (value = -0.5;");
-  refused({"--test-noise-variance", "-1"}, "--test-noise-variance: is out of range (value = -1;");
-  refused({"--input-scale", "0"}, "--input-scale: is out of range (value = 0;");
-  refused({"--trials", "0"}, "--trials: is too small (value = 0;");
-  refused({"--relative-error", "0"}, "--relative-error: is out of range (value = 0;");
-  refused({"--dimension", "0"}, "--dimension: is too small (value = 0;");
-  refused({"--device", "abacus"}, "--device: is unknown (value = abacus;");
-  refused({"--scoring", "hard"}, "--scoring: is unknown (value = hard;");
-  refused({"--no-such-option"}, "--no-such-option");
-  refused({"--estimator", "conditional", "--query", "included"}, "--estimator: has no edition for --query included");
-  refused({"--scoring", "linear", "--query", "included"}, "--query: has no exact theory");
-  refused({"--labels", "y"}, "--labels: has no meaning with no --data");
-  refused({"--figure", "2a", "--temperatures", "1"}, "--temperatures: has no meaning with --figure");
-  refused({"--figure", "2a", "--context-lengths", "10,1"}, "--context-lengths: is too small (value = 1;");
-  refused({"--figure", "2b", "--shifts", "-1"}, "--shifts: is not positive (value = -1;");
-}
-
-TEST_CASE("incontext-temperature refuses covariances that are none, and sizes that differ", "[bad-input]") {
-  const TemporaryFolder folder;
-  const auto refused = [&](const Arguments& arguments, const std::string& expected) {
-    check_refused(INCONTEXT_TEMPERATURE, folder, arguments, expected);
-  };
-  const std::string indefinite = folder.write("indefinite.csv", "a,b\n1,2\n2,1\n");
-  const std::string asymmetric = folder.write("asymmetric.csv", "a,b\n1,0\n0.5,1\n");
-  const std::string oblong = folder.write("oblong.csv", "a,b,c\n1,0,0\n0,1,0\n");
-  const std::string two = folder.write("two.csv", "a,b\n1,0\n0,1\n");
-  const std::string three = folder.write("three.csv", "a,b,c\n1,0,0\n0,1,0\n0,0,1\n");
-  refused({"--input-covariance", indefinite}, "--input-covariance: is not positive definite");
-  refused({"--task-covariance", indefinite}, "--task-covariance: is not positive definite");
-  refused({"--input-covariance", asymmetric}, "--input-covariance(0, 1) and input_covariance(1, 0) differ");
-  refused({"--input-covariance", oblong}, "oblong.csv: is not square (value = 2 x 3;");
-  refused({"--input-covariance", three, "--task-covariance", two}, "two.csv: has the wrong size (value = 2; needs 3)");
-  refused({"--input-covariance", three, "--dimension", "4"}, "three.csv: has the wrong size (value = 3; needs 4)");
-  refused({"--input-covariance", folder.file("none.npy")}, "none.npy: cannot be opened");
-}
-
-TEST_CASE("incontext-temperature refuses data that cannot be used, by row and column", "[bad-input]") {
-  const TemporaryFolder folder;
-  const auto refused = [&](const std::string& name, const std::string& content, const std::string& expected,
-                           Arguments more = {}) {
-    more.insert(more.begin(), {"--data", folder.write(name, content)});
-    check_refused(INCONTEXT_TEMPERATURE, folder, more, expected);
-  };
-  const std::string good = "a,b,c\n1,2,3\n4,5,9\n2,2,1\n8,1,0\n3,3,3\n";
-  refused("text.csv", "a,b\n1,2\n3,x\n", "text.csv: row 2 (line 3), column b: cell is not a number (value = \"x\";");
-  refused("missing.csv", "a,b\n1,\n3,4\n", "missing.csv: row 1 (line 2), column b: cell is missing");
-  refused("nan.csv", "a,b\n1,2\n3,NaN\n", "nan.csv: row 2 (line 3), column b: cell is not finite");
-  refused("ragged.csv", "a,b\n1,2\n3\n", "ragged.csv: row 2 (line 3): has the wrong number of cells (value = 1;");
-  refused("twice.csv", "a,a\n1,2\n", "twice.csv: column name stands twice in the header line (value = a;");
-  refused("empty.csv", "", "empty.csv: is empty");
-  refused("header.csv", "a,b\n", "header.csv: has a header line and no rows");
-  refused("constant.csv", "a,b\n1,2\n1,3\n1,5\n1,9\n",
-          "constant.csv: column a: is constant (value = 1; needs values that differ, or --without a)");
-  refused("collinear.csv", "a,b,c\n1,1,2\n2,1,3\n3,5,8\n4,2,6\n7,0,7\n", "is a linear combination of column");
-  refused("few.csv", "a,b,c\n1,2,3\n4,5,7\n", "the number of rows is too small (value = 2;");
-  refused("good.csv", good, "good.csv: has no such column (value = z; needs one of a, b, c)", {"--columns", "a,z"});
-  refused("good.csv", good, "good.csv: has no such column (value = z;", {"--labels", "z"});
-  refused("good.csv", good, "good.csv: column is asked for twice (value = a;", {"--columns", "a,a"});
-  refused("good.csv", good, "--labels: is an input column too (value = a;", {"--columns", "a,b", "--labels", "a"});
-  refused("good.csv", good, "--dimension: has no meaning with --data", {"--dimension", "3"});
-  refused("junk.npy", "junk", "junk.npy: is not an .npy file");
-  const std::string array = incontext::examples::npy_bytes(Eigen::MatrixXd::Random(9, 2));
-  refused("cut.npy", array.substr(0, array.size() - 5), "cut.npy: data is cut off (value = 139;");
-  Eigen::MatrixXd hole = Eigen::MatrixXd::Random(9, 2);
-  hole(4, 1) = NAN;
-  refused("hole.npy", incontext::examples::npy_bytes(hole), "hole.npy: row 5, column 2: entry is not finite");
-  check_refused(INCONTEXT_TEMPERATURE, folder, {"--data", folder.file("none.csv")}, "none.csv: cannot be opened");
-}
-
-TEST_CASE("incontext-temperature refuses scores that have no moment ratio", "[bad-input]") {
-  const TemporaryFolder folder;
-  const auto refused = [&](const std::string& name, const Eigen::MatrixXd& scores, const std::string& expected,
-                           Arguments more = {}) {
-    more.insert(more.begin(), {"--scores", folder.write(name, incontext::examples::npy_bytes(scores))});
-    check_refused(INCONTEXT_TEMPERATURE, folder, more, expected);
-  };
-  refused("oblong.npy", Eigen::MatrixXd::Ones(3, 4), "oblong.npy: is not square (value = 3 x 4;");
-  refused("negative.npy", -Eigen::MatrixXd::Ones(4, 4), "the mean self-score is negative");
-  refused("column.npy", Eigen::MatrixXd::Ones(4, 4), "--self-column: is no column of ", {"--self-column", "5"});
-  refused("trials.npy", Eigen::MatrixXd::Ones(4, 4), "--trials: has no meaning with --scores", {"--trials", "10"});
-}
 
 TEST_CASE("an output that cannot be written is refused before the run", "[bad-input]") {
   const TemporaryFolder folder;
