@@ -4,6 +4,7 @@
 #include "examples/softmax_error/options.hpp"
 #include "examples/softmax_error/tables.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/memory.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
@@ -14,6 +15,9 @@ int run(const CLI::App& app, SoftmaxErrorOptions& options) {
   complete(app, options);
   if (!options.output.to_standard_output()) require_writable(options.output.file);
   Report report{.program = "incontext-softmax-error", .arguments = arguments_of(app)};
+  constexpr double matrices = 16;  // at most, of the second order and the general law
+  for (const std::int64_t dimension : options.dimensions) require_matrices(dimension, matrices);
+  require_matrices(options.simulation.dimension, matrices);
   Judgement judgement;
   Simulator simulator(options.simulation, options.estimator, options.output.quiet);
   Run parts{options, simulator, judgement};

@@ -2,6 +2,7 @@
 // simulation: a figure of arXiv 2511.01292, a free sweep, or a user's own data.
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/memory.hpp"
 #include "examples/support/report.hpp"
 #include "examples/temperature/data.hpp"
 #include "examples/temperature/figures.hpp"
@@ -22,6 +23,8 @@ int run(const CLI::App& app, TemperatureOptions& options) {
     deliver(report, options.output);
     return exit_agreement;
   }
+  constexpr double ridge_matrices = 4 * 64;  // of one thread's 64 trials side by side
+  if (options.data.empty()) require_matrices(options.simulation.dimension, ridge_matrices);
   Judgement judgement;
   Simulator simulator(options.simulation, options.output.quiet);
   Run parts{options, simulator, judgement};

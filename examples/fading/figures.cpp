@@ -91,6 +91,7 @@ std::vector<Table> phase_figure(FadingRun& run) {
   table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2});
   const std::vector<double> thetas = numbers_or(run.options.spreads, {0.25, 0.5, 0.75, 1, 1.5});
   for (const std::int64_t n : lengths_or(run.options, {100, 1000, 10000})) {
+    if (run.simulator.stopped()) break;
     const double count = static_cast<double>(n), critical = laws::critical_spread(count);
     std::vector<double> spreads;
     for (const double theta : thetas) spreads.push_back(theta * critical);
@@ -137,6 +138,7 @@ std::vector<Table> fading_figure(FadingRun& run) {
                         {.name = "inverse_temperature", .heading = "beta", .digits = 4},
                         {.name = "noise", .heading = "competitors"}});
   for (const std::int64_t n : lengths_or(o, {10, 100, 1000, 10000, 100000, 1000000})) {
+    if (run.simulator.stopped()) break;
     const double count = static_cast<double>(n), others = count - 1;
     const std::vector<double> betas{1, o.scale * std::log(count)};
     RowOfScores row = normal_row(o, n - 1);
@@ -179,6 +181,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
                                   {.name = "height", .heading = "m / m*", .style = Style::shortest},
                                   {.name = "score", .heading = "m", .digits = 5}});
   for (const std::int64_t n : lengths_or(o, {100, 10000, 1000000})) {
+    if (run.simulator.stopped()) break;
     const double count = static_cast<double>(n), others = count - 1;
     const double beta = o.scale * std::log(count), spread = beta * stddev;
     const double noise = o.scale * o.scale * o.variance * std::log(count);
@@ -225,6 +228,7 @@ std::vector<Table> bounded_figure(FadingRun& run) {
                                {.name = "limit", .heading = "1 + 1/s", .decimals_as = 1},
                                {.name = "softmax_threshold", .heading = "softmax' m*", .decimals_as = 1}}};
   for (const std::int64_t n : lengths_or(o, {100, 1000, 100000, 1000000})) {
+    if (run.simulator.stopped()) break;
     const double count = static_cast<double>(n), beta = o.scale * std::log(count);
     const double threshold = laws::grid_threshold(count, beta);
     thresholds.add_row(

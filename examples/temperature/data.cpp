@@ -164,12 +164,12 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
 /// contexts are drawn.
 statistics::Estimate ridge_on_labelled_rows(const Matrix& rows, const Vector& labels, const Matrix& prior,
                                             double noise_variance, std::int64_t context_length, std::int64_t contexts,
-                                            std::uint64_t seed) {
-  std::mt19937_64 draw(seed);
+                                            const Simulator& simulator) {
+  std::mt19937_64 draw(simulator.seed());
   Matrix inputs(context_length, rows.cols());
   Vector context_labels(context_length);
   std::vector<double> errors;
-  for (std::int64_t i = 0; i < contexts; ++i) {
+  for (std::int64_t i = 0; i < contexts && !simulator.stopped(); ++i) {
     for (Eigen::Index j = 0; j < context_length; ++j) {
       const auto row = static_cast<Eigen::Index>(draw() % static_cast<std::uint64_t>(rows.rows()));
       inputs.row(j) = rows.row(row);
@@ -217,7 +217,7 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   for (std::size_t i = 0; i < named.size(); ++i) add_data_row(table, run, named[i], exact, by_line, simulated[i]);
   if (!run.simulator.stopped()) {
     add_ridge_row(table, "ridge, same prior",
-                  ridge_on_labelled_rows(rows, labels, prior, noise, l, 1024, run.simulator.seed()));
+                  ridge_on_labelled_rows(rows, labels, prior, noise, l, 1024, run.simulator));
   }
   warn_of_means(table, law);
   table.notes.push_back(gain_note("Exact theory for these rows and labels", exact));

@@ -10,7 +10,7 @@
 
 namespace incontext::simulate {
 
-/// How far a run has come, handed to Options::progress between waves.
+/// How far a run has come, handed to Options::progress before the first wave and after each.
 ///
 /// Units     trials; seconds since the start.
 /// Runs on   host
@@ -20,6 +20,11 @@ struct Progress {
   double seconds = 0;
 };
 
+/// The most trials of a run.
+///
+/// Runs on   host
+inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
+
 /// What a run is to do, apart from the model.
 ///
 /// The run stops at `trials`, or, if `relative_error` is given, at the number of trials a pilot says is needed for that
@@ -27,7 +32,8 @@ struct Progress {
 /// looked at once and its trials are kept; nothing else is looked at before the end, so z-values keep their law.
 ///
 /// Units     relative_error: standard error over mean.
-/// Domain    trials >= 0, relative_error >= 0, not both zero; threads >= 0 (0: all; CUDA ignores it).
+/// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA
+///           ignores it).
 /// Random    the answer depends on seed and on the number of trials; never on device, threads or waves.
 /// Runs on   host
 struct Options {
@@ -58,10 +64,13 @@ struct Simulation {
 /// Runs on   host
 inline void validate(const Options& options) {
   constexpr auto where = "simulate::Options";
-  require_at_least(where, "threads", options.threads, 0);
+  require_threads(where, options.threads);
   require_non_negative(where, "relative_error", options.relative_error);
   if (options.relative_error == 0) require_at_least(where, "trials", options.trials, std::int64_t{1});
   require_at_least(where, "trials", options.trials, std::int64_t{0});
+  if (options.trials > most_trials) {
+    throw_invalid_argument(where, "trials is too large", options.trials, "at most 2^50");
+  }
 }
 
 }  // namespace incontext::simulate

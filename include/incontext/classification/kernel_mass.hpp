@@ -80,7 +80,7 @@ T magnitude(const T& x) {
 ///
 /// Source    derived; the series, all of whose terms are positive, for kappa^2 <= 30 h.
 /// Units     dimensionless; Var S = n A^2 v.
-/// Domain    dimension >= 1, kappa finite; even in kappa.
+/// Domain    as log_kernel_mean; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
@@ -89,7 +89,7 @@ T magnitude(const T& x) {
 template <Real T>
 T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::kernel_mass_excess", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::kernel_mass_excess", "kappa", kappa);
+  detail::require_kappa("classification::kernel_mass_excess", kappa);
   return detail::mass_excess(dimension, detail::magnitude(kappa)).value;
 }
 
@@ -107,7 +107,7 @@ T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
 template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
-  detail::require_finite("classification::log_kernel_second_moment_ratio", "kappa", kappa);
+  detail::require_kappa("classification::log_kernel_second_moment_ratio", kappa);
   return detail::mass_excess(dimension, detail::magnitude(kappa)).log_second_moment;
 }
 
@@ -117,7 +117,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 ///
 /// Source    derived; [q] = 1 if the query is a key.
 /// Units     dimensionless.
-/// Domain    dimension >= 1, kappa finite, context_length >= 1.
+/// Domain    as log_kernel_mean, context_length >= 1.
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  as kernel_mass_excess.
@@ -130,7 +130,7 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   constexpr auto where = "classification::kernel_mass_variation";
   require_at_least(where, "dimension", dimension, std::int64_t{1});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  detail::require_finite(where, "kappa", kappa);
+  detail::require_kappa(where, kappa);
   const auto excess = detail::mass_excess(dimension, detail::magnitude(kappa));
   const T log_n = log(T(static_cast<double>(context_length)));
   const auto mean = detail::log_mean(dimension, detail::magnitude(kappa));
@@ -139,7 +139,10 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
-  return sqrt(excess.value) * exp(T(-log_n / T(2) - log_damping));
+  // where kappa^2 is beyond T, or nearly, its root is kappa itself
+  const T d = T(static_cast<double>(dimension)), size = detail::magnitude(kappa);
+  const T root = size < std::numeric_limits<T>::epsilon() ? T(size / sqrt(d)) : T(sqrt(excess.value));
+  return root * exp(T(-log_n / T(2) - log_damping));
 }
 
 }  // namespace incontext::classification

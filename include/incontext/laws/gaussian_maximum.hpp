@@ -18,7 +18,7 @@ namespace incontext::laws {
 ///
 /// Source    derived: docs/derivations/gaussian_row.md.
 /// Units     spread = beta times the standard deviation of the scores, dimensionless.
-/// Domain    count >= 1 and whole, spread >= 0.
+/// Domain    1 <= count <= 1e200 and whole, spread >= 0.
 /// Limits    count = 1: 1; spread = 0: 1/n; spread -> infinity: 1.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
@@ -27,6 +27,7 @@ template <Real T>
 Quadrature<T> largest_weight(const T& count, const T& spread) {
   detail::require_whole("laws::largest_weight", "count", count, 1);
   require_non_negative("laws::largest_weight", "spread", spread);
+  if (!(count <= T(1e200))) throw_domain_error("laws::largest_weight", "count is too large", count, "at most 1e200");
   if (count <= T(1)) return {T(1), T(0)};
   detail::LargestShare<T> share(count, spread);
   const T tolerance = quadrature_tolerance<T>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -15,6 +16,36 @@ template <Real T>
 void require_finite(std::string_view where, std::string_view parameter, const T& value) {
   if (!((std::numeric_limits<T>::lowest)() <= value && value <= (std::numeric_limits<T>::max)())) {
     throw_domain_error(where, std::string(parameter) + " is not finite", value, "a finite number");
+  }
+}
+
+/// A kernel's exponent: twice and thrice it are numbers too.
+template <Real T>
+void require_kappa(std::string_view where, const T& kappa) {
+  const T most = (std::numeric_limits<T>::max)() / T(16);
+  require_finite(where, "kappa", kappa);
+  if (!(-most <= kappa && kappa <= most)) {
+    throw_domain_error(where, "kappa is too large", kappa, "at most a sixteenth of the largest number");
+  }
+}
+
+/// A factor of logits whose square, a factor of their variance, is a number.
+template <Real T>
+void require_factor(std::string_view where, std::string_view parameter, const T& value) {
+  using std::sqrt;
+  const T most = sqrt((std::numeric_limits<T>::max)());
+  require_finite(where, parameter, value);
+  if (!(-most <= value && value <= most)) {
+    throw_domain_error(where, std::string(parameter) + " is too large", value, "its square to be a number");
+  }
+}
+
+/// A dimension that integrals over the angle can be taken in.
+inline void require_angle_dimension(std::string_view where, std::int64_t dimension) {
+  constexpr std::int64_t largest = 1000000;
+  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  if (dimension > largest) {
+    throw_invalid_argument(where, "dimension is too large for its integral", dimension, "at most 1e6");
   }
 }
 
