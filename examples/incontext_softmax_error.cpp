@@ -5,6 +5,7 @@
 #include "examples/softmax_error/tables.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
+#include "examples/support/memory.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
@@ -16,6 +17,9 @@ Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   require_outputs(options.output);
   Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
+  constexpr double matrices = 16;  // at most, of the second order and the general law
+  for (const std::int64_t dimension : options.dimensions) require_matrices(dimension, matrices);
+  require_matrices(options.simulation.dimension, matrices);
   Judgement judgement;
   Simulator simulator(options.simulation, options.estimator, options.output.quiet);
   Run parts{options, simulator, judgement};

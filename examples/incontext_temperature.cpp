@@ -3,6 +3,7 @@
 
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
+#include "examples/support/memory.hpp"
 #include "examples/support/report.hpp"
 #include "examples/temperature/data.hpp"
 #include "examples/temperature/figures.hpp"
@@ -28,6 +29,8 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
     report.tables = {scores_table(options)};
     return report;
   }
+  constexpr double ridge_matrices = 4 * 64;  // of one thread's 64 trials side by side
+  if (options.data.empty()) require_matrices(options.simulation.dimension, ridge_matrices);
   Judgement judgement;
   Simulator simulator(options.simulation, options.output.quiet);
   Run parts{options, simulator, judgement, report.arguments};

@@ -61,6 +61,15 @@ inline Tolerance read_tolerance(const Fields& fields, bool relative_to_largest_e
   return tolerance;
 }
 
+/// Finite inputs give numbers or infinities; where a formula overflows on the way it has no value.
+inline void require_numbers(const Json& value, const std::string& path) {
+  if (value.is_number_float() && std::isnan(value.get<double>())) {
+    throw InputError(path + ": has no value for these inputs: they are beyond what double precision can work out");
+  }
+  if (!value.is_structured()) return;
+  for (const auto& [name, part] : value.items()) require_numbers(part, path + "." + name);
+}
+
 }  // namespace detail
 
 inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, const Registry& registry,
@@ -82,6 +91,7 @@ inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, co
   } catch (const std::exception& error) {
     throw InputError(fields.path() + ": " + error.what());
   }
+  detail::require_numbers(computed, fields.path());
   const bool judged = fields.has("out");
   const Tolerance tolerance = judged ? detail::read_tolerance(fields, relative_to_largest_entry) : Tolerance{};
   Json references = judged ? item.at("out") : Json::object();

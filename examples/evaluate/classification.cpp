@@ -138,8 +138,12 @@ Json cells_of(const Fields& in) {
 
 /// A context of integers over 2^shift.
 classification::Context<double> integer_context(const Fields& in) {
-  const double unit = std::ldexp(1.0, -static_cast<int>(in.count("shift")));
-  classification::Context<double> context{unit * in.matrix("X"), {}, unit * in.vector("x"), in.count("k")};
+  constexpr std::int64_t largest_shift = 1000, most_classes = 1000;
+  const std::int64_t shift = in.count("shift", -largest_shift), classes = in.count("k", 1);
+  if (shift > largest_shift) throw_input_error(in.path() + ".shift", "is too large", shift, "at most 1000");
+  if (classes > most_classes) throw_input_error(in.path() + ".k", "is too large", classes, "at most 1000");
+  const double unit = std::ldexp(1.0, -static_cast<int>(shift));
+  classification::Context<double> context{unit * in.matrix("X"), {}, unit * in.vector("x"), classes};
   for (const double label : in.vector("labels")) {
     if (label != std::floor(label)) throw_input_error(in.path() + ".labels", "is not whole", label, "whole numbers");
     context.labels.push_back(static_cast<std::int64_t>(label));
@@ -203,8 +207,10 @@ Json tiny_context(const Fields& in) {
     for (const auto& [other, second] : steps) {
       if (one == other) continue;
       const auto distance = alignment(first, second);
+      // a class of sensitivity 0 has no cosine
+      const Json cosine = std::isnan(distance.cosine) ? Json() : Json(distance.cosine);
       apart[one + "|" + other] = {{"preds_diff", distance.prediction_distance},
-                                  {"cos_sim", distance.cosine},
+                                  {"cos_sim", cosine},
                                   {"model_diff_frobenius", distance.sensitivity_distance}};
     }
   }

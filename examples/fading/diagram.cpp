@@ -35,13 +35,14 @@ struct DiagramColumn {
   double spread(double log_count) const { return std::sqrt(noise * log_count); }
 };
 
-std::vector<DiagramColumn> columns_of(double count, std::size_t parts, int threads) {
+/// Columns that a stop leaves out have no weights.
+std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, std::size_t parts, int threads) {
   const double log_count = std::log(count);
   std::vector<DiagramColumn> columns(parts);
   const std::size_t workers =
       threads > 0 ? static_cast<std::size_t>(threads) : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
   const auto work = [&](std::size_t first) {
-    for (std::size_t i = first; i < parts; i += workers) {
+    for (std::size_t i = first; i < parts && !simulator.stopped(); i += workers) {
       DiagramColumn& column = columns[i];
       column.noise = middle(largest_noise, i, parts);
       const double spread = column.spread(log_count);
@@ -52,9 +53,10 @@ std::vector<DiagramColumn> columns_of(double count, std::size_t parts, int threa
       }
     }
   };
+  // A worker whose thread cannot start does its share here, when it is waited for.
   std::vector<std::future<void>> running;
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    running.push_back(std::async(std::launch::async, work, worker));
+    running.push_back(std::async(std::launch::async | std::launch::deferred, work, worker));
   }
   for (auto& one : running) one.get();
   return columns;
@@ -133,7 +135,8 @@ std::vector<Table> diagram_figure(FadingRun& run) {
       run.options.lengths.empty() ? std::vector<std::int64_t>{1000} : run.options.lengths;
   run.arguments["lengths"] = lengths;
   for (const std::int64_t n : lengths) {
-    const auto columns = columns_of(static_cast<double>(n), parts, run.options.simulation.threads);
+    const auto columns = columns_of(run.simulator, static_cast<double>(n), parts, run.options.simulation.threads);
+    if (run.simulator.stopped()) break;
     add_boundary(boundary, run, n, columns);
     if (run.options.output.format == Format::table) {
       add_map(map, n, columns);

@@ -16,6 +16,17 @@ namespace incontext::examples {
 
 namespace {
 
+/// The counts on the command line, which may be what takes the memory.
+std::string given_counts(const CLI::App& app) {
+  std::string all;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (option->count() == 0 || (type != "N" && type != "N,N,...")) continue;
+    all += (all.empty() ? ": " : ", ") + option->get_name() + " " + option->results().front();
+  }
+  return all;
+}
+
 std::string text_of(const CLI::Option& option) {
   return option.count() > 0 ? option.results().front() : option.get_default_str();
 }
@@ -313,7 +324,7 @@ int run_program(const ProgramText& program, int argc, char** argv,
     require_thread_variables(app);
     return body(app);
   } catch (const std::bad_alloc&) {
-    return refuse("not enough memory for these sizes");
+    return refuse("not enough memory for these sizes" + given_counts(app));
   } catch (const std::exception& error) {
     return refuse(in_options(app, error.what()));
   }

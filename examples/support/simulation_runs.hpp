@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,8 @@
 namespace incontext::examples {
 
 /// The simulations of one run: each on a random stream of its own, one progress line, and Ctrl-C, after which every
-/// further one answers at once with estimates of no trials. For a program's simulator.cpp alone.
+/// further one answers at once with estimates of no trials. Before the first trial there is nothing to show: until then
+/// Ctrl-C ends the program. For a program's simulator.cpp alone.
 class SimulationRuns {
  public:
   SimulationRuns(const SimulationOptions& options, bool quiet) : progress_(quiet) {
@@ -56,7 +58,10 @@ class SimulationRuns {
     }
     simulate::Options at = options_;
     at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
-    at.progress = [&](const simulate::Progress& p) { progress_.show(what, p.done, p.planned, p.seconds); };
+    at.progress = [&](const simulate::Progress& p) {
+      if (!interrupt_) interrupt_.emplace();
+      progress_.show(what, p.done, p.planned, p.seconds);
+    };
     simulate::Simulation result = simulation(at);
     progress_.clear();
     *record_.trials += result.trials;
@@ -66,7 +71,7 @@ class SimulationRuns {
   }
 
  private:
-  /// What `automatic` and 0 threads stand for here.
+  /// What `automatic` and 0 threads are here.
   static RunRecord record_of(const simulate::Options& options) {
     const simulate::Device device = simulate::resolve(options.device);
     RunRecord record{.trials = 0, .device = std::string(simulate::name(device)), .seed = options.seed};
@@ -78,7 +83,7 @@ class SimulationRuns {
     return record;
   }
 
-  simulate::InterruptGuard interrupt_ = {};
+  std::optional<simulate::InterruptGuard> interrupt_ = {};
   ProgressLine progress_;
   simulate::Options options_ = {};
   std::uint64_t next_stream_ = 0;

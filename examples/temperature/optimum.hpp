@@ -40,9 +40,9 @@ inline statistics::Estimate vertex_temperature(const Estimates& errors, double c
 }
 
 /// A ratio of means has a bias of order 1 / trials and no textbook error: jackknife over batches gives pseudo-values,
-/// whose mean is the estimate and whose spread is its error.
+/// whose mean is the estimate and whose spread is its error. After a stop there may be too few batches for that.
 inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batches, double centre_temperature) {
-  if (batches.size() < 2) return {};
+  if (batches.size() < optimum_batches / 2) return {};
   const auto n = static_cast<double>(batches.size());
   Estimates total = batches.front();
   for (std::size_t i = 0; i < total.size(); ++i) {
@@ -81,7 +81,13 @@ inline SimulatedOptimum simulated_optimum(Run& run, const Situation& at, double 
   const SimulatedOptimum pilot = with(pilot_trials);
   const double needed = std::pow(pilot.temperature.relative_error() / target, 2);
   if (!(needed > 1)) return pilot;
-  return with(static_cast<std::int64_t>(std::ceil(1.05 * needed * static_cast<double>(pilot_trials))));
+  constexpr double most_trials = 1e15;
+  const double trials = std::ceil(1.05 * needed * static_cast<double>(pilot_trials));
+  if (!(trials * static_cast<double>(optimum_batches) <= most_trials)) {
+    throw_input_error("--relative-error", "takes more than 1e15 trials for an optimal temperature", target,
+                      "more, or --trials");
+  }
+  return with(static_cast<std::int64_t>(trials));
 }
 
 }  // namespace incontext::examples

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "support/catch.hpp"
@@ -100,6 +101,21 @@ TEST_CASE("a target relative error is met with a pilot and one more stage") {
   CHECK(run({.seed = 3, .trials = 20000, .relative_error = 0.005}).trials == 20000);
 }
 
+TEST_CASE("an error that no number of trials reaches is refused with the number and with what can be reached") {
+  const auto refused = [](double relative_error) {
+    return testing::message_of([&] { run({.seed = 3, .relative_error = relative_error}); });
+  };
+  // The first output's relative error is 1.41 / sqrt(n): 2.1e24 trials by the pilot; 2^50 trials reach 4.3e-8.
+  const std::string far = refused(1e-12);
+  CAPTURE(far);
+  CHECK(far.find("relative_error takes 2") != std::string::npos);
+  CHECK(far.find("e+24 trials by its pilot, more than 2^50") != std::string::npos);
+  CHECK(far.find("needs at least 4.") != std::string::npos);
+  CHECK(far.find("e-08, or trials beside it)") != std::string::npos);
+  CHECK(refused(1e-300).find("relative_error is below the rounding of a trial's values") != std::string::npos);
+  CHECK(run({.seed = 3, .trials = 20000, .relative_error = 1e-300}).trials == 20000);
+}
+
 TEST_CASE("two stages reproduce one run of the same length") {
   const auto staged = run({.seed = 3, .relative_error = 0.005});
   const auto direct = run({.seed = 3, .trials = staged.trials});
@@ -114,16 +130,17 @@ TEST_CASE("a trial that is not finite is counted and left out") {
   CHECK(std::isfinite(estimate.mean));
 }
 
-TEST_CASE("progress is told after every wave and ends at the plan") {
+TEST_CASE("progress is told before the first wave and after every wave, and ends at the plan") {
   std::int64_t calls = 0;
-  std::int64_t last = 0;
+  std::int64_t last = -1;
   const auto result = run({.trials = 200000, .progress = [&](const simulate::Progress& progress) {
                              CHECK(progress.done > last);
                              CHECK(progress.planned == 200000);
+                             CHECK((progress.done == 0) == (calls == 0));
                              last = progress.done;
                              ++calls;
                            }});
-  CHECK(calls >= 2);
+  CHECK(calls >= 3);
   CHECK(last == result.trials);
 }
 
@@ -166,6 +183,9 @@ TEST_CASE("options that ask for nothing or for what cannot be are refused by nam
   CHECK_THROWS_AS(simulate::validate(Options{}), std::invalid_argument);
   CHECK_THROWS_AS(simulate::validate(Options{.trials = -1}), std::invalid_argument);
   CHECK_THROWS_AS(simulate::validate(Options{.trials = 10, .threads = -2}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::validate(Options{.trials = std::int64_t{1} << 62}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::validate(Options{.trials = simulate::most_trials + 1}), std::invalid_argument);
+  CHECK_NOTHROW(simulate::validate(Options{.trials = simulate::most_trials}));
   CHECK_THROWS_AS(simulate::validate(Options{.relative_error = -0.1}), std::domain_error);
   CHECK_THROWS_AS(simulate::validate(Options{.relative_error = std::nan("")}), std::domain_error);
   CHECK_NOTHROW(simulate::validate(Options{.relative_error = 0.1}));

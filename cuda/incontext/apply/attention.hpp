@@ -12,6 +12,7 @@
 #include "incontext/apply/detail/streams.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/scoring.hpp"
+#include "incontext/simulate/detail/memory.hpp"
 
 namespace incontext::apply {
 
@@ -30,7 +31,8 @@ void run_batches(const Batch& batch, std::int64_t queries, int threads) {
   const std::int64_t most =
       System::lanes == 1 ? std::max(std::int64_t{1}, (std::int64_t{1} << 28) / per_slot) : batches;
   const std::int64_t slots = std::min({batches, most, std::int64_t{System::workers(threads)}});
-  typename System::template Memory<T> memory(static_cast<std::size_t>(slots * per_slot + line));
+  typename System::template Memory<T> memory;
+  simulate::detail::make_room("apply::attend", memory, {slots, per_slot + line, "threads", "the keys"});
   auto first = reinterpret_cast<std::uintptr_t>(address(memory));
   first = (first + 63) / 64 * 64;
   System::for_each_index(slots, threads, RunSlot<Batch>{batch, batches, slots, reinterpret_cast<T*>(first), per_slot});

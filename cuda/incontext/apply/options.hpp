@@ -21,7 +21,7 @@ enum class Undefined { refuse, leave };
 /// `visible_counts` gives the number of keys that row i sees, the first ones; empty, `visibility` decides.
 ///
 /// Shapes    visible_counts: empty, or one a row.
-/// Domain    1 <= visible_counts[i] <= n; threads >= 0 (0: all; CUDA ignores it).
+/// Domain    1 <= visible_counts[i] <= n; 0 <= threads <= simulate::most_threads (0: all; CUDA ignores it).
 /// Runs on   host
 struct Options {
   scoring::Visibility visibility = scoring::Visibility::all;
@@ -37,7 +37,7 @@ struct Options {
 /// Errors    std::invalid_argument naming the option.
 /// Runs on   host
 inline void validate(std::string_view where, const Options& options, std::int64_t rows, std::int64_t columns) {
-  require_at_least(where, "threads", options.threads, 0);
+  simulate::require_threads(where, options.threads);
   if (options.visible_counts.empty()) return;
   require_same_size(where, "visible_counts", static_cast<std::int64_t>(options.visible_counts.size()), rows);
   for (const std::int64_t count : options.visible_counts) {

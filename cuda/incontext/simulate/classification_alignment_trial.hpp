@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/classification_rule.hpp"
@@ -44,6 +45,7 @@ template <class T>
 struct AlignmentTrial {
   using Scalar = T;
   static constexpr double rounding_in_eps = 4096;  // directions of small derivatives
+  static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const ClassificationPair<T>* pairs;
   int size;
@@ -60,7 +62,7 @@ struct AlignmentTrial {
     const auto first = state.after(votes().rows_with_derivatives() + task.classes);
     task.template draw<W>(seed, first_trial, context);
     votes().template start<W>(context, state);
-    for (int i = 0; i < size; ++i) {
+    for (int i = 0; i < size && !stop_requested(); ++i) {
       predict<W>(context, state, pairs[i].first, first);
       predict<W>(context, state, pairs[i].second, first.after(prediction_rows()));
       compare<W>(first, values + 3 * i * value_stride, value_stride);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
@@ -35,6 +36,7 @@ template <class T>
 struct ClassificationGridTrial {
   using Scalar = T;
   static constexpr double rounding_in_eps = 32;  // and that of the logits, which classification_grid adds
+  static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const ClassificationRow<T>* rows;
   int row_count;
@@ -52,7 +54,7 @@ struct ClassificationGridTrial {
   INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
                         std::int64_t stride) const {
     prepare<W>(seed, first_trial, scratch);
-    for (int i = 0; i < row_count; ++i) {
+    for (int i = 0; i < row_count && !stop_requested(); ++i) {
       run_row<W>(scratch, scratch.after(context_rows()), i, 0, gain_count,
                  values + std::int64_t{i} * gain_count * stride, values + (losses() + i) * stride, stride);
     }
@@ -76,7 +78,7 @@ struct ClassificationGridTrial {
     const auto behind = own.after(task.classes);
     votes().template vote<W>(context, context.after(task.rows()), rows[row].rule, rows[row].kappa, own);
     order<W>(own, rows[row].scale, context.row(task.label_row()), behind, gap, is_right);
-    for (int j = 0; j < count; ++j) lose<W>(behind, gains[first_gain + j], gap, loss + j * stride);
+    for (int j = 0; j < count && !stop_requested(); ++j) lose<W>(behind, gains[first_gain + j], gap, loss + j * stride);
   }
 
   template <int W>

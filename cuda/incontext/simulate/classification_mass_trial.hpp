@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
@@ -60,6 +61,7 @@ struct KernelReference {
 template <class T>
 struct KernelMassTrial {
   using Scalar = T;
+  static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const KernelReference<T>* kernels;
   int size;
@@ -74,7 +76,7 @@ struct KernelMassTrial {
     alignas(W >= 16 ? 64 : 8) T largest[W];
     detail::fill<W>(largest, T(0));
     task.template draw<W>(seed, first_trial, scratch);
-    for (std::int64_t j = 0; j < task.context_length; ++j) {
+    for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
       T* __restrict__ score = scores.row(j);
       detail::fill<W>(score, T(0));
       detail::add_dot<W>(score, scratch.after(j * task.dimension), scratch.after(task.query_row()), task.dimension);
@@ -82,7 +84,7 @@ struct KernelMassTrial {
         largest[lane] = j == 0 || score[lane] > largest[lane] ? score[lane] : largest[lane];
       }
     }
-    for (int i = 0; i < size; ++i) {
+    for (int i = 0; i < size && !stop_requested(); ++i) {
       measure<W>(scratch, scores, largest, kernels[i], values + i * detail::mass_metrics * stride, stride);
     }
     balance<W>(scratch, scores.after(task.context_length), values + size * detail::mass_metrics * stride, stride);
@@ -149,7 +151,7 @@ struct KernelMassTrial {
       }
     }
     T* __restrict__ length = out + 3 * stride;
-    for (int i = 0; i < task.dimension; ++i) {
+    for (int i = 0; i < task.dimension && !stop_requested(); ++i) {
       detail::fill<W>(sum, T(0));
       for (std::int64_t j = 0; j < task.context_length; ++j) {
         detail::add_scaled<W>(sum, share, context.row(j * task.dimension + i));

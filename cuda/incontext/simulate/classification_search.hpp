@@ -183,6 +183,7 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
     };
     const std::size_t centre = at(kappas.points, kappa) * gains.points.size() + at(gains.points, gain);
     run = detail::run_grid<T>(task, finer, options, static_cast<int>(centre));
+    if (run.run.trials == 0) return found;  // stopped before its first chunk
     best = detail::least_loss(run);
     is_lost = best == centre && detail::is_lost_in_noise(run);
     const bool goes_on =

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/classification_rule.hpp"
@@ -41,6 +42,7 @@ template <class T>
 struct ClassificationTrial {
   using Scalar = T;
   static constexpr double rounding_in_eps = 32;  // and that of the logits, which classification adds
+  static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const ClassificationPoint<T>* points;
   int size;
@@ -56,7 +58,7 @@ struct ClassificationTrial {
     const auto context = scratch, state = scratch.after(task.rows());
     task.template draw<W>(seed, first_trial, context);
     votes().template start<W>(context, state);
-    for (int i = 0; i < size; ++i) {
+    for (int i = 0; i < size && !stop_requested(); ++i) {
       const bool is_new = i == 0 || points[i].rule != points[i - 1].rule || points[i].kappa != points[i - 1].kappa;
       if (is_new) votes().template vote<W>(context, state, points[i].rule, points[i].kappa);
       measure<W>(context, state, points[i].gain, values + i * detail::classification_metrics * value_stride,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/attention_readout.hpp"
@@ -33,6 +34,7 @@ enum class AffineAttention { approximate_softmax, approximate_softmax_without_of
 template <class T, class Moments>
 struct ConditionalErrorTrial {
   using Scalar = T;
+  static constexpr std::string_view grows_with = "dimension";
   RegressionModel<T> model;
   TemperatureGrid<T> grid;
   AffineAttention kind;
@@ -99,7 +101,7 @@ struct ConditionalErrorTrial {
     alignas(W >= 16 ? 64 : 8) T bias[W];
     alignas(W >= 16 ? 64 : 8) T input[W];
     detail::fill<W>(bias, T(0));
-    for (int i = 0; i < d; ++i) {  // input = t_i = (weight of the mean) mu_i + (A attended)_i
+    for (int i = 0; i < d && !stop_requested(); ++i) {  // input = t_i = (weight of the mean) mu_i + (A attended)_i
       for (int lane = 0; lane < W; ++lane) input[lane] = mean_weight[lane] * model.input_mean[i];
       detail::add_dot<W>(input, model.input_factor + i * d, attended, d);
       T* r = residual.row(i);
@@ -113,7 +115,7 @@ struct ConditionalErrorTrial {
       out[lane] =
           noise_variance * (T(1) + model.label_value * model.label_value * square_sum[lane]) + bias[lane] * bias[lane];
     }
-    for (int i = 0; i < d; ++i) {  // |C^T r|^2
+    for (int i = 0; i < d && !stop_requested(); ++i) {  // |C^T r|^2
       detail::fill<W>(input, T(0));
       for (int j = i; j < d; ++j) {
         if (model.task_factor[j * d + i] != T(0))

@@ -57,7 +57,7 @@ struct TokenMoments {
     alignas(W >= 16 ? 64 : 8) T normal[tile][W];
     alignas(W >= 16 ? 64 : 8) T score[W];
     for (int i = 0; i < 2 * d + 2; ++i) detail::fill<W>(moments.mean.row(i), T(0));
-    for (std::int64_t first = 0; first < model.context_length; first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       const auto first_block = static_cast<std::uint32_t>(first / tile * d);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
@@ -88,6 +89,22 @@ inline Device resolve(Device device) {
                            name(device), "a device it was built with; serial always is");
   }
   return device;
+}
+
+/// The most threads that may be asked for.
+///
+/// Runs on   host
+inline constexpr int most_threads = 4096;
+
+/// Refuses a number of threads that is none, or that no machine has.
+///
+/// Errors    std::invalid_argument.
+/// Runs on   host
+inline void require_threads(std::string_view where, int threads) {
+  require_at_least(where, "threads", threads, 0);
+  if (threads > most_threads) {
+    throw_invalid_argument(where, "threads is too large", threads, "at most " + std::to_string(most_threads));
+  }
 }
 
 }  // namespace incontext::simulate

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
@@ -59,6 +60,7 @@ template <class T>
 struct GradientNormsTrial {
   using Scalar = T;
   static constexpr double rounding_in_eps = 128;  // and that of the sums, which gradient_norms adds
+  static constexpr std::string_view grows_with = "tokens x spreads";
   GradientMap map;
   std::int64_t tokens;
   std::int64_t dimension;
@@ -83,11 +85,11 @@ struct GradientNormsTrial {
     detail::draw_component<W>(stream, 1, tokens, second);
     alignas(W >= 16 ? 64 : 8) T second_top[W];
     detail::subtract_top<W>(second, tokens, top, second_top);
-    for (int point = 0; point < points; ++point) {
+    for (int point = 0; point < points && !stop_requested(); ++point) {
       weigh<W>(scratch, point, variance);
       begin<W>(scratch, point, top_value, cosine, sine, values, value_stride);
     }
-    for (std::int64_t c = 1; c < dimension; ++c) {
+    for (std::int64_t c = 1; c < dimension && !stop_requested(); ++c) {
       alignas(W >= 16 ? 64 : 8) T slope[W];
       detail::draw_component<W>(stream, c, tokens, component);
       detail::subtract_top<W>(component, tokens, top, top_value);
@@ -121,7 +123,7 @@ struct GradientNormsTrial {
     alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
     detail::fill<W>(cosine, T(0));
     detail::fill<W>(sine, T(0));
-    for (std::int64_t first = 0; first < dimension; first += per_block) {
+    for (std::int64_t first = 0; first < dimension && !stop_requested(); first += per_block) {
       random::normals(stream, static_cast<std::uint32_t>(first / per_block), normal);
       for (int k = 0; k < per_block && first + k < dimension; ++k) {
         if (first + k == 0) {

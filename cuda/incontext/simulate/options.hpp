@@ -10,7 +10,7 @@
 
 namespace incontext::simulate {
 
-/// How far a run has come, handed to Options::progress between waves.
+/// How far a run has come, handed to Options::progress before the first wave and after each.
 ///
 /// Units     trials; seconds since the start.
 /// Runs on   host
@@ -19,6 +19,11 @@ struct Progress {
   std::int64_t planned = 0;
   double seconds = 0;
 };
+
+/// The most trials of a run.
+///
+/// Runs on   host
+inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 
 /// What a run is to do, apart from the model.
 ///
@@ -31,7 +36,8 @@ struct Progress {
 /// be independent of the others. Rows of one seed that all lie on one side of a theory are one deviation, not many.
 ///
 /// Units     relative_error: standard error over mean.
-/// Domain    trials >= 0, relative_error >= 0, not both zero; threads >= 0 (0: all; CUDA ignores it).
+/// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA
+///           ignores it).
 /// Random    the answer depends on seed and on the number of trials; never on device, threads or waves.
 /// Runs on   host
 struct Options {
@@ -62,10 +68,13 @@ struct Simulation {
 /// Runs on   host
 inline void validate(const Options& options) {
   constexpr auto where = "simulate::Options";
-  require_at_least(where, "threads", options.threads, 0);
+  require_threads(where, options.threads);
   require_non_negative(where, "relative_error", options.relative_error);
   if (options.relative_error == 0) require_at_least(where, "trials", options.trials, std::int64_t{1});
   require_at_least(where, "trials", options.trials, std::int64_t{0});
+  if (options.trials > most_trials) {
+    throw_invalid_argument(where, "trials is too large", options.trials, "at most 2^50");
+  }
 }
 
 }  // namespace incontext::simulate

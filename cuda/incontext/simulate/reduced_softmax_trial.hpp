@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
@@ -29,6 +30,7 @@ namespace incontext::simulate {
 template <class T, class Exponent>
 struct ReducedSoftmaxTrial {
   using Scalar = T;
+  static constexpr std::string_view grows_with = "dimension and temperatures";
   RegressionModel<T> model;
   SoftmaxMomentsReadout<T, Exponent> readout;
   T signal_variance;  // tr(R S)
@@ -119,7 +121,7 @@ struct ReducedSoftmaxTrial {
     constexpr int per_block = random::normals_per_block<T>;
     const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(Stream::inputs));
     alignas(W >= 16 ? 64 : 8) T normal[tile / per_block][per_block][W];
-    for (std::int64_t first = 0; first < model.context_length; first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       for (int block = 0; block * per_block < tokens; ++block) {

@@ -31,7 +31,7 @@ enum class Estimator { literal, conditional, sufficient_statistics };
 
 namespace detail {
 
-/// Refuses what no trial stands for, and turns the maps into the points of a readout's grid.
+/// Refuses what no trial can be run for, and turns the maps into the points of a readout's grid.
 template <class T, class Map>
 auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
                   const regression::ErrorConvention& convention, Estimator estimator) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
@@ -75,7 +76,7 @@ struct GaussianTokens {
     alignas(W >= 16 ? 64 : 8) T normal[tile][W];
     alignas(W >= 16 ? 64 : 8) T scores[tile][W];
     alignas(W >= 16 ? 64 : 8) T values[tile][W];
-    for (std::int64_t first = 0; first < model.context_length; first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       random::normals(noise, static_cast<std::uint32_t>(first / tile), normal);
@@ -119,6 +120,7 @@ struct GaussianTokens {
 template <class T, class Tokens, class Readout>
 struct RegressionErrorTrial {
   using Scalar = T;
+  static constexpr std::string_view grows_with = "dimension and temperatures";
   RegressionModel<T> model;
   Tokens tokens;
   Readout readout;

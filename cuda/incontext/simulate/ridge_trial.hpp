@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/wishart.hpp"
@@ -33,7 +34,7 @@ struct GaussianGram {
     const int columns = freedom < d ? static_cast<int>(freedom) : d;
     random::bartlett_factor<W>(seed, first_trial, static_cast<std::uint32_t>(Stream::wishart), {d, freedom},
                                factor.row(0), factor.stride);
-    for (int i = 0; i < d; ++i) {
+    for (int i = 0; i < d && !stop_requested(); ++i) {
       for (int j = 0; j < columns; ++j) {
         double* entry = product.row(i * d + j);
         detail::fill<W>(entry, 0.0);
@@ -76,7 +77,7 @@ struct RowGram {
       detail::fill<W>(sum.row(i), 0.0);
       for (int j = 0; j <= i; ++j) detail::fill<W>(gram.row(i * d + j), 0.0);
     }
-    for (std::int64_t token = 0; token < context_length; ++token) {
+    for (std::int64_t token = 0; token < context_length && !stop_requested(); ++token) {
       if (token % 4 == 0) choice.words(static_cast<std::uint32_t>(token / 4), words);
       choose_rows<W>(words[token % 4], count, chosen);
       for (int i = 0; i < d; ++i) {
@@ -112,6 +113,7 @@ struct RowGram {
 template <class Gram>
 struct RidgeRiskTrial {
   using Scalar = double;
+  static constexpr std::string_view grows_with = "dimension x dimension";
   Gram gram;
   int dimension;
   double noise_variance;
@@ -132,7 +134,7 @@ struct RidgeRiskTrial {
     factorise<W>(matrix);
     alignas(W >= 16 ? 64 : 8) double total[W];
     detail::fill<W>(total, 0.0);
-    for (int j = 0; j < d; ++j) {  // column j of R^{-1} K; K is lower triangular, so it begins at row j
+    for (int j = 0; j < d && !stop_requested(); ++j) {  // column j of R^{-1} K; K is lower triangular, so it begins at row j
       for (int i = j; i < d; ++i) {
         double* entry = column.row(i);
         detail::fill<W>(entry, second_moment_factor[i * d + j]);
@@ -156,7 +158,7 @@ struct RidgeRiskTrial {
   INCONTEXT_HD void factorise(detail::Scratch<double, W> matrix) const {
     using std::sqrt;
     const int d = dimension;
-    for (int i = 0; i < d; ++i) {
+    for (int i = 0; i < d && !stop_requested(); ++i) {
       for (int j = 0; j <= i; ++j) {
         double* entry = matrix.row(i * d + j);
         if (i == j) {

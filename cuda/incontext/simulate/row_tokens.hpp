@@ -76,7 +76,7 @@ struct RowTokens {
     alignas(W >= 16 ? 64 : 8) std::uint32_t words[tile][W];
     alignas(W >= 16 ? 64 : 8) T scores[tile][W];
     alignas(W >= 16 ? 64 : 8) T values[tile][W];
-    for (std::int64_t first = 0; first < model.context_length; first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       choice.words(static_cast<std::uint32_t>(first / tile), words);

@@ -5,10 +5,15 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "incontext/core/real.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/detail/memory.hpp"
+#include "incontext/simulate/detail/slots.hpp"
 #include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/detail/systems.hpp"
 #include "incontext/simulate/interrupt.hpp"
@@ -35,10 +40,12 @@ concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const 
 
 /// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() >= 1 values a trial:
 /// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
-/// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1.
+/// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1. Loops that can take more than a
+/// tenth of a second ask stop_requested().
 ///
-/// A trial may state as `static constexpr double rounding_in_eps` how many eps of its scalar a value may be off by,
-/// relative to its size; 1024 where it does not. Estimates carry the bound on their mean that follows.
+/// A trial may state two static constants: `double rounding_in_eps`, how many eps of its scalar a value may be off by,
+/// relative to its size, 1024 where it does not (estimates carry the bound on their mean that follows); and
+/// `std::string_view grows_with`, what makes its scratch_rows() many, for the message where memory cannot be had.
 ///
 /// Runs on   host and device
 template <class T>
@@ -49,26 +56,6 @@ concept Trial = DevicePlain<T> && std::copy_constructible<T> && std::floating_po
 } && detail::RunsOnLanes<T, typename T::Scalar, 1> && detail::RunsOnLanes<T, typename T::Scalar, detail::host_lanes>;
 
 namespace detail {
-
-/// Runs the trials of one batch of lanes; a named functor, because nvcc wants no extended lambdas here.
-template <class TrialType, int W>
-struct RunBatch {
-  using T = typename TrialType::Scalar;
-  TrialType trial;
-  std::uint64_t seed;
-  std::int64_t first_trial;
-  T* values;  // output k of trial i of the wave at values[k * value_stride + i]
-  std::int64_t value_stride;
-  T* scratch;
-  std::int64_t scratch_stride;  // W on a CPU (batches one after the other), all trials of the wave on a GPU
-
-  INCONTEXT_HD void operator()(std::int64_t batch) const {
-    const std::int64_t at = batch * W;
-    T* base = scratch + (W == 1 ? at : at * trial.scratch_rows());
-    trial.template run<W>(seed, static_cast<std::uint64_t>(first_trial + at), Scratch<T, W>{base, scratch_stride},
-                          values + at, value_stride);
-  }
-};
 
 /// Sums up one chunk of one output.
 template <class T>
@@ -86,6 +73,16 @@ struct SumChunk {
   }
 };
 
+/// Refuses an error below the rounding of what is averaged.
+template <class T>
+void require_resolvable(double relative_error) {
+  constexpr double least = static_cast<double>(std::numeric_limits<T>::epsilon());
+  if (relative_error < least) {
+    throw_domain_error("simulate::Options", "relative_error is below the rounding of a trial's values", relative_error,
+                       "at least " + in_short(least) + ", or trials beside it");
+  }
+}
+
 /// Runs trials wave by wave on one system and merges their chunks in order.
 template <class System, Trial TrialType>
 class Runner {
@@ -100,10 +97,12 @@ class Runner {
 
   /// Goes on until `target` trials are done or a stop is asked for; a target short of the last is whole chunks.
   void run_until(std::int64_t target) {
+    if (options_.progress && done_ == 0) options_.progress({0, target, seconds()});
     while (done_ < target && !interrupted_) {
       const double before = seconds();
       const std::int64_t trials = std::min(wave_chunks_ * chunk_trials, target - done_);
-      run_wave(trials);
+      interrupted_ = !run_wave(trials);
+      if (interrupted_) return;
       done_ += trials;
       if (options_.progress) options_.progress({done_, target, seconds()});
       if (seconds() - before < 0.1 && wave_chunks_ < most_chunks()) wave_chunks_ *= 2;
@@ -111,8 +110,9 @@ class Runner {
     }
   }
 
-  /// How many trials give the target relative error at every output, judged by what has been run; whole chunks.
-  [[nodiscard]] std::int64_t needed_trials() const {
+  /// How many trials give the target relative error at every output, judged by what has been run; whole chunks, and no
+  /// more than `most`. Refuses a target that needs more than most_trials.
+  [[nodiscard]] std::int64_t needed_trials(std::int64_t most) const {
     double needed = 0;
     for (const statistics::MomentsTree& tree : trees_) {
       const statistics::Estimate pilot(tree.total());
@@ -120,8 +120,12 @@ class Runner {
       needed = std::max(needed, ratio * ratio * static_cast<double>(pilot.count));
     }
     // A pilot of 16 chunks knows the variance of a squared normal to 3%; a twentieth more covers that.
-    const double chunks = std::ceil(1.05 * needed / static_cast<double>(chunk_trials));
-    return static_cast<std::int64_t>(std::min(chunks, 1e12)) * chunk_trials;
+    needed *= 1.05;
+    if (needed <= static_cast<double>(most)) {
+      return static_cast<std::int64_t>(std::ceil(needed / static_cast<double>(chunk_trials))) * chunk_trials;
+    }
+    if (most == most_trials) refuse_trials(needed);
+    return most;
   }
 
   [[nodiscard]] Simulation result(Device device) const {
@@ -139,38 +143,41 @@ class Runner {
  private:
   static constexpr int lanes = System::lanes;
 
+  [[noreturn]] void refuse_trials(double needed) const {
+    const double reachable = options_.relative_error * std::sqrt(needed / static_cast<double>(most_trials));
+    throw_domain_error("simulate::Options",
+                       "relative_error takes " + in_short(needed) + " trials by its pilot, more than 2^50",
+                       options_.relative_error, "at least " + in_short(reachable) + ", or trials beside it");
+  }
+
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  /// Keeps a wave's values and scratch within some hundred megabytes on a GPU and some ten on a CPU, where a chunk
-  /// allows it.
+  /// Keeps a wave's values and scratch within the working memory, where a chunk allows it.
   [[nodiscard]] std::int64_t most_chunks() const {
     const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
-    const std::int64_t numbers = lanes == 1 ? std::int64_t{1} << 28 : std::int64_t{1} << 23;
-    return std::clamp<std::int64_t>(numbers / per_trial / chunk_trials, 1, 1024);
+    return std::clamp<std::int64_t>(working_numbers<System> / per_trial / chunk_trials, 1, 1024);
   }
 
-  void run_wave(std::int64_t trials) {
+  /// False where a stop cut the wave short: then nothing of it is kept.
+  bool run_wave(std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
     const std::int64_t stride = batches * lanes;
     const int outputs = trial_.outputs();
-    grow(values_, stride * outputs);
-    grow(scratch_, stride * trial_.scratch_rows());
-    grow(moments_, chunks * outputs);
-    System::for_each_index(batches, options_.threads,
-                           RunBatch<TrialType, lanes>{trial_, options_.seed, done_, address(values_), stride,
-                                                      address(scratch_), lanes == 1 ? stride : lanes});
+    const std::int64_t slots = slots_of<System>(trial_, batches, options_.threads);
+    make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
+    make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the points asked for"});
+    System::for_each_index(slots, options_.threads,
+                           RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
+                                                     stride, address(scratch_)});
+    if (is_cut<System>()) return false;
     System::for_each_index(chunks * outputs, options_.threads,
                            SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
     const std::vector<statistics::Moments> host(moments_.begin(), moments_.begin() + chunks * outputs);
     for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
-  }
-
-  template <class Memory>
-  static void grow(Memory& memory, std::int64_t size) {
-    if (static_cast<std::int64_t>(memory.size()) < size) memory.resize(static_cast<std::size_t>(size));
+    return true;
   }
 
   TrialType trial_;
@@ -191,16 +198,18 @@ class Runner {
 ///
 /// Source    two-stage sampling after Stein 1945: one look at a pilot of 16 chunks, then a fixed number.
 /// Shapes    trial.outputs() estimates.
-/// Errors    as validate(Options).
+/// Errors    as validate(Options); std::invalid_argument where there are not as many threads or as much memory,
+///           std::domain_error where relative_error takes more than most_trials.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>
 Simulation run_on(Device device, const TrialType& trial, const Options& options) {
   detail::Runner<System, TrialType> runner(trial, options);
   if (options.relative_error > 0) {
-    const std::int64_t most = options.trials > 0 ? options.trials : std::int64_t{1} << 50;
+    if (options.trials == 0) detail::require_resolvable<typename TrialType::Scalar>(options.relative_error);
+    const std::int64_t most = options.trials > 0 ? options.trials : most_trials;
     runner.run_until(std::min(16 * chunk_trials, most));
-    runner.run_until(std::min(runner.needed_trials(), most));
+    runner.run_until(std::min(runner.needed_trials(most), most));
   } else {
     runner.run_until(options.trials);
   }

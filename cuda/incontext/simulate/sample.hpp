@@ -1,11 +1,15 @@
 #pragma once
 
+#include <thrust/copy.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/simulate/interrupt.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/statistics/moments.hpp"
 
@@ -15,6 +19,7 @@ namespace incontext::simulate {
 ///
 /// Shapes    an output's values are contiguous and ascending.
 /// Units     as the trial's.
+/// Limits    no trials: NaN.
 /// Runs on   host
 struct Sample {
   std::vector<double> values;
@@ -24,11 +29,13 @@ struct Sample {
     return values.data() + output * static_cast<std::size_t>(trials);
   }
   [[nodiscard]] double median(std::size_t output) const {
+    if (trials == 0) return std::numeric_limits<double>::quiet_NaN();
     const double* x = sorted(output);
     return (x[(trials - 1) / 2] + x[trials / 2]) / 2;
   }
   /// What the largest trial alone contributes to the total.
   [[nodiscard]] double largest_share(std::size_t output) const {
+    if (trials == 0) return std::numeric_limits<double>::quiet_NaN();
     const double* x = sorted(output);
     return x[trials - 1] / (statistics::moments_of(x, trials).mean * static_cast<double>(trials));
   }
@@ -37,35 +44,40 @@ struct Sample {
 /// The first `options.trials` trials of a run, each kept.
 ///
 /// Source    as run_on: the same trials.
-/// Shapes    as Sample: 8 bytes a trial and output.
+/// Shapes    as Sample: 8 bytes per trial and output, and while they are drawn those of the trial's own scalar.
 /// Domain    options.trials >= 1.
-/// Errors    std::invalid_argument.
+/// Limits    after a stop that was asked for: no trials.
+/// Errors    std::invalid_argument, also where there are not as many threads or as much memory.
 /// Random    as run_on.
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>
 Sample sample_on(const TrialType& trial, const Options& options) {
   using T = typename TrialType::Scalar;
-  require_at_least("simulate::sample_on", "trials", options.trials, std::int64_t{1});
+  constexpr auto where = "simulate::sample_on";
+  require_at_least(where, "trials", options.trials, std::int64_t{1});
   constexpr int lanes = System::lanes;
-  // The working memory is that of a wave: some hundred megabytes on a GPU, some ten on a CPU where a chunk allows it.
-  const std::int64_t rows = trial.scratch_rows(), numbers = std::int64_t{1} << (lanes == 1 ? 28 : 23);
+  const std::int64_t per_trial = std::max<std::int64_t>(trial.scratch_rows(), 1);
   const std::int64_t wave =
-      std::max<std::int64_t>(numbers / std::max<std::int64_t>(rows, 1) / chunk_trials, 1) * chunk_trials;
-  const std::int64_t stride = (options.trials + lanes - 1) / lanes * lanes, held = std::min(wave, stride);
-  typename System::template Memory<T> values(static_cast<std::size_t>(stride * trial.outputs()));
-  typename System::template Memory<T> scratch(static_cast<std::size_t>(held * rows));
-  for (std::int64_t done = 0; done < stride; done += wave) {
-    System::for_each_index(
-        std::min(wave, stride - done) / lanes, options.threads,
-        detail::RunBatch<TrialType, lanes>{trial, options.seed, done, detail::address(values) + done, stride,
-                                           detail::address(scratch), lanes == 1 ? held : lanes});
-  }
-  const std::vector<T> host(values.begin(), values.end());
+      std::max<std::int64_t>(detail::working_numbers<System> / per_trial / chunk_trials, 1) * chunk_trials;
+  const std::int64_t stride = (options.trials + lanes - 1) / lanes * lanes;
+  const std::int64_t slots = detail::slots_of<System>(trial, std::min(wave, stride) / lanes, options.threads);
+  typename System::template Memory<T> values, scratch;
+  detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
   Sample result{{}, options.trials};
+  detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the points asked for"});
+  for (std::int64_t done = 0; done < stride; done += wave) {
+    System::for_each_index(slots, options.threads,
+                           detail::RunSlot<TrialType, lanes>{
+                               trial, options.seed, done, std::min(wave, stride - done) / lanes, slots,
+                               detail::address(values) + done, stride, detail::address(scratch)});
+    if (InterruptGuard::requested()) return {};
+  }
   for (std::int64_t k = 0; k < trial.outputs(); ++k) {
-    const auto first = host.begin() + k * stride;
-    const auto end = result.values.insert(result.values.end(), first, first + options.trials);
-    std::sort(end, result.values.end());
+    if (InterruptGuard::requested()) return {};
+    const auto first = values.begin() + k * stride;
+    const auto sorted = result.values.begin() + k * options.trials;
+    thrust::copy(first, first + options.trials, sorted);
+    std::sort(sorted, sorted + options.trials);
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
@@ -64,6 +65,7 @@ template <class T>
 struct ScoreRowTrial {
   using Scalar = T;
   static constexpr double rounding_in_eps = 32;  // and that of the exponents, which score_rows adds
+  static constexpr std::string_view grows_with = "inverse temperatures";
   ScoreLaw law;
   std::int64_t competitors;
   T location, scale;
@@ -89,7 +91,7 @@ struct ScoreRowTrial {
       add<W>(scratch, scores, 1);
     }
     const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(RowStream::scores));
-    for (std::int64_t first = 0; first < competitors; first += tile) {
+    for (std::int64_t first = 0; first < competitors && !stop_requested(); first += tile) {
       const int count = competitors - first < tile ? static_cast<int>(competitors - first) : tile;
       draw<W>(stream, first, count, scores);
       add<W>(scratch, scores, count);

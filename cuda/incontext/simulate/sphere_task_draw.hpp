@@ -71,6 +71,7 @@ struct SphereTaskDraw {
     if (law == ContextLaw::independent) return draw_independently<W>(seed, first_trial, scratch);
     draw_label<W>(seed, first_trial, scratch.row(label_row()));
     wedges().template find<W>(scratch.after(prototypes_row()), scratch.after(wedge_row()));
+    if (stop_requested()) return;
     if (is_direct()) return draw_directly<W>(wedge_stream<W>(seed, first_trial, 0), scratch);
     propose<W>({seed, first_trial, static_cast<std::uint32_t>(SphereStream::proposals)}, scratch);
     complete<W>(seed, first_trial, scratch);
@@ -106,7 +107,7 @@ struct SphereTaskDraw {
                                     detail::Scratch<T, W> prototypes) const {
     const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::prototypes));
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
-    for (int c = 0; c < classes; ++c) {
+    for (int c = 0; c < classes && !stop_requested(); ++c) {
       const auto prototype = prototypes.after(std::int64_t{c} * dimension);
       random::sphere_point(stream, static_cast<std::uint32_t>(c) * blocks, dimension, prototype.base, prototype.stride);
     }
@@ -127,7 +128,7 @@ struct SphereTaskDraw {
                                        detail::Scratch<T, W> scratch) const {
     const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(SphereStream::proposals));
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
-    for (std::int64_t j = 0; j <= context_length; ++j) {  // the last is the query
+    for (std::int64_t j = 0; j <= context_length && !stop_requested(); ++j) {  // the last is the query
       const auto point = scratch.after(j * dimension);
       random::sphere_point(stream, static_cast<std::uint32_t>(j) * blocks, dimension, point.base, point.stride);
       T* label = scratch.row(j < context_length ? labels_row() + j : label_row());
@@ -141,7 +142,7 @@ struct SphereTaskDraw {
     std::uint32_t index = 0;
     for (int c = 0; c < classes; ++c) {
       for (int lane = 0; lane < W; ++lane) set_wedge<W>(scratch, lane, c);
-      for (std::int64_t j = 0; j < class_size(); ++j, ++index) {
+      for (std::int64_t j = 0; j < class_size() && !stop_requested(); ++j, ++index) {
         detail::draw_in_wedge<W>(stream, index, wedge, dimension, scratch.after(std::int64_t{index} * dimension));
       }
     }
@@ -158,7 +159,7 @@ struct SphereTaskDraw {
     const auto candidate = scratch.after(candidate_row());
     alignas(W >= 16 ? 64 : 8) T nearest[W];
     for (int c = 0; c < classes; ++c) detail::fill<W>(scratch.row(counts_row() + c), T(0));
-    for (std::int64_t j = 0; j < context_length; ++j) {
+    for (std::int64_t j = 0; j < context_length && !stop_requested(); ++j) {
       random::sphere_point(stream, static_cast<std::uint32_t>(j) * blocks, dimension, candidate.base, candidate.stride);
       detail::find_nearest<W>(scratch.after(prototypes_row()), classes, candidate, dimension, nearest);
       for (int lane = 0; lane < W; ++lane) {
@@ -179,9 +180,9 @@ struct SphereTaskDraw {
       at.attempts[lane] = context_length + 1;
       left += (at.wanted[lane] = next_class<W>(scratch, lane, 0)) < classes ? 1 : 0;
     }
-    for (std::uint32_t part = 0; left > 0; ++part) {
+    for (std::uint32_t part = 0; left > 0 && !stop_requested(); ++part) {
       const auto stream = wedge_stream<W>(seed, first_trial, part);
-      for (std::uint32_t index = 0; left > 0 && index < stream_attempts; ++index) {
+      for (std::uint32_t index = 0; left > 0 && index < stream_attempts && !stop_requested(); ++index) {
         left = attempt<W>(stream, index, scratch, at);
       }
     }

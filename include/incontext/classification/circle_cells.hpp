@@ -36,6 +36,14 @@ struct CircleCells {
 
 namespace detail {
 
+/// An angle whose part of a turn is still known.
+template <Real T>
+void require_angle(std::string_view where, std::string_view parameter, const T& angle) {
+  if (!(T(-1e6) <= angle && angle <= T(1e6))) {
+    throw_domain_error(where, std::string(parameter) + " is no angle", angle, "-1e6 to 1e6");
+  }
+}
+
 /// Offsets from the query of each prototype's arc, in order of the prototypes: lower edge and width.
 template <Real T>
 struct Arcs {
@@ -66,17 +74,27 @@ Arcs<T> arcs(std::span<const T> prototypes, const T& query) {
   return result;
 }
 
-/// Mean over an arc of f(e^(kappa (cos - 1))).
+/// Mean over an arc of f(e^(kappa (cos - 1))): many panels where the exponential is not 0 in T, one on either side.
 template <Real T, class Function>
 T arc_mean(const T& kappa, const T& low, const T& width, const Function& f) {
   using std::ceil;
   using std::exp;
+  using std::log;
   using std::sin;
   using std::sqrt;
-  const double panels = std::ceil(static_cast<double>(T(width * (T(1) + sqrt(kappa)))));
-  const auto count = static_cast<std::size_t>(std::max(1.0, panels));
-  std::vector<T> edges;
-  for (std::size_t i = 0; i <= count; ++i) edges.push_back(low + width * T(double(i)) / T(double(count)));
+  const T pi = boost::math::constants::pi<T>(), turn = T(2) * pi;
+  // offsets from the image of the query that is nearest to the arc's middle
+  const T from = pi < low + width / T(2) ? T(low - turn) : low, to = from + width;
+  const T least = T(-1.1) * log((std::numeric_limits<T>::min)());  // 1 - cos a >= 2 a^2 / pi^2
+  const T reach = T(0) < kappa ? T(pi * sqrt(T(least / (T(2) * kappa)))) : turn;
+  const T first = std::max(from, T(-reach)), last = std::min(to, reach);
+  std::vector<T> edges{from};
+  if (first < last) {
+    const T near = last - first;
+    const auto count = static_cast<std::size_t>(std::ceil(static_cast<double>(T(near * (T(1) + sqrt(kappa))))));
+    for (std::size_t i = 0; i <= count; ++i) edges.push_back(first + near * T(double(i)) / T(double(count)));
+  }
+  edges.push_back(to);
   return panel_integral(edges,
                         [&](const T& a) {
                           const T s = sin(T(a / T(2)));
@@ -109,7 +127,8 @@ std::vector<T> softmax(std::vector<T> values, const T& gain) {
 /// Source    derived; balanced contexts weigh a cell by P_c / vol_c, independent points by P_c.
 /// Shapes    (prototypes: k angles) -> k a class
 /// Units     angles in radians, modulo a turn; gain = c in nats.
-/// Domain    k >= 1, prototypes apart, kappa >= 0, context_length a multiple of k.
+/// Domain    k >= 1, prototypes apart, angles at most 1e6, 0 <= kappa as log_kernel_mean's, context_length a multiple
+///           of k.
 /// Limits    kappa = 0: weights 1/k; kappa -> infinity: the query's own cell.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; a cell without volume is refused.
 /// Accuracy  1e-12 relative in double for widths above 1e-3 (tests/classification/circle_cells.cpp).
@@ -123,9 +142,9 @@ CircleCells<T> circle_cells(std::span<const T> prototypes, const T& query, const
   require_at_least(where, "the number of prototypes", k, std::int64_t{1});
   detail::require_balanced(where, context_length, k);
   require_non_negative(where, "kappa", kappa);
-  require_finite(where, "query", query);
+  detail::require_angle(where, "query", query);
   require_finite(where, "gain", gain);
-  for (const T& angle : prototypes) require_finite(where, "a prototype", angle);
+  for (const T& angle : prototypes) detail::require_angle(where, "a prototype", angle);
   const auto arcs = detail::arcs(prototypes, query);
   const T scaled_mean = exp(detail::log_mean(2, kappa).scaled);
   const T per_class = T(static_cast<double>(context_length / k));

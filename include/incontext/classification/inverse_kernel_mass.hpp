@@ -102,6 +102,18 @@ class InverseMassIntegrals {
   LocatedIntegrals<T> integrals_;
 };
 
+/// The same by the mean and variance of one weight, up to kappa^2: weights' skewness is of higher order.
+template <Real T>
+InverseKernelMass<T> even_kernel_mass(std::int64_t dimension, const T& kappa, std::int64_t context_length,
+                                      QueryKey query) {
+  using std::exp;
+  const T n = T(static_cast<double>(context_length)), mean = exp(log_mean(dimension, kappa).scaled);
+  const T variance = mean * mean * mass_excess(dimension, kappa).value;
+  const T inverse = T(1) / (n * mean + (query == QueryKey::included ? T(1) : T(0))), square = inverse * inverse;
+  const T first = inverse * (T(1) + n * square * variance), spread = n * square * square * variance;
+  return {first, first * first + spread, spread, n * square * (mean * mean + variance)};
+}
+
 }  // namespace detail
 
 /// Moments of the inverse kernel mass and the participation of attention, exact at any context length.
@@ -112,7 +124,7 @@ class InverseMassIntegrals {
 ///
 /// Source    derived; q = 1 if the query is a key. Trapezoidal rule in log t, panels over the angle inside.
 /// Units     dimensionless.
-/// Domain    dimension >= 2, 0 <= kappa <= 1e5, context_length >= 1.
+/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5, without the query's key 1e4, context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and
 ///           participation 1. Without the query and n small, empty neighbourhoods carry the mean: medians tell more.
 ///           Infinity where beyond T.
@@ -126,11 +138,11 @@ InverseKernelMass<T> inverse_kernel_mass(std::int64_t dimension, const T& kappa,
   constexpr auto where = "classification::inverse_kernel_mass";
   require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  require_non_negative(where, "kappa", kappa);
-  if (!(T(0) < kappa)) {
-    const T n = T(static_cast<double>(context_length)), mass = query == QueryKey::included ? T(n + T(1)) : n;
-    return {T(1) / mass, T(1) / (mass * mass), T(0), n / (mass * mass)};
-  }
+  detail::require_mass_law(where, dimension, kappa, query);
+  using std::exp;
+  using std::log;
+  const T even = exp(T(log(T(std::numeric_limits<T>::epsilon())) * T(0.375)));
+  if (kappa < even) return detail::even_kernel_mass<T>(dimension, kappa, context_length, query);
   return detail::InverseMassIntegrals<T>(dimension, kappa, context_length, query).all();
 }
 

@@ -87,7 +87,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 ///
 /// Source    derived; [q] = 1 if the query is a key.
 /// Units     dimensionless.
-/// Domain    as kernel_mass_excess, context_length >= 1.
+/// Domain    as log_kernel_mean, context_length >= 1.
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  as kernel_mass_excess.
@@ -114,7 +114,10 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   }
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
-  return sqrt(excess.value) * exp(T(-log_n / T(2) - log_damping));
+  // where kappa^2 is beyond T, or nearly, its root is kappa itself
+  const T d = T(static_cast<double>(dimension)), size = detail::magnitude(kappa);
+  const T root = size < std::numeric_limits<T>::epsilon() ? T(size / sqrt(d)) : T(sqrt(excess.value));
+  return root * exp(T(-log_n / T(2) - log_damping));
 }
 
 }  // namespace incontext::classification

@@ -152,6 +152,29 @@ T resultant_far(const T& dimension, const T& kappa) {
   return sum;
 }
 
+/// Amos' bounds of the mean resultant length in dimension d: from below at order d/2, from above at (d - 1)/2.
+///
+/// \f[ \frac{\kappa}{m + \sqrt{m^2 + \kappa^2}},\quad m\ \text{the order} \f]
+template <Real T>
+T resultant_bound(const T& order, const T& kappa) {
+  using std::sqrt;
+  const T z = kappa <= order ? T(kappa / order) : T(order / kappa), root = sqrt(T(T(1) + z * z));
+  return kappa <= order ? T(z / (T(1) + root)) : T(T(1) / (z + root));
+}
+
+/// The dimension d + 2 j from which on an error of the mean resultant length is made so small, on the way down to d,
+/// that is_enough(dimension, what is left of it) holds.
+template <Real T, class IsEnough>
+T contracting_dimension(const T& d, const T& kappa, const IsEnough& is_enough) {
+  T above = d, contraction = T(1);
+  while (!is_enough(above, contraction)) {
+    const T rho = resultant_bound(T((above - T(1)) / T(2)), kappa);
+    contraction *= rho * rho;
+    above += T(2);
+  }
+  return above;
+}
+
 }  // namespace detail
 
 /// Logarithm of the mean of the kernel between independent uniform points of the unit sphere.
@@ -196,31 +219,29 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 /// \f[ \rho_d(\kappa) = \frac{A_d'(\kappa)}{A_d(\kappa)} = \frac{I_{d/2}(\kappa)}{I_{d/2-1}(\kappa)} =
 ///     \frac{\kappa}{d + \kappa\,\rho_{d+2}(\kappa)} \f]
 ///
-/// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backwards from where its
-///           errors contract below eps: by rho^2 a step.
+/// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backwards from Amos' upper
+///           bound, which is off by less than (m + 1) / max(m, kappa)^2 at order m, and contracts that by rho^2 per
+///           step.
 /// Units     dimensionless.
 /// Domain    as log_kernel_mean; odd in kappa.
 /// Limits    kappa -> 0: kappa/d; kappa -> infinity: 1.
 /// Errors    as log_kernel_mean.
-/// Accuracy  16 eps relative for kappa <= 1e5 (tests/classification/kernel_mean_50digits.cpp).
+/// Accuracy  16 eps relative for kappa <= 1e5 (tests/classification/kernel_mean_50digits.cpp), 32 eps beyond
+///           (tests/classification/extreme_arguments.cpp).
 /// Runs on   host
 template <Real T>
 T mean_resultant_length(std::int64_t dimension, const T& kappa) {
-  using std::sqrt;
   require_at_least("classification::mean_resultant_length", "dimension", dimension, std::int64_t{1});
   detail::require_concentration("classification::mean_resultant_length", kappa);
   if (kappa < T(0)) return -mean_resultant_length(dimension, T(-kappa));
-  const T d = T(static_cast<double>(dimension));
+  const T d = T(static_cast<double>(dimension)), rounding = std::numeric_limits<T>::epsilon() / T(8);
   if (T(32) * d * d + T(2.0 * std::numeric_limits<T>::digits) < kappa) return detail::resultant_far(d, kappa);
-  // Amos' bounds on either side of rho differ only in where the 1/2 stands
-  const auto bound = [&kappa](const T& order) { return kappa / (order + sqrt(T(order * order + kappa * kappa))); };
-  T above = d, contraction = T(1);
-  while (std::numeric_limits<T>::epsilon() / T(8) < contraction) {
-    const T rho = bound(T((above - T(1)) / T(2)));
-    contraction *= rho * rho;
-    above += T(2);
-  }
-  T rho = bound(T(above / T(2)));
+  T above = detail::contracting_dimension(d, kappa, [&](const T& at, const T& contraction) {
+    const T order = (at - T(1)) / T(2), size = order < kappa ? kappa : order;
+    const T error = (order + T(1)) / size / size;
+    return contraction * (error < T(1) ? error : T(1)) <= rounding;
+  });
+  T rho = detail::resultant_bound(T((above - T(1)) / T(2)), kappa);
   for (above -= T(2); d <= above; above -= T(2)) rho = kappa / (above + kappa * rho);
   return rho;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/math/constants/constants.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -52,14 +53,16 @@ struct CumulativeRule {
 /// Edges over which n times the chance of a nearer point changes by no more than a few factors of e.
 template <Real T>
 std::vector<T> nearest_point_edges(std::int64_t dimension, const T& kappa, const T& count) {
+  using std::asin;
   using std::exp;
   using std::log;
   using std::tan;
   auto edges = angle_edges(dimension, kappa);
   const T power = T(static_cast<double>(dimension - 1));
   const T negligible = log(T(std::numeric_limits<T>::epsilon())) - T(3) - log(count);
-  T angle = exp(T(negligible / power));
-  while (angle < T(1.5)) {
+  const T last = boost::math::constants::half_pi<T>() - T(1) / power;  // beyond, the edges there are will do
+  T angle = asin(exp(T(negligible / power)));
+  while (angle < last) {
     edges.push_back(angle);
     const T step = T(1.5) * tan(angle) / power;
     angle += angle < step ? angle : step;
@@ -141,7 +144,7 @@ class LargestWeightIntegral {
 ///
 /// Source    derived; q = 1 if the query is a key. Trapezoidal rule in log t, panels over the angle inside.
 /// Units     dimensionless.
-/// Domain    dimension >= 2, 0 <= kappa <= 1e5, context_length >= 1.
+/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5, without the query's key 1e4, context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q); n = 1 without the query: 1; kappa -> infinity without the query: 1.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double (tests/classification/largest_weight.cpp).
@@ -150,9 +153,8 @@ template <Real T>
 T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryKey query) {
   using std::log;
   constexpr auto where = "classification::expected_largest_weight";
-  require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  require_non_negative(where, "kappa", kappa);
+  detail::require_mass_law(where, dimension, kappa, query);
   const T n = T(static_cast<double>(context_length));
   const T self = query == QueryKey::included ? T(1) : T(0);
   if (!(T(0) < kappa)) return T(1) / (n + self);

@@ -3,7 +3,9 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
+#include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/sphere_constants.hpp"
@@ -35,7 +37,7 @@ struct LongContext {
 ///
 /// Source    derived; delta method.
 /// Units     as LongContext.
-/// Domain    dimension >= 2, kappa >= 0, context_length >= 1; close for v/n << 1.
+/// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 a number; close for v/n << 1.
 /// Limits    n -> infinity: n participation -> 1 + v, the number of points over those attended to.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  against the exact law the mean is off by less than 40 (v/n)^3 relative where v/n <= 0.01
@@ -50,9 +52,13 @@ LongContext<T> long_context(std::int64_t dimension, const T& kappa, std::int64_t
   require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   require_non_negative(where, "kappa", kappa);
+  detail::require_concentration(where, kappa);
   const T n = T(static_cast<double>(context_length)), v = detail::mass_excess(dimension, kappa).value;
   const auto mean = detail::log_mean(dimension, kappa), thrice = detail::log_mean(dimension, T(T(3) * kappa));
   const T third = expm1(T(thrice.scaled - T(3) * mean.scaled));  // r_3 - 1
+  if (!(third <= (std::numeric_limits<T>::max)() / T(8))) {
+    throw_domain_error(where, "kappa is too large for the kernel's third moment in this dimension", kappa, "less");
+  }
   const T skewness = third - T(3) * v, inverse_mass = exp(T(-mean.scaled)) / n;
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
   const T nearest =

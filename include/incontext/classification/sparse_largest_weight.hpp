@@ -91,7 +91,7 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
   const T digits = T(4) - log(T(std::numeric_limits<T>::epsilon()));
   const T scale = T(1) / (T(1) + farther.mean_mass());
   T most = digits;
-  while (scale * most + farther(T(scale * most)) < digits) most *= T(2);
+  for (int i = 0; i < 2000 && scale * most + farther(T(scale * most)) < digits; ++i) most *= T(2);
   return integral_from_zero<T>(where, scale, most, [&](const T& tau) { return T(exp(T(-tau - farther(tau)))); });
 }
 
@@ -105,7 +105,7 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
 ///
 /// Source    derived: v is exponential for the nearest of Poisson points, the farther ones are Poisson beyond it.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
-/// Domain    dimension >= 2, lambda >= 0.
+/// Domain    2 <= dimension <= 300, lambda >= 0.
 /// Limits    dimension 3: sparse_neighbourhood's self_weight, whose integral it is; lambda = 0: 1; lambda -> 0,
 ///           dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q);
 ///           lambda -> infinity: 1/(lambda Gamma(q+1)).
@@ -118,7 +118,7 @@ T sparse_largest_weight(std::int64_t dimension, const T& lambda) {
   using std::exp;
   using std::log;
   constexpr auto where = "classification::sparse_largest_weight";
-  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  detail::require_sparse_dimension(where, dimension);
   require_non_negative(where, "lambda", lambda);
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
   if (!(T(0) < lambda)) return T(1);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "incontext/classification/detail/angle_rule.hpp"
@@ -29,6 +30,15 @@ struct SparseNeighbourhood {
 };
 
 namespace detail {
+
+/// A dimension in which lambda Gamma(q + 1) is a number for a lambda of interest.
+inline void require_sparse_dimension(std::string_view where, std::int64_t dimension) {
+  constexpr std::int64_t largest = 300;
+  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  if (dimension > largest) {
+    throw_invalid_argument(where, "dimension is too large for its integral", dimension, "at most 300");
+  }
+}
 
 /// The entire exponential integral: int_0^t (1 - e^(-u))/u du.
 template <Real T>
@@ -70,6 +80,8 @@ SparseNeighbourhood<T> sparse_neighbourhood(const T& lambda) {
   constexpr auto where = "classification::sparse_neighbourhood";
   require_non_negative(where, "lambda", lambda);
   if (!(T(0) < lambda)) return {T(1), T(1)};
+  const T rounding = std::numeric_limits<T>::epsilon();
+  if (T(1) / lambda < rounding * rounding) return {T(1) / lambda, T(0.5) / lambda};
   const T digits = -log(T(std::numeric_limits<T>::epsilon())) + T(4), log_scale = -log(T(T(1) + lambda));
   const auto integral = [&](const T& low, const T& high, const auto& f) {
     return laws::integrate_bump<T>(where,
@@ -186,7 +198,7 @@ class PoissonMass {
 /// Source    derived: the points' kappa (1 - u.x) are Poisson of intensity lambda q s^(q-1); trapezoidal rule in log t,
 ///           panels over s inside.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
-/// Domain    dimension >= 2, lambda >= 0.
+/// Domain    2 <= dimension <= 300, lambda >= 0.
 /// Limits    dimension 3: the form above; lambda = 0: J = 1, participation 1; lambda -> infinity: J -> 1/(lambda
 ///           Gamma(q+1)), participation -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: participation ->
 ///           1 - q Gamma(2 - 1/q) lambda^(1/q).
@@ -201,7 +213,7 @@ SparseNeighbourhood<T> sparse_neighbourhood(std::int64_t dimension, const T& lam
   using std::log;
   using std::sinh;
   constexpr auto where = "classification::sparse_neighbourhood";
-  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  detail::require_sparse_dimension(where, dimension);
   require_non_negative(where, "lambda", lambda);
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
   const T digits = -log(T(std::numeric_limits<T>::epsilon())) + T(4);

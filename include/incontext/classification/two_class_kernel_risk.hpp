@@ -18,7 +18,7 @@ namespace incontext::classification {
 ///
 /// Source    derived; Gaussian context noise with the exact mean and variance.
 /// Units     nats; rate = eta of the mean loss, kappa = 1/sigma^2.
-/// Domain    dimension >= 2, kappa >= 0, context_length even, rate finite.
+/// Domain    dimension >= 2, kappa >= 0, context_length even, rate^2 finite.
 /// Limits    rate = 0 or kappa = 0: log 2; kappa -> 0 with rate kappa fixed: linear_cross_entropy.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  1e-11 relative in double (tests/classification/two_class_kernel_risk.cpp).

@@ -34,24 +34,29 @@ struct TwoClassLayer {
 namespace detail {
 
 /// E Delta^2 over queries, by Funk and Hecke: sum over odd l of N_l (b_l lambda_l / A)^2, all terms positive.
+///
+/// lambda_l / A is the product of the first l mean resultant lengths in dimensions d, d + 2, ... The sum is taken by
+/// Horner's scheme from its end, as the continued fraction of those lengths is.
 template <Real T>
 T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
   const T d = T(static_cast<double>(dimension));
-  // lambda_l / A is the product of the first l mean resultant lengths in dimensions d, d + 2, ...
-  const T first = mean_resultant_length(dimension, kappa) * sphere_constants<T>(dimension).mean_absolute;
-  T term = first * first, sum = T(0), count = d;  // term without N_l, count = N_l
-  for (std::int64_t l = 1;; l += 2) {
-    sum += count * term;
-    if (count * term <= std::numeric_limits<T>::epsilon() / T(8) * sum || l > 1'000'000) break;
-    const T x = T(static_cast<double>(l));
+  const T above = contracting_dimension(d, kappa, [](const T&, const T& contraction) {
+    return contraction <= std::numeric_limits<T>::epsilon() / T(8);
+  });
+  const auto pairs = static_cast<std::int64_t>(static_cast<double>(T(above - d)) / 4) + 2;
+  T rho = resultant_bound(T(d / T(2) + T(static_cast<double>(2 * pairs))), kappa), sum = T(1);
+  for (std::int64_t j = pairs - 1; j >= 0; --j) {  // l = 2 j + 1; rho in dimension d + 2 l + 2
+    const T x = T(static_cast<double>(2 * j + 1));
+    const T one_less = kappa / (d + T(2) * x + kappa * rho), step = rho * one_less;
     const T zero = x / (d + x);  // P_{l+1}(0) / P_{l-1}(0) of Gegenbauer's polynomials in d + 2, up to sign
-    const T step =
-        mean_resultant_length(dimension + 2 * l, kappa) * mean_resultant_length(dimension + 2 * l + 2, kappa);
-    term *= zero * zero * step * step;
     // N_{l+2} / N_l with N_l = (2 l + d - 2) / (l + d - 2) binom(l + d - 2, l)
-    count *= (T(2) * x + d + T(2)) / (T(2) * x + d - T(2)) * (x + d - T(2)) / (x + T(1)) * (x + d - T(1)) / (x + T(2));
+    const T count =
+        (T(2) * x + d + T(2)) / (T(2) * x + d - T(2)) * (x + d - T(2)) / (x + T(1)) * (x + d - T(1)) / (x + T(2));
+    sum = T(1) + count * zero * zero * step * step * sum;
+    rho = kappa / (d + T(2) * x - T(2) + kappa * one_less);
   }
-  return sum;
+  const T first = rho * sphere_constants<T>(dimension).mean_absolute;
+  return d * first * first * sum;
 }
 
 }  // namespace detail
@@ -67,8 +72,9 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 /// Source    derived; the noise ratio is below 1 for narrow kernels in two dimensions only. The variance is exact at
 ///           any n.
 /// Units     as TwoClassLayer.
-/// Domain    dimension >= 2, kappa > 0, context_length even; the errors and gains need sqrt(d/n) << 1.
-/// Limits    kappa -> 0: noise ratio 1; kappa -> infinity: noise ratio ~ kappa^((d-3)/4), E Delta^2 -> 1.
+/// Domain    dimension >= 2, 1e-150 <= kappa <= 1e12, context_length even; the errors and gains need sqrt(d/n) << 1.
+/// Limits    kappa -> 0: noise ratio 1; kappa -> infinity: noise ratio ~ kappa^((d-3)/4), E Delta^2 -> 1; infinity or 0
+///           where beyond T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  1e-12 relative in double (tests/classification/two_class_layer.cpp).
 /// Runs on   host
@@ -79,21 +85,32 @@ TwoClassLayer<T> two_class_layer(std::int64_t dimension, const T& kappa, std::in
   constexpr auto where = "classification::two_class_layer";
   require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_positive(where, "kappa", kappa);
+  if (!(T(1e-150) <= kappa && kappa <= T(1e12))) {
+    throw_domain_error(where, "kappa is out of range", kappa, "1e-150 to 1e12");
+  }
   detail::require_balanced(where, context_length, 2);
   const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
   const auto mean = detail::log_mean(dimension, kappa);
-  const T v = detail::mass_excess(dimension, kappa).value;
+  const auto excess = detail::mass_excess(dimension, kappa);
+  const T v = excess.value;
+  // where v is beyond T its root need not be
+  const T log_root = excess.log_second_moment / T(2);
+  const T root = T(50) < excess.log_second_moment ? T(exp(log_root)) : T(sqrt(v));
   const T tilt = kappa * exp(T(detail::log_mean(dimension + 1, kappa).scaled - mean.scaled));  // kappa A_{d+1} / A_d
   const T pi = boost::math::constants::pi<T>();
   TwoClassLayer<T> layer{};
   layer.contrast_slope = sphere_constants<T>(dimension).mean_absolute * tilt;
-  layer.noise_ratio = sqrt(T(d * v)) / tilt;
+  layer.noise_ratio = sqrt(d) * root / tilt;
   layer.linear_error = (d - T(1)) / sqrt(T(T(2) * pi * n * d));
   layer.kernel_error = layer.linear_error * layer.noise_ratio;
-  layer.best_gain = pi * sqrt(T(n / (T(3) * v)));
-  layer.best_gain_with_query = layer.best_gain * (T(1) + exp(T(-mean.scaled)) / n);
+  layer.best_gain = pi * sqrt(T(n / T(3))) / root;
+  layer.best_gain_with_query =
+      T(50) < excess.log_second_moment
+          ? T(layer.best_gain + pi / sqrt(T(T(3) * n)) * exp(T(-mean.scaled - log_root)))
+          : T(layer.best_gain * (T(1) + exp(T(-mean.scaled)) / n));
   layer.mean_squared_contrast = detail::mean_squared_contrast(dimension, kappa);
-  layer.variance_ratio = (v - layer.mean_squared_contrast) / v;
+  layer.variance_ratio = T(50) < excess.log_second_moment ? T(T(1) - layer.mean_squared_contrast / v)
+                                                          : T((v - layer.mean_squared_contrast) / v);
   return layer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "incontext/classification/detail/contracts.hpp"
@@ -33,6 +34,7 @@ void require_two_classes(std::string_view where, std::int64_t dimension, const T
                          std::int64_t context_length) {
   require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_non_negative(where, "kappa", kappa);
+  require_concentration(where, kappa);
   require_boundary_angle(where, boundary_angle);
   require_balanced(where, context_length, 2);
 }
@@ -46,10 +48,14 @@ struct SignedKernel {
 };
 
 template <Real T>
-SignedKernel<T> signed_kernel(std::int64_t dimension, const T& kappa, const T& boundary_angle) {
+SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, const T& kappa,
+                              const T& boundary_angle) {
   const T delta = relative_contrast(dimension, kappa, boundary_angle);
   const T twice = relative_contrast(dimension, T(T(2) * kappa), boundary_angle);
   const T v = mass_excess(dimension, kappa).value;
+  if (!(v <= (std::numeric_limits<T>::max)() / T(4))) {
+    throw_domain_error(where, "kappa is too large for the kernel's second moment in this dimension", kappa, "less");
+  }
   return {delta, v - delta * delta, twice * (T(1) + v) - T(2) * delta};
 }
 
@@ -61,7 +67,7 @@ SignedKernel<T> signed_kernel(std::int64_t dimension, const T& kappa, const T& b
 ///
 /// Source    derived; loss averaged over the context.
 /// Units     rate = eta dimensionless.
-/// Domain    dimension >= 2, 0 <= boundary_angle <= pi/2, context_length even, rate finite.
+/// Domain    dimension >= 2, 0 <= boundary_angle <= pi/2, context_length even, rate^2 finite.
 /// Limits    n -> infinity: variance 0.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  32 eps relative (tests/classification/two_class_logits.cpp).
@@ -72,7 +78,7 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
   using std::sin;
   constexpr auto where = "classification::linear_logit_difference";
   detail::require_two_classes(where, dimension, T(0), boundary_angle, context_length);
-  require_finite(where, "rate", rate);
+  detail::require_factor(where, "rate", rate);
   const T mean = sphere_constants<T>(dimension).mean_absolute * sin(boundary_angle);
   const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
   return {rate * mean, rate * rate / n * (T(1) / d - mean * mean)};
@@ -84,7 +90,7 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
 ///
 /// Source    derived; A = A_d(kappa), A_2 = A_d(2 kappa), B = B_d(kappa, alpha).
 /// Units     rate = eta dimensionless.
-/// Domain    as linear_logit_difference; kappa >= 0, where the kernel is positive definite.
+/// Domain    as linear_logit_difference; 0 <= kappa as log_kernel_mean's: there the kernel is positive definite.
 /// Limits    kappa -> 0 with eta kappa fixed: linear_logit_difference.
 /// Errors    as linear_logit_difference.
 /// Accuracy  as hemisphere_contrast.
@@ -95,11 +101,16 @@ LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, 
   using std::exp;
   constexpr auto where = "classification::kernel_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  require_finite(where, "rate", rate);
+  detail::require_factor(where, "rate", rate);
   const T delta = detail::relative_contrast(dimension, kappa, boundary_angle);
-  const T variance = detail::mass_excess(dimension, kappa).value - delta * delta;
-  const T scale = rate * exp(detail::log_mean(dimension, kappa).scaled);
-  return {scale * delta, scale * scale * variance / T(static_cast<double>(context_length))};
+  const auto excess = detail::mass_excess(dimension, kappa);
+  const T scaled = detail::log_mean(dimension, kappa).scaled, n = T(static_cast<double>(context_length));
+  const T scale = rate * exp(scaled);
+  // where A_2 / A^2 is large its logarithm brings A_2 e^(-2 kappa) within reach
+  const T variance = T(50) < excess.log_second_moment
+                         ? T(rate * rate * exp(T(excess.log_second_moment + T(2) * scaled)))
+                         : T(scale * scale * (excess.value - delta * delta));
+  return {scale * delta, variance / n};
 }
 
 /// A context-adaptive step, attention's: the limit of long contexts and the first correction to it.
@@ -121,7 +132,7 @@ struct AdaptiveLogitMoments {
 ///
 /// Source    derived; delta method, [q] = 1 if the query is a key, subscript 2 at 2 kappa.
 /// Units     gain = c in nats.
-/// Domain    as kernel_logit_difference; gain finite.
+/// Domain    as kernel_logit_difference; gain^2 finite; A_2 / A^2 a number.
 /// Limits    n -> infinity: c Delta, variance 0. Exact mean: expected_adaptive_logit_difference.
 /// Errors    as linear_logit_difference.
 /// Accuracy  as hemisphere_contrast; truncation of order 1/n^2.
@@ -132,8 +143,8 @@ AdaptiveLogitMoments<T> adaptive_logit_difference(std::int64_t dimension, const 
   using std::exp;
   constexpr auto where = "classification::adaptive_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  require_finite(where, "gain", gain);
-  const auto signed_ = detail::signed_kernel(dimension, kappa, boundary_angle);
+  detail::require_factor(where, "gain", gain);
+  const auto signed_ = detail::signed_kernel(where, dimension, kappa, boundary_angle);
   const T n = T(static_cast<double>(context_length));
   const T self = query == QueryKey::included ? T(exp(T(-detail::log_mean(dimension, kappa).scaled)) / n) : T(0);
   const T r = T(1) / (T(1) + self), limit = signed_.mean * r;  // m_N / m_D

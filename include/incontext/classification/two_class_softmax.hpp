@@ -112,20 +112,35 @@ class SignedMassIntegrand {
 ///
 /// Source    derived; the difference in the bracket is taken analytically.
 /// Units     gain = c in nats.
-/// Domain    dimension >= 2, 0 <= kappa <= 1e5, 0 <= boundary_angle <= pi/2, context_length even.
-/// Limits    kappa = 0 or boundary_angle = 0: 0; n -> infinity: c Delta.
+/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5, without the query's key 1e4, 0 <= boundary_angle <= pi/2,
+///           context_length even.
+/// Limits    kappa = 0 or boundary_angle = 0: 0; kappa -> 0: c kappa m_d sin(alpha) n/(n + q); n -> infinity: c Delta.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError.
 /// Accuracy  1e-10 relative in double (tests/classification/two_class_softmax.cpp).
 /// Runs on   host
 template <Real T>
 T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
                                      std::int64_t context_length, const T& gain, QueryKey query) {
+  using std::exp;
   using std::log;
+  using std::sin;
+  using std::sqrt;
   constexpr auto where = "classification::expected_adaptive_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
+  detail::require_mass_law(where, dimension, kappa, query);
   require_finite(where, "gain", gain);
   if (!(T(0) < kappa && T(0) < boundary_angle)) return T(0);
   const T n = T(static_cast<double>(context_length)), self = query == QueryKey::included ? T(1) : T(0);
+  const T little = exp(T(log(T(std::numeric_limits<T>::epsilon())) / T(3)));
+  if (kappa < little) {  // up to kappa^2, all weights are nearly even
+    return gain * (kappa * (n / (n + self * exp(kappa)))) * sphere_constants<T>(dimension).mean_absolute *
+           sin(boundary_angle);
+  }
+  const T linear = little / sqrt(T(T(1) + kappa));  // below, proportional to the angle's sine up to its square
+  if (boundary_angle < linear) {
+    return expected_adaptive_logit_difference(dimension, kappa, linear, context_length, gain, query) *
+           (sin(boundary_angle) / sin(linear));
+  }
   const detail::SignedMassIntegrand<T> integrand(dimension, kappa, boundary_angle, n, self);
   const T log_least = T(0) < self ? T(0) : T(log(n) - T(2) * kappa);
   const detail::LocatedIntegrals<T> integrals(log_least, log(T(n + self)));

@@ -19,7 +19,7 @@ namespace incontext::laws {
 ///
 /// Source    derived: docs/derivations/gaussian_row.md.
 /// Units     spread = beta times the standard deviation of the scores, dimensionless.
-/// Domain    count >= 1 and whole, spread >= 0.
+/// Domain    1 <= count <= 1e200 and whole, spread >= 0.
 /// Limits    count = 1: 1; spread = 0: 1/n; spread -> infinity: 1.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
@@ -29,6 +29,7 @@ Quadrature<T> largest_weight(const Count<T>& count, const T& spread) {
   const T& n = count;
   detail::require_whole("laws::largest_weight", "count", n, 1);
   require_non_negative("laws::largest_weight", "spread", spread);
+  if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "count is too large", n, "at most 1e200");
   if (n <= T(1)) return {T(1), T(0)};
   detail::LargestShare<T> share(n, spread);
   const T tolerance = quadrature_tolerance<T>();

@@ -2,6 +2,8 @@
 
 #include <boost/math/constants/constants.hpp>
 #include <cmath>
+#include <string>
+#include <string_view>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
@@ -36,7 +38,13 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
   using std::sqrt;
   scoring::validate(map);
   require_non_negative(where, "variance", variance);
-  return {T(map.base * sqrt(variance) / map.temperature), map.exponent};
+  const T knee = map.base * sqrt(variance) / map.temperature;
+  const T largest = SsaWeights<T>::largest_exponent(knee);
+  if (!(map.exponent <= largest)) {
+    throw_domain_error(where, "exponent is too large for this base and variance: its weights are beyond numbers",
+                       map.exponent, "at most " + std::to_string(static_cast<double>(largest)));
+  }
+  return {knee, map.exponent};
 }
 
 }  // namespace detail
@@ -49,7 +57,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// Source    derived: docs/derivations/gaussian_row.md with w in place of e^(x g); n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
 /// Domain    count >= 1 and whole, in double at most 1.3e145 (beyond, its square leaves the range); variance >= 0, map
-///           in its domain.
+///           in its domain; w^2 a number 12 standard deviations out.
 /// Limits    count = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
@@ -88,7 +96,7 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
 ///
 /// Source    derived: docs/derivations/gaussian_row.md.
 /// Units     dimensionless.
-/// Domain    noise_count >= 1 and whole, variance >= 0, score finite, map in its domain.
+/// Domain    as ssa_row; noise_count >= 1 and whole, score finite.
 /// Limits    variance = 0: w(m) / (w(m) + N).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.

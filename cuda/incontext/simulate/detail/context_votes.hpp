@@ -42,7 +42,7 @@ struct ContextVotes {
     T* __restrict__ largest = state.row(largest_row());
     T* __restrict__ least = state.row(largest_row() + 1);
     const auto query = context.after(task.query_row());
-    for (std::int64_t j = 0; j < task.context_length; ++j) {
+    for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
       T* __restrict__ score = state.row(j);
       fill<W>(score, T(0));
       add_dot<W>(score, context.after(j * task.dimension), query, task.dimension);
@@ -150,7 +150,7 @@ struct ContextVotes {
     const auto query = context.after(task.query_row());
     for (int i = 0; i < k * d; ++i) fill<W>(derivative.row(i), T(0));
     alignas(W >= 16 ? 64 : 8) T term[W];
-    for (std::int64_t j = 0; j < task.context_length; ++j) {
+    for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
       const T* __restrict__ weight = state.row(task.context_length + j);
       for (int i = 0; i < d; ++i) {
         const T* __restrict__ x = context.row(j * d + i);

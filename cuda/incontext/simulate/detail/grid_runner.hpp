@@ -9,6 +9,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/classification_grid_trial.hpp"
 #include "incontext/simulate/detail/lanes.hpp"
+#include "incontext/simulate/detail/memory.hpp"
 #include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/detail/systems.hpp"
 #include "incontext/simulate/interrupt.hpp"
@@ -41,6 +42,7 @@ struct PrepareContexts {
   ChunkMemory<T, W> contexts;
 
   INCONTEXT_HD void operator()(std::int64_t batch) const {
+    if (stop_requested()) [[unlikely]] return;
     trial.template prepare<W>(seed, static_cast<std::uint64_t>(first_trial + batch * W), contexts.batch(batch));
   }
 };
@@ -57,6 +59,7 @@ struct RunGridRows {
   const T* reference;
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
+    if (stop_requested()) [[unlikely]] return;
     const int row = static_cast<int>(index / batches);
     const std::int64_t batch = index % batches;
     const int outputs = gains * (reference == nullptr ? 1 : 2) + 1;
@@ -84,7 +87,7 @@ struct SumGridRows {
     RunGridRows<T, W> here = run;
     here.own.base += here.own.rows * here.own.stride * task;
     here.values += row_outputs * here.stride * task;
-    for (std::int64_t row = task; row < run.trial.row_count; row += tasks) {
+    for (std::int64_t row = task; row < run.trial.row_count && !stop_requested(); row += tasks) {
       here.first_row = static_cast<int>(row);
       for (std::int64_t batch = 0; batch < run.batches; ++batch) here(batch);
       const SumChunk<T> sum{here.values, here.stride, trials, row_outputs, moments + row * row_outputs};
@@ -101,12 +104,15 @@ class GridRunner {
         options_(options),
         trees_(static_cast<std::size_t>(trial.outputs())),
         row_outputs_(trial.gain_count * (trial.reference < 0 ? 1 : 2) + 1),
-        block_(static_cast<int>(std::clamp<std::int64_t>(most / chunk_trials / row_outputs_, 1, trial.row_count))),
-        contexts_(static_cast<std::size_t>(chunk_trials * trial.context_rows())),
-        own_(static_cast<std::size_t>(chunk_trials * block_ * trial.row_rows())),
-        values_(static_cast<std::size_t>(chunk_trials * block_ * row_outputs_)),
-        reference_(static_cast<std::size_t>(trial.reference < 0 ? 0 : 2 * chunk_trials)),
-        moments_(static_cast<std::size_t>(row_outputs_) * static_cast<std::size_t>(trial.row_count)) {}
+        block_(static_cast<int>(std::clamp<std::int64_t>(most / chunk_trials / row_outputs_, 1, trial.row_count))) {
+    constexpr auto where = "simulate::classification_grid";
+    constexpr auto points = "the kappas and gains";
+    make_room(where, contexts_, {chunk_trials, trial.context_rows(), "trials", growth_of<decltype(trial_)>()});
+    make_room(where, own_, {chunk_trials * block_, trial.row_rows(), "trials of a row", "the classes"});
+    make_room(where, values_, {chunk_trials * block_, row_outputs_, "trials of a row", points});
+    make_room(where, reference_, {chunk_trials, trial.reference < 0 ? 0 : 2, "trials", "nothing"});
+    make_room(where, moments_, {trial.row_count, row_outputs_, "rows", points});
+  }
 
   Simulation run(Device device) {
     Simulation simulation;
@@ -114,9 +120,11 @@ class GridRunner {
     const auto seconds = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
+    if (options_.progress) options_.progress({0, options_.trials, seconds()});
     while (simulation.trials < options_.trials && !simulation.interrupted) {
       const std::int64_t trials = std::min(chunk_trials, options_.trials - simulation.trials);
-      run_chunk(simulation.trials, trials);
+      simulation.interrupted = !run_chunk(simulation.trials, trials);
+      if (simulation.interrupted) break;
       simulation.trials += trials;
       if (options_.progress) options_.progress({simulation.trials, options_.trials, seconds()});
       simulation.interrupted = InterruptGuard::requested() && simulation.trials < options_.trials;
@@ -134,7 +142,8 @@ class GridRunner {
   /// Numbers at work at once.
   static constexpr std::int64_t most = lanes == 1 ? std::int64_t{1} << 26 : std::int64_t{1} << 21;
 
-  void run_chunk(std::int64_t first, std::int64_t trials) {
+  /// False where a stop cut the chunk short: then nothing of it is kept.
+  bool run_chunk(std::int64_t first, std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const ChunkMemory<T, lanes> contexts{address(contexts_), trial_.context_rows(), chunk_trials};
     const ChunkMemory<T, lanes> own{address(own_), trial_.row_rows(), chunk_trials};
@@ -156,7 +165,9 @@ class GridRunner {
       System::for_each_index(block_, options_.threads,
                              SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
     }
+    if (is_cut<System>()) return false;
     push();
+    return true;
   }
 
   /// Rows and trials all at once, as a GPU wants them.

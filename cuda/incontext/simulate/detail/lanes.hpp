@@ -4,6 +4,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
+#include "incontext/simulate/interrupt.hpp"
 
 /// Arithmetic on W trials side by side: every variable is an array of W lanes, every loop over lanes is plain and
 /// vectorises. On a GPU thread W is 1 and the loops vanish.
@@ -37,7 +38,7 @@ INCONTEXT_HD inline void add_product(T* __restrict__ y, const T* __restrict__ a,
 /// y = A x, A given by rows; the lower triangle alone if triangular. Zero entries cost a comparison.
 template <int W, class T>
 INCONTEXT_HD void multiply(Scratch<T, W> y, const T* matrix, Scratch<T, W> x, int dimension) {
-  for (int i = 0; i < dimension; ++i) {
+  for (int i = 0; i < dimension && !stop_requested(); ++i) {
     fill<W>(y.row(i), T(0));
     for (int j = 0; j < dimension; ++j) {
       if (matrix[i * dimension + j] != T(0)) add_scaled<W>(y.row(i), matrix[i * dimension + j], x.row(j));
@@ -48,7 +49,7 @@ INCONTEXT_HD void multiply(Scratch<T, W> y, const T* matrix, Scratch<T, W> x, in
 /// y = A^T x.
 template <int W, class T>
 INCONTEXT_HD void multiply_transposed(Scratch<T, W> y, const T* matrix, Scratch<T, W> x, int dimension) {
-  for (int i = 0; i < dimension; ++i) {
+  for (int i = 0; i < dimension && !stop_requested(); ++i) {
     fill<W>(y.row(i), T(0));
     for (int j = 0; j < dimension; ++j) {
       if (matrix[j * dimension + i] != T(0)) add_scaled<W>(y.row(i), matrix[j * dimension + i], x.row(j));
@@ -77,7 +78,7 @@ INCONTEXT_HD void draw_gaussian(Scratch<T, W> x, const random::LaneStream<W>& st
   constexpr int per_block = random::normals_per_block<T>;
   alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
   for (int i = 0; i < dimension; ++i) fill<W>(x.row(i), mean[i]);
-  for (int first = 0; first < dimension; first += per_block) {
+  for (int first = 0; first < dimension && !stop_requested(); first += per_block) {
     random::normals(stream, static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < dimension; ++k) {
       for (int i = 0; i < dimension; ++i) {

@@ -42,7 +42,7 @@ struct SphereWedges {
   INCONTEXT_HD void find(Scratch<T, W> prototypes, Scratch<T, W> scratch) const {
     using std::sqrt;
     const auto squares = scratch.after(distances_row()), inverse = squares.after(std::int64_t{classes} * classes);
-    for (int a = 0; a < classes; ++a) {
+    for (int a = 0; a < classes && !stop_requested(); ++a) {
       for (int b = 0; b < classes; ++b) {
         const std::int64_t at = std::int64_t{a} * classes + b;
         T* __restrict__ square = squares.row(at);
@@ -56,7 +56,7 @@ struct SphereWedges {
         for (int lane = 0; lane < W; ++lane) closeness[lane] = T(1) / sqrt(square[lane]);
       }
     }
-    for (int c = 0; c < classes; ++c) find_sides<W>(scratch, c);
+    for (int c = 0; c < classes && !stop_requested(); ++c) find_sides<W>(scratch, c);
   }
 
   /// Works out the wedge of one trial's class.

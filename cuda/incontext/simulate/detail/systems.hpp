@@ -5,10 +5,13 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/system/cpp/execution_policy.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "incontext/simulate/detail/threads.hpp"
 #include "incontext/simulate/device.hpp"
 
 #if defined(INCONTEXT_SIMULATE_OMP)
@@ -51,10 +54,22 @@ struct OpenMpSystem {
   static int workers(int threads) { return threads > 0 ? threads : omp_get_num_procs(); }
   template <class Function>
   static void for_each_index(std::int64_t count, int threads, Function function) {
+    require_workers(workers(threads));
+    FirstException<Function> guarded(function);
     const int before = omp_get_max_threads();
     omp_set_num_threads(workers(threads));
-    thrust::for_each_n(thrust::omp::par, thrust::counting_iterator<std::int64_t>(0), count, function);
+    thrust::for_each_n(thrust::omp::par, thrust::counting_iterator<std::int64_t>(0), count,
+                       [&guarded](std::int64_t index) { guarded(index); });
     omp_set_num_threads(before);
+    guarded.rethrow();
+  }
+
+ private:
+  /// OpenMP keeps the threads of the last loop, for every thread that starts loops.
+  static void require_workers(int wanted) {
+    thread_local int started = 1;
+    started = std::min(started, wanted);
+    require_startable(wanted, started);
   }
 };
 #endif
@@ -69,12 +84,22 @@ struct TbbSystem {
   }
   template <class Function>
   static void for_each_index(std::int64_t count, int threads, Function function) {
+    require_workers(workers(threads));
     // Without the control TBB refuses, with a warning, more threads than cores.
     const auto allowed = static_cast<std::size_t>(workers(threads));
     const tbb::global_control control(tbb::global_control::max_allowed_parallelism, allowed);
     tbb::task_arena arena(workers(threads));
     arena.execute(
         [&] { thrust::for_each_n(thrust::tbb::par, thrust::counting_iterator<std::int64_t>(0), count, function); });
+  }
+
+ private:
+  /// TBB keeps the most threads it ever had, for the whole program.
+  static void require_workers(int wanted) {
+    static std::mutex mutex;
+    static int started = 1;
+    const std::lock_guard one(mutex);
+    require_startable(wanted, started);
   }
 };
 #endif

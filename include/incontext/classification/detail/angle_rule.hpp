@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "incontext/classification/sphere_constants.hpp"
-#include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
 /// Gauss-Legendre panels over the angle to the query, for integrands made of exp(-e^(s + kappa (cos - 1))) at any s.
@@ -65,11 +64,6 @@ std::vector<T> angle_edges(std::int64_t dimension, const T& kappa) {
   using std::asin;
   using std::ceil;
   using std::sqrt;
-  constexpr double largest = 1e5;
-  if (!(kappa <= T(largest))) {
-    throw_domain_error("classification: law of the kernel mass", "kappa is too large for its quadrature", kappa,
-                       "at most 1e5");
-  }
   const T pi = boost::math::constants::pi<T>();
   const double width = std::min(0.5, 2.0 / std::sqrt(static_cast<double>(dimension)));
   const int uniform = static_cast<int>(std::ceil(3.1416 / width));
@@ -79,6 +73,18 @@ std::vector<T> angle_edges(std::int64_t dimension, const T& kappa) {
     edges.push_back(T(2) * asin(T(sqrt(T(drop / (T(2) * kappa))))));
   }
   return edges;
+}
+
+/// log cos without the rounding of a cosine near 1, which a high power magnifies.
+template <Real T>
+T log_cosine(const T& angle) {
+  using std::cos;
+  using std::log;
+  using std::log1p;
+  using std::sin;
+  if (angle < T(-1) || T(1) < angle) return log(cos(angle));
+  const T s = sin(T(angle / T(2)));
+  return log1p(T(T(-2) * s * s));
 }
 
 /// The law of the angle to the query on fixed nodes, nearest first, under the exponent kappa (cos - 1).
@@ -92,6 +98,7 @@ class AngleRule {
     std::sort(edges.begin(), edges.end());
     const auto& rule = PanelRule<T>::instance();
     const T log_density = log(sphere_constants<T>(dimension).density);
+    const T half_pi = boost::math::constants::half_pi<T>();
     const T power = T(static_cast<double>(dimension - 2));
     for (std::size_t p = 0; p + 1 < edges.size(); ++p) {
       const T half = (edges[p + 1] - edges[p]) / T(2), middle = (edges[p + 1] + edges[p]) / T(2);
@@ -100,7 +107,7 @@ class AngleRule {
         const T angle = middle + half * rule.node[i], s = sin(T(angle / T(2)));
         angles.push_back(angle);
         exponents.push_back(T(-2) * kappa * s * s);
-        shares.push_back(half * rule.weight[i] * exp(T(log_density + power * log(sin(angle)))));
+        shares.push_back(half * rule.weight[i] * exp(T(log_density + power * log_cosine(T(half_pi - angle)))));
       }
       half_widths.push_back(half);
     }

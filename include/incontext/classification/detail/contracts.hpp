@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -19,6 +20,26 @@ void require_concentration(std::string_view where, const T& kappa) {
   if (!(-most <= kappa && kappa <= most)) {
     throw_domain_error(where, "kappa is too large for the range of the scalar", kappa,
                        "a sixteenth of the largest number at most");
+  }
+}
+
+/// A factor of logits whose square, a factor of their variance, is a number.
+template <Real T>
+void require_factor(std::string_view where, std::string_view parameter, const T& value) {
+  using std::sqrt;
+  const T most = sqrt((std::numeric_limits<T>::max)());
+  require_finite(where, parameter, value);
+  if (!(-most <= value && value <= most)) {
+    throw_domain_error(where, std::string(parameter) + " is too large", value, "its square to be a number");
+  }
+}
+
+/// A dimension that integrals over the angle can be taken in.
+inline void require_angle_dimension(std::string_view where, std::int64_t dimension) {
+  constexpr std::int64_t largest = 1000000;
+  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  if (dimension > largest) {
+    throw_invalid_argument(where, "dimension is too large for its integral", dimension, "at most 1e6");
   }
 }
 

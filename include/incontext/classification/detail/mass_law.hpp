@@ -10,11 +10,26 @@
 #include <vector>
 
 #include "incontext/classification/detail/angle_rule.hpp"
+#include "incontext/classification/detail/contracts.hpp"
+#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/quadrature.hpp"
 
 /// Expectations of rational functions of the kernel mass as integrals over s = log t of its Laplace transform.
 namespace incontext::classification::detail {
+
+/// Refuses what the integrals over the angle and over s = log t do not reach: without the query's key s has the range of
+/// the kernel's logarithm, 2 kappa.
+template <Real T>
+void require_mass_law(std::string_view where, std::int64_t dimension, const T& kappa, QueryKey query) {
+  require_angle_dimension(where, dimension);
+  require_non_negative(where, "kappa", kappa);
+  const bool has_key = query == QueryKey::included;
+  if (!(kappa <= T(has_key ? 1e5 : 1e4))) {
+    throw_domain_error(where, "kappa is too large for its integral", kappa,
+                       has_key ? "at most 1e5" : "at most 1e4 without the query's key");
+  }
+}
 
 /// Where e^(-e^y) is 0 and where it is 1, to rounding: beyond, even for n points at once. Up to moderate kappa all of
 /// the lower side is kept: where every weight is tiny, it is all there is.
@@ -120,7 +135,7 @@ class LocatedIntegrals {
     while (first + 1 < last && !(threshold < log_size[last - 1])) --last;
     const T low = grid_[first], width = grid_[last] - low;
     return laws::integrate_bump<T>(
-               where, [&](const T& u) { return T(width * f(T(low + width * u))); }, laws::quadrature_tolerance<T>(), 19)
+               where, [&](const T& u) { return T(width * f(T(low + width * u))); }, laws::quadrature_tolerance<T>(), 17)
         .value;
   }
 

@@ -37,6 +37,13 @@ class SsaWeights {
     }
   }
 
+  /// Up to this exponent the square of the largest weight is a number.
+  static T largest_exponent(const T& knee) {
+    using std::log;
+    const T most = log((std::numeric_limits<T>::max)()) * T(0.49), reach = knee * (boundary() + T(1));
+    return T(0) < reach ? T(most / scoring::detail::log_one_plus(reach)) : (std::numeric_limits<T>::max)();
+  }
+
   T moment(int power) const {
     using std::exp;
     T sum = T(0);

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "incontext/core/contracts.hpp"
+
+/// Working memory that cannot be had, told by its size and by what it grows with.
+namespace incontext::simulate::detail {
+
+/// Bytes of memory that this machine, or the container the process is in, has at all; infinity where that is not told.
+/// Where more is asked for, Linux hands it out and ends the process when it is written to.
+inline double memory_of_machine() {
+  static const double bytes = [] {
+    double most = std::numeric_limits<double>::infinity(), number = 0;
+    std::string word;
+    if (std::ifstream("/proc/meminfo") >> word >> number && word == "MemTotal:") most = 1024 * number;
+    for (const char* limit : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+      if (std::ifstream(limit) >> number) most = std::min(most, number);
+    }
+    return most;
+  }();
+  return bytes;
+}
+
+/// A number for a reader, to three digits.
+inline std::string in_short(double number) {
+  std::ostringstream text;
+  text.precision(3);
+  text << number;
+  return std::move(text).str();
+}
+
+/// A number of bytes for a reader: 1.5 GB.
+inline std::string bytes_text(double bytes) {
+  constexpr const char* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
+  return in_short(bytes) + " " + units[unit];
+}
+
+/// Numbers that grow with something, `per_unit` of them for each of `units`.
+struct MemorySize {
+  std::int64_t units;
+  std::int64_t per_unit;
+  std::string_view what;        ///< what the units are
+  std::string_view grows_with;  ///< what makes `per_unit` large
+};
+
+/// Makes a buffer at least that large.
+///
+/// Errors    std::invalid_argument where there is not as much memory.
+template <class Memory>
+void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
+  const double numbers = static_cast<double>(size.units) * static_cast<double>(size.per_unit);
+  if (numbers <= static_cast<double>(memory.size())) return;
+  const double bytes = numbers * static_cast<double>(sizeof(typename Memory::value_type));
+  try {
+    if (bytes > memory_of_machine()) throw std::bad_alloc();
+    memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
+    return;
+  } catch (const std::bad_alloc&) {  // Thrust's error of a GPU is one, too
+  } catch (const std::length_error&) {
+  }
+  throw_invalid_argument(where, "there is not enough memory", bytes_text(bytes),
+                         "less: " + std::to_string(size.units) + " " + std::string(size.what) + " take " +
+                             std::to_string(size.per_unit) + " numbers each, which grow with " +
+                             std::string(size.grows_with));
+}
+
+}  // namespace incontext::simulate::detail

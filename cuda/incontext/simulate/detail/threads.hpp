@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+
+/// Threads that cannot be started, and exceptions inside them, told to the caller: OpenMP and TBB end the process.
+namespace incontext::simulate::detail {
+
+/// What OpenMP and TBB allocate themselves when they start threads, and then some.
+inline constexpr std::size_t spare_bytes = std::size_t{1} << 25;
+
+/// How many of so many threads can live at once: they are started, held together and let go. Each allocates before the
+/// next is started, as TBB's do: the memory that a thread's first allocation reserves outlives the thread.
+inline int startable_threads(int wanted) {
+  std::mutex gate;
+  std::atomic<int> ready = 0;
+  std::vector<std::string> allocated(static_cast<std::size_t>(wanted));
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(wanted));
+  {
+    const std::lock_guard closed(gate);
+    try {
+      const auto spare = std::make_unique_for_overwrite<char[]>(spare_bytes);
+      for (int started = 0; started < wanted; ++started) {
+        threads.emplace_back([&gate, &ready, &own = allocated[static_cast<std::size_t>(started)]] {
+          own.assign(64, ' ');
+          ++ready;
+          ready.notify_one();
+          const std::lock_guard pass(gate);
+        });
+        ready.wait(started);
+      }
+    } catch (const std::system_error&) {  // that many, then
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
+}
+
+/// Refuses to work with more threads than can be started; `started` is how many a system is known to have.
+inline void require_startable(int workers, int& started) {
+  if (workers <= started) return;
+  const int most = started + startable_threads(workers - started);
+  if (most < workers) {
+    throw_invalid_argument("simulate", "threads cannot be started", workers,
+                           "at most " + std::to_string(most) + " here, or higher limits on memory and processes");
+  }
+  started = workers;
+}
+
+/// Calls a function and keeps the first exception: one that leaves an OpenMP worker ends the process.
+template <class Function>
+class FirstException {
+ public:
+  explicit FirstException(const Function& function) : function_(function) {}
+
+  template <class Index>
+  void operator()(Index index) noexcept {
+    try {
+      function_(index);
+    } catch (...) {
+      const std::lock_guard one(mutex_);
+      if (!first_) first_ = std::current_exception();
+    }
+  }
+
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  const Function& function_;
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+}  // namespace incontext::simulate::detail

@@ -1,0 +1,162 @@
+// What the programs do where threads, memory or patience end: one line and exit code 2, or an end within a second of
+// Ctrl-C.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/run_program.hpp"
+
+namespace limits_program_test {
+
+using namespace incontext::testing;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// The sanitizers' own memory does not fit under a limit.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool can_limit_memory = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool can_limit_memory = false;
+#else
+constexpr bool can_limit_memory = true;
+#endif
+#else
+constexpr bool can_limit_memory = true;
+#endif
+
+/// Runs a program that may use so many kilobytes of addresses.
+Finished run_limited(const std::string& kilobytes, const std::string& program, const Arguments& arguments) {
+  Arguments all{"-c", "ulimit -v " + kilobytes + "; exec \"$0\" \"$@\"", program};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return run_program("/bin/sh", all);
+}
+
+void check_refused(const Finished& finished, const std::string& expected) {
+  CAPTURE(finished.errors);
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.errors == part(expected));
+  CHECK(std::count(finished.errors.begin(), finished.errors.end(), '\n') == 1);
+  CHECK(finished.output.empty());
+}
+
+struct Stopped {
+  bool exited = false;
+  std::string output = {};
+  double seconds = 0;
+};
+
+/// Whether a process has a handler of Ctrl-C's signal: a program has one from its first trial on.
+bool catches_interrupts(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string word; status >> word;) {
+    unsigned long long caught = 0;
+    if (word == "SigCgt:" && status >> std::hex >> caught) return (caught >> (SIGINT - 1) & 1) != 0;
+  }
+  return false;
+}
+
+/// Sends Ctrl-C's signal to a program a tenth of a second after its first trial began, or after it was started.
+Stopped interrupt(const std::string& program, const Arguments& arguments, bool in_trials) {
+  const TemporaryFolder folder;
+  const std::string output = folder.file("output");
+  std::vector<char*> words{const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int file = ::open(output.c_str(), O_CREAT | O_WRONLY, 0600);
+    ::dup2(file, STDOUT_FILENO);
+    ::dup2(file, STDERR_FILENO);
+    ::execv(program.c_str(), words.data());
+    ::_exit(127);
+  }
+  const auto pause = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+  for (int i = 0; in_trials && i < 3000 && !catches_interrupts(child); ++i) pause(10);
+  pause(100);
+  const auto start = std::chrono::steady_clock::now();
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  return {WIFEXITED(status), content_of(output), taken.count()};
+}
+
+}  // namespace
+
+TEST_CASE("threads that cannot start are one line with their number, on every backend", "[limits]") {
+  if (!can_limit_memory) return;
+  for (const char* device : {"automatic", "openmp", "tbb"}) {
+    CAPTURE(device);
+    const Arguments arguments{"--trials", "20000", "--device", device, "--threads", "512"};
+    check_refused(run_limited("1048576", INCONTEXT_TEMPERATURE, arguments), "threads cannot be started (value = 512;");
+    check_refused(run_limited("1048576", INCONTEXT_GRADIENTS, arguments), "threads cannot be started (value = 512;");
+  }
+}
+
+TEST_CASE("a diagram whose threads cannot start is worked out by those that can", "[limits]") {
+  if (!can_limit_memory) return;
+  const Arguments arguments{"--figure", "diagram", "--points", "4", "--device", "serial", "--threads", "512",
+                            "--trials", "128",     "--quiet"};
+  CHECK(run_limited("1048576", INCONTEXT_FADING, arguments).exit_code == 0);
+}
+
+TEST_CASE("memory that is not there is one line with its size and what asks for it", "[limits]") {
+  // 64 trials side by side of a million tokens; the machine need not have the memory, nor does the test take it.
+  check_refused(run_program(INCONTEXT_GRADIENTS,
+                            {"--context-length", "100000000", "--dimension", "2", "--trials", "100"}),
+                "there is not enough memory (value = ");
+  check_refused(run_program(INCONTEXT_CLASSIFY,
+                            {"--classes", "2", "--dimension", "200", "--context-length", "1000000", "--rule", "linear",
+                             "--rate", "1", "--trials", "100"}),
+                "which grow with context_length x dimension and classes x dimension");
+  if (!can_limit_memory) return;
+  check_refused(run_limited("500000", INCONTEXT_SOFTMAX_ERROR, {"--dimension", "9000", "--trials", "100"}),
+                "not enough memory for these sizes: --dimension 9000, --trials 100");
+  check_refused(run_limited("500000", INCONTEXT_GRADIENTS,
+                            {"--context-length", "1000000", "--trials", "100", "--device", "serial"}),
+                "grow with tokens x spreads");
+}
+
+TEST_CASE("an error that cannot be reached is refused with the number of trials it takes", "[limits]") {
+  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--relative-error", "1e-12"}),
+                "relative_error is below the rounding of a trial's values (value = ");
+  check_refused(run_program(INCONTEXT_FADING, {"--relative-error", "1e-12", "--lengths", "10"}),
+                "trials by its pilot, more than 2^50 (value = ");
+  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--trials", "4611686018427387904"}),
+                "trials is too large (value = 4611686018427387904; needs at most 2^50)");
+}
+
+TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits]") {
+  const std::string far = "100000000";
+  for (const auto& [program, arguments] :
+       {std::pair<std::string, Arguments>{INCONTEXT_TEMPERATURE, {"--context-length", far, "--trials", "2"}},
+        {INCONTEXT_SOFTMAX_ERROR, {"--context-length", far, "--trials", "2", "--device", "tbb"}},
+        {INCONTEXT_FADING, {"--lengths", far, "--most-scores", "1e12"}}}) {
+    CAPTURE(program);
+    const Stopped stopped = interrupt(program, arguments, true);
+    CHECK(stopped.exited);
+    CHECK(stopped.output == part("Stopped by Ctrl-C"));
+    CHECK(stopped.seconds < 1);
+  }
+}
+
+TEST_CASE("one Ctrl-C ends a run that is still at its closed forms", "[limits]") {
+  CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).seconds < 1);
+}
+
+}  // namespace limits_program_test

@@ -1,0 +1,69 @@
+#include "examples/support/progress.hpp"
+
+#include <cstdio>
+#include <string>
+
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+
+namespace progress_test {
+
+namespace {
+
+using incontext::examples::ProgressLine;
+using incontext::testing::part;
+
+/// What a line writes meanwhile.
+template <class Use>
+std::string written(bool quiet, bool terminal, const Use& use) {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  {
+    ProgressLine line(quiet, terminal, file);
+    use(line);
+  }
+  std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
+  std::rewind(file);
+  const std::size_t read = std::fread(text.data(), 1, text.size(), file);
+  std::fclose(file);
+  return text.substr(0, read);
+}
+
+}  // namespace
+
+TEST_CASE("a batch job is told once about a simulation of more than a minute, and nothing about shorter ones") {
+  const std::string text = written(false, false, [](ProgressLine& line) {
+    line.show("short", 0, 1000, 0);
+    line.show("short", 500, 1000, 29);
+    line.clear();
+    line.show("long", 0, 1000, 0);
+    line.show("long", 10, 1000, 3);
+    line.show("long", 20, 1000, 6);
+    line.clear();
+  });
+  CHECK(text == "long: 1000 trials, which take about 5 min\n");
+}
+
+TEST_CASE("a batch job is told that a minute has not finished one trial") {
+  const std::string text = written(false, false, [](ProgressLine& line) { line.show("slow", 0, 10, 61); });
+  CHECK(text == "slow: no trial is finished after 61 s\n");
+}
+
+TEST_CASE("a terminal has a line that is gone at the end") {
+  const std::string text = written(false, true, [](ProgressLine& line) {
+    line.show("run", 0, 100, 0);
+    line.show("run", 0, 100, 5);
+    line.show("run", 50, 100, 10);
+    line.clear();
+  });
+  CHECK(text == part("run: 5 s, no trial is finished (Ctrl-C: stop)"));
+  CHECK(text == part("run: 50%, 10 s left (Ctrl-C: stop and show what was reached)"));
+  CHECK(text.substr(text.size() - 4) == "\r\033[K");
+}
+
+TEST_CASE("a quiet run says nothing") {
+  CHECK(written(true, true, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());
+  CHECK(written(true, false, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());
+}
+
+}  // namespace progress_test
