@@ -65,7 +65,6 @@ Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensi
       "Check by theory: two classes, n = " + std::to_string(n),
       {{"d"}, {"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
   for (const std::int64_t d : dimensions) {
-    if (run.simulator.stopped()) break;
     const SphereTask task{d, 2, n};
     Classifier softmax{Rule::adaptive_with_query, 1, 0};
     softmax.gain = predicted_gain(task, softmax);

@@ -35,19 +35,19 @@ struct DiagramColumn {
   double spread(double log_count) const { return std::sqrt(noise * log_count); }
 };
 
-/// Columns that a stop leaves out have no weights.
+/// After Ctrl-C the columns that are left have no weights.
 std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, std::size_t parts, int threads) {
   const double log_count = std::log(count);
   std::vector<DiagramColumn> columns(parts);
   const std::size_t workers =
       threads > 0 ? static_cast<std::size_t>(threads) : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
   const auto work = [&](std::size_t first) {
-    for (std::size_t i = first; i < parts && !simulator.stopped(); i += workers) {
+    for (std::size_t i = first; i < parts; i += workers) {
       DiagramColumn& column = columns[i];
       column.noise = middle(largest_noise, i, parts);
       const double spread = column.spread(log_count);
       column.half = laws::retrieval_exponent(count - 1, spread) / log_count;
-      for (std::size_t j = 0; j < parts; ++j) {
+      for (std::size_t j = 0; j < parts && !simulator.stopped(); ++j) {
         const double exponent = middle(largest_height, j, parts) * log_count;
         column.weights.push_back(laws::signal_weight(count - 1, spread, exponent).value);
       }
@@ -97,7 +97,8 @@ void add_map(Table& table, std::int64_t n, const std::vector<DiagramColumn>& col
   for (std::size_t row = parts; row-- > 0;) {
     std::string tenths;
     for (const DiagramColumn& column : columns) {
-      tenths += static_cast<char>('0' + std::min(9, static_cast<int>(10 * column.weights[row])));
+      const bool known = row < column.weights.size();
+      tenths += known ? static_cast<char>('0' + std::min(9, static_cast<int>(10 * column.weights[row]))) : '-';
     }
     table.add_row({n, middle(largest_height, row, parts), std::move(tenths)});
   }
@@ -106,7 +107,8 @@ void add_map(Table& table, std::int64_t n, const std::vector<DiagramColumn>& col
 void add_numbers(Table& table, std::int64_t n, const std::vector<DiagramColumn>& columns) {
   for (const DiagramColumn& column : columns) {
     for (std::size_t j = 0; j < columns.size(); ++j) {
-      table.add_row({n, column.noise, middle(largest_height, j, columns.size()), column.weights[j]});
+      table.add_row({n, column.noise, middle(largest_height, j, columns.size()),
+                     j < column.weights.size() ? Cell(column.weights[j]) : Cell()});
     }
   }
 }
@@ -136,7 +138,6 @@ std::vector<Table> diagram_figure(FadingRun& run) {
   run.arguments["lengths"] = lengths;
   for (const std::int64_t n : lengths) {
     const auto columns = columns_of(run.simulator, static_cast<double>(n), parts, run.options.simulation.threads);
-    if (run.simulator.stopped()) break;
     add_boundary(boundary, run, n, columns);
     if (run.options.output.format == Format::table) {
       add_map(map, n, columns);

@@ -49,6 +49,7 @@ Simulator::Simulator(const SimulationOptions& options, std::int64_t most_scores,
 Simulator::~Simulator() = default;
 
 const RunRecord& Simulator::record() const { return state_->runs.record(); }
+bool Simulator::stopped() const { return state_->runs.stopped(); }
 
 std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
                                          Keep keep) {

@@ -49,6 +49,7 @@ class Simulator {
   ~Simulator();
 
   const RunRecord& record() const;
+  bool stopped() const;
 
   /// One measurement for each inverse temperature, all on the same rows.
   std::vector<MeasuredRow> rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,

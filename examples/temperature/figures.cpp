@@ -106,7 +106,6 @@ class Figures {
 
   /// τ = 1 and τ*, and below them the Bayes ridge.
   void add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
-    if (run_.simulator.stopped()) return;
     const Parabola error = error_beside(situation, options_.reading);
     add_attention_rows(table, run_, prefix, situation, named_temperatures({}, error.optimal_temperature()),
                        options_.reading);
@@ -159,7 +158,6 @@ class Figures {
       table.columns.push_back({.name = "corrected_heuristic", .heading = "corrected", .digits = 5});
       for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
       for (const double value : values(shift)) {
-        if (run_.simulator.stopped()) break;
         const Situation situation = at(shift.apply(test_, value), length());
         const Parabola error = error_beside(situation, options_.reading);
         const double optimal = error.optimal_temperature();
@@ -185,7 +183,6 @@ class Figures {
     for (const Shift& shift : three_shifts()) {
       Table table = comparison_table("Figure 7: error at the heuristic temperatures" + setting(true), {shift.column});
       for (const double value : values(shift)) {
-        if (run_.simulator.stopped()) break;
         const Situation situation = at(shift.apply(test_, value), length());
         const double optimal = error_beside(situation, options_.reading).optimal_temperature();
         const double ratio = regression::moment_ratio(situation.attention, situation.task).ratio;
@@ -210,7 +207,6 @@ class Figures {
     std::vector<double> lengths_of_mean = values(shift);
     if (options_.shifts.empty()) lengths_of_mean.insert(lengths_of_mean.begin(), 0);
     for (const double value : lengths_of_mean) {
-      if (run_.simulator.stopped()) break;
       const Situation situation = at(shift.apply(test_, value), length());
       for (const auto& [name, scoring] : scorings) {
         Reading reading = options_.reading;

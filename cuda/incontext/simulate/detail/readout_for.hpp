@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/error_convention.hpp"
+#include "incontext/regression/attention.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
