@@ -161,7 +161,7 @@ TEST_CASE("cells of the circle are right for kernels far narrower than they are"
       check_close(cells.mass_variance, 10 / width * std::sqrt(pi / kappa), 3 / std::sqrt(kappa) + 1e-12);
     }
   }
-  CHECK(names(message_of([&] { circle_cells<double>(prototypes, 1e300, 1.0, 30, 1.0); }), "query is no angle"));
+  CHECK(names(message_of([&] { circle_cells<double>(prototypes, 1e300, 1.0, 30, 1.0); }), "query is out of range"));
 }
 
 TEST_CASE("risks at extreme rates, kappas and dimensions are numbers or refused by name") {

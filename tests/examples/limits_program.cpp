@@ -136,7 +136,7 @@ TEST_CASE("an error that cannot be reached is refused with the number of trials 
   check_refused(run_program(INCONTEXT_TEMPERATURE, {"--relative-error", "1e-12"}),
                 "relative_error is below the rounding of a trial's values (value = ");
   check_refused(run_program(INCONTEXT_FADING, {"--relative-error", "1e-12", "--lengths", "10"}),
-                "trials by its pilot, more than 2^50 (value = ");
+                "trials by its pilot run, more than 2^50 (value = ");
   check_refused(run_program(INCONTEXT_TEMPERATURE, {"--trials", "4611686018427387904"}),
                 "trials is too large (value = 4611686018427387904; needs at most 2^50)");
 }

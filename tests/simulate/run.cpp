@@ -108,10 +108,10 @@ TEST_CASE("an error that no number of trials reaches is refused with the number 
   // The first output's relative error is 1.41 / sqrt(n): 2.1e24 trials by the pilot; 2^50 trials reach 4.3e-8.
   const std::string far = refused(1e-12);
   CAPTURE(far);
-  CHECK(far.find("relative_error takes 2") != std::string::npos);
-  CHECK(far.find("e+24 trials by its pilot, more than 2^50") != std::string::npos);
+  CHECK(far.find("relative_error needs 2") != std::string::npos);
+  CHECK(far.find("e+24 trials by its pilot run, more than 2^50") != std::string::npos);
   CHECK(far.find("needs at least 4.") != std::string::npos);
-  CHECK(far.find("e-08, or trials beside it)") != std::string::npos);
+  CHECK(far.find("e-08, or a limit on the trials)") != std::string::npos);
   CHECK(refused(1e-300).find("relative_error is below the rounding of a trial's values") != std::string::npos);
   CHECK(run({.seed = 3, .trials = 20000, .relative_error = 1e-300}).trials == 20000);
 }
