@@ -209,7 +209,7 @@ TEST_CASE("refusals of a CSV file name the row, the line and the column", "[csv]
   CHECK(csv_refusal("a,b\n1,2,3\n") == "f.csv: row 1 (line 2): has the wrong number of cells (value = 3; needs 2)");
   CHECK(csv_refusal("a,b\n1,2\n\n3,4\n") == "f.csv: row 2 (line 3): is blank (needs 2 cells)");
   CHECK(csv_refusal("a,b,a\n1,2,3\n") ==
-        "f.csv: column name stands twice in the header line (value = a; needs different names)");
+        "f.csv: column name occurs twice in the header line (value = a; needs different names)");
   CHECK(csv_refusal("a,,c\n1,2,3\n") == part("column 2 has no name"));
   CHECK(csv_refusal("1,2\n3,4\n") == part("first line holds numbers"));
   CHECK(csv_refusal("a,b\n\"1,2\n3,4\n") == part("line 2: quoted cell is never closed"));

@@ -79,7 +79,7 @@ TEST_CASE("a decimal comma is told once a column with one is read", "[data_table
 TEST_CASE("a column asked for twice or not there is refused", "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "a,b\n1,2\n"));
-  CHECK(refusal([&] { file.columns({"a", "b", "a"}); }) == part("column is asked for twice (value = a;"));
+  CHECK(refusal([&] { file.columns({"a", "b", "a"}); }) == part("column is named twice (value = a;"));
   CHECK(refusal([&] { file.columns({"c"}); }) == part("has no such column (value = c; needs one of a, b)"));
   std::string many = "x0";
   for (int i = 1; i < 1000; ++i) many += ",x" + std::to_string(i);

@@ -81,7 +81,7 @@ TEST_CASE("a mean that few trials carry is not judged", "[programs][gradients]")
   const Json row = report["tables"][0]["rows"][1];
   CHECK(row["z"].is_null());
   CHECK(row["verdict"] == "not_judged");
-  CHECK(row["reason"] == part("of the 256 trials carry the mean"));
+  CHECK(row["reason"] == part("of the 256 trials contribute to the mean"));
   CHECK(report["tables"][0]["rows"][0]["z"].is_number());
   CHECK(report["verdict"]["comparisons"] == 6);
   CHECK(report["verdict"]["judged"] == 4);

@@ -201,7 +201,7 @@ TEST_CASE("a run that was stopped ends with 3, keeps its rows, and says complete
     int unreached = 0;
     for (const Json& table : all["tables"]) {
       for (const Json& row : table["rows"]) {
-        unreached += row.contains("reason") && row["reason"] == "not reached: the run was stopped before" ? 1 : 0;
+        unreached += row.contains("reason") && row["reason"] == "not reached: the run was stopped early" ? 1 : 0;
       }
     }
     CHECK(unreached > 0);
@@ -233,7 +233,7 @@ TEST_CASE("a stopped run writes to FILE.partial, and says so, unless asked to re
   const Finished partial = stopped_after(0.3, INCONTEXT_TEMPERATURE, endless, folder);
   CHECK(partial.exit_code == 3);
   CHECK(partial.output == part("Stopped early"));
-  CHECK(partial.errors == part("the partial report is " + file + ".partial; " + file + " is as it was"));
+  CHECK(partial.errors == part("the partial report is " + file + ".partial; " + file + " is unchanged"));
   CHECK(content_of(file) == "older and complete");
   CHECK(Json::parse(content_of(file + ".partial"))["complete"] == false);
   Arguments replacing = endless;

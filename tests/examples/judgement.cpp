@@ -107,8 +107,8 @@ TEST_CASE("the verdict names the row of the worst resolution, and says what the 
   const Verdict verdict = verdict_of(rows);
   CHECK(verdict.details["worst_row"] == "row = 3");
   CHECK(verdict.details["worst_resolution"].get<double>() > 19 * verdict.details["median_resolution"].get<double>());
-  CHECK(verdict.text == part("nine times in ten a deviation of 5% would have shown in the median row, of 1e+02% in the "
-                             "worst (row = 3)"));
+  CHECK(verdict.text == part("a deviation of 5% would be detected nine times in ten in the median row, of 1e+02% in "
+                             "the worst (row = 3)"));
 }
 
 TEST_CASE("what is not finite is not judged, and is no agreement", "[judgement]") {
@@ -160,14 +160,14 @@ TEST_CASE("cells of a comparison: what was judged, what was not and why, what is
   }
   CHECK(word(table, 1, "reason") == "standard error 0.01 is below the rounding of the simulation, 0.5");
   CHECK(word(table, 2, "reason") == "rare rows");
-  CHECK(word(table, 3, "reason") == "not reached: the run was stopped before");
+  CHECK(word(table, 3, "reason") == "not reached: the run was stopped early");
   CHECK(absent(table, 3, "simulation"));
   CHECK(std::get<double>(cell(table, 3, "theory")) == 1);
   CHECK(absent(table, 4, "theory"));
   CHECK(std::get<double>(cell(table, 4, "approximate")) == 0.9);
   CHECK(std::get<double>(cell(table, 4, "simulation")) == 1);
   for (const char* name : {"z", "verdict", "reason"}) CHECK(absent(table, 4, name));
-  CHECK(word(table, 5, "reason") == "not reached: the run was stopped before");
+  CHECK(word(table, 5, "reason") == "not reached: the run was stopped early");
   CHECK(absent(table, 5, "verdict"));
   CHECK(std::get<std::int64_t>(cell(table, 6, "trials")) == 4096);
   CHECK(table.notes.back() == part("in all of 3 comparisons"));  // the coarse one is tested, if not judged

@@ -180,7 +180,7 @@ TEST_CASE("a map that a simulator cannot simulate does not compile for it") {
   STATIC_REQUIRE_FALSE(OnRows<SinkSoftmax<double>>);
 }
 
-TEST_CASE("a foreign map outside its domain, and what softmax has no edition of, are refused") {
+TEST_CASE("a foreign map outside its domain, and estimators that do not support softmax, are refused") {
   const Asinh<double> falling(-1);
   const auto message = [](auto call) { return testing::message_of(call); };
   CHECK(testing::names(
@@ -192,7 +192,7 @@ TEST_CASE("a foreign map outside its domain, and what softmax has no edition of,
                          simulate::regression_error(attention, task, context_length, maps[0], options, {},
                                                     simulate::Estimator::conditional);
                        }),
-                       "no edition for softmax"));
+                       "does not support softmax"));
   CHECK(testing::names(message([&] {
                          simulate::regression_error(attention, task, context_length, maps[0], options,
                                                     {.offset = regression::Offset::removed});

@@ -43,7 +43,7 @@ auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
                            "Estimator::literal");
   }
   if (is_softmax && estimator != Estimator::literal) {
-    throw_invalid_argument(where, "estimator has no edition for softmax", "Softmax", "Estimator::literal");
+    throw_invalid_argument(where, "estimator does not support softmax", "Softmax", "Estimator::literal");
   }
   if (is_softmax && convention.offset == regression::Offset::removed) {
     throw_invalid_argument(where, "softmax has no offset to remove", "Offset::removed", "Offset::kept");
