@@ -96,7 +96,7 @@ TEST_CASE("Heat Treatment starts where it is told and ends at the root of the ke
   CHECK(rows.front()["simulation"].get<double>() > 3 * rows.back()["simulation"].get<double>());
 }
 
-TEST_CASE("NormSoftmax has an approximation only where some rows' own spread is the temperature and others' is not",
+TEST_CASE("NormSoftmax has an approximation only where some rows have a standard deviation above 1 and others below",
           "[programs][gradients]") {
   const Json rows = report_of({"--figure", "normsoftmax", "--scales", "1,156,2000"})["tables"][0]["rows"];
   REQUIRE(rows.size() == 6);

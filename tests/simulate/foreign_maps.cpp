@@ -16,7 +16,7 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
-// Simulators simulate the map they are given, or do not compile for it: maps of a namespace that is not the library's.
+// Simulators either simulate the given map or do not compile for it: maps of a namespace that is not the library's.
 namespace foreign_maps_simulate_test {
 
 namespace {
@@ -45,7 +45,7 @@ void judge(const simulate::Simulation& simulation) {
     CAPTURE(steepness, exact(maps[i]), estimate.mean, estimate.standard_error);
     CHECK(estimate.count == options.trials);
     CHECK(statistics::agree(exact(maps[i]), estimate).within(5));
-    // Power: the linearization, softmax at the slope that phi has at 0, and twice the steepness.
+    // Power: the linearization, which is softmax at phi's slope at 0, and twice the slope must be rejected.
     CHECK_FALSE(statistics::agree(exact(Softmax{1 / steepness}), estimate).within(5));
     CHECK_FALSE(statistics::agree(exact(Asinh<double>(2 * steepness)), estimate).within(5));
   }

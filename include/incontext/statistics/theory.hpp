@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext::statistics {
 
 /// A theory's value and a bound on its own error. It is made from a number, from {value, error}, or from a result with
