@@ -168,7 +168,7 @@ inline Finding finding_of(const EvaluatedField& field, bool has_references) {
                              nested_text({field.computed}) + ", reference " + nested_text({*field.reference})};
   }
   if (!all_finite(field.computed)) {
-    return {"not_judged", field.name + " is " + nested_text({field.computed}) + ", without a reference that says so"};
+    return {"not_judged", field.name + " is " + nested_text({field.computed}) + ", and no reference says so"};
   }
   if (!has_references) return {"not_judged", "no reference"};
   return {};
