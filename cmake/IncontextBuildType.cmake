@@ -1,5 +1,5 @@
-# incontext_warn_of_missing_build_type() warns a project, once, that compiles without optimization because nothing says
-# how: no build type, no -O in its flags. A debug build is a choice, and no reason to warn.
+# incontext_warn_of_missing_build_type() warns a project once if it is compiled without optimization because it has
+# neither a build type nor -O in its flags. A debug build is a choice and causes no warning.
 function(incontext_warn_of_missing_build_type)
   get_property(_several GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
   get_property(_warned GLOBAL PROPERTY INCONTEXT_WARNED_OF_BUILD_TYPE)

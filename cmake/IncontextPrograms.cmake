@@ -37,8 +37,8 @@ endif()
 # nvcc and 50-digit sources each take up to 2 GB: never two at a time.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS heavy=1)
 
-# A source file that defines `signature`, declared in `header`, to return the commit; written anew whenever that has
-# changed, by the target `target`, which whoever compiles the file depends on.
+# Sets `variable` to a source file that defines `signature`, declared in `header`, to return the commit. The target
+# `target`, on which every target that compiles the file depends, writes it again whenever the commit has changed.
 function(incontext_commit_source target variable header signature)
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
   add_custom_target(${target} BYPRODUCTS "${output}"

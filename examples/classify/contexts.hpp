@@ -10,7 +10,7 @@ namespace incontext::examples {
 /// The labels' file beside that of the inputs: FILE.npy -> FILE-labels.npy.
 std::string labels_file(const std::string& inputs_file);
 
-/// Refuses contexts and a report that could not be written, before anything long begins.
+/// Refuses files for the contexts and the report that cannot be written, before a long computation begins.
 void require_writable_files(const ClassifyOptions& o);
 
 /// Writes context after context, its n points and then its query: inputs, contexts (n + 1) x d; labels, contexts x

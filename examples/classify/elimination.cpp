@@ -114,7 +114,7 @@ struct SideOfLinear {
   statistics::Estimate difference = {};
 };
 
-/// The linear rule's loss and both sides; no trials where the run was stopped before.
+/// The linear rule's loss and both sides, with no trials where the run was stopped earlier.
 std::pair<statistics::Estimate, std::vector<SideOfLinear>> sides_of(ClassifyRun& run, const SphereTask& task) {
   std::vector<SideOfLinear> sides{{"elimination"}, {"selection"}};
   const Grid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).slope);

@@ -14,7 +14,7 @@ namespace incontext::examples {
 
 const char* const closed_form_note =
     "Theory: closed forms for Gaussian noise of the context, which for the linear rule are off by at most 0.4/n of the "
-    "loss and 0.6/n of the wrong; the others' error is not known.";
+    "loss and 0.6/n of the error rate; for the other rules their error is not known.";
 
 std::string in_words(double value, int digits) {
   return detail::number_text(value, std::chars_format::general, digits);
@@ -59,7 +59,7 @@ void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, con
 
 Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions, std::int64_t context_length) {
   const std::int64_t n = context_length + context_length % 2;
-  // More would resolve what the closed forms are off by.
+  // More trials would resolve the error of the closed forms.
   const std::int64_t most_trials = std::max<std::int64_t>(2 * n * n, 128);
   Table table = comparison_table(
       "Check by theory: two classes, n = " + std::to_string(n),

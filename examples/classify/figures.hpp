@@ -39,7 +39,7 @@ Table comparison_table(std::string title, std::vector<Column> columns);
 void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, const SphereTask& task,
                     const Chosen& chosen, Metric metric, const statistics::Estimate& estimate);
 
-/// An estimate's mean and error, absent where the run was stopped before; and how many trials it has, for CSV and JSON.
+/// An estimate's mean and error, absent if the run was stopped earlier, and its number of trials for CSV and JSON.
 Cell mean_cell(const statistics::Estimate& estimate);
 Cell error_cell(const statistics::Estimate& estimate);
 Column trials_column();
@@ -51,7 +51,7 @@ Column parameter_column(const std::string& name, const std::string& heading);
 /// simulated with is judged here.
 Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions, std::int64_t context_length);
 
-/// Which rows have a theory, and which an approximation.
+/// The rows that have a theory and those that have an approximation.
 extern const char* const closed_form_note;
 
 }  // namespace incontext::examples

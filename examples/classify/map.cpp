@@ -123,7 +123,7 @@ std::vector<Table> map_figure(ClassifyRun& run) {
     table.notes.push_back("Searched for: kappa = " + in_words(best.classifier.kappa, 3) +
                           (is_kernel ? ", rate = " : ", c = ") + in_words(best.classifier.gain, 3) +
                           (best.edge.empty() ? ", inside its range."
-                                             : "; no optimum, but the edge of what was searched: " + best.edge + "."));
+                                             : "; not an optimum, but at the edge of the range: " + best.edge + "."));
   }
   std::vector<Table> tables{std::move(table)};
   if (run.options.output.format != Format::table) tables.push_back(map_numbers(map));

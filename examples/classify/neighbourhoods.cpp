@@ -146,7 +146,7 @@ double median_of(std::vector<double> values) {
 /// Rates n c / mass the adaptive rule takes on a half.
 void add_rates(Table& table, const std::string& name, const std::vector<Query>& queries, double scale, double self,
                double own_best) {
-  if (queries.size() < 2) {  // the run was stopped before
+  if (queries.size() < 2) {  // the run was stopped earlier
     std::vector<Cell> cells(table.columns.size());
     cells.front() = name;
     return table.add_row(std::move(cells));

@@ -23,13 +23,13 @@ struct Chosen {
   double slope;      ///< kappa times gain; the rate of linear
   std::string edge;  ///< which end of the searched range was best; empty inside
   bool searched;
-  bool reached = true;  ///< not where the run was stopped before the search had ended
+  bool reached = true;  ///< false if the run was stopped before the search ended
 
   Cell kappa() const;  ///< absent for the linear rule
   Cell gain() const;
 };
 
-/// A rule with parameters nobody searched for.
+/// A rule with given parameters, without a search.
 Chosen given(RuleChoice choice, const Classifier& classifier);
 
 /// Whether kappa is searched for on the side of selection or on that of elimination.

@@ -17,7 +17,7 @@ enum class ClassifyFigure { metrics, map, rules, optima, neighbourhoods, trend, 
 /// The four rules, and attention of the one width sigma = 1, kappa = 1.
 enum class RuleChoice { all, linear, kernel, fixed_width, adaptive, adaptive_with_query };
 
-/// The kappa of figures that search for none, where none is given.
+/// The default kappa of figures that do not search for one.
 inline constexpr double neighbourhood_kappa = 30, trend_kappa = 1;
 
 struct ClassifyOptions {
@@ -44,10 +44,10 @@ struct ClassifyOptions {
 
 void add_classify_options(CLI::App& app, ClassifyOptions& o);
 
-/// What depends on more than one option, the usual values of those that were not given, and those without effect.
+/// Checks options that depend on each other, sets the defaults of those not given, and finds those without effect.
 UnusedOptions complete(const CLI::App& app, ClassifyOptions& o);
 
-/// Puts what the run used where nothing was given into the report's arguments.
+/// Writes the values that the run used for options not given into the report's arguments.
 void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples

@@ -61,7 +61,7 @@ struct Optimum {
   double slope;  ///< gain times kappa; the gain of the linear rule
   statistics::Estimate loss;
   Place kappa_place, gain_place;
-  bool reached = true;  ///< not where the run was stopped before the search had ended
+  bool reached = true;  ///< false if the run was stopped before the search ended
 };
 
 /// Losses kappas x gains, and each less the reference's.
@@ -90,10 +90,10 @@ class Simulator {
 
   bool stopped() const;
   const RunRecord& record() const;
-  /// Counts what was drawn by other means, and how much it should have been.
+  /// Counts trials that were drawn in another way, and how many were intended.
   void count(std::int64_t trials, std::int64_t planned);
 
-  /// All classifiers on the same contexts, `most_trials` of them at most if that is above 0.
+  /// All classifiers on the same contexts, with at most `most_trials` trials if that is above 0.
   std::vector<Metrics> metrics(const std::string& what, const SphereTask& task,
                                const std::vector<Classifier>& classifiers, std::int64_t most_trials = 0);
   std::vector<Alignment> alignment(const std::string& what, const SphereTask& task,

@@ -44,7 +44,7 @@ inline Json parse_json(const std::string& file, const std::string& text) {
     return Json::parse(text, limit_depth);
   } catch (const Json::parse_error& error) {
     throw InputError(file + ": is not JSON: " + shown(error.what(), 300));
-  } catch (const Json::exception& error) {  // a number beyond every double
+  } catch (const Json::exception& error) {  // a number that no double can represent
     throw InputError(file + ": cannot be used: " + shown(error.what(), 300));
   }
 }
@@ -61,10 +61,10 @@ inline Tolerance read_tolerance(const Fields& fields, bool relative_to_largest_e
   return tolerance;
 }
 
-/// Finite inputs give numbers or infinities; where a formula overflows on the way it has no value.
+/// Finite inputs give numbers or infinities; a formula that overflows in an intermediate step has no value.
 inline void require_numbers(const Json& value, const std::string& path) {
   if (value.is_number_float() && std::isnan(value.get<double>())) {
-    throw InputError(path + ": has no value for these inputs: they are beyond what double precision can work out");
+    throw InputError(path + ": has no value for these inputs, because the formula overflows in double precision");
   }
   if (!value.is_structured()) return;
   for (const auto& [name, part] : value.items()) require_numbers(part, path + "." + name);
@@ -155,9 +155,9 @@ inline bool all_finite(const Json& value) {
   return std::all_of(value.begin(), value.end(), [](const Json& item) { return all_finite(item); });
 }
 
-/// What a field or a case is found to be.
+/// The verdict on a field or a case, with its reason.
 struct Finding {
-  std::string verdict = {};  ///< agrees, disagrees, not_judged; empty where nobody asks
+  std::string verdict = {};  ///< agrees, disagrees or not_judged; empty if there is nothing to judge
   std::string reason = {};
 };
 
@@ -174,7 +174,7 @@ inline Finding finding_of(const EvaluatedField& field, bool has_references) {
   return {};
 }
 
-/// The worst of a case's findings; its first reason.
+/// The worst of a case's findings, with the first reason for it.
 struct CaseFinding {
   Finding worst = {"agrees"};
   std::int64_t compared = 0;
@@ -188,7 +188,7 @@ struct CaseFinding {
   }
 };
 
-/// How many cases came out how.
+/// The numbers of cases by verdict.
 struct CaseCounts {
   std::int64_t agree = 0, disagree = 0, without_reference = 0, not_finite = 0, not_implemented = 0, fields = 0;
 };

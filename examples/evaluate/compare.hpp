@@ -90,8 +90,8 @@ inline Deviation compare_nested(const Json& computed, const Json& reference, dou
 
 }  // namespace detail
 
-/// Everything in `reference` against the same place in `computed`; what only `computed` has is not judged. A NaN on one
-/// side alone fails, and so does another shape.
+/// Compares everything in `reference` with the same place in `computed`; what only `computed` has is not judged. A NaN
+/// on one side only disagrees, and so does a different shape.
 inline Deviation compare(const Json& computed, const Json& reference, const Tolerance& tolerance,
                          const std::string& place) {
   return detail::compare_nested(computed, reference, -1, tolerance, place);

@@ -29,7 +29,7 @@ constexpr double enough_trials = 64;
 constexpr const char* rare_reason =
     "rare rows make the mean, or what it lacks to 1, so that its error is unknown: --most-scores, --trials";
 
-constexpr const char* common_draws_note = "Rows of one n share their draws: their z move together.";
+constexpr const char* common_draws_note = "Rows of one n share their draws, so their z are correlated.";
 
 std::string in_short(double value) { return detail::number_text(value, std::chars_format::general, 4); }
 

@@ -12,7 +12,7 @@
 /// Attention over long rows of random scores, exact law beside simulation.
 namespace incontext::examples {
 
-/// What the parts of a run share; `arguments` are the report's, for values that the options leave open.
+/// The state that the parts of a run share; `arguments` are the report's, for values that the options do not set.
 struct FadingRun {
   const FadingOptions& options;
   Simulator& simulator;

@@ -40,7 +40,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
     o.most_scores = parse_count<std::int64_t>("--most-scores", text, 1, std::numeric_limits<std::int64_t>::max());
   };
   add_read(app, "--most-scores", read_most_scores,
-           "Scores one simulation draws at most: longer rows, fewer trials, down to 128; if absent 1e7, "
+           "Scores that one simulation draws at most: longer rows have fewer trials, at least 128; default 1e7, "
            "phase 1.5e7, retrieval 3e7",
            "N");
   add_run_options(app, o.simulation);
@@ -71,7 +71,7 @@ std::vector<std::string> unused_by(FadingFigure figure) {
 UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   UnusedOptions unused(app);
   unused.add("--figure " + text_of(app, "--figure"), unused_by(o.figure));
-  // A relative error says how many rows there are; phases still keep no more than so many scores for their medians.
+  // A relative error sets the number of rows; phases still keep no more than this number of scores for their medians.
   if (o.simulation.relative_error > 0 && o.figure != FadingFigure::phase) {
     unused.add("--relative-error", {"--most-scores"});
   }

@@ -26,7 +26,7 @@ struct FadingOptions {
   OutputOptions output = {};
 };
 
-/// What was given, or as many as it takes to judge every usual row of the figure.
+/// The given number, or as many scores as it takes to judge every default row of the figure.
 std::int64_t most_scores(const FadingOptions& o);
 
 void add_fading_options(CLI::App& app, FadingOptions& o);

@@ -69,7 +69,7 @@ std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vect
     return run.run;
   };
   state_->runs.run("rows of scores", 0, simulation);
-  if (run.run.estimates.empty()) return std::vector<MeasuredRow>(inverse_temperatures.size());  // stopped before
+  if (run.run.estimates.empty()) return std::vector<MeasuredRow>(inverse_temperatures.size());  // stopped earlier
   std::vector<MeasuredRow> result;
   for (std::size_t point = 0; point < inverse_temperatures.size(); ++point) {
     const auto one = [&](RowFunctional functional) {

@@ -26,7 +26,7 @@ constexpr double fewest_effective_trials = 50;
 /// NormSoftmax' law is for these rows and longer ones.
 constexpr double fewest_tokens_of_own_spread = 4;
 
-constexpr const char* common_draws_note = "All rows of a map share their draws: their z move together.";
+constexpr const char* common_draws_note = "All rows of a map share their draws, so their z are correlated.";
 
 struct Point {
   std::vector<Cell> prefix;
@@ -67,7 +67,7 @@ class Figures {
     return laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{tokens(), spread, dimension()});
   }
 
-  /// Judged where enough trials carry the mean for its error to be trusted.
+  /// Judged where enough trials contribute to the mean for its error to be trusted.
   std::vector<Cell> compared(const statistics::Theory& theory, const statistics::Estimate& estimate,
                              double effective_trials) {
     if (estimate.count < 2 || fewest_effective_trials <= effective_trials) {
@@ -76,11 +76,11 @@ class Figures {
     return run_.judgement.not_judged(theory, estimate,
                                      "no more than " + std::to_string(std::lround(effective_trials)) + " of the " +
                                          std::to_string(estimate.count) +
-                                         " trials carry the mean, so that its error is unknown: --trials");
+                                         " trials contribute to the mean, so its error is unknown: increase --trials");
   }
 
-  /// NormSoftmax's R. Next to every row's own spread, x (1 +- 1 / sqrt(2n)), lies on one side of 1 or on the other:
-  /// below, its law is off by 1/n^2; above, it is softmax'. In between it is softmax' of some rows only.
+  /// NormSoftmax's R. A row's own standard deviation is x (1 +- 1 / sqrt(2n)). If nearly all rows are below 1, its law
+  /// has an error of order 1/n^2; if nearly all are above, the law is softmax's. In between some rows follow each.
   std::vector<Cell> compared_normsoftmax(double x, const statistics::Estimate& estimate, double effective_trials) {
     const double margin = 6 / std::sqrt(2 * tokens());
     if (x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread) {

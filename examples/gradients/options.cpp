@@ -49,7 +49,7 @@ UnusedOptions complete(const CLI::App& app, GradientOptions& o) {
     if (figure != o.figure) unused.add(mode, own);
   }
   if (o.figure == GradientFigure::frozen) unused.add(mode, {"--weight-stddev", "--key-dimension"});
-  // x is the weights' variance times the dimension where the temperature is the usual one, whatever that is.
+  // At the default temperature, which depends on the dimensions, x is the weights' variance times the dimension.
   if (o.figure == GradientFigure::normsoftmax) unused.add(mode, {"--key-dimension"});
   add_unused_run_options(unused, o.simulation, o.output);
   if (o.temperatures.empty()) o.temperatures = {1.0 / 3, 0.5, 1, 2, 4, 8, 16};

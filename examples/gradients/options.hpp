@@ -31,10 +31,10 @@ struct GradientOptions {
 
 void add_gradient_options(CLI::App& app, GradientOptions& o);
 
-/// What depends on more than one option, the usual values of those that were not given, and those without effect.
+/// Checks options that depend on each other, sets the defaults of those not given, and finds those without effect.
 UnusedOptions complete(const CLI::App& app, GradientOptions& o);
 
-/// Puts what the run used where nothing was given into the report's arguments.
+/// Writes the values that the run used for options not given into the report's arguments.
 void state_used(const GradientOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples

@@ -136,7 +136,7 @@ inline void add_map_options(CLI::App& app, MapParameters& p) {
                                            {"absolute-sum", scoring::ScoreNormalisation::absolute_sum}});
 }
 
-/// Of `all`, those that are not in `used`.
+/// The names in `all` that are not in `used`.
 inline std::vector<std::string> others(const std::vector<std::string>& all, const std::vector<std::string>& used) {
   std::vector<std::string> unused;
   for (const std::string& name : all) {
@@ -157,7 +157,7 @@ inline void add_scores_options(CLI::App& app, ScoresOptions& o) {
   add_output_options(app, o.output);
 }
 
-/// What depends on more than one option, and which options have no effect.
+/// Checks options that depend on each other, and finds those without effect.
 inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions& o) {
   const std::vector<std::string> parameters{"--temperature", "--s",     "--bias",   "--base",
                                             "--exponent",    "--alpha", "--spread", "--over"};

@@ -75,7 +75,7 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   if (o.vary == Vary::dimension) unused.add(mode, {"--dimension"});
   add_unused_run_options(unused, o.simulation, o.output);
   if (o.vary == Vary::map && o.estimator == EstimatorChoice::literal) {
-    throw_input_error("--estimator", "has no edition for every map of --vary map", "literal", "reduced");
+    throw_input_error("--estimator", "does not support every map of --vary map", "literal", "reduced");
   }
   for (const double exponent : o.exponents) {
     if (exponent < 1) throw_input_error("--exponents", "is too small", exponent, "at least 1");

@@ -36,10 +36,10 @@ struct SoftmaxErrorOptions {
 
 void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o);
 
-/// What depends on more than one option, the usual values of those that were not given, and those without effect.
+/// Checks options that depend on each other, sets the defaults of those not given, and finds those without effect.
 UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o);
 
-/// Puts what the run used where nothing was given into the report's arguments.
+/// Writes the values that the run used for options not given into the report's arguments.
 void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples

@@ -104,7 +104,7 @@ void add_notes(Table& table, const Situation& at) {
   table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(second_order_temperature(at)) +
                         ", where its remainder does not fall like 1/l^2.");
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
-  table.notes.push_back("Rows of one kind of attention and one law share their draws: their z move together.");
+  table.notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
 
 /// One law, or one a value of what varies.

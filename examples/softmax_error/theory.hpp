@@ -40,7 +40,7 @@ laws::Quadrature<double> exact_error(const Situation& at, const Map& map);
 /// The temperature at which softmax has the weights of this map in rows of this length; nothing for SSA.
 std::optional<double> equal_temperature(const Situation& at, const Map& map);
 
-/// Nothing where the remainder of the expansion does not fall like 1/l^2: below second_order_temperature.
+/// Empty below second_order_temperature, where the remainder of the expansion does not fall like 1/l^2.
 std::optional<double> second_order_error(const Situation& at, double temperature);
 double second_order_temperature(const Situation& at);
 

@@ -16,7 +16,7 @@ namespace incontext::examples {
 
 namespace {
 
-/// The counts on the command line, which may be what takes the memory.
+/// The counts on the command line, which are what the memory depends on.
 std::string given_counts(const CLI::App& app) {
   std::string all;
   for (const CLI::Option* option : app.get_options()) {
@@ -117,7 +117,7 @@ void detail::refuse_unused(const CLI::App& app, const std::string& mode, const s
 
 namespace {
 
-/// What the name of the output says: standard output, and the form of the report where --format does not.
+/// Derives from the name of the output whether it is standard output and, without --format, the form of the report.
 void complete_output(CLI::App& app, OutputOptions& options) {
   for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
     if (options.file == name) options.file = "-";
@@ -134,9 +134,9 @@ void complete_output(CLI::App& app, OutputOptions& options) {
 
 void add_output_options(CLI::App& app, OutputOptions& options) {
   add_choice<Format>(app, "--format", options.format,
-                     "Form of the report; if absent, csv or json where the name of --output ends with that",
+                     "Form of the report; if absent, from the end of the name of --output, .csv or .json, else text",
                      {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}});
-  add_text(app, "--output", options.file, "Write the report to this file, complete or not at all; -: standard output",
+  add_text(app, "--output", options.file, "Write the report to this file, only when it is complete; -: standard output",
            "FILE");
   add_flag(app, "--quiet", options.quiet, "No progress, nothing on standard output: exit code and --output only");
   head_options(app, "Output");
@@ -203,8 +203,8 @@ nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::
 
 namespace {
 
-/// The least number of letters to insert, leave out, replace or swap with a neighbour (Damerau and Levenshtein's
-/// distance, each place touched once).
+/// The least number of letters to insert, delete, replace or swap with a neighbor: the restricted distance of Damerau
+/// and Levenshtein, which edits each place at most once.
 std::size_t edits_between(std::string_view one, std::string_view other) {
   std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
   for (std::size_t i = 0; i <= one.size(); ++i) {
@@ -222,7 +222,7 @@ std::size_t edits_between(std::string_view one, std::string_view other) {
   return edits.back().back();
 }
 
-/// The option a misspelt one may mean: it begins with that, or is few letters away; "" where none is near.
+/// The option that a misspelled one may mean: it begins with the given name or differs by few letters; "" if none does.
 std::string nearest_option(const CLI::App& app, std::string_view name) {
   std::string nearest;
   std::size_t fewest = std::max<std::size_t>(name.size() / 3, 1);
@@ -244,14 +244,14 @@ void refuse_extras(const CLI::App& app) {
   const std::string argument = extras.front().substr(0, extras.front().find('='));
   const std::size_t name = argument.find_first_not_of('-');
   if (name == 0 || name == std::string::npos) {
-    throw InputError(shown(argument) + ": is an argument too many (needs options, see --help)");
+    throw InputError(shown(argument) + ": is an unexpected argument (needs options, see --help)");
   }
   const std::string nearest = nearest_option(app, shown(argument.substr(name)));
-  throw InputError(shown(argument) + ": is no option (needs " +
+  throw InputError(shown(argument) + ": is not an option (needs " +
                    (nearest.empty() ? "one of those that --help lists" : nearest + "?") + ")");
 }
 
-/// What OpenMP's own reading of its variables only remarks on is refused: a run on other threads than were asked for.
+/// Refuses invalid values of OpenMP's variables: OpenMP only warns, and runs with a different number of threads.
 void require_thread_variables(const CLI::App& app) {
   if (app.get_option_no_throw("--threads") == nullptr) return;
   for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {

@@ -23,8 +23,8 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// The command line every program shares, and the meaning of its exit code: 0 every row asked for was judged and agreed,
-/// 1 something disagreed, 2 bad input, 3 incomplete: the run was stopped early, or rows could not be judged.
+/// The command line every program shares, and the meaning of its exit code: 0 every requested row was judged and
+/// agreed, 1 something disagreed, 2 bad input, 3 incomplete: the run was stopped early, or rows could not be judged.
 namespace incontext::examples {
 
 inline constexpr int exit_agreement = 0;
@@ -32,9 +32,9 @@ inline constexpr int exit_disagreement = 1;
 inline constexpr int exit_bad_input = 2;
 inline constexpr int exit_incomplete = 3;
 
-/// The same in a help text.
+/// The exit codes as a part of the help text.
 inline constexpr const char* exit_codes_help =
-    "Exit code: 0 every row asked for was judged and agreed, 1 one disagreed, 2 bad input,\n"
+    "Exit code: 0 every requested row was judged and agreed, 1 one disagreed, 2 bad input,\n"
     "3 incomplete: stopped early, or rows not judged, each named with its reason.";
 
 /// An option's value as a whole number; 1e6 is one, 1.5 and -0.1 are not.
@@ -49,7 +49,7 @@ Integer parse_count(const std::string& name, const std::string& text, Integer mi
     if (!decimal || *decimal != std::floor(*decimal)) {
       throw_input_error(name, "is not a whole number", text, "a whole number");
     }
-    // every double in between is an Integer
+    // every double between the limits fits into an Integer
     if (*decimal < static_cast<double>(std::numeric_limits<Integer>::min())) too_small();
     if (*decimal >= std::ldexp(1.0, std::numeric_limits<Integer>::digits)) too_large();
     value = static_cast<Integer>(*decimal);
@@ -70,7 +70,7 @@ std::vector<std::string> parse_list(const std::string& text);
 CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void(const std::string& text)> read,
                       const std::string& description, const std::string& type, const std::string& shown_default = {});
 
-/// Any text but an empty one.
+/// Accepts any text that is not empty.
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
                       const std::string& type);
 
@@ -150,10 +150,10 @@ nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::
 /// Parses the command line. An option that does not exist is refused with the nearest one that does.
 void parse_arguments(CLI::App& app, int argc, const char* const* argv);
 
-/// A refusal of the library's without the name of the function that refused.
+/// The message of a refusal by the library, without the name of the function.
 std::string without_function(const std::string& refusal);
 
-/// A refusal of the library's in the words of the command line: a parameter is called by its option where there is one.
+/// The message of a refusal by the library for the command line: a parameter is replaced by its option if there is one.
 std::string in_options(const CLI::App& app, const std::string& refusal);
 
 /// What a program is called, and what its help text begins and ends with.

@@ -16,8 +16,8 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/// Reads one record after the other. Cells are views of the text, or of copies where quotation marks had to go; they
-/// hold until the next record is read.
+/// Reads the records one by one. Cells are views of the text, or of copies where quotation marks were removed; they are
+/// valid until the next record is read.
 class Records {
  public:
   Records(const std::string& file, std::string_view text, char separator)
@@ -36,7 +36,7 @@ class Records {
     copies_.clear();
     comment_ = begins_comment();
     if (comment_) {
-      at_ = std::min(text_.find('\n', at_), text_.size());  // quotation marks in it mean nothing
+      at_ = std::min(text_.find('\n', at_), text_.size());  // quotation marks have no meaning in a comment
     } else if (separator_ == ' ') {
       split_at_blanks();
     } else {
@@ -53,7 +53,7 @@ class Records {
   CsvRow start() const { return start_; }
   bool blank() const { return !comment_ && cells_.size() == 1 && cells_.front().empty(); }
 
-  /// A line that begins with #, unless with the #N/A of a spreadsheet.
+  /// Whether the line begins with #, but not with a spreadsheet's #N/A.
   bool comment() const { return comment_; }
 
  private:
@@ -134,8 +134,8 @@ std::optional<double> parse_cell(std::string_view cell, char separator) {
   return parse_decimal(with_point);
 }
 
-/// The first line that is neither a comment nor blank, and how its cells are separated. Inside quotation marks nothing
-/// separates, and a tab beside a comma is a blank.
+/// The first line that is neither a comment nor blank, and how its cells are separated. Separators
+/// inside quotation marks do not count, and a tab beside a comma is a blank.
 char separator_of(std::string_view text, Header header) {
   std::string_view line;
   for (bool found = false; !found && !text.empty();) {
@@ -180,12 +180,12 @@ void require_names(const CsvFile& csv) {
       throw InputError(csv.file + ": column " + std::to_string(j + 1) + " has no name in the header line (needs one)");
     }
     if (!seen.insert(name).second) {
-      throw_input_error(csv.file, "column name stands twice in the header line", name, "different names");
+      throw_input_error(csv.file, "column name occurs twice in the header line", name, "different names");
     }
   }
 }
 
-/// What the outermost columns hold: the first, whole numbers that all differ; the last, nothing.
+/// Whether the first column holds distinct whole numbers, and whether the last one is empty.
 class Margins {
  public:
   explicit Margins(bool may_number_rows) : numbers_rows_(may_number_rows) {}
@@ -220,7 +220,7 @@ std::vector<std::string> first_line(const CsvFile& csv, Records& records) {
   throw InputError(csv.file + ": is empty (needs a header line and rows of numbers)");
 }
 
-/// Notes where every row begins, and refuses one that has not as many cells as the first line.
+/// Records where every row begins, and refuses a row whose number of cells differs from the first line's.
 void read_rows(CsvFile& csv, Records& records, std::size_t cells, Margins& margins) {
   std::size_t comments = 0;
   std::optional<std::size_t> blank;
@@ -249,7 +249,7 @@ void read_rows(CsvFile& csv, Records& records, std::size_t cells, Margins& margi
   }
 }
 
-/// Whether a first line that does not count from 0 is a row. A mixture is refused where either could be.
+/// Whether a first line that is not 0, 1, 2, ... is a row. A mixture of names and numbers is refused.
 bool is_row_of_numbers(const CsvFile& csv, Header header) {
   const auto& cells = csv.column_names;
   const auto numbers =
@@ -362,7 +362,7 @@ class CellReader {
     throw_input_error(csv_.file + ": " + in_words({row, column}), problem, '"' + shown(cell) + '"', needs);
   }
 
-  /// A comma that separates thousands beside a decimal point would be read as something else.
+  /// Refuses a decimal comma beside a decimal point, because one of them may separate thousands.
   void require_one_mark(std::string_view cell, std::size_t row, std::size_t column) {
     const bool comma = cell.find(',') != std::string_view::npos, point = cell.find('.') != std::string_view::npos;
     if (comma && !comma_) comma_ = {row, column};

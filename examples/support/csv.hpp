@@ -9,11 +9,11 @@
 #include "examples/support/text.hpp"
 
 /// Separated values: a header line with the column names, then one line per row; RFC 4180 quoting, CRLF or LF. The
-/// separator is a semicolon, a tab or a comma, whichever the header line has; numbers have a decimal comma where commas
-/// do not separate. Lines that begin with # are comments.
+/// separator is a semicolon, a tab or a comma, whichever the header line has; numbers may have a decimal comma where
+/// commas do not separate. Lines that begin with # are comments.
 namespace incontext::examples {
 
-/// Whether a first line of numbers is refused, or is a row: a matrix may come without column names.
+/// Whether a first line of numbers is refused or is a row: a matrix may have no column names.
 enum class Header { required, optional };
 
 /// Where a row begins in the text; lines count from 1.
@@ -22,28 +22,28 @@ struct CsvRow {
   std::size_t line;
 };
 
-/// The text and where its rows are: cells become numbers only when somebody asks for them, so that a large file is held
-/// once.
+/// The text and the places of its rows. Cells are converted to numbers only on request, so that a large file is in
+/// memory once.
 struct CsvFile {
-  std::string file;  ///< the name its refusals carry
+  std::string file;  ///< the name of the file in messages
   std::string text;
-  char separator = ',';  ///< ' ' stands for any number of blanks
+  char separator = ',';  ///< ' ' means any number of blanks
   std::vector<std::string> column_names = {};
   bool trailing_separator = false;  ///< every line ends with one
   bool row_numbers = false;         ///< the first column only numbers the rows, as pandas and R write them
   std::vector<CsvRow> rows = {};
-  std::vector<std::string> notes = {};  ///< sentences about what was read in which way
+  std::vector<std::string> notes = {};  ///< sentences about how the file was read
 };
 
-/// Parses text; `file` is the name the refusals carry. Refused: an empty file, a header without names or with a name
+/// Parses text; `file` is its name in messages. Refused: an empty file, a header without names or with a name
 /// twice, a header of numbers (but for 0, 1, 2, ..., which NumPy's users get from pandas) where one is required, a row
 /// with too few or too many cells, a blank line inside.
 CsvFile parse_csv(const std::string& file, std::string text, Header header = Header::required);
 
-/// Which cells are numbers: finite ones; -inf too, the mask of a score; or also a missing one, which becomes NaN.
+/// The cells that are accepted: finite numbers; also -inf, the mask of a score; or also missing ones, which become NaN.
 enum class Entries { finite, masked, missing };
 
-/// What the user can do about a cell that is missing, and about a column of text; "" where there is nothing.
+/// The options for a missing cell and for a column of text, for messages; "" if there is none.
 struct WaysOut {
   std::string missing = {};
   std::string text = {};

@@ -121,7 +121,7 @@ std::vector<std::size_t> DataFile::places_of(const std::vector<std::string>& nam
     }
     places.push_back(static_cast<std::size_t>(found - known.begin()));
     if (std::find(places.begin(), places.end() - 1, places.back()) != places.end() - 1) {
-      throw_input_error(path_, "column is asked for twice", name, "different columns");
+      throw_input_error(path_, "column is named twice", name, "different columns");
     }
   }
   return places;
@@ -134,7 +134,7 @@ double finite_mask(const Eigen::MatrixXd& scores) {
   for (const double score : scores.reshaped()) {
     if (score > -INFINITY) lowest = std::min(lowest, score);
   }
-  // masks that were added to scores differ by these
+  // masks that were added to scores differ by the scores
   Eigen::Index masks = 0, others = 0;
   double largest_other = 1;
   for (const double score : scores.reshaped()) {

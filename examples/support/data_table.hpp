@@ -20,14 +20,14 @@ class DataFile {
 
   Eigen::Index rows() const { return csv_ ? static_cast<Eigen::Index>(csv_->rows.size()) : array_.rows(); }
 
-  /// The named columns side by side (rows x columns); a column asked for twice is refused, and so is a missing number,
+  /// The named columns side by side (rows x columns); a column named twice is refused, and so is a missing number,
   /// with `ways_out`.
   Eigen::MatrixXd columns(const std::vector<std::string>& names, const WaysOut& ways_out = {});
 
   /// The same without the rows in which one of these columns has no number.
   Eigen::MatrixXd complete_rows(const std::vector<std::string>& names, const WaysOut& ways_out = {});
 
-  /// What was read in another way than a user may think: whole sentences for the report.
+  /// Notes for the report, in whole sentences, on cells that were read differently from what the user may expect.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -42,7 +42,7 @@ class DataFile {
   std::vector<std::string> notes_ = {};
 };
 
-/// A matrix from a file, and what a report says about its reading.
+/// A matrix from a file, with the notes for the report.
 struct MatrixFile {
   Eigen::MatrixXd values;
   std::vector<std::string> notes = {};
@@ -56,8 +56,8 @@ MatrixFile read_matrix(const std::string& path);
 /// dimension is one query. Refused: a mask that was written as a large negative number.
 MatrixFile read_scores(const std::string& path);
 
-/// A mask as a large negative number: several scores a hundred times beyond all others, or one a million times. Answers
-/// the lowest of them, or 0 where there is none.
+/// Finds masks written as large negative numbers: several scores a hundred times beyond all others, or one a million
+/// times. Returns the lowest of them, or 0 if there is none.
 double finite_mask(const Eigen::MatrixXd& scores);
 
 /// Every column shifted to mean 0.

@@ -13,14 +13,14 @@ namespace incontext::examples {
 
 namespace {
 
-/// A pipe or a device has no older report to lose.
+/// A pipe or a device has no older report that could be lost.
 bool can_be_replaced(const std::string& file) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
 }
 
-/// The file the report goes to.
+/// The file to which the report is written.
 std::string target_of(const Report& report, const OutputOptions& options) {
   const bool as_asked = report.run.complete || options.replace_by_partial || !can_be_replaced(options.file);
   return as_asked ? options.file : partial_file(options.file);
@@ -58,7 +58,7 @@ int deliver(Report report, const OutputOptions& options) {
     write_file(target, text);
     if (!options.quiet) write_standard_output(render_verdict(report));
     if (target != options.file) {
-      tell(report, "stopped early: the partial report is " + target + "; " + options.file + " is as it was\n");
+      tell(report, "stopped early: the partial report is " + target + "; " + options.file + " is unchanged\n");
     }
   } else if (!options.quiet) {
     write_standard_output(text);

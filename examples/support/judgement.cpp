@@ -15,7 +15,7 @@ namespace incontext::examples {
 
 struct Judgement::Entry {
   statistics::Agreement agreement;
-  bool testable = true;  ///< not where a reason of the caller's stands against it
+  bool testable = true;  ///< false if the caller gave a reason not to judge it
   statistics::Verdict verdict = statistics::Verdict::not_judged;
   std::string row = {};
 
@@ -26,7 +26,7 @@ namespace {
 
 using statistics::Estimate;
 
-constexpr const char* not_reached = "not reached: the run was stopped before";
+constexpr const char* not_reached = "not reached: the run was stopped early";
 
 std::string fixed(double value, int decimals) {
   return std::isfinite(value) ? detail::number_text(value, std::chars_format::fixed, decimals)
@@ -35,7 +35,7 @@ std::string fixed(double value, int decimals) {
 
 Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
-/// Mean and error, absent where some trials gave no number: those that did are no estimate.
+/// Mean and error, absent if some trials were not finite, because the others alone would be biased.
 std::vector<Cell> simulation_cells(const Estimate& estimate) {
   if (estimate.non_finite > 0 || estimate.count < 2) return {Cell(), Cell()};
   return {finite(estimate.mean), finite(estimate.standard_error)};
@@ -55,7 +55,7 @@ std::string word(statistics::Verdict verdict) {
   return "not_judged";
 }
 
-/// What a row is about: the words before its comparison, and the numbers with their headings.
+/// The name of a row: the words before its comparison, and the numbers with their headings.
 std::string name_of(const Table& table, const std::vector<Cell>& row) {
   std::string name;
   const auto join = [&name](const std::string& part) { name += (name.empty() ? "" : ", ") + part; };
@@ -186,9 +186,9 @@ void Judgement::settle(std::vector<Table>& tables) {
 
 struct Judgement::Tally {
   std::size_t judged = 0, disagreements = 0;
-  const Entry *largest = nullptr, *coarsest = nullptr;  ///< of |z|, and of the resolution
+  const Entry *largest = nullptr, *coarsest = nullptr;  ///< by largest |z|, and by worst resolution
   std::vector<double> resolutions = {};
-  std::vector<std::string> rows = {};  ///< a line for each that does not agree
+  std::vector<std::string> rows = {};  ///< a line for each row that does not agree
 };
 
 Judgement::Tally Judgement::tally() const {
@@ -227,9 +227,9 @@ std::string Judgement::headline(const Tally& tally) const {
                                              : "Agreement: " + family;
   text += ", largest |z| " + fixed(tally.largest->agreement.excess, 2) + ", bound " + fixed(bound(), 2);
   if (tally.coarsest == nullptr) return text + ".";
-  return text + "; nine times in ten a deviation of " + percent(median_of(tally.resolutions)) +
-         " would have shown in the median row, of " + percent(tally.coarsest->agreement.resolution(bound())) +
-         " in the worst (" + tally.coarsest->row + ").";
+  return text + "; a deviation of " + percent(median_of(tally.resolutions)) +
+         " would be detected nine times in ten in the median row, of " +
+         percent(tally.coarsest->agreement.resolution(bound())) + " in the worst (" + tally.coarsest->row + ").";
 }
 
 Verdict Judgement::verdict() const {

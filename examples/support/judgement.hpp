@@ -25,10 +25,10 @@ struct Verdict;
 inline constexpr double false_alarm_rate = 1e-3;
 
 /// theory | approximate | simulation | ± error | z | trials | verdict | reason; the last three in CSV and JSON alone,
-/// the first two where any row has them. `approximate` is for what is off by an unknown error and judges nothing.
+/// the first two where any row has them. `approximate` is for values of unknown error, which judge nothing.
 std::vector<Column> comparison_columns();
 
-/// The columns' cells of a row that was not reached before the run was stopped: all absent, and the reason.
+/// The cells of a row that was not reached before the run was stopped: all absent, with the reason.
 std::vector<Cell> unreached_comparison();
 
 /// Collects every comparison of a run. The bound on |z| depends on how many there are, so the verdicts come last.
@@ -37,25 +37,25 @@ class Judgement {
   Judgement();
   ~Judgement();
 
-  /// The cells of a row that is asked to be judged; `trials` where they are not the estimate's count.
+  /// The cells of a row to be judged; `trials` if it differs from the estimate's count.
   std::vector<Cell> judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                            std::optional<std::int64_t> trials = {});
 
-  /// Of one that was asked for and cannot be judged whatever its numbers.
+  /// The cells of a row that was requested but cannot be judged, regardless of its numbers.
   std::vector<Cell> not_judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                                const std::string& reason);
 
-  /// Of one that nobody asks to be judged: beside an approximation, or beside nothing.
+  /// The cells of a row that is not to be judged: beside an approximation, or beside nothing.
   static std::vector<Cell> shown(std::optional<double> approximate, const statistics::Estimate& estimate);
 
-  /// How many rows were asked to be judged.
+  /// The number of rows to be judged.
   std::size_t size() const;
 
   /// Replaces what was pending in the tables, names the rows by what stands before their comparison, and adds the line
   /// about the bound where there are any.
   void settle(std::vector<Table>& tables);
 
-  /// After settle: agrees, disagrees, or not all of it judged.
+  /// Valid after settle: all agree, some disagree, or not all were judged.
   Verdict verdict() const;
 
  private:

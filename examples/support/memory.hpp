@@ -9,12 +9,12 @@
 
 namespace incontext::examples {
 
-/// Refuses a dimension whose square matrices, so many at once, this machine cannot hold, before anything is computed.
+/// Refuses, before anything is computed, a dimension for which this number of square matrices does not fit into memory.
 inline void require_matrices(std::int64_t dimension, double matrices) {
   const double bytes = 8 * matrices * static_cast<double>(dimension) * static_cast<double>(dimension);
   if (bytes > simulate::detail::memory_of_machine()) {
-    throw_input_error("--dimension", "takes more memory than there is", dimension,
-                      "less: its matrices take " + simulate::detail::bytes_text(bytes));
+    throw_input_error("--dimension", "needs more memory than this machine has", dimension,
+                      "a smaller value: its matrices take " + simulate::detail::bytes_text(bytes));
   }
 }
 

@@ -12,16 +12,16 @@ namespace incontext::examples {
 /// What an array of one dimension becomes: one number per row of a data set, or one row of scores.
 enum class OneDimension { column, row };
 
-/// Parses the bytes of an .npy file; `file` is the name the refusals carry. Refused: a wrong magic, an unknown version,
+/// Parses the bytes of an .npy file; `file` is its name in messages. Refused: a wrong magic, an unknown version,
 /// a malformed header, another number of dimensions, too few or too many bytes.
 Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors = OneDimension::column);
 
 Eigen::MatrixXd read_npy(const std::string& path);
 
-/// Refuses a zip archive, such as NumPy's .npz, with what to do instead.
+/// Refuses a zip archive, such as NumPy's .npz, with a message that says what to do instead.
 void refuse_zip(const std::string& file, std::string_view bytes);
 
-/// Whether to take a file for .npy, by its first bytes or its name.
+/// Whether a file is read as .npy, by its first bytes or its name.
 bool is_npy(const std::string& file, std::string_view bytes);
 
 /// A matrix as the bytes of an .npy file, version 1, little-endian doubles in C order.

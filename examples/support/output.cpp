@@ -45,8 +45,8 @@ void require_writable(const std::string& file, const std::string& option) {
   }
 }
 
-/// What makes two files one: the place on a disk or, for one that is not there yet, its folder's and its name. Nothing
-/// for devices, which lose nothing.
+/// The identity of a file: its place on a disk or, if it does not exist yet, its folder's place and its name. Devices,
+/// which have no content to lose, have none.
 using Place = std::tuple<dev_t, ino_t, std::string>;
 
 std::optional<Place> place_of(const struct stat& status) {
@@ -115,7 +115,7 @@ void require_file(const NamedFile& output) {
   const std::string folder = std::filesystem::path(output.file).parent_path().string() + '/';
   const bool is_descriptor = folder == "/dev/" || folder == "/dev/fd/" || folder.starts_with("/proc/");
   if (output.file != "-" && !is_descriptor && !takes_bytes_directly(output.file)) return;
-  throw InputError(output.option + ": is no file that can be replaced (value = " + output.file +
+  throw InputError(output.option + ": is not a file that can be replaced (value = " + output.file +
                    "; needs the name of a file)");
 }
 
@@ -138,7 +138,7 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
   }
   if (!kept.empty()) {
     throw InputError(option + ": cannot be replaced: " + std::strerror(error) +
-                     "; what was to be written is complete in " + kept);
+                     "; the complete content is in " + kept);
   }
   for (const auto& [file, content] : files) {
     if (takes_bytes_directly(file)) write_directly(file, content, option);
@@ -156,7 +156,7 @@ void prepare_streams() {
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // the lowest free number is this one; what may only be read refuses to be written, as a closed stream does
+    // open takes the lowest free number, this one; a descriptor for the other direction fails like a closed stream
     ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

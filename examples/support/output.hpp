@@ -21,7 +21,7 @@ struct OutputOptions {
   bool to_standard_output() const { return file.empty() || file == "-"; }
 };
 
-/// Where the report of a run that was stopped goes, so that an older one stays.
+/// The file for the report of a run that was stopped, so that an older report is kept.
 std::string partial_file(const std::string& file);
 
 /// A file, and the option of the command line that names it.
@@ -31,7 +31,8 @@ struct NamedFile {
 };
 
 /// Refuses, before a long run begins, what would be lost at its end: an output that cannot be written, two outputs into
-/// one file, standard output among them, and an output in place of an input. Links are followed. Leaves nothing behind.
+/// one file, standard output among them, and an output in place of an input. Links are followed. No file is left
+/// behind.
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others = {},
                      const std::vector<NamedFile>& inputs = {});
 
@@ -39,8 +40,8 @@ void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& 
 void require_file(const NamedFile& output);
 
 /// Writes a file under a temporary name and renames it, so that a reader sees the old content or the new, never a part.
-/// Access rights and symbolic links stay; other hard links keep the old content. Where the last step fails the content
-/// stays under the temporary name, which the refusal tells.
+/// Access rights and symbolic links are kept; other hard links keep the old content. If the last step fails, the
+/// content remains under the temporary name, which the message states.
 void write_file(const std::string& file, std::string_view content, const std::string& option = "--output");
 
 /// Writes files that belong together, names and contents: none takes its place before all are complete.
@@ -48,8 +49,8 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
 
 void write_standard_output(std::string_view text);
 
-/// Makes the process fit to write: a standard stream that is closed is never mistaken for a file opened later, and a
-/// file that grows past a limit is an error of writing and not the end of the program.
+/// Prepares the process for writing: a closed standard stream cannot be confused with a file opened later, and a file
+/// that exceeds the size limit causes an error instead of a signal that ends the program.
 void prepare_streams();
 
 }  // namespace incontext::examples

@@ -13,13 +13,13 @@
 #include <thread>
 #include <utility>
 
-/// What is said about a run while it goes on: a line on the terminal that is gone when the run ends, and in a batch
-/// job, where standard error is no terminal, one line that stays about each simulation of more than a minute.
+/// Reports the progress of a run: on a terminal, a line that is removed when the run ends; in a batch job, where
+/// standard error is not a terminal, one permanent line about each simulation of more than a minute.
 namespace incontext::examples {
 
 class ProgressLine {
  public:
-  /// Silent when asked to be, and for what takes less than a second.
+  /// Writes nothing if `quiet` is set or the run takes less than a second.
   explicit ProgressLine(bool quiet, bool terminal = ::isatty(STDERR_FILENO) != 0, std::FILE* out = stderr)
       : quiet_(quiet), terminal_(terminal), out_(out) {}
   ProgressLine(const ProgressLine&) = delete;
@@ -54,7 +54,7 @@ class ProgressLine {
   using Clock = std::chrono::steady_clock;
   static constexpr double long_run = 60;  ///< seconds
 
-  /// A thread of its own speaks where the trials take long; without one only finished trials are told.
+  /// A separate thread reports while trials take long; without it, only finished trials are reported.
   void start(const std::string& what) {
     what_ = what;
     runs_ = true;

@@ -90,7 +90,7 @@ std::string wrapped(std::string_view text, std::string_view first_indent, std::s
   return result + '\n';
 }
 
-/// The same value with the numbers JSON cannot hold as words, as the files of oracles have them.
+/// The same value, with numbers that JSON cannot represent as words, as in the files of oracles.
 nlohmann::ordered_json json_safe(const nlohmann::ordered_json& value) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) return non_finite_word(value.get<double>());
   if (!value.is_structured()) return value;
@@ -143,7 +143,7 @@ std::string detail::nested_text(const Nested& nested) {
 
 namespace {
 
-/// The table as people see it: without the columns that are for CSV and JSON alone, or empty.
+/// The table for the text report: without the columns that are only for CSV and JSON, or empty.
 Table shown_part(const Table& table) {
   Table part{.title = table.title, .columns = {}, .rows = {}, .notes = table.notes};
   part.rows.resize(table.rows.size());
@@ -246,7 +246,7 @@ std::string render_verdict(const Report& report) {
 
 namespace {
 
-/// How the report came about, as columns of CSV: names, and one row's cells.
+/// The record of the run as columns of CSV: their names and the cells of one row.
 std::vector<std::pair<std::string, std::string>> run_cells(const Report& report) {
   const auto count = [](const auto& number) { return number ? std::to_string(*number) : std::string(); };
   const RunRecord& run = report.run;
@@ -261,7 +261,7 @@ std::vector<std::pair<std::string, std::string>> run_cells(const Report& report)
           {"commit", commit()}};
 }
 
-/// The columns of all tables, each name once.
+/// The union of the columns of all tables.
 std::vector<std::string> column_names(const Report& report) {
   std::vector<std::string> names;
   for (const Table& table : report.tables) {

@@ -27,7 +27,7 @@ std::string number_text(double value, std::chars_format format = std::chars_form
 
 std::string shown_number(double value, Style style, int decimals, int digits);
 
-/// null for what JSON cannot hold.
+/// The number as JSON, or null if JSON cannot represent it.
 nlohmann::ordered_json json_number(double value);
 
 std::string nested_text(const Nested& nested);
@@ -38,13 +38,13 @@ std::string render_table(const Table& table);
 
 std::string render_text(const Report& report);
 
-/// The lines about the whole report that end its text.
+/// The lines at the end of the text, which concern the whole report.
 std::string render_verdict(const Report& report);
 
-/// One tidy CSV whatever the number of tables: the union of their columns, a first column `table` where there are
-/// several, and after them how the report came about, alike in every row:
+/// One tidy CSV for any number of tables: a first column `table` if there are several, the union of their columns, and
+/// then the record of the run, the same in every row:
 ///   command, complete, run_trials, seconds, device, threads, seed, version, commit
-/// An absent cell is empty, and so is what is not a number; infinities are inf and -inf.
+/// An absent cell and NaN are empty; infinities are inf and -inf.
 std::string render_csv(const Report& report);
 
 /// The stable JSON of every program:
@@ -52,13 +52,12 @@ std::string render_csv(const Report& report);
 ///    "complete": true | false, "trials", "seconds", "device", "threads", "seed",
 ///    "tables": [{"title", "columns": [{"name", "heading", "unit"}], "rows": [{name: value}], "notes": [line]}],
 ///    "verdict": {"agrees": true | false | null, "text": line, ...}}
-/// `arguments` has every option; null is one that had no effect or was left open. `complete` is false where the run was
-/// stopped early; `trials` counts all that were run, `device` and `threads` where. A row that is asked to be judged has
+/// `arguments` has every option; null means that it had no effect or no value. `complete` is false if the run was
+/// stopped early; `trials` counts all that were run, `device` and `threads` say where. A row to be judged has
 /// `theory`, `simulation`, `standard_error`, `z`, `trials`, `verdict` ("agrees", "disagrees", "not_judged") and
 /// `reason`; one that is shown for comparison has `approximate` in place of `theory`, and no verdict. `agrees` is true
-/// only where every row asked for was judged and agreed, and null where none disagreed and not all were judged;
-/// `verdict` is null where nothing is there to be judged. Numbers are JSON numbers; what is absent, infinite or not a
-/// number is null.
+/// only if every requested row was judged and agreed, and null if none disagreed but not all were judged; `verdict` is
+/// null if there is nothing to judge. Numbers are JSON numbers; values that are absent, infinite or NaN are null.
 std::string render_json(const Report& report);
 
 }  // namespace incontext::examples

@@ -12,8 +12,8 @@
 /// What a program has to say, before anybody decides how it looks: tables of cells, notes, and a verdict.
 namespace incontext::examples {
 
-/// `agrees`: true where every row asked for was judged and agreed, false where one disagreed, absent where rows were not
-/// judged. `text` is the line people read, `rows` a line for each row that does not agree.
+/// `agrees`: true if every requested row was judged and agreed, false if one disagreed, absent if none disagreed but
+/// not all were judged. `text` is the line people read, `rows` a line for each row that does not agree.
 struct Verdict {
   std::optional<bool> agrees = {};
   std::string text = {};
@@ -23,10 +23,10 @@ struct Verdict {
 
 struct Report {
   std::string program;
-  std::string command = {};  ///< the program and the options it was given
+  std::string command = {};  ///< the program with its options as given
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
   std::vector<Table> tables = {};
-  std::optional<Verdict> verdict = {};  ///< absent where nothing is there to be judged
+  std::optional<Verdict> verdict = {};  ///< absent if there is nothing to judge
   RunRecord run = {};
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };

@@ -6,12 +6,12 @@
 
 namespace incontext::examples {
 
-/// How a report came about. What does not apply is absent: a program that simulates nothing has no device and no seed.
+/// The record of a run, for its report. What does not apply is absent: without a simulation there is no device or seed.
 struct RunRecord {
-  bool complete = true;  ///< whether everything that was asked for was run, not stopped before
+  bool complete = true;  ///< false if the run was stopped early
   std::optional<std::int64_t> trials = {};
   double seconds = 0;
-  std::optional<std::string> device = {};  ///< where the trials ran, not what `automatic` was asked for
+  std::optional<std::string> device = {};  ///< where the trials ran: what `automatic` selected
   std::optional<std::int64_t> threads = {};
   std::optional<std::uint64_t> seed = {};
 };

@@ -33,13 +33,13 @@ class SimulationRuns {
     record_ = record_of(options_);
   }
 
-  /// Whether nothing further is to be run.
+  /// Whether no further simulation is to be run.
   bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
 
   /// Of all simulations up to now; incomplete once one was cut short or skipped.
   const RunRecord& record() const { return record_; }
 
-  /// Counts what was drawn by other means, and how much it should have been.
+  /// Counts trials that were drawn in another way, and how many were intended.
   void count(std::int64_t trials, std::int64_t planned) {
     *record_.trials += trials;
     if (trials < planned) record_.complete = false;
@@ -71,7 +71,7 @@ class SimulationRuns {
   }
 
  private:
-  /// What `automatic` and 0 threads are here.
+  /// The device that `automatic` selects and the number of threads that 0 selects.
   static RunRecord record_of(const simulate::Options& options) {
     const simulate::Device device = simulate::resolve(options.device);
     RunRecord record{.trials = 0, .device = std::string(simulate::name(device)), .seed = options.seed};

@@ -17,21 +17,21 @@ struct Nested {
   std::shared_ptr<const nlohmann::ordered_json> value;
 };
 
-/// What a comparison's cells say once the verdict on its whole family is known: Judgement::settle replaces them.
+/// A cell of a comparison that depends on the verdict on its whole family; Judgement::settle replaces it.
 struct Pending {
   enum class Field { z, verdict, reason };
   std::size_t comparison;
   Field field;
 };
 
-/// An absent cell, a number, a count, a word, something nested, or what is not known yet.
+/// A cell: absent, a number, a count, a word, something nested, or not yet known.
 using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested, Pending>;
 
 /// How a column of numbers looks as text: decimal points under each other, as short as it gets (for the values somebody
 /// chose), or two decimals (for z).
 enum class Style { aligned, shortest, two_decimals };
 
-/// Which columns the text table has: all of them, those with any cell that is not absent, none.
+/// Whether the text report has a column: always, if any of its cells is not absent, or never.
 enum class InText { shown, where_filled, hidden };
 
 /// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).
@@ -50,7 +50,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};
   std::vector<std::string> notes = {};
-  std::size_t key_columns = 0;  ///< the first, which say what a row is about; 0: those before a group of decimals
+  std::size_t key_columns = 0;  ///< the number of leading columns that name a row; 0: those before a group of decimals
 
   void add_row(std::vector<Cell> cells);
 };

@@ -26,12 +26,12 @@ namespace {
 
 constexpr std::array<int, 4> ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/// The names to remove when a signal ends the program, and who heard the signals before. A signal may arrive in any
-/// thread: `busy` is held while the names change, by a thread that no signal interrupts meanwhile, and by a handler
-/// that removes them, for good.
+/// The names to remove when a signal ends the program, and the previous signal handlers. A signal may arrive in any
+/// thread: `busy` is held while the names change, by a thread that blocks signals meanwhile; a handler that removes the
+/// files takes it and never returns it.
 struct Names {
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
-  std::array<std::array<char, PATH_MAX>, 8> names = {};  // "" is free
+  std::array<std::array<char, PATH_MAX>, 8> names = {};  // "" is a free entry
   std::array<struct sigaction, ending_signals.size()> heard_before = {};
 };
 
@@ -79,7 +79,7 @@ void remove_names_and_end(int signal) {
   ::raise(signal);  // takes effect when the handler returns
 }
 
-/// Calls only what is safe in a handler.
+/// Calls only functions that are safe in a signal handler.
 void on_ending_signal(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const auto at = static_cast<std::size_t>(std::find(ending_signals.begin(), ending_signals.end(), signal) -
@@ -91,7 +91,7 @@ void on_ending_signal(int signal, siginfo_t* info, void* context) {
   if (is_default(before)) {
     remove_names_and_end(signal);
   } else {
-    // Who heard the signal before hears it once; a second one ends the program.
+    // The previous handler receives the signal once; a second signal ends the program.
     registry.heard_before[at] = {};
     registry.busy.clear(std::memory_order_release);
     if ((before.sa_flags & SA_SIGINFO) != 0) {
@@ -128,7 +128,7 @@ bool none_registered() {
   return std::all_of(registry.names.begin(), registry.names.end(), [](const auto& name) { return name[0] == '\0'; });
 }
 
-/// Forgets a name, whether or not its file is there.
+/// Removes a name from the list, whether or not its file exists.
 void forget(const std::string& name) {
   const Lock lock;
   for (auto& registered : registry.names) {
@@ -137,13 +137,13 @@ void forget(const std::string& name) {
   if (none_registered()) leave_signals();
 }
 
-/// Opens a file that is not there yet and remembers its name, or answers the error: no signal comes in between.
+/// Creates a file and adds its name to the list, or returns the error; signals are blocked in between.
 int open_and_remember(const std::string& name, mode_t mode, int& error) {
   const Lock lock;
   const auto free = std::find_if(registry.names.begin(), registry.names.end(), [](auto& n) { return n[0] == '\0'; });
   error = free == registry.names.end() ? EMFILE : name.size() >= PATH_MAX ? ENAMETOOLONG : 0;
   if (error != 0) return -1;
-  if (none_registered()) hear_signals();  // before there is a file: another thread may be told to end now
+  if (none_registered()) hear_signals();  // before the file exists: another thread may receive a signal now
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor >= 0) {
     std::copy(name.begin(), name.end() + 1, free->begin());  // and the zero byte at its end
@@ -163,7 +163,7 @@ std::string random_name(const std::string& target) {
   return (path.parent_path() / (path.filename().string().substr(0, longest) + suffix)).string();
 }
 
-/// The file that is to be replaced, if there is one and it may be.
+/// The status of the file to be replaced, if there is one; a file that must not be replaced is refused.
 std::optional<struct stat> replaced_file(const std::string& target, const std::string& file,
                                          const std::string& option) {
   struct stat status = {};
@@ -172,13 +172,13 @@ std::optional<struct stat> replaced_file(const std::string& target, const std::s
     throw_unwritable(file, errno, option);
   }
   if (S_ISDIR(status.st_mode)) throw_unwritable(file, EISDIR, option);
-  if ((status.st_mode & 0222U) == 0) throw_unwritable(file, EACCES, option);  // a user who may do all meant it too
+  if ((status.st_mode & 0222U) == 0) throw_unwritable(file, EACCES, option);  // also for a superuser
   if (::access(target.c_str(), W_OK) != 0) throw_unwritable(file, errno, option);
   return status;
 }
 
-/// Gives a file the owner, the group and the access rights of another, as far as the system lets it: a group that the
-/// other had not is given none of its rights.
+/// Gives a file the owner, the group and the access rights of another, as far as the system allows; a different group
+/// receives none of the group's rights.
 void take_over(const struct stat& other, int descriptor) {
   mode_t mode = other.st_mode & 0777U;
   struct stat own = {};
@@ -191,7 +191,7 @@ void take_over(const struct stat& other, int descriptor) {
   ::fchmod(descriptor, mode);
 }
 
-/// A disk that cannot be asked to write now is not an error.
+/// A file that does not support fsync is not an error.
 int synchronized(int descriptor) {
   if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS) return 0;
   return errno;

@@ -7,19 +7,19 @@
 /// the new, never a part.
 namespace incontext::examples {
 
-/// What a name leads to by symbolic links, which stay; the last one may lead to a file that is not there yet. Links
-/// that lead in a circle are refused in the name of `option`.
+/// The file that a name refers to through symbolic links, which are kept; it need not exist yet. Links that form a
+/// cycle are refused with the name of `option`.
 std::string followed(const std::string& file, const std::string& option);
 
-/// Refuses to write a file, for a reason of the system's.
+/// Refuses to write a file, with the system's error.
 [[noreturn]] void throw_unwritable(const std::string& file, int error, const std::string& option);
 
-/// Writes to a descriptor until all is written; answers 0, or the error that stopped it.
+/// Writes everything to a descriptor; returns 0 or the error.
 int write_all(int descriptor, std::string_view text);
 
-/// Has a random name in the target's folder, so that what a killed run left is never in its way. It is gone with this
-/// object, and when SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the program, unless it took the target's place. A handler
-/// those signals had before, such as the one that stops a simulation, hears the first of each.
+/// The file has a random name in the target's folder, so that the remains of a killed run are never in its way. Unless
+/// it took the target's place, it is removed with this object, and when SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the
+/// program. The previous handler of such a signal, as the one that stops a simulation, receives the first signal.
 class TemporaryFile {
  public:
   /// With the access rights of the target or, where there is none, those of any new file. Refused: a target that is a
@@ -29,20 +29,20 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
-  /// The whole content, on the disk when this returns.
+  /// Writes the whole content, which is on the disk when this returns.
   void write(std::string_view content);
 
-  /// Answers 0, or the error for which the target stays as it was and the content under its temporary name, for good.
+  /// Returns 0, or the error; then the target is unchanged, and the content remains under its temporary name.
   int take_place();
 
   const std::string& name() const { return name_; }
 
  private:
-  std::string file_, option_;  // as the user calls them
+  std::string file_, option_;  // as the user gave them
   std::string target_;
   std::string name_;
   int descriptor_ = -1;
-  bool released_ = false;  // took its place, or is kept
+  bool released_ = false;  // the file took the target's place, or is kept
 };
 
 }  // namespace incontext::examples

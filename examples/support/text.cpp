@@ -42,7 +42,7 @@ std::string lower_case(std::string_view text) {
   throw InputError(path + ": " + problem + ": " + std::strerror(error) + " (needs a readable file)");
 }
 
-/// A file that is closed when this goes, but for standard input.
+/// A file that is closed when the object is destroyed; standard input stays open.
 class ReadFile {
  public:
   explicit ReadFile(const std::string& path)
@@ -55,7 +55,7 @@ class ReadFile {
     if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
   }
 
-  /// Bytes a regular file still holds; 0 for anything else.
+  /// The number of bytes left in a regular file; 0 for anything else.
   std::size_t size() const {
     struct stat status = {};
     if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0) return 0;
@@ -97,7 +97,7 @@ std::string one_line(std::string_view text) {
 }
 
 std::string shown(std::string_view text, std::size_t most) {
-  // four bytes hold any character: what is cut off here would not be shown
+  // a character has at most four bytes, so nothing that is cut off here would be shown
   const bool cut = text.size() > 4 * (most + 1);
   std::string line = one_line(text.substr(0, 4 * (most + 1)));
   std::size_t end = 0;

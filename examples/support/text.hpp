@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-/// Text the programs read and say: whole files, decimal numbers in them, and what a message may hold of them.
+/// Text that the programs read and write: whole files, decimal numbers in them, and values in messages.
 namespace incontext::examples {
 
 /// What a user handed over cannot be used: a file, a cell, an option. The programs print it as one line and exit
@@ -21,7 +21,7 @@ class InputError : public std::runtime_error {
 /// not UTF-8 are question marks.
 std::string one_line(std::string_view text);
 
-/// The same, and of a long text the first characters, then "...": a message quotes a value to name it.
+/// The same; a long text is cut after its first characters, followed by "...".
 std::string shown(std::string_view text, std::size_t most = 60);
 
 /// The layout every refusal shares with the library's own: `where: problem (value = ...; needs ...)`.
@@ -44,10 +44,11 @@ std::string_view trimmed(std::string_view text);
 /// "nan", "inf", "0x10" and "1,5" are refused. As strtod: infinity past the largest double, 0 below the smallest.
 std::optional<double> parse_decimal(std::string_view text);
 
-/// "nan", "inf", "-Infinity": numbers that are not finite, worth a message of their own.
+/// Whether the text is a number that is not finite, such as "nan", "inf" or "-Infinity".
 bool names_non_finite(std::string_view text);
 
-/// How programs write a number they do not have: nothing at all, "NA", "N/A", "NaN", "null", "None" in any case.
+/// Whether the text marks a missing number: it is empty, or "NA", "N/A", "NaN", "null" or "None" in
+/// upper or lower case.
 bool names_missing(std::string_view text);
 
 }  // namespace incontext::examples

@@ -16,7 +16,7 @@ nlohmann::ordered_json UnusedOptions::arguments() const { return arguments_of(ap
 
 void add_partial_option(CLI::App& app, OutputOptions& output) {
   add_flag(app, "--replace-by-partial", output.replace_by_partial,
-           "Let the report of a run that was stopped replace --output; it goes to FILE.partial otherwise");
+           "Let the report of a stopped run replace the file of --output; otherwise it is written to FILE.partial");
   head_options(app, "Output");
 }
 

@@ -11,18 +11,18 @@ namespace CLI {
 class App;
 }  // namespace CLI
 
-/// Options without effect in the mode a program runs in: silence would let a reader think they counted.
+/// Options without effect in the mode of a run. They are refused, because a reader would think that they had an effect.
 namespace incontext::examples {
 
-/// Refuses what the user gave and would be ignored, and keeps the report's `arguments` from stating its default.
+/// Refuses options that the user gave and that would be ignored, and makes them null in the report's `arguments`.
 class UnusedOptions {
  public:
   explicit UnusedOptions(const CLI::App& app) : app_(app) {}
 
-  /// `mode` says in a message what these options do not go with.
+  /// `mode` names in a message the option that makes these options ineffective.
   void add(const std::string& mode, const std::vector<std::string>& names);
 
-  /// As arguments_of: every option, null where it had no effect.
+  /// As arguments_of: every option, null if it had no effect.
   nlohmann::ordered_json arguments() const;
 
  private:
@@ -30,13 +30,13 @@ class UnusedOptions {
   std::vector<std::string> names_;
 };
 
-/// For programs whose runs can be stopped.
+/// Adds the output options of programs whose runs can be stopped.
 void add_partial_option(CLI::App& app, OutputOptions& output);
 
-/// The options of a run that its other options leave without effect.
+/// The options of a simulation that have no effect because of its other options.
 void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output);
 
-/// The program and the options it was given, for a report that says how it came about.
+/// The program and its options as given, for the report.
 std::string command_of(const CLI::App& app);
 
 }  // namespace incontext::examples

@@ -26,13 +26,13 @@ struct DataSet {
   std::vector<std::string> notes = {};
 };
 
-/// What to do about rows and columns that cannot be used, in the words of the command line.
+/// The options that deal with rows and columns that cannot be used, for messages.
 WaysOut ways_out(const TemperatureOptions& o) {
   return {.missing = ", or --drop-missing for the other rows",
           .text = o.columns.empty() ? "--without" : "--columns without"};
 }
 
-/// The input columns and, behind them, the labels: rows are dropped from both alike.
+/// The input columns followed by the labels, so that rows are dropped from both.
 Matrix read_columns(DataFile& file, const TemperatureOptions& o, std::vector<std::string> names,
                     std::vector<std::string>& notes) {
   if (!o.labels.empty()) names.push_back(o.labels);
@@ -46,7 +46,7 @@ Matrix read_columns(DataFile& file, const TemperatureOptions& o, std::vector<std
 }
 
 void require_no_constant_column(const TemperatureOptions& o, const DataSet& data) {
-  if (data.inputs.rows() < 2) return;  // refused for that
+  if (data.inputs.rows() < 2) return;  // refused elsewhere, for too few rows
   for (Eigen::Index j = 0; j < data.inputs.cols(); ++j) {
     const auto column = data.inputs.col(j);
     if (column.maxCoeff() > column.minCoeff()) continue;
@@ -64,7 +64,7 @@ DataSet read_data(const TemperatureOptions& o) {
   };
   for (const std::string& name : o.without) {
     if (!is_one_of(file.column_names(), name))
-      throw_input_error("--without", "is no column of " + o.data, name, "a column's name");
+      throw_input_error("--without", "is not a column of " + o.data, name, "a column's name");
   }
   if (data.names.empty()) {
     for (const std::string& name : file.column_names()) {
@@ -126,7 +126,7 @@ Table data_table(std::string title, const std::string& judged, Column other, con
   return table;
 }
 
-/// A row of such a table: what predicts, its comparison, and the other theory's value and z.
+/// A row of such a table: the predictor, its comparison, and the other theory's value and z.
 void add_row_beside(Table& table, std::vector<Cell> cells, std::vector<Cell> comparison, Cell other, Cell other_z) {
   cells.push_back(std::move(comparison.front()));
   cells.push_back(std::move(other));
@@ -165,7 +165,7 @@ void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
                         " deviations from 0, which the scores carry; --centre or --standardise takes it off.");
 }
 
-/// What the attention was pretrained on: as much a part of the numbers as the data.
+/// The law that the attention was pretrained on, which the numbers depend on as much as on the data.
 std::string pretraining_note(const TemperatureOptions& o, double explained, double noise) {
   const std::string prior = o.task_covariance.empty()
                                 ? "a prior under which every input explains the same share of a label variance of " +

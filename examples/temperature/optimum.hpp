@@ -23,8 +23,8 @@ struct SimulatedOptimum {
 };
 
 /// On common draws every trial's error is a parabola in x = 1 / temperature, and so is their mean. Its vertex from the
-/// errors at x0 / 2, x0 and 3 x0 / 2 is exact whatever x0: differences give slope and curvature there. What rounding may
-/// have done to the three errors moves it in proportion.
+/// errors at x0 / 2, x0 and 3 x0 / 2 is exact whatever x0: differences give slope and curvature there. What rounding
+/// may have done to the three errors moves it in proportion.
 inline statistics::Estimate vertex_temperature(const Estimates& errors, double centre_temperature) {
   const double step = 0.5 / centre_temperature;
   const double slope = (errors[2].mean - errors[0].mean) / (2 * step);
@@ -84,8 +84,8 @@ inline SimulatedOptimum simulated_optimum(Run& run, const Situation& at, double 
   constexpr double most_trials = 1e15;
   const double trials = std::ceil(1.05 * needed * static_cast<double>(pilot_trials));
   if (!(trials * static_cast<double>(optimum_batches) <= most_trials)) {
-    throw_input_error("--relative-error", "takes more than 1e15 trials for an optimal temperature", target,
-                      "more, or --trials");
+    throw_input_error("--relative-error", "needs more than 1e15 trials for an optimal temperature", target,
+                      "a larger value, or --trials");
   }
   return with(static_cast<std::int64_t>(trials));
 }

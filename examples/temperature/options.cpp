@@ -12,7 +12,7 @@ void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& 
   const auto read = [&target, name](const std::string& text) {
     target = parse_list(text);
     if (std::find(target.begin(), target.end(), "") != target.end()) {
-      throw_input_error(name, "names nothing", text, "NAME,NAME,...");
+      throw_input_error(name, "has an empty name", text, "NAME,NAME,...");
     }
   };
   add_read(app, name, read, description, "NAME,NAME,...");
@@ -116,7 +116,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// What each figure sets itself, or has no use for.
+/// The options that each figure sets itself or does not use.
 Names unused_by_figure(const std::string& figure) {
   if (figure == "2a" || figure == "3a") return {"--context-length", "--shifts"};
   if (figure == "2c") return {"--context-length"};
@@ -142,10 +142,10 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   if (o.reading.estimator != EstimatorChoice::literal) {
     const std::string estimator = text_of(app, "--estimator");
     if (o.reading.convention.query == regression::QueryToken::included) {
-      throw_input_error("--estimator", "has no edition for --query included", estimator, "literal");
+      throw_input_error("--estimator", "does not support --query included", estimator, "literal");
     }
     if (o.reading.scoring == ScoringChoice::softmax) {
-      throw_input_error("--estimator", "has no edition for --scoring softmax", estimator, "literal");
+      throw_input_error("--estimator", "does not support --scoring softmax", estimator, "literal");
     }
   }
   UnusedOptions unused(app);

@@ -51,7 +51,7 @@ const std::vector<std::string>& figure_names();
 
 void add_temperature_options(CLI::App& app, TemperatureOptions& o);
 
-/// Refuses options that do not go together, and names those without effect.
+/// Refuses combinations of options that contradict each other, and finds options without effect.
 UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o);
 
 }  // namespace incontext::examples

@@ -34,7 +34,7 @@ Estimate with_self_scores(const TemperatureOptions& o, const Matrix& scores) {
 
 Estimate with_self_column(const TemperatureOptions& o, const Matrix& scores) {
   if (*o.self_column > scores.cols()) {
-    throw_input_error("--self-column", "is no column of " + o.scores, *o.self_column,
+    throw_input_error("--self-column", "is not a column of " + o.scores, *o.self_column,
                       "1 to " + std::to_string(scores.cols()));
   }
   return regression::moment_ratio_from_scores<double>(scores, regression::SelfInColumn{*o.self_column - 1});
@@ -78,12 +78,12 @@ Table scores_table(const TemperatureOptions& o) {
   table.add_row({"mean score of a query on itself", estimate.first_moment, std::monostate{}});
   table.notes.push_back("Temperature ≈ E[z_j²] / E[z_q]; the error is a jackknife over queries (delta method: " +
                         in_words(estimate.delta_standard_error) + ").");
-  table.notes.push_back("The scores are taken as they stand: raw, before any temperature.");
+  table.notes.push_back("The scores must be raw: they are used as given, without division by a temperature.");
   const std::int64_t left_out = scores.rows() - estimate.queries;
   if (scores.minCoeff() == -INFINITY) {
     table.notes.push_back(
-        "Each query counts once, with the mean over the other keys it sees. Left out, because they "
-        "see no other key or not themselves: " +
+        "Each query counts once, with the mean over the other keys it sees. Queries left out, because "
+        "they do not see themselves or no other key: " +
         std::to_string(left_out) + " of " + std::to_string(scores.rows()) + " queries.");
   }
   return table;

@@ -43,7 +43,7 @@ struct LabelsOfRows {
   regression::Vector<double> own = {};
 };
 
-/// After Ctrl-C every further simulation answers at once with estimates of no trials.
+/// After Ctrl-C every further simulation returns at once with estimates of no trials.
 class Simulator {
  public:
   Simulator(const SimulationOptions& options, bool quiet);
@@ -53,7 +53,7 @@ class Simulator {
   void announce(std::string what);
   bool stopped() const;
   const RunRecord& record() const;
-  /// Counts what was drawn by other means, and how much it should have been.
+  /// Counts trials that were drawn in another way, and how many were intended.
   void count(std::int64_t trials, std::int64_t planned);
   std::uint64_t seed() const;
   double relative_error() const;

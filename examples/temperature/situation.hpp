@@ -24,7 +24,7 @@ using Parabola = regression::InverseTemperatureParabola<double>;
 using Matrix = regression::Matrix<double>;
 using Vector = regression::Vector<double>;
 
-/// What the parts of a run share; `arguments` are the report's, for values that the options leave open.
+/// The state that the parts of a run share; `arguments` are the report's, for values that the options do not set.
 struct Run {
   const TemperatureOptions& options;
   Simulator& simulator;
@@ -64,13 +64,13 @@ struct NamedTemperature {
 /// where no positive temperature is.
 std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, double optimal);
 
-/// Those at which there is something to simulate: the finite ones.
+/// The finite temperatures, at which there is something to simulate.
 std::vector<double> values_of(const std::vector<NamedTemperature>& named);
 
-/// What is said of an optimal temperature that does not exist.
+/// The note for an optimal temperature that does not exist.
 std::string no_optimum_reason(const Parabola& error);
 
-/// A parabola's value and how far rounding of its coefficients and sums may have moved it.
+/// A parabola's value and a bound on its rounding error.
 statistics::Theory theory_at(const Parabola& error, double temperature);
 
 /// `prefix` columns, then what predicts, at which temperature, and the comparison.
@@ -94,7 +94,7 @@ inline constexpr const char* bayes_note =
     "Bayes ridge: approximate is a deterministic equivalent, off by order 1/d (6% where l = d = 20); it is not judged.";
 
 inline constexpr const char* common_draws_note =
-    "Rows that differ in temperature alone share their draws: their z move together.";
+    "Rows that differ in temperature alone share their draws, so their z are correlated.";
 
 /// 5 significant digits, for a sentence.
 std::string in_words(double value);

@@ -27,7 +27,7 @@ std::vector<T> numbers(std::size_t count, std::uint64_t seed) {
   return testing::converted<T>(random.normals(count));
 }
 
-/// Shorter and longer than what is computed side by side, and than a block of keys.
+/// Row lengths below and above the number of lanes and the size of a block of keys.
 const std::vector<std::ptrdiff_t> lengths{1, 5, 70};
 
 template <class T, class Visit>

@@ -37,7 +37,7 @@ Matrix<double> prototypes_of(SpherePoints& points, Eigen::Index k, Eigen::Index 
 
 TEST_CASE("points about a query have von Mises and Fisher's cosine, and no preferred direction across",
           "[classification]") {
-  // |z| <= 5 in 36 comparisons fails a true law once in 50 thousand tests
+  // |z| <= 5 in all of 36 comparisons rejects a true law in one of 50 thousand test runs
   for (const int d : {2, 3, 5}) {
     SpherePoints points(d, 85);
     const Vector<double> query = drawn(points);
@@ -68,7 +68,7 @@ TEST_CASE("points about a query have von Mises and Fisher's cosine, and no prefe
   }
 }
 
-TEST_CASE("left alone, cells are counted about the query once the kernel's excess is above 2", "[classification]") {
+TEST_CASE("by default, cells are counted about the query once the kernel's excess is above 2", "[classification]") {
   SpherePoints points(3, 86);
   const auto prototypes = prototypes_of(points, 3, 3);
   const Vector<double> query = drawn(points);

@@ -1,4 +1,5 @@
-// Closed forms at arguments where series are long, integrands narrow and numbers overflow: right, or refused, at once.
+// Closed forms at arguments where series are long, integrands narrow and numbers overflow: each returns the right value
+// or refuses the arguments, quickly.
 
 #include <array>
 #include <boost/math/constants/constants.hpp>
@@ -40,13 +41,13 @@ void check_close(double value, double expected, double tolerance) {
   CHECK(std::abs(value - expected) <= tolerance * std::abs(expected));
 }
 
-/// Processor time of the tests that use it, which together must not take seconds.
+/// Measures the processor time of the tests that use it.
 class Stopwatch {
  public:
   ~Stopwatch() {
     const double seconds = static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
     INFO("seconds = " << seconds);
-    CHECK(seconds < 20);  // a fortieth of that without sanitizers
+    CHECK(seconds < 20);  // it takes half a second without sanitizers
   }
 
  private:
@@ -63,7 +64,7 @@ TEST_CASE("the mean resultant length is right for narrow kernels, where its frac
     check_close(mean_resultant_length(1, kappa), 1, 32 * eps);              // tanh(kappa)
     if (kappa < 1e14) CHECK(std::abs(mean_resultant_length(3, kappa) - (1 - 2 / kappa)) > 32 * eps);
   }
-  // kappa A_{d+2} / (d A_d), by the kernel's logarithms, which know 1 - rho to their own rounding
+  // rho = kappa A_{d+2} / (d A_d), from the kernel's logarithms, which give 1 - rho to their own rounding
   for (const auto& [d, kappa] : {std::pair<std::int64_t, double>{5, 1e9}, {100, 1e12}, {1000, 1e10}}) {
     CAPTURE(d, kappa);
     const double ratio = detail::log_mean(d + 2, kappa).scaled - detail::log_mean(d, kappa).scaled;
@@ -104,7 +105,7 @@ TEST_CASE("the mean squared contrast of narrow kernels tends to one as their wid
   CHECK(names(message_of([] { two_class_layer(3, 1e-300, 100); }), "kappa is out of range", "1e-300"));
 }
 
-TEST_CASE("wide kernels vary the mass by their variance, and high dimensions are within reach") {
+TEST_CASE("wide kernels vary the mass by their variance, and high dimensions are accepted") {
   const Stopwatch watch;
   for (const double kappa : {1e-7, 1e-10, 1e-20, 1e-100}) {
     CAPTURE(kappa);
@@ -114,7 +115,7 @@ TEST_CASE("wide kernels vary the mass by their variance, and high dimensions are
     check_close(law.participation, 10.0 / 121, 4 * kappa + 4 * eps);
   }
   CHECK(inverse_kernel_mass(3, 1e-300, 10, QueryKey::excluded).variance == 0);
-  // The two ways meet: 1/S~ is e^kappa times as large, its variance kappa^2 e^(2 kappa).
+  // The two formulas agree where they meet: 1/S~ is e^kappa times as large, its variance kappa^2 e^(2 kappa).
   const auto below = inverse_kernel_mass(3, 1.3e-6, 10, QueryKey::excluded);
   const auto above = inverse_kernel_mass(3, 1.4e-6, 10, QueryKey::excluded);
   check_close(above.variance / below.variance, std::pow(1.4 / 1.3, 2) * (1 + 2e-7), 1e-9);
@@ -161,10 +162,10 @@ TEST_CASE("cells of the circle are right for kernels far narrower than they are"
       check_close(cells.mass_variance, 10 / width * std::sqrt(pi / kappa), 3 / std::sqrt(kappa) + 1e-12);
     }
   }
-  CHECK(names(message_of([&] { circle_cells<double>(prototypes, 1e300, 1.0, 30, 1.0); }), "query is no angle"));
+  CHECK(names(message_of([&] { circle_cells<double>(prototypes, 1e300, 1.0, 30, 1.0); }), "query is out of range"));
 }
 
-TEST_CASE("risks at extreme rates, kappas and dimensions are numbers or refused by name") {
+TEST_CASE("risks at extreme rates, kappas and dimensions are finite, or the argument is refused by its name") {
   const Stopwatch watch;
   check_close(kernel_accuracy(5, 1e-300, 10), linear_accuracy<double>(5, 10), 4 * eps);
   check_close(kernel_accuracy(5, 1e-12, 10), linear_accuracy<double>(5, 10), 1e-10);
@@ -178,9 +179,9 @@ TEST_CASE("risks at extreme rates, kappas and dimensions are numbers or refused 
   CHECK(names(message_of([] { long_context(5, 1e300, 10); }), "kappa is too large", "third moment"));
 }
 
-TEST_CASE("a spread that the mean rounds away is no spread") {
+TEST_CASE("a standard deviation below the rounding of the mean counts as zero") {
   const Stopwatch watch;
-  // Panels as wide as the spread would never get past the mean.
+  // Panels of that width would be lost in the rounding of the mean.
   const double mean = 10;
   for (const double spread : {1e-300, 1e-20, 1e-17, 3e-16, 1e-14}) {
     CAPTURE(spread);

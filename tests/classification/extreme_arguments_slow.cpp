@@ -1,4 +1,4 @@
-// Every closed form of classification at the ends of what can be asked for: a number or a refusal, within seconds.
+// Every closed form of classification at the limits of its arguments returns a number or refuses, within seconds.
 
 #include <array>
 #include <cstdint>
@@ -39,7 +39,7 @@ double real(std::int64_t count) { return static_cast<double>(count); }
 
 }  // namespace
 
-TEST_CASE("kernels on the sphere answer for every dimension and kappa", "[slow]") {
+TEST_CASE("kernels on the sphere return a number or refuse, for every dimension and kappa", "[slow]") {
   for (const std::int64_t d : dimensions) {
     check_answers("sphere_constants", {real(d)}, [&] {
       const auto c = sphere_constants<double>(d);
@@ -77,7 +77,7 @@ TEST_CASE("kernels on the sphere answer for every dimension and kappa", "[slow]"
   }
 }
 
-TEST_CASE("laws of the kernel mass answer for every dimension, kappa and length", "[slow]") {
+TEST_CASE("laws of the kernel mass return a number or refuse, for every dimension, kappa and length", "[slow]") {
   for (const std::int64_t d : few_dimensions) {
     for (const double kappa : kappas) {
       for (const std::int64_t n : lengths) {
@@ -101,7 +101,7 @@ TEST_CASE("laws of the kernel mass answer for every dimension, kappa and length"
   }
 }
 
-TEST_CASE("two classes answer for every dimension, kappa, angle and factor", "[slow]") {
+TEST_CASE("laws of two classes return a number or refuse, for every dimension, kappa, angle and factor", "[slow]") {
   for (const std::int64_t d : dimensions) {
     for (const double kappa : kappas) {
       for (const double angle : angles) {
@@ -128,7 +128,7 @@ TEST_CASE("two classes answer for every dimension, kappa, angle and factor", "[s
   }
 }
 
-TEST_CASE("risks of two classes answer for every dimension, kappa, length and factor", "[slow]") {
+TEST_CASE("risks of two classes return a number or refuse, for every dimension, kappa, length and factor", "[slow]") {
   for (const std::int64_t d : dimensions) {
     for (const std::int64_t n : lengths) {
       check_answers("linear_accuracy", {real(d), real(n)}, [&] { return Numbers{linear_accuracy<double>(d, n)}; });
@@ -158,7 +158,7 @@ TEST_CASE("risks of two classes answer for every dimension, kappa, length and fa
   }
 }
 
-TEST_CASE("cells of the circle and sparse neighbourhoods answer for every kappa, angle and intensity", "[slow]") {
+TEST_CASE("cells of the circle and sparse neighbourhoods return a number or refuse, for every argument", "[slow]") {
   for (const double query : {0.0, 1e-300, 3.0, -7.0, 1e6, 1e15, 1e300}) {
     for (const double kappa : kappas) {
       for (const double gain : {0.0, 1.0, -1e300, 1e300}) {

@@ -92,7 +92,8 @@ TEST_CASE("the variance of the inverse mass keeps its digits where the kernel is
       const auto law = inverse_kernel_mass(3, kappa, n, QueryKey::excluded);
       const double v = kernel_mass_excess(3, kappa), square = law.mean * law.mean;
       INFO("kappa = " << kappa << ", n = " << n);
-      // for one point the variance is v times the squared mean; for n equal weights to first order v / n times it
+      // for one point the variance is v times the squared mean; for n nearly equal weights it is v / n times it,
+      // to first order
       CHECK(std::abs(law.variance / square * static_cast<double>(n) / v - 1) <= (n == 1 ? bound : bound + 8 * v));
     }
   }

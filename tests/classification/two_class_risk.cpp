@@ -89,7 +89,7 @@ TEST_CASE("the best rate is a minimum, and the boundary layer's closed form wher
   CHECK(std::abs(linear_cross_entropy(3, 10, 2e8) / linear_cross_entropy(3, 10, 1e8) - 2) <= 1e-6);
 }
 
-TEST_CASE("the best rate is known to ten digits", "[classification]") {
+TEST_CASE("the best rate agrees with a root at 30 digits to ten digits", "[classification]") {
   struct Case {
     int d, n;
     BestRate<double> best;  // root of E z/(1 + e^z) at 30 digits, by sums over g and Gauss' rule over the angle

@@ -29,7 +29,7 @@ std::string message_of(Call call) {
   return "nothing was thrown";
 }
 
-/// What stands between "value = " and "; needs".
+/// The text between "value = " and "; needs".
 template <class Value>
 std::string value_in_message(const Value& value) {
   const std::string text = message_of<std::domain_error>([&] { throw_domain_error("f", "x", value, "y"); });

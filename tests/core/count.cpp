@@ -27,7 +27,7 @@ T twice(const Count<T>& count, const T& factor) {
 
 }  // namespace
 
-TEST_CASE("a count is made of any integer, of the scalar, and of what converts to it; the others decide the scalar") {
+TEST_CASE("a count is made from any integer, the scalar, or what converts to it; other arguments set the scalar") {
   const std::int64_t length = 131071;
   STATIC_REQUIRE(std::same_as<decltype(twice(length, 2.0)), double>);
   STATIC_REQUIRE(std::same_as<decltype(twice(7, 2.0f)), float>);
@@ -62,7 +62,7 @@ TEST_CASE("a count reads as an automatic-differentiation scalar, or as any other
   CHECK(as_double(twice(5, archetype::Scalar(3))) == 15);
 }
 
-TEST_CASE("truth values and words are no counts, and a formula of counts alone is computed in double") {
+TEST_CASE("bool and text are refused as counts, and a formula of integer counts alone is computed in double") {
   STATIC_REQUIRE_FALSE(std::convertible_to<bool, CountOf<double>>);
   STATIC_REQUIRE_FALSE(std::convertible_to<std::string, CountOf<double>>);
   STATIC_REQUIRE_FALSE(std::convertible_to<Real50, CountOf<double>>);  // would lose digits

@@ -18,7 +18,7 @@ using namespace incontext;
 
 namespace {
 
-/// The archetype without what its number says: 0 exp, 1 limits, 2 infinity, 3 NaN, 4 atan where pi needs more digits.
+/// The archetype without one property, by its number: 0 exp, 1 limits, 2 infinity, 3 NaN, 4 atan with more digits.
 template <int absent>
 class Lacking {
  public:

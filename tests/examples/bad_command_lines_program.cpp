@@ -1,4 +1,4 @@
-// What every program answers to a command line it cannot use: the lines and the answers are in bad_command_lines.txt.
+// The messages of every program for command lines that it refuses; both are listed in bad_command_lines.txt.
 
 #include <sys/stat.h>
 
@@ -37,7 +37,7 @@ std::vector<std::string> parts_of(const std::string& line, std::size_t most) {
   return parts;
 }
 
-/// \n, \t, \\ and \xHH as in C.
+/// Replaces \n, \t, \\ and \xHH as C does.
 std::string unescaped(const std::string& text) {
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -94,16 +94,16 @@ TEST_CASE("a bad value is refused by the name of its option", "[command_line]") 
       {{"--format", "xml"}, "--format: is unknown (value = xml"},
       {{"--threads", "-1"}, "--threads: is too small (value = -1"},
       {{"--trials", "10", "--relative-error", "0.1"}, "--relative-error"},
-      {{"--colour", "red"}, "--colour: is no option (needs one of those that --help lists)"},
-      {{"--dimensions", "3"}, "--dimensions: is no option (needs --dimension?)"},
-      {{"--dimenson", "3"}, "--dimenson: is no option (needs --dimension?)"},
-      {{"--dimensoin=3"}, "--dimensoin: is no option (needs --dimension?)"},
-      {{"-dimension", "3"}, "-dimension: is no option (needs --dimension?)"},
-      {{"--context", "3"}, "--context: is no option (needs --context-length?)"},
-      {{"--Seed", "3"}, "--Seed: is no option (needs --seed?)"},
-      {{"--sed", "3", "--colour"}, "--sed: is no option (needs --seed?)"},
-      {{"3", "--dimension", "4"}, "3: is an argument too many (needs options, see --help)"},
-      {{"--" + std::string(1 << 20, 'x')}, "...: is no option"},
+      {{"--colour", "red"}, "--colour: is not an option (needs one of those that --help lists)"},
+      {{"--dimensions", "3"}, "--dimensions: is not an option (needs --dimension?)"},
+      {{"--dimenson", "3"}, "--dimenson: is not an option (needs --dimension?)"},
+      {{"--dimensoin=3"}, "--dimensoin: is not an option (needs --dimension?)"},
+      {{"-dimension", "3"}, "-dimension: is not an option (needs --dimension?)"},
+      {{"--context", "3"}, "--context: is not an option (needs --context-length?)"},
+      {{"--Seed", "3"}, "--Seed: is not an option (needs --seed?)"},
+      {{"--sed", "3", "--colour"}, "--sed: is not an option (needs --seed?)"},
+      {{"3", "--dimension", "4"}, "3: is an unexpected argument (needs options, see --help)"},
+      {{"--" + std::string(1 << 20, 'x')}, "...: is not an option"},
   }));
   const Parsed parsed = parse(one.arguments);
   CAPTURE(parsed.refusal);
@@ -148,7 +148,7 @@ TEST_CASE("whole numbers are read to the ends of their type, and refused beyond 
   CHECK_THROWS_AS(parse_count<int>("n", "2147483648e-1", 0, 2147483647), InputError);  // not a whole number
 }
 
-TEST_CASE("the form of the report follows the name of the output where --format does not say", "[command_line]") {
+TEST_CASE("without --format the form of the report follows the name of the output", "[command_line]") {
   CHECK(parse({"--output", "x.csv"}).output.format == Format::csv);
   CHECK(parse({"--output", "x.csv"}).arguments["format"] == "csv");
   CHECK(parse({"--output", "x.json"}).output.format == Format::json);
@@ -159,14 +159,14 @@ TEST_CASE("the form of the report follows the name of the output where --format 
   CHECK(parse({}).arguments["format"] == "table");
 }
 
-TEST_CASE("standard output by its name as a device is standard output", "[command_line]") {
+TEST_CASE("the device names of standard output mean standard output", "[command_line]") {
   for (const std::string name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
     CHECK(parse({"--output", name}).output.to_standard_output());
   }
   CHECK_FALSE(parse({"--output", "/dev/fd/3"}).output.to_standard_output());
 }
 
-TEST_CASE("a refusal of the library's names the option, not the function", "[command_line]") {
+TEST_CASE("a refusal by the library names the option, not the function", "[command_line]") {
   CLI::App app("test", "program");
   double noise = 0;
   add_number(

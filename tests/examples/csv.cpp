@@ -23,7 +23,7 @@ Values column_of(const CsvFile& csv, std::size_t column, Entries entries = Entri
   return {values.data(), values.data() + values.size()};
 }
 
-/// Parses, and reads every column: the refusal, or "accepted".
+/// Parses the text and reads every column; returns the message of the refusal, or "accepted".
 std::string csv_refusal(const std::string& text, Header header = Header::required, Entries entries = Entries::finite) {
   try {
     const CsvFile csv = parse_csv("f.csv", text, header);
@@ -99,7 +99,7 @@ TEST_CASE("lines that begin with # are comments, and those among the rows are co
   CHECK(column_of(csv, 0) == Values{1, 3});
   CHECK(csv.rows[1].line == 7);
   CHECK(csv.notes == Names{"2 lines below the first begin with # and are left out as comments."});
-  // quotation marks in a comment open no cell
+  // quotation marks in a comment do not open a cell
   CHECK(column_of(parse_csv("f.csv", "# 2\" pipes,\"a\na,b\n1,2\n# so,\"what\n3,4\n"), 1) == Values{2, 4});
   // the error value of a spreadsheet in the first column is a missing cell, not a comment
   CHECK(csv_refusal("a,b\n#N/A,2\n3,4\n") == part("row 1 (line 2), column a: cell is missing (value = \"#N/A\""));
@@ -107,7 +107,7 @@ TEST_CASE("lines that begin with # are comments, and those among the rows are co
   CHECK(csv_refusal("# nothing else\n") == part("is empty"));
 }
 
-TEST_CASE("a first column without a name that numbers the rows is no input, and a note says so", "[csv]") {
+TEST_CASE("an unnamed first column that numbers the rows is left out, and a note says so", "[csv]") {
   for (const std::string name : {"", "\"\"", "Unnamed: 0"}) {
     for (const std::string rows : {"0,5\n1,6\n2,8\n", "1,5\n2,6\n3,8\n", "\"7\",5\n\"2\",6\n\"4\",8\n"}) {
       const CsvFile csv = parse_csv("f.csv", name + ",x\n" + rows);
@@ -117,7 +117,7 @@ TEST_CASE("a first column without a name that numbers the rows is no input, and 
       CHECK(csv.notes[0] == part("numbers the rows and is left out."));
     }
   }
-  // numbers that come twice, fractions and text number no rows
+  // repeated numbers, fractions and text do not number rows
   for (const std::string rows : {"0,5\n0,6\n", "0.5,5\n1,6\n", "a,5\nb,6\n", "-1,5\n0,6\n", ",5\n1,6\n"}) {
     CHECK(csv_refusal(",x\n" + rows) == "f.csv: column 1 has no name in the header line (needs one)");
     CHECK_FALSE(parse_csv("f.csv", "Unnamed: 0,x\n" + rows).row_numbers);
@@ -126,7 +126,7 @@ TEST_CASE("a first column without a name that numbers the rows is no input, and 
   CHECK_FALSE(parse_csv("f.csv", "Unnamed: 0\n0\n1\n").row_numbers);
 }
 
-TEST_CASE("a separator at the end of every line makes no column", "[csv]") {
+TEST_CASE("a separator at the end of every line does not add a column", "[csv]") {
   const CsvFile csv = parse_csv("f.csv", "a,b,\n1,2,\n3,4, \n");
   CHECK(csv.column_names == Names{"a", "b"});
   CHECK(column_of(csv, 1) == Values{2, 4});
@@ -155,12 +155,12 @@ TEST_CASE("a first line that may be a row or names is never guessed", "[csv]") {
   CHECK(csv_refusal("0,1\n1,2\n3,4\n5,6\n", Header::optional) == part("can be a row or the names of columns"));
   CHECK(csv_refusal("1,0.x5\n2,3\n", Header::optional) == part("first line mixes names and numbers"));
   CHECK(csv_refusal("1,NA\n2,3\n", Header::optional) == part("row 1 (line 1), column 2: cell is missing"));
-  // a data set needs names, and 0, 1, 2, ... are some
+  // a data set needs names, and 0, 1, 2, ... are accepted as names
   CHECK(parse_csv("f.csv", "0,1\n5,6\n").notes == Names{"The first line, 0 to 1, names the columns."});
   CHECK(csv_refusal("0\n5\n") == part("first line holds numbers"));
 }
 
-TEST_CASE("-inf is a number of masked scores alone, and nothing else that is not finite", "[csv]") {
+TEST_CASE("-inf is accepted in masked scores only, and no other value that is not finite is accepted", "[csv]") {
   const std::string text = "0.5,-inf\n1,2\n";
   CHECK(std::isinf(column_of(parse_csv("f.csv", text, Header::optional), 1, Entries::masked)[0]));
   CHECK(csv_refusal(text, Header::optional) == part("row 1 (line 1), column 2: cell is not finite (value = \"-inf\";"));
@@ -170,7 +170,7 @@ TEST_CASE("-inf is a number of masked scores alone, and nothing else that is not
   }
 }
 
-TEST_CASE("a missing cell is NaN where missing ones are asked for, and refused with a way out elsewhere", "[csv]") {
+TEST_CASE("a missing cell is NaN where missing cells are accepted, and is refused with a remedy elsewhere", "[csv]") {
   for (const std::string missing : {"", "NA", "n/a", "NaN", "null", "NULL", "None", "#N/A", "<NA>", "-nan"}) {
     CAPTURE(missing);
     const std::string text = "a,b\n1,2\n3," + missing + "\n";
@@ -190,7 +190,7 @@ TEST_CASE("columns of text are refused all at once, with what to do", "[csv]") {
         "f.csv: columns city,name hold no number (needs numbers, or --without city,name)");
   CHECK(csv_refusal("city,x\nUlm,1\nJena,2\n") ==
         "f.csv: column city holds no number (needs numbers, or --without city)");
-  // one wrong cell among numbers is named itself
+  // a single wrong cell among numbers is named
   CHECK(csv_refusal("city,x\nUlm,1\n7,2\n") == part("row 1 (line 2), column city: cell is not a number"));
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("refusals of a CSV file name the row, the line and the column", "[csv]
   CHECK(csv_refusal("a,b\n1,2,3\n") == "f.csv: row 1 (line 2): has the wrong number of cells (value = 3; needs 2)");
   CHECK(csv_refusal("a,b\n1,2\n\n3,4\n") == "f.csv: row 2 (line 3): is blank (needs 2 cells)");
   CHECK(csv_refusal("a,b,a\n1,2,3\n") ==
-        "f.csv: column name stands twice in the header line (value = a; needs different names)");
+        "f.csv: column name occurs twice in the header line (value = a; needs different names)");
   CHECK(csv_refusal("a,,c\n1,2,3\n") == part("column 2 has no name"));
   CHECK(csv_refusal("1,2\n3,4\n") == part("first line holds numbers"));
   CHECK(csv_refusal("a,b\n\"1,2\n3,4\n") == part("line 2: quoted cell is never closed"));
@@ -218,7 +218,7 @@ TEST_CASE("refusals of a CSV file name the row, the line and the column", "[csv]
   CHECK(csv_refusal("a,b\n") == part("no rows"));
   CHECK(csv_refusal(std::string("a,b\n1,\0\n", 8)) == part("is not text"));
   CHECK(csv_refusal("\xFF\xFE" + std::string("a\0b\0", 4)) == part("is UTF-16 text"));
-  // a cell of a megabyte is named by its beginning
+  // a message quotes only the beginning of a cell of a megabyte
   CHECK(csv_refusal("a,b\n1," + std::string(1 << 20, 'x') + "\n1,2\n").size() < 300);
 }
 

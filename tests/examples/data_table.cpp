@@ -33,7 +33,7 @@ Eigen::MatrixXd matrix(Eigen::Index rows, Eigen::Index columns, std::vector<doub
 
 }  // namespace
 
-TEST_CASE("a column that numbers the rows is no column to read, unless it is asked for by its name", "[data_table]") {
+TEST_CASE("a column that numbers the rows is read only if it is named", "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "Unnamed: 0,a,b\n0,5,6\n1,7,8\n"));
   CHECK(file.column_names() == Names{"a", "b"});
@@ -41,7 +41,7 @@ TEST_CASE("a column that numbers the rows is no column to read, unless it is ask
   CHECK(file.columns({"Unnamed: 0"}) == matrix(2, 1, {0, 1}));
 }
 
-TEST_CASE("rows with a missing number are left out where that is asked for, by the columns that are read",
+TEST_CASE("on request, rows with a missing number in the columns that are read are left out",
           "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "a,b,c\n1,2,\n3,NA,4\nNaN,5,6\n7,8,9\n"));
@@ -67,7 +67,7 @@ TEST_CASE("rows with a missing number are left out where that is asked for, by t
         }) == part("row 1, column 2: entry is not finite (value = inf;"));
 }
 
-TEST_CASE("a decimal comma is told once a column with one is read", "[data_table]") {
+TEST_CASE("a note about decimal commas appears once a column with one is read", "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "a;b\n1,5;2\n3;4\n"));
   file.columns({"b"});
@@ -76,10 +76,10 @@ TEST_CASE("a decimal comma is told once a column with one is read", "[data_table
   CHECK(file.notes() == Names{"Numbers have a decimal comma."});
 }
 
-TEST_CASE("a column asked for twice or not there is refused", "[data_table]") {
+TEST_CASE("a column that is named twice or does not exist is refused", "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "a,b\n1,2\n"));
-  CHECK(refusal([&] { file.columns({"a", "b", "a"}); }) == part("column is asked for twice (value = a;"));
+  CHECK(refusal([&] { file.columns({"a", "b", "a"}); }) == part("column is named twice (value = a;"));
   CHECK(refusal([&] { file.columns({"c"}); }) == part("has no such column (value = c; needs one of a, b)"));
   std::string many = "x0";
   for (int i = 1; i < 1000; ++i) many += ",x" + std::to_string(i);
@@ -109,7 +109,7 @@ TEST_CASE("scores are the same from every kind of file, and an array of one dime
   CHECK(refusal([&] { read_matrix(folder.file("s.npy")); }) == part("s.npy: row 1, column 2: entry is not finite"));
 }
 
-TEST_CASE("a mask written as a large negative number is found, whether put in place of a score or added to it",
+TEST_CASE("a mask written as a large negative number is found, whether it replaces a score or is added to it",
           "[data_table]") {
   const Eigen::MatrixXd scores = 30 * Eigen::MatrixXd::Random(8, 8);
   CHECK(finite_mask(scores) == 0);
@@ -124,9 +124,9 @@ TEST_CASE("a mask written as a large negative number is found, whether put in pl
     added.triangularView<Eigen::StrictlyUpper>() = scores.array().matrix() + Eigen::MatrixXd::Constant(8, 8, mask);
     CHECK(finite_mask(replaced) == mask);
     CHECK(finite_mask(added) <= mask + 30);
-    one(0, 7) = mask;  // one alone may be a score, unless it is beyond anything
+    one(0, 7) = mask;  // a single one may be a score, unless it is beyond any score
     CHECK((finite_mask(one) == 0) == (mask > -1e7));
-    replaced(7, 0) = -INFINITY;  // true masks beside do not hide it
+    replaced(7, 0) = -INFINITY;  // true masks beside it do not hide it
     CHECK(finite_mask(replaced) == mask);
   }
   // scores that differ by less than a hundred times, and a large score among small ones, are scores

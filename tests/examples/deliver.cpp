@@ -30,7 +30,7 @@ OutputOptions to(const std::string& file) { return {.format = Format::json, .fil
 
 }  // namespace
 
-TEST_CASE("a stopped run's report never takes an older one's place, unless asked to", "[deliver]") {
+TEST_CASE("a stopped run's report replaces an older one only with --replace-by-partial", "[deliver]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("report.json", "older and complete");
   CHECK(deliver(report_of(false), to(file)) == 3);
@@ -45,13 +45,13 @@ TEST_CASE("a stopped run's report never takes an older one's place, unless asked
   CHECK(content_of(file) == part("\"complete\": true"));
 }
 
-TEST_CASE("a stopped run's report goes to FILE.partial where there is no older one too", "[deliver]") {
+TEST_CASE("a stopped run's report goes to FILE.partial also if there is no older report", "[deliver]") {
   const TemporaryFolder folder;
   CHECK(deliver(report_of(false), to(folder.file("report.json"))) == 3);
   CHECK(folder.names() == std::vector<std::string>{"report.json.partial"});
 }
 
-TEST_CASE("a device or a pipe has no older report to lose", "[deliver]") {
+TEST_CASE("a stopped run's report is written to a device or a pipe directly", "[deliver]") {
   CHECK(deliver(report_of(false), to("/dev/null")) == 3);
 }
 

@@ -91,7 +91,8 @@ TEST_CASE("the plane of needle and noise: the weight rises through one half at t
   }
 }
 
-TEST_CASE("means of rare rows are not judged, and say so, with medians beside them", "[programs][fading]") {
+TEST_CASE("means that depend on rare rows are not judged, with a reason, and medians are printed beside them",
+          "[programs][fading]") {
   const Json few = report_of({"--figure", "fading", "--height", "6", "--lengths", "100000", "--most-scores", "1"}, 3);
   const Json rows = few["tables"][0]["rows"];
   REQUIRE(rows.size() == 2);

@@ -1,5 +1,5 @@
-// Files and streams the programs read and write: what becomes of them when something is in the way, and that the same
-// numbers in another dress give the same report.
+// Files and streams that the programs read and write: their state after an error, and equal reports for the same
+// numbers in different formats.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,14 +39,14 @@ void check_refused(const Finished& finished, const std::string& expected) {
   CHECK(std::count(finished.errors.begin(), finished.errors.end(), '\n') == 1);
 }
 
-/// The notes of a report's first table, in one line.
+/// The notes of a report's first table, joined in one line.
 std::string notes_of(const Json& report) {
   std::string notes;
   for (const Json& note : report["tables"][0]["notes"]) notes += note.get<std::string>() + ' ';
   return notes;
 }
 
-/// The titles name the files; the rest of two reports may be compared.
+/// Two reports without their titles, which name the files.
 Json rows_of(const Json& report) { return report["tables"][0]["rows"]; }
 
 }  // namespace
@@ -82,10 +82,10 @@ TEST_CASE("a report that cannot be written is a failure, on a full disk and past
   check_refused(run_command(in_folder + shell_quoted(INCONTEXT_CLASSIFY) +
                             " --rule linear --rate 1 --trials 16 --quiet --contexts c.npy --device serial"),
                 "--contexts: cannot be written: File too large");
-  CHECK(folder.names() == Names{"report"});  // the shell's
+  CHECK(folder.names() == Names{"report"});  // the shell creates it
 }
 
-TEST_CASE("a closed pipe ends a program as it ends others, and is a failure where its signal is ignored", "[files]") {
+TEST_CASE("a closed pipe ends a program by SIGPIPE, and is an error of writing if that signal is ignored", "[files]") {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
   ::close(pipe[0]);
@@ -96,7 +96,7 @@ TEST_CASE("a closed pipe ends a program as it ends others, and is a failure wher
   CHECK(ended.exit_code == 128 + SIGPIPE);
   CHECK(ended.errors.empty());
   check_refused(run_command("trap '' PIPE; " + scores + ">&9"), "standard output: cannot be written: Broken pipe");
-  // what goes to a file is there by then
+  // a report to a file is complete by then
   const TemporaryFolder folder;
   const Finished saved = run_command(temperature + "--output " + shell_quoted(folder.file("report.json")) + " >&9");
   CHECK(saved.exit_code == 128 + SIGPIPE);
@@ -105,7 +105,7 @@ TEST_CASE("a closed pipe ends a program as it ends others, and is a failure wher
   ::close(write_end);
 }
 
-TEST_CASE("the name of the output says the form of the report where --format does not", "[files]") {
+TEST_CASE("without --format the name of the output sets the form of the report", "[files]") {
   const TemporaryFolder folder;
   const auto written = [&](const std::string& name, const std::string& more = "") {
     REQUIRE(run_command(scores + "--output " + shell_quoted(folder.file(name)) + " " + more).exit_code == 0);
@@ -118,7 +118,7 @@ TEST_CASE("the name of the output says the form of the report where --format doe
   CHECK(written("y.csv", "--format table").starts_with("softmax, temperature 1"));
 }
 
-TEST_CASE("a report that nobody else may read stays so, and a link to one stays a link", "[files]") {
+TEST_CASE("a replaced report keeps its access rights, and a link to a report remains a link", "[files]") {
   const TemporaryFolder folder;
   const std::string report = folder.write("report", "old");
   REQUIRE(::chmod(report.c_str(), 0600) == 0);
@@ -132,7 +132,7 @@ TEST_CASE("a report that nobody else may read stays so, and a link to one stays 
   CHECK(content_of(report) != "old");
 }
 
-TEST_CASE("files of killed runs, whatever they are called, are in nobody's way", "[files]") {
+TEST_CASE("temporary files that killed runs left behind do not disturb later runs", "[files]") {
   const TemporaryFolder folder;
   std::string command =
       "cd " + shell_quoted(folder.file("")) + " && for i in $(seq 200); do : >report.incontext-$i; done; ";
@@ -142,7 +142,7 @@ TEST_CASE("files of killed runs, whatever they are called, are in nobody's way",
   CHECK_FALSE(content_of(folder.file("report")).empty());
 }
 
-TEST_CASE("a number of threads in the environment that is none is refused by the variable's name", "[files]") {
+TEST_CASE("an invalid number of threads in the environment is refused with the variable's name", "[files]") {
   for (const std::string value : {"0", "-1", "many", "4,0", "1.5"}) {
     const Finished finished = run_command("OMP_NUM_THREADS=" + value + " " + temperature);
     CAPTURE(value, finished.errors);
@@ -156,7 +156,7 @@ TEST_CASE("a number of threads in the environment that is none is refused by the
   CHECK(run_command("OMP_THREAD_LIMIT=0 " + temperature).errors == part("OMP_THREAD_LIMIT: is too small (value = 0;"));
 }
 
-TEST_CASE("values and cells of any length and bytes make a short line of text", "[files]") {
+TEST_CASE("a message about a value or cell of any length and bytes is one short line of text", "[files]") {
   const TemporaryFolder folder;
   const std::string long_cell = folder.write("long.csv", "a,b\n1," + std::string(3 << 20, 'x') + "\n2,3\n");
   const std::string bytes = folder.write("bytes.csv", "a,b\n1,\xff\xfe\x1b[31m\xc2\x9b\n2,3\n");
@@ -175,7 +175,7 @@ TEST_CASE("values and cells of any length and bytes make a short line of text", 
   }
 }
 
-TEST_CASE("the same data set in another dress gives the same report, with a note about what was read how", "[files]") {
+TEST_CASE("the same data set in different formats gives the same report, with a note on how it was read", "[files]") {
   const TemporaryFolder folder;
   std::mt19937_64 engine(1);
   std::normal_distribution<double> normal;

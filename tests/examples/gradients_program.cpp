@@ -81,7 +81,7 @@ TEST_CASE("a mean that few trials carry is not judged", "[programs][gradients]")
   const Json row = report["tables"][0]["rows"][1];
   CHECK(row["z"].is_null());
   CHECK(row["verdict"] == "not_judged");
-  CHECK(row["reason"] == part("of the 256 trials carry the mean"));
+  CHECK(row["reason"] == part("of the 256 trials contribute to the mean"));
   CHECK(report["tables"][0]["rows"][0]["z"].is_number());
   CHECK(report["verdict"]["comparisons"] == 6);
   CHECK(report["verdict"]["judged"] == 4);
@@ -96,7 +96,7 @@ TEST_CASE("Heat Treatment starts where it is told and ends at the root of the ke
   CHECK(rows.front()["simulation"].get<double>() > 3 * rows.back()["simulation"].get<double>());
 }
 
-TEST_CASE("NormSoftmax has an approximation only where some rows' own spread is the temperature and others' is not",
+TEST_CASE("NormSoftmax has an approximation only where some rows have a standard deviation above 1 and others below",
           "[programs][gradients]") {
   const Json rows = report_of({"--figure", "normsoftmax", "--scales", "1,156,2000"})["tables"][0]["rows"];
   REQUIRE(rows.size() == 6);

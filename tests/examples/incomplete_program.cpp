@@ -1,5 +1,5 @@
-// What cannot be judged is no agreement and no disagreement: rounding, overflow, rare rows, optima that do not exist,
-// runs that were stopped. Every such run ends with 3 or names what is out of range, and no row vanishes.
+// A row that cannot be judged is neither an agreement nor a disagreement: rounding, overflow, rare rows, optima that do
+// not exist, runs that were stopped. Every such run ends with 3 or names what is out of range, and no row is left out.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ Json report(const std::string& program, const Arguments& arguments, int exit_cod
   return incontext::testing::report_of(program, arguments, exit_code);
 }
 
-/// Every row that was asked to be judged has a verdict, and a reason exactly where it is not judged.
+/// Checks that every row to be judged has a verdict, and a reason if and only if it is not judged.
 void check_rows(const Json& report) {
   int asked = 0, left = 0;
   for (const Json& table : report["tables"]) {
@@ -49,7 +49,7 @@ void check_rows(const Json& report) {
   CHECK(report["verdict"]["not_judged"] == left);
 }
 
-/// Runs a program, sends it SIGINT after a while, and waits for its end.
+/// Runs a program, sends it SIGINT after the given seconds, and waits for its end.
 Finished stopped_after(double seconds, const std::string& program, const Arguments& arguments,
                        const TemporaryFolder& folder) {
   const std::string output = folder.file("stopped.out"), errors = folder.file("stopped.err");
@@ -77,7 +77,8 @@ Finished stopped_after(double seconds, const std::string& program, const Argumen
 
 }  // namespace
 
-TEST_CASE("a needle with all the weight: rounding is not judged, and the row says so", "[programs][incomplete]") {
+TEST_CASE("the weight of a needle that has nearly all of it is not judged below rounding, with a reason",
+          "[programs][incomplete]") {
   for (const std::string height : {"20", "30", "50", "100"}) {
     CAPTURE(height);
     const Json all = report(INCONTEXT_FADING, {"--figure", "fading", "--height", height, "--lengths", "100"}, 3);
@@ -91,14 +92,14 @@ TEST_CASE("a needle with all the weight: rounding is not judged, and the row say
   check_rows(report(INCONTEXT_FADING, {"--figure", "fading", "--height", "10", "--lengths", "100"}, 0));
 }
 
-TEST_CASE("frozen rows whose second scores no trial has met are not judged", "[programs][incomplete]") {
+TEST_CASE("frozen rows in which no trial drew a competing second score are not judged", "[programs][incomplete]") {
   const Json all = report(INCONTEXT_FADING, {"--lengths", "100", "--spreads", "1e8"}, 3);
   check_rows(all);
   CHECK(all["verdict"]["judged"] == 0);
   for (const Json& row : all["tables"][0]["rows"]) CHECK(row["reason"] == part("rare rows make the mean"));
 }
 
-TEST_CASE("errors that single precision rounds by more than their standard error are not judged",
+TEST_CASE("errors whose rounding in single precision exceeds their standard error are not judged",
           "[programs][incomplete]") {
   const Json tiny = report(INCONTEXT_SOFTMAX_ERROR, {"--input-variance", "1e-7", "--trials", "4096"}, 3);
   check_rows(tiny);
@@ -106,7 +107,7 @@ TEST_CASE("errors that single precision rounds by more than their standard error
   const Json noisy = report(INCONTEXT_SOFTMAX_ERROR, {"--noise-variance", "1e7", "--trials", "4096"}, 3);
   check_rows(noisy);
   CHECK(noisy["verdict"]["judged"] == 7);
-  CHECK(noisy["verdict"]["not_judged"] == 2);  // at the optimal temperatures the noise is all there is
+  CHECK(noisy["verdict"]["not_judged"] == 2);  // at the optimal temperatures only the noise is left
   for (const Arguments& usual : {Arguments{"--input-variance", "1e-2"}, {"--noise-variance", "1e3"}}) {
     Arguments arguments = usual;
     arguments.insert(arguments.end(), {"--trials", "4096", "--temperatures", "1,3"});
@@ -134,7 +135,7 @@ TEST_CASE("trials that overflow are not judged, and their rows stay", "[programs
   }
 }
 
-TEST_CASE("parameters that single precision does not hold are refused by name, value and range",
+TEST_CASE("parameters outside the range of single precision are refused by name, value and range",
           "[bad-input][incomplete]") {
   const auto refused = [](const std::string& program, const Arguments& arguments, const std::string& expected) {
     const Finished finished = run_program(program, arguments);
@@ -154,7 +155,7 @@ TEST_CASE("parameters that single precision does not hold are refused by name, v
 }
 
 TEST_CASE("an optimal temperature that does not exist is a row without one, and not judged", "[programs][incomplete]") {
-  // labels that what the attention reads from a context tells less than nothing about
+  // labels for which every prediction from the context is worse than none
   const TemporaryFolder folder;
   const std::string data = folder.write("four.csv", "x,y\n0.124,-0.031\n2.586,-0.004\n2.782,-1.056\n2.967,1.398\n");
   const Json all = report(INCONTEXT_TEMPERATURE,
@@ -201,14 +202,14 @@ TEST_CASE("a run that was stopped ends with 3, keeps its rows, and says complete
     int unreached = 0;
     for (const Json& table : all["tables"]) {
       for (const Json& row : table["rows"]) {
-        unreached += row.contains("reason") && row["reason"] == "not reached: the run was stopped before" ? 1 : 0;
+        unreached += row.contains("reason") && row["reason"] == "not reached: the run was stopped early" ? 1 : 0;
       }
     }
     CHECK(unreached > 0);
   }
 }
 
-TEST_CASE("a stopped run has the rows of one that was not, in the same order", "[programs][incomplete]") {
+TEST_CASE("a stopped run has the same rows as a complete one, in the same order", "[programs][incomplete]") {
   const TemporaryFolder folder;
   const auto keys = [](const Json& all) {
     std::vector<Json> keys;
@@ -226,14 +227,15 @@ TEST_CASE("a stopped run has the rows of one that was not, in the same order", "
   CHECK(keys(Json::parse(stopped.output)) == keys(Json::parse(run_program(INCONTEXT_TEMPERATURE, all).output)));
 }
 
-TEST_CASE("a stopped run writes to FILE.partial, and says so, unless asked to replace", "[programs][incomplete]") {
+TEST_CASE("a stopped run writes to FILE.partial and says so, unless --replace-by-partial is given",
+          "[programs][incomplete]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("report.json", "older and complete");
   const Arguments endless{"--trials", "1e12", "--output", file, "--format", "json"};
   const Finished partial = stopped_after(0.3, INCONTEXT_TEMPERATURE, endless, folder);
   CHECK(partial.exit_code == 3);
   CHECK(partial.output == part("Stopped early"));
-  CHECK(partial.errors == part("the partial report is " + file + ".partial; " + file + " is as it was"));
+  CHECK(partial.errors == part("the partial report is " + file + ".partial; " + file + " is unchanged"));
   CHECK(content_of(file) == "older and complete");
   CHECK(Json::parse(content_of(file + ".partial"))["complete"] == false);
   Arguments replacing = endless;
@@ -251,7 +253,7 @@ TEST_CASE("a stopped run without --output prints its partial tables", "[programs
   CHECK(finished.errors.empty());
 }
 
-TEST_CASE("every JSON and CSV says how it came about", "[programs][incomplete]") {
+TEST_CASE("every JSON and CSV report has the record of its run", "[programs][incomplete]") {
   const auto at = [](const std::string& device, const Arguments& more) {
     Arguments arguments{"--dimension", "2", "--context-length", "5", "--trials", "2048", "--device", device, "--seed", "7"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -264,7 +266,7 @@ TEST_CASE("every JSON and CSV says how it came about", "[programs][incomplete]")
   CHECK(serial["device"] == "serial");
   CHECK(serial["threads"] == 1);
   CHECK(openmp["seed"] == 7);
-  CHECK(openmp["trials"] == 2048 + 2048 / 32);  // the ridge's too
+  CHECK(openmp["trials"] == 2048 + 2048 / 32);  // the trials of the ridge are counted too
   CHECK(openmp["seconds"].get<double>() > 0);
   CHECK(openmp["commit"].get<std::string>().size() >= 7);
   CHECK(openmp["command"] == part("--threads 3"));
@@ -293,7 +295,8 @@ TEST_CASE("every JSON and CSV says how it came about", "[programs][incomplete]")
   CHECK(rows == 8);
 }
 
-TEST_CASE("what keeps a CSV's exit code from 0 is told on standard error", "[programs][incomplete]") {
+TEST_CASE("the reason of an exit code other than 0 is on standard error when standard output is CSV",
+          "[programs][incomplete]") {
   const Finished finished =
       run_program(INCONTEXT_TEMPERATURE, {"--scoring", "softmax", "--trials", "512", "--format", "csv"});
   CHECK(finished.exit_code == 3);

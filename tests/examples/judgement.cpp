@@ -30,7 +30,7 @@ Estimate off_by(double deviations, std::int64_t count = 65536) {
   return estimate;
 }
 
-/// A table of one key and a comparison a row.
+/// A table with one key and one comparison per row.
 Table table_of(std::vector<std::vector<Cell>> comparisons) {
   Table table{.title = "t", .columns = {{.name = "row"}}};
   for (Column& column : comparison_columns()) table.columns.push_back(column);
@@ -75,11 +75,11 @@ int exit_code(const Verdict& verdict, bool complete = true) {
 
 TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgement]") {
   CHECK(verdict_of({off_by(3.2)}).agrees == true);
-  CHECK(verdict_of({off_by(3.4)}).agrees == false);  // one comparison: 3.29
+  CHECK(verdict_of({off_by(3.4)}).agrees == false);  // the bound for one comparison is 3.29
   CHECK(verdict_of({off_by(-3.4)}).agrees == false);
   std::vector<Estimate> twenty(20, off_by(0.5));
   twenty[7] = off_by(3.9);
-  CHECK(verdict_of(twenty).agrees == true);  // twenty comparisons: 4.06
+  CHECK(verdict_of(twenty).agrees == true);  // the bound for twenty comparisons is 4.06
   twenty[7] = off_by(4.2);
   CHECK(verdict_of(twenty).agrees == false);
   CHECK(verdict_of(twenty).details["disagreements"] == 1);
@@ -101,17 +101,17 @@ TEST_CASE("few batches have the wider bound of Student's t", "[judgement]") {
   CHECK(verdict_of({off_by(3.6, 64)}).agrees == false);
 }
 
-TEST_CASE("the verdict names the row of the worst resolution, and says what the median row resolves", "[judgement]") {
+TEST_CASE("the verdict names the row of the worst resolution, and states the median resolution", "[judgement]") {
   std::vector<Estimate> rows(5, off_by(0));
   rows[2].standard_error = 0.2;
   const Verdict verdict = verdict_of(rows);
   CHECK(verdict.details["worst_row"] == "row = 3");
   CHECK(verdict.details["worst_resolution"].get<double>() > 19 * verdict.details["median_resolution"].get<double>());
-  CHECK(verdict.text == part("nine times in ten a deviation of 5% would have shown in the median row, of 1e+02% in the "
-                             "worst (row = 3)"));
+  CHECK(verdict.text == part("a deviation of 5% would be detected nine times in ten in the median row, of 1e+02% in "
+                             "the worst (row = 3)"));
 }
 
-TEST_CASE("what is not finite is not judged, and is no agreement", "[judgement]") {
+TEST_CASE("a comparison that is not finite is not judged, and the family does not agree", "[judgement]") {
   Estimate estimate = off_by(0);
   estimate.non_finite = 1;
   for (const Verdict& verdict : {verdict_of({estimate}), verdict_of({off_by(0)}, std::nan(""))}) {
@@ -127,17 +127,18 @@ TEST_CASE("what is not finite is not judged, and is no agreement", "[judgement]"
   CHECK(verdict_of({estimate, off_by(9)}).agrees == false);
 }
 
-TEST_CASE("exit codes: a disagreement before what is incomplete, a stopped run is never 0", "[judgement]") {
+TEST_CASE("exit codes: a disagreement takes precedence over an incomplete run, and a stopped run never ends with 0",
+          "[judgement]") {
   CHECK(exit_code(verdict_of({off_by(0)})) == 0);
   CHECK(exit_code(verdict_of({off_by(9)})) == 1);
   CHECK(exit_code(verdict_of({off_by(0)}), false) == 3);
   CHECK(exit_code(verdict_of({off_by(9)}), false) == 1);
   CHECK(exit_code(Judgement().verdict()) == 3);
-  CHECK(exit_code_of({.program = "p"}) == 0);  // nothing is there to be judged
+  CHECK(exit_code_of({.program = "p"}) == 0);  // there is nothing to judge
   CHECK(exit_code_of({.program = "p", .run = {.complete = false}}) == 3);
 }
 
-TEST_CASE("cells of a comparison: what was judged, what was not and why, what is shown beside an approximation",
+TEST_CASE("cells of a comparison that was judged, that was not judged with its reason, and beside an approximation",
           "[judgement]") {
   Judgement judgement;
   Estimate coarse = off_by(0);
@@ -160,22 +161,22 @@ TEST_CASE("cells of a comparison: what was judged, what was not and why, what is
   }
   CHECK(word(table, 1, "reason") == "standard error 0.01 is below the rounding of the simulation, 0.5");
   CHECK(word(table, 2, "reason") == "rare rows");
-  CHECK(word(table, 3, "reason") == "not reached: the run was stopped before");
+  CHECK(word(table, 3, "reason") == "not reached: the run was stopped early");
   CHECK(absent(table, 3, "simulation"));
   CHECK(std::get<double>(cell(table, 3, "theory")) == 1);
   CHECK(absent(table, 4, "theory"));
   CHECK(std::get<double>(cell(table, 4, "approximate")) == 0.9);
   CHECK(std::get<double>(cell(table, 4, "simulation")) == 1);
   for (const char* name : {"z", "verdict", "reason"}) CHECK(absent(table, 4, name));
-  CHECK(word(table, 5, "reason") == "not reached: the run was stopped before");
+  CHECK(word(table, 5, "reason") == "not reached: the run was stopped early");
   CHECK(absent(table, 5, "verdict"));
   CHECK(std::get<std::int64_t>(cell(table, 6, "trials")) == 4096);
-  CHECK(table.notes.back() == part("in all of 3 comparisons"));  // the coarse one is tested, if not judged
+  CHECK(table.notes.back() == part("in all of 3 comparisons"));  // the unresolved one is tested, too
   CHECK(judgement.verdict().details["judged"] == 2);
   CHECK(judgement.verdict().details["not_judged"] == 3);
 }
 
-TEST_CASE("rows that were asked for and cannot be tested take no part in the family", "[judgement]") {
+TEST_CASE("requested rows that cannot be tested are not part of the family", "[judgement]") {
   Judgement judgement;
   std::vector<std::vector<Cell>> cells{judgement.judged(1, off_by(3.2))};
   for (int i = 0; i < 30; ++i) cells.push_back(judgement.not_judged(1, off_by(50), "rare rows"));

@@ -1,5 +1,5 @@
-// What the programs do where threads, memory or patience end: one line and exit code 2, or an end within a second of
-// Ctrl-C.
+// The programs without enough threads or memory end with one line and exit code 2; after Ctrl-C they end within a
+// second.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// The sanitizers' own memory does not fit under a limit.
+// The sanitizers reserve more memory than the limits allow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool can_limit_memory = false;
 #elif defined(__has_feature)
@@ -39,7 +39,7 @@ constexpr bool can_limit_memory = true;
 constexpr bool can_limit_memory = true;
 #endif
 
-/// Runs a program that may use so many kilobytes of addresses.
+/// Runs a program with a limit on its address space in kilobytes.
 Finished run_limited(const std::string& kilobytes, const std::string& program, const Arguments& arguments) {
   Arguments all{"-c", "ulimit -v " + kilobytes + "; exec \"$0\" \"$@\"", program};
   all.insert(all.end(), arguments.begin(), arguments.end());
@@ -60,7 +60,7 @@ struct Stopped {
   double seconds = 0;
 };
 
-/// Whether a process has a handler of Ctrl-C's signal: a program has one from its first trial on.
+/// Whether a process has a handler of SIGINT, which a program has from its first trial on.
 bool catches_interrupts(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string word; status >> word;) {
@@ -70,7 +70,7 @@ bool catches_interrupts(pid_t process) {
   return false;
 }
 
-/// Sends Ctrl-C's signal to a program a tenth of a second after its first trial began, or after it was started.
+/// Sends SIGINT to a program a tenth of a second after its first trial began, or after it was started.
 Stopped interrupt(const std::string& program, const Arguments& arguments, bool in_trials) {
   const TemporaryFolder folder;
   const std::string output = folder.file("output");
@@ -98,7 +98,7 @@ Stopped interrupt(const std::string& program, const Arguments& arguments, bool i
 
 }  // namespace
 
-TEST_CASE("threads that cannot start are one line with their number, on every backend", "[limits]") {
+TEST_CASE("threads that cannot be started are refused in one line with their number, on every backend", "[limits]") {
   if (!can_limit_memory) return;
   for (const char* device : {"automatic", "openmp", "tbb"}) {
     CAPTURE(device);
@@ -108,15 +108,15 @@ TEST_CASE("threads that cannot start are one line with their number, on every ba
   }
 }
 
-TEST_CASE("a diagram whose threads cannot start is worked out by those that can", "[limits]") {
+TEST_CASE("a diagram is computed with fewer threads if some cannot be started", "[limits]") {
   if (!can_limit_memory) return;
   const Arguments arguments{"--figure", "diagram", "--points", "4", "--device", "serial", "--threads", "512",
                             "--trials", "128",     "--quiet"};
   CHECK(run_limited("1048576", INCONTEXT_FADING, arguments).exit_code == 0);
 }
 
-TEST_CASE("memory that is not there is one line with its size and what asks for it", "[limits]") {
-  // 64 trials side by side of a million tokens; the machine need not have the memory, nor does the test take it.
+TEST_CASE("too little memory is reported in one line with the size and what it depends on", "[limits]") {
+  // 64 trials side by side of a million tokens; the test itself does not allocate this memory.
   check_refused(run_program(INCONTEXT_GRADIENTS,
                             {"--context-length", "100000000", "--dimension", "2", "--trials", "100"}),
                 "there is not enough memory (value = ");
@@ -132,11 +132,11 @@ TEST_CASE("memory that is not there is one line with its size and what asks for 
                 "grow with tokens x spreads");
 }
 
-TEST_CASE("an error that cannot be reached is refused with the number of trials it takes", "[limits]") {
+TEST_CASE("a relative error that cannot be reached is refused with the number of trials it needs", "[limits]") {
   check_refused(run_program(INCONTEXT_TEMPERATURE, {"--relative-error", "1e-12"}),
                 "relative_error is below the rounding of a trial's values (value = ");
   check_refused(run_program(INCONTEXT_FADING, {"--relative-error", "1e-12", "--lengths", "10"}),
-                "trials by its pilot, more than 2^50 (value = ");
+                "trials by its pilot run, more than 2^50 (value = ");
   check_refused(run_program(INCONTEXT_TEMPERATURE, {"--trials", "4611686018427387904"}),
                 "trials is too large (value = 4611686018427387904; needs at most 2^50)");
 }
@@ -155,7 +155,7 @@ TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits
   }
 }
 
-TEST_CASE("one Ctrl-C ends a run that is still at its closed forms", "[limits]") {
+TEST_CASE("one Ctrl-C ends a run that is still computing closed forms", "[limits]") {
   CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).seconds < 1);
 }
 

@@ -143,7 +143,7 @@ TEST_CASE("an array of one dimension is a column of data and a row of scores", "
   CHECK(parse_npy("f", column, OneDimension::row).rows() == 3);
 }
 
-TEST_CASE("a zip archive is known by its first bytes, .npz by its members", "[npy]") {
+TEST_CASE("a zip archive is recognized by its first bytes, .npz by its members", "[npy]") {
   const auto refusal = [](const std::string& file, const std::string& bytes) -> std::string {
     try {
       refuse_zip(file, bytes);

@@ -1,5 +1,5 @@
-// Every option of every program in every mode either changes the report or is refused by name; and what a report says
-// about its options is what the run used.
+// Every option of every program in every mode either changes the report or is refused by name, and the options that a
+// report states are those that the run used.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ struct Option {
   std::string value;
 };
 
-/// A program, the options that set a mode, and those that keep it short.
+/// A program, the options that set a mode, and those that make the run short.
 struct Mode {
   std::string program;
   Arguments mode;
@@ -40,14 +40,14 @@ Arguments joined(const Arguments& a, const Arguments& b) {
   return all;
 }
 
-/// What a reader of the report can see of a run, but for what the option itself is recorded as.
+/// The report of a run without the record of the tested option.
 Json seen(const Finished& finished) {
   Json report = Json::parse(finished.output);
   for (const char* key : {"arguments", "command", "seconds", "verdict"}) report.erase(key);
   return report;
 }
 
-/// On one thread: threads that wait for one another take longer than these runs.
+/// Runs on one thread, because starting threads takes longer than these runs.
 Arguments serial(const Mode& at) {
   const bool simulates =
       at.program != INCONTEXT_SCORES && std::find(at.mode.begin(), at.mode.end(), "--scores") == at.mode.end();
@@ -80,12 +80,12 @@ void try_options(const Mode& at, const std::vector<Option>& options) {
   }
 }
 
-/// What every program that simulates takes.
+/// The options of every program that simulates.
 const std::vector<Option> run_options{{"--seed", "2"}, {"--threads", "3"}, {"--replace-by-partial", ""}};
 
 }  // namespace
 
-TEST_CASE("every program that simulates heeds or refuses the options of a run", "[programs][options]") {
+TEST_CASE("every program that simulates uses or refuses the options of a run", "[programs][options]") {
   try_options({INCONTEXT_TEMPERATURE, {}, {"--trials", "64", "--dimension", "2"}}, run_options);
   try_options({INCONTEXT_SOFTMAX_ERROR, {}, {"--trials", "64", "--context-length", "5"}}, run_options);
   try_options({INCONTEXT_GRADIENTS, {}, {"--trials", "64", "--dimension", "4"}}, run_options);
@@ -145,7 +145,7 @@ TEST_CASE("incontext-softmax-error: every option counts or is refused, in every 
       {"--exponents", "2"},         {"--input-variance", "2"},  {"--task-variance", "0.7"}, {"--noise-variance", "0.7"},
       {"--key-query-scale", "0.5"}, {"--label-value", "0.5"},   {"--estimator", "literal"}, {"--dimension", "3"},
       {"--context-length", "8"}};
-  // Optima take their time: as few laws as will do, and of maps only what is theirs.
+  // Optima are slow: few laws are tried, and of the maps only their own options.
   const Arguments small{"--trials", "64", "--temperatures", "1"};
   const Arguments by_length = joined(small, {"--context-lengths", "5"}),
                   by_dimension = joined(small, {"--dimensions", "2"});
@@ -259,7 +259,8 @@ TEST_CASE("real data: the report states the pretraining it used, and the data's 
   CHECK(note(law) == part(", and noise 0.4."));
 }
 
-TEST_CASE("arguments that had no effect are null, and those left open are stated as used", "[programs][options]") {
+TEST_CASE("arguments that had no effect are null, and defaults are stated as the run used them",
+          "[programs][options]") {
   const Json sweep =
       report_of(INCONTEXT_TEMPERATURE, {"--dimension", "3", "--context-length", "8", "--relative-error", "0.1"});
   CHECK(sweep["arguments"]["trials"].is_null());

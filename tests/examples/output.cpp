@@ -45,8 +45,8 @@ mode_t rights_of(const std::string& file) {
   return status.st_mode & 07777U;
 }
 
-/// Runs `action` in a process of its own, which ends with its answer; `meanwhile` is given the process once `action`
-/// has called what it is given.
+/// Runs `action` in a separate process, which ends with its result; `meanwhile` is called with the process after
+/// `action` has called its argument.
 int status_of_child(
     const std::function<int(const std::function<void()>& ready)>& action,
     const std::function<void(pid_t)>& meanwhile = [](pid_t) {}) {
@@ -54,7 +54,7 @@ int status_of_child(
   REQUIRE(::pipe(pipe) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_DFL);  // Catch2 hears some
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_DFL);  // Catch2 handles some
     int answer = 99;
     try {
       answer = action([&] { answer = static_cast<int>(::write(pipe[1], "r", 1)); });
@@ -94,7 +94,7 @@ TEST_CASE("a file appears whole, replaces the old one, and nothing else stays be
   CHECK(folder.names() == Names{"report.json"});
 }
 
-TEST_CASE("a file name as long as the system allows is written too", "[output]") {
+TEST_CASE("a file whose name is as long as the system allows is written", "[output]") {
   const TemporaryFolder folder;
   const std::string longest(255, 'n');
   write_file(folder.file(longest), "x");
@@ -102,7 +102,7 @@ TEST_CASE("a file name as long as the system allows is written too", "[output]")
   CHECK(refusal([&] { require_outputs({.file = folder.file(longest + "n")}); }) == part("File name too long"));
 }
 
-TEST_CASE("a symbolic link stays, whether the file it names is there yet or not", "[output]") {
+TEST_CASE("a symbolic link is kept, whether or not its target exists", "[output]") {
   const TemporaryFolder folder;
   fs::create_directory(folder.file("inner"));
   write_file(folder.file("inner/real"), "old");
@@ -135,7 +135,7 @@ TEST_CASE("a replaced file keeps its access rights, and a new one has those of a
   ::umask(before);
 }
 
-TEST_CASE("a read-only file is not replaced, whoever asks", "[output]") {
+TEST_CASE("a read-only file is not replaced, even by a privileged user", "[output]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("kept", "old");
   REQUIRE(::chmod(file.c_str(), 0444) == 0);
@@ -176,7 +176,7 @@ TEST_CASE("a device takes the bytes itself and is still a device afterwards", "[
   CHECK(fs::is_character_file("/dev/full"));
 }
 
-TEST_CASE("two outputs into one file are refused by both their options, whatever links lead there", "[output]") {
+TEST_CASE("two outputs into one file are refused with both options named, also through links", "[output]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("a", "old");
   fs::create_symlink("a", folder.file("link"));
@@ -197,7 +197,7 @@ TEST_CASE("two outputs into one file are refused by both their options, whatever
   CHECK(content_of(file) == "old");
 }
 
-TEST_CASE("an output in place of an input is refused by both their options", "[output]") {
+TEST_CASE("an output in place of an input is refused with both options named", "[output]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("data.csv", "a,b\n");
   fs::create_symlink("data.csv", folder.file("link"));
@@ -211,7 +211,7 @@ TEST_CASE("an output in place of an input is refused by both their options", "[o
   CHECK(content_of(file) == "a,b\n");
 }
 
-TEST_CASE("standard output in a file is an output like another", "[output]") {
+TEST_CASE("standard output that is redirected to a file is compared with the other outputs", "[output]") {
   const TemporaryFolder folder;
   const std::string file = folder.file("out");
   const auto answer = [&](const OutputOptions& output, const std::string& weights) {
@@ -266,7 +266,7 @@ TEST_CASE("a signal at any moment of writing leaves the old content or the new, 
     folder.write("report", "old");
     const int status = status_of_child(
         [&](const auto& ready) -> int {
-          std::thread(wait_for_the_end).detach();  // the signal may arrive here or there
+          std::thread(wait_for_the_end).detach();  // the signal may arrive in either thread
           ready();
           for (;;) write_files({{folder.file("report"), one}, {folder.file("second"), two}}, "--output");
         },
@@ -283,7 +283,7 @@ TEST_CASE("a signal at any moment of writing leaves the old content or the new, 
   }
 }
 
-TEST_CASE("a signal that is ignored stays ignored, and one that is heard is heard once", "[output]") {
+TEST_CASE("a signal that is ignored stays ignored, and an earlier handler receives a signal once", "[output]") {
   const TemporaryFolder folder;
   // as under nohup
   const int ignored = status_of_child([&](const auto&) {
@@ -316,7 +316,7 @@ TEST_CASE("a signal that is ignored stays ignored, and one that is heard is hear
   CHECK(content_of(folder.file("report")) == "new");
 }
 
-TEST_CASE("what a killed run left behind is never in the way of another", "[output]") {
+TEST_CASE("the temporary file of a killed run does not disturb another run", "[output]") {
   const TemporaryFolder folder;
   const int status = status_of_child(
       [&](const auto& ready) -> int {
@@ -350,7 +350,7 @@ TEST_CASE("a limit on the size of files is an error of writing that leaves the o
   CHECK(content_of(folder.file("report")) == "old");
 }
 
-TEST_CASE("where the last step fails the finished content stays under the name the refusal tells", "[output]") {
+TEST_CASE("if the last step fails, the finished content is kept under the name that the message states", "[output]") {
   const TemporaryFolder folder;
   std::string kept;
   {
@@ -361,7 +361,7 @@ TEST_CASE("where the last step fails the finished content stays under the name t
     kept = file.name();
   }
   CHECK(content_of(kept) == "finished");
-  if (::geteuid() != 0) return;  // the same from outside, in a folder where nobody else's file may be renamed
+  if (::geteuid() != 0) return;  // only root can prepare the folder in which another user's file must not be renamed
   fs::create_directory(folder.file("sticky"));
   REQUIRE(::chmod(folder.file("sticky").c_str(), 01777) == 0);
   const std::string report = folder.write("sticky/report", "old");
@@ -379,7 +379,7 @@ TEST_CASE("where the last step fails the finished content stays under the name t
   CHECK(content_of(report) == "old");
 }
 
-TEST_CASE("a closed standard stream is never taken for a file that is opened later", "[output]") {
+TEST_CASE("a closed standard stream is never confused with a file that is opened later", "[output]") {
   const TemporaryFolder folder;
   const int status = status_of_child([&](const auto&) {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(descriptor);

@@ -13,7 +13,7 @@ namespace {
 using incontext::examples::ProgressLine;
 using incontext::testing::part;
 
-/// What a line writes meanwhile.
+/// The text that a progress line writes during `action`.
 template <class Use>
 std::string written(bool quiet, bool terminal, const Use& use) {
   std::FILE* file = std::tmpfile();
@@ -31,7 +31,7 @@ std::string written(bool quiet, bool terminal, const Use& use) {
 
 }  // namespace
 
-TEST_CASE("a batch job is told once about a simulation of more than a minute, and nothing about shorter ones") {
+TEST_CASE("a batch job prints one line about a simulation of more than a minute, and none about shorter ones") {
   const std::string text = written(false, false, [](ProgressLine& line) {
     line.show("short", 0, 1000, 0);
     line.show("short", 500, 1000, 29);
@@ -44,12 +44,12 @@ TEST_CASE("a batch job is told once about a simulation of more than a minute, an
   CHECK(text == "long: 1000 trials, which take about 5 min\n");
 }
 
-TEST_CASE("a batch job is told that a minute has not finished one trial") {
+TEST_CASE("a batch job prints a line if no trial is finished after a minute") {
   const std::string text = written(false, false, [](ProgressLine& line) { line.show("slow", 0, 10, 61); });
   CHECK(text == "slow: no trial is finished after 61 s\n");
 }
 
-TEST_CASE("a terminal has a line that is gone at the end") {
+TEST_CASE("the line on a terminal is removed at the end of the run") {
   const std::string text = written(false, true, [](ProgressLine& line) {
     line.show("run", 0, 100, 0);
     line.show("run", 0, 100, 5);
@@ -61,7 +61,7 @@ TEST_CASE("a terminal has a line that is gone at the end") {
   CHECK(text.substr(text.size() - 4) == "\r\033[K");
 }
 
-TEST_CASE("a quiet run says nothing") {
+TEST_CASE("a quiet run prints no progress") {
   CHECK(written(true, true, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());
   CHECK(written(true, false, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());
 }

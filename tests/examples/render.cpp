@@ -31,7 +31,7 @@ Report small_report() {
           .run = {.trials = 4096, .seconds = 1.5, .device = "openmp", .threads = 2, .seed = 1}};
 }
 
-/// What every row of the report's CSV ends with.
+/// The cells that end every row of the report's CSV.
 std::string run_cells(const std::string& complete = "true") {
   return "program --seed 1," + complete + ",4096,1.5,openmp,2,1," + version() + "," + commit() + "\n";
 }
@@ -78,7 +78,7 @@ TEST_CASE("the JSON holds every digit, words for what JSON cannot hold, null for
   CHECK(json["verdict"]["bound"] == 4.5);
 }
 
-TEST_CASE("the JSON says how it came about", "[render]") {
+TEST_CASE("the JSON report has the record of its run", "[render]") {
   Report report = small_report();
   const auto json = nlohmann::json::parse(render_json(report));
   CHECK(json["complete"] == true);
@@ -99,7 +99,7 @@ TEST_CASE("the JSON says how it came about", "[render]") {
   CHECK(nlohmann::json::parse(render_json(report))["verdict"].is_null());
 }
 
-TEST_CASE("the text table leaves out what is for CSV and JSON alone, and columns without a cell", "[render]") {
+TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns without a cell", "[render]") {
   Table table{.title = "t",
               .columns = {{"name"},
                           {.name = "approximate", .decimals_as = 1, .in_text = InText::where_filled},

@@ -58,7 +58,7 @@ inline std::string shell_quoted(const std::string& argument) {
   return result + "'";
 }
 
-/// Runs a shell's command, whose own redirections count.
+/// Runs a shell command, which may redirect its streams.
 inline Finished run_command(const std::string& command, const std::string& input = "") {
   static const std::string base =
       (std::filesystem::temp_directory_path() / ("incontext-run-" + std::to_string(::getpid()))).string();
@@ -71,7 +71,7 @@ inline Finished run_command(const std::string& command, const std::string& input
   return finished;
 }
 
-/// Runs a program, without a shell's help.
+/// Runs a program without a shell.
 inline Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
                             const std::string& input = "") {
   std::string command = shell_quoted(program);

@@ -128,7 +128,7 @@ TEST_CASE("incontext-softmax-error refuses options that cannot be used", "[bad-i
   refused({"--vary", "context-length", "--context-lengths", "5,1"}, "--context-lengths: is too small (value = 1;");
   refused({"--vary", "dimension", "--dimensions", "0"}, "--dimensions: is too small (value = 0;");
   refused({"--vary", "map", "--exponents", "0.5"}, "--exponents: is too small (value = 0.5;");
-  refused({"--vary", "map", "--estimator", "literal"}, "--estimator: has no edition");
+  refused({"--vary", "map", "--estimator", "literal"}, "--estimator: does not support");
   refused({"--dimensions", "3"}, "--dimensions: has no meaning with --vary temperature");
   refused({"--key-query-scale", "-1"}, "--key-query-scale: is out of range (value = -1;");
 }

@@ -10,7 +10,7 @@ namespace text_test {
 using namespace incontext::examples;
 using incontext::testing::part;
 
-TEST_CASE("a message is one line of UTF-8 without control characters, whatever it quotes", "[text]") {
+TEST_CASE("a message is one line of UTF-8 without control characters for every quoted value", "[text]") {
   CHECK(one_line("first\nsecond\n") == "first second");
   CHECK(one_line("\033[31mred\tτ*") == "?[31mred τ*");
   CHECK(one_line("caf\xe9 ok") == "caf? ok");  // Latin-1
@@ -23,7 +23,7 @@ TEST_CASE("a message is one line of UTF-8 without control characters, whatever i
   CHECK(one_line(" \n\n") == "");
 }
 
-TEST_CASE("a long value is quoted by its first characters, never by half of one", "[text]") {
+TEST_CASE("a long value is quoted by its first characters, which are never cut in half", "[text]") {
   CHECK(shown(std::string(60, 'x')) == std::string(60, 'x'));
   CHECK(shown(std::string(61, 'x')) == std::string(60, 'x') + "...");
   CHECK(shown(std::string(1 << 20, 'x')).size() == 63);

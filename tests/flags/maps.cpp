@@ -1,4 +1,4 @@
-// Weights and derivatives of the scoring maps against their definitions in long double, whatever the compiler was told.
+// Weights and derivatives of the scoring maps against their definitions in long double, under each accepted option.
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -100,7 +100,7 @@ void check_softmax_like(const std::string& name, const Map& map, std::vector<T> 
   }
 }
 
-/// What a row is answered with when some of its scores are masked, NaN or infinite.
+/// The weights of a row in which some scores are masked, NaN or infinite.
 template <class T, class Map>
 void check_special_rows(const std::string& name, const Map& map, const std::vector<T>& row, const Elementwise& phi) {
   constexpr T top = std::numeric_limits<T>::infinity();

@@ -1,4 +1,4 @@
-// Laws of a row, a closed form of regression and the simulation that judges it, whatever the compiler was told.
+// Laws of a row, a closed form of regression and the simulation that judges it, under each accepted option.
 #include <vector>
 
 #include <incontext/laws/gaussian_row.hpp>
@@ -31,7 +31,7 @@ void check_laws() {
 }
 
 /// d = 20, l = 40, inputs of twice the variance: the optimum by hand as in tests/consume/optimal_temperature.cpp, and
-/// two estimators against the parabola. An error 5% off, nine standard errors, must be refused.
+/// two estimators against the parabola. A theory that is off by 5%, nine standard errors, must be rejected.
 void check_regression() {
   const auto pretraining =
       regression::LinearTask<double>::isotropic({.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});

@@ -12,7 +12,7 @@ namespace {
 using namespace incontext::examples;
 using incontext::fuzz::require;
 
-/// Reads whatever field is there, each by the reader of its name.
+/// Reads every field that is present, with the reader for its name.
 Json read_all(const Fields& in) {
   Json computed = Json::object();
   if (in.has("number")) computed["number"] = in.number("number");

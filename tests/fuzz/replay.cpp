@@ -1,4 +1,5 @@
-// Runs a fuzz target on files instead of drawn bytes: every file of the folders it is given, and each cut short.
+// Runs a fuzz target on files instead of random bytes: on every file of the given folders, whole and cut at every
+// length.
 
 #include <cstdint>
 #include <cstdio>

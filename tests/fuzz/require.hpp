@@ -7,7 +7,7 @@
 
 #include "examples/support/text.hpp"
 
-/// What holds for every input, whatever its bytes: else the program aborts, which a fuzzer and a test both notice.
+/// Aborts the program if a condition that must hold for every input does not, which a fuzzer and a test both notice.
 namespace incontext::fuzz {
 
 inline void require(bool holds, const char* what) {
@@ -16,7 +16,7 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Runs `read`; what it refuses, it refuses by an InputError of a length that fits a screen, and in one line of text.
+/// Runs `read` and requires that every refusal is an InputError whose message is one line of text that fits a screen.
 template <class Read>
 void read_or_refuse(const Read& read) {
   try {

@@ -22,8 +22,8 @@
 #include "incontext/laws/uniform_signal.hpp"
 #include "support/catch.hpp"
 
-// Numbers of scores and dimensions are integers where they come from: every law takes int, std::int64_t and std::size_t
-// without a cast or a warning, and gives the bits it gives for the scalar.
+// Callers have numbers of scores and dimensions as integers: every law accepts int, std::int64_t and std::size_t
+// without a cast or a warning, and returns the same bits as for the scalar.
 namespace counts_test {
 
 using namespace incontext;
@@ -109,7 +109,7 @@ TEST_CASE("counts that are integers in the library take every integer without a 
   CHECK(row_moments(map, 50, 1.0).participation == row_moments(map, std::int64_t{50}, 1.0).participation);
 }
 
-TEST_CASE("a count may be what is differentiated", "[laws]") {
+TEST_CASE("a law can be differentiated with respect to a count", "[laws]") {
   const auto n = boost::math::differentiation::make_fvar<double, 1>(1000.0);
   using Taylor = std::remove_const_t<decltype(n)>;
   CHECK(std::abs(critical_spread(n).derivative(1) * (1000 * critical_spread(1000)) - 1) < 1e-14);

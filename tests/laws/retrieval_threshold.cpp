@@ -77,8 +77,8 @@ TEST_CASE("thresholds of general laws refuse what is no row", "[laws]") {
 
 namespace {
 
-/// Scores of an exponential law below an upper edge 1, with what ScoreLaw asks and nothing more; 0 lacks cumulants, 1
-/// slope, 2 answers in another type.
+/// Scores of an exponential law below an upper edge 1, with the members that ScoreLaw requires and no others; variant 0
+/// lacks cumulants, 1 lacks slope, 2 returns another type.
 template <int absent>
 struct BelowOne {
   explicit BelowOne(double rate) : rate_(rate) {}
@@ -92,7 +92,7 @@ struct BelowOne {
 
 }  // namespace
 
-TEST_CASE("ScoreLaw asks for cumulants and slope in the scalar, and a law with no more goes through", "[laws]") {
+TEST_CASE("ScoreLaw requires cumulants and slope in the scalar, and a law with no other member is accepted", "[laws]") {
   STATIC_REQUIRE(ScoreLaw<BelowOne<-1>, double>);
   STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<-1>, float>);
   STATIC_REQUIRE_FALSE(ScoreLaw<BelowOne<-1>, int>);

@@ -85,7 +85,7 @@ class EnumeratedError {
     }
     inputs_.col(i) = before;
   }
-  /// The label less the prediction without scores, and what a score of 1 / temperature adds to the prediction.
+  /// The label minus the prediction without scores, and the change of the prediction per unit of inverse temperature.
   void add(double weight) {
     const bool query_too = convention_.query == QueryToken::included;
     const Eigen::Index keys = query_too ? l_ + 1 : l_;

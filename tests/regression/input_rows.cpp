@@ -76,7 +76,7 @@ TEST_CASE("a mean far from zero costs no digits of the covariance") {
   CHECK((shifted.mean() - law.mean() - Vector<double>::Constant(3, 1048576.0)).norm() <= 1e-9);
 }
 
-TEST_CASE("the mean of many rows far from zero is rounded once, not once a row") {
+TEST_CASE("the mean of many rows far from zero is rounded once, not once per row") {
   RegressionCases cases(94);
   const Matrix<double> rows = (cases.matrix(20'000, 2) / 3).array() + 1e9 / 3;
   const Vector<long double> exact = rows.cast<long double>().colwise().sum().transpose() / 20'000.0L;

@@ -97,7 +97,7 @@ TEST_CASE("the standard errors cover the ratio of the law") {
   CHECK(std::abs(mean.mean / ratio - 1.0) < 0.02);
 }
 
-TEST_CASE("the estimate under a causal mask in numbers, without the query that sees no other key") {
+TEST_CASE("the estimate of a small causal example by hand, without the query that sees no other key") {
   Matrix<double> scores(4, 4);
   scores << 9, -infinity, -infinity, -infinity,  // sees itself alone
       1, 2, -infinity, -infinity,                //
@@ -114,12 +114,12 @@ TEST_CASE("the estimate under a causal mask in numbers, without the query that s
   CHECK(std::abs(estimate.standard_error - std::sqrt(2.0 / 3.0 * spread)) <= 1e-14);
 }
 
-TEST_CASE("masked keys are as if they were not there, and so are queries that do not see themselves") {
+TEST_CASE("masked keys do not change the estimate, and neither do queries that do not see themselves") {
   RegressionCases cases(126);
   const Matrix<double> scores = cases.matrix(6, 5);
   const Vector<double> selves = cases.vector(6).array() + 4.0;
   const auto dense = moment_ratio_from_scores(scores, selves);
-  Matrix<double> wide = Matrix<double>::Constant(8, 9, -infinity);  // every query's keys in places of their own
+  Matrix<double> wide = Matrix<double>::Constant(8, 9, -infinity);  // queries see different columns
   Vector<double> wide_selves = Vector<double>::Constant(8, -infinity);
   for (Eigen::Index i = 0; i < 6; ++i) {
     for (Eigen::Index j = 0; j < 5; ++j) wide(i + 1, (2 * j + i) % 9) = scores(i, j);
@@ -142,7 +142,7 @@ TEST_CASE("under a causal mask the standard errors cover the ratio of the law") 
   const double ratio = moment_ratio(attention, task).ratio;
   const Matrix<double> root = task.input_covariance().llt().matrixL();
   std::mt19937_64 engine(128);
-  const Eigen::Index length = 15, sequences = 40;  // each query's keys are drawn for it alone, as the jackknife assumes
+  const Eigen::Index length = 15, sequences = 40;  // queries do not share keys, as the jackknife assumes
   const int replicates = 1500;
   double covered = 0.0, unmasked = 0.0;
   MeanOfDraws mean;
@@ -159,7 +159,7 @@ TEST_CASE("under a causal mask the standard errors cover the ratio of the law") 
     REQUIRE(estimate.queries == sequences * (length - 1));
     mean.add(estimate.ratio);
     covered += std::pow((estimate.ratio - ratio) / estimate.standard_error, 2) / replicates;
-    // masks taken for scores of 0
+    // masks counted as scores of 0
     const Matrix<double> zeros = scores.unaryExpr([](double z) { return std::isinf(z) ? 0.0 : z; });
     const auto wrong = moment_ratio_from_scores(zeros, selves);
     unmasked += std::pow((wrong.ratio - ratio) / wrong.standard_error, 2) / replicates;
@@ -168,7 +168,7 @@ TEST_CASE("under a causal mask the standard errors cover the ratio of the law") 
   CHECK(covered < 1.25);
   CHECK(4.0 * covered > 1.25);  // power: an error half as large
   CHECK(covered / 4.0 < 0.8);
-  CHECK(unmasked > 1.25);  // power: another estimate
+  CHECK(unmasked > 1.25);  // power: an estimate that ignores the mask must not be covered
   CHECK(std::abs(mean.mean / ratio - 1.0) < 0.02);
 }
 

@@ -151,7 +151,7 @@ TEST_CASE("variances of any ratio: coordinates may be turned, and what no score 
   CHECK(std::abs(silent - 4.5 * (1 + 4.0 / 8)) < 1e-12);
 }
 
-TEST_CASE("the error estimate counts what the rows may be off by") {
+TEST_CASE("the error estimate includes the errors of the rows") {
   const Model model = label_model(202, 2);
   const auto check = [&](const auto& map, std::int64_t l) {
     const auto error = softmax_error(model.attention, model.task, l, map);

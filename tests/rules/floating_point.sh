@@ -1,15 +1,15 @@
 #!/bin/bash
-# Every header includes core/floating_point.hpp, itself or through others, so that no part of the library compiles with
-# options that take away the arithmetic it needs.
+# Every header includes core/floating_point.hpp, directly or through others, so that no part of the library compiles with
+# options that change the arithmetic it needs.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 guard=include/incontext/core/floating_point.hpp
 mapfile -t all < <(headers include cuda)
 if [ ! -f "$guard" ]; then
-  breach "$guard:1: the header that refuses such options is not there"
+  breach "$guard:1: the header that refuses such options does not exist"
 else
   while read -r header; do
-    breach "$header:1: does not include incontext/core/floating_point.hpp, nor through others"
+    breach "$header:1: does not include incontext/core/floating_point.hpp, directly or through others"
   done < <(
     awk -v guard=incontext/core/floating_point.hpp '
       { name = FILENAME; sub(/^[^\/]*\//, "", name); file[name] = FILENAME }

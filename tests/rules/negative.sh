@@ -178,7 +178,7 @@ fresh; header include/incontext/regression/a.hpp '#include "incontext/regression
 header include/incontext/regression/b.hpp '  #  include <incontext/scoring/good.hpp>'
 accepts floating_point
 fresh; rm "$work/tree/include/incontext/core/floating_point.hpp"
-refuses floating_point 'is not there'
+refuses floating_point 'does not exist'
 
 # ---- documentation; each case a different kind of name
 undocumented() {

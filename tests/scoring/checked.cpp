@@ -65,7 +65,7 @@ TEST_CASE("the front door names the parameter, its value and what it needs", "[s
   CHECK_NOTHROW(validate(HeatSchedule<double>{}));
 }
 
-TEST_CASE("a map at the edge of its domain is let through, and one rounding outside it is refused", "[scoring]") {
+TEST_CASE("a map at the edge of its domain is accepted, and one just outside it is refused", "[scoring]") {
   const std::vector<double> z{0.5, -1, 2};
   std::vector<double> out(3);
   checked::weights(SSA<double>{1, 1}, z, out);  // w = 1.5, 1/2, 3

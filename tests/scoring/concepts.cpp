@@ -1,5 +1,5 @@
-// What each concept asks is all that the library asks: types with that and nothing more go through every function, and
-// a type that lacks one of it is refused where it is named, not inside.
+// The concepts are complete: a type with the members that a concept requires and no others is accepted by every
+// function, and a type that lacks one of them is refused by the concept, not inside a function.
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -146,7 +146,7 @@ struct Kernel : LogarithmicOr<absent> {
   Features key_features(std::ptrdiff_t) const requires(absent != 6) { return {}; }
 };
 struct KernelOfRunTime : Kernel<0> {
-  static bool logarithmic;  // not a constant: the library branches on it while it compiles
+  static bool logarithmic;  // not a constant, but the library branches on it at compile time
 };
 template <int absent>
 struct Positional {
@@ -161,7 +161,8 @@ namespace concepts_test {
 using namespace incontext;
 using namespace incontext::scoring;
 
-TEST_CASE("Scoring and its kin ask for every function, in the form in which the library calls it", "[scoring]") {
+TEST_CASE("Scoring, LogScoring and HasParameter require every function in the form in which the library calls it",
+          "[scoring]") {
   STATIC_REQUIRE(Scoring<lacking::Map<-1>>);
   STATIC_REQUIRE_FALSE(Scoring<lacking::Map<0>>);
   STATIC_REQUIRE_FALSE(Scoring<lacking::Map<1>>);
@@ -187,7 +188,7 @@ TEST_CASE("Scoring and its kin ask for every function, in the form in which the 
   STATIC_REQUIRE_FALSE(Scoring<std::string>);
 }
 
-TEST_CASE("the foreign maps are what they are said to be", "[scoring]") {
+TEST_CASE("the foreign maps of the tests satisfy the concepts that their comments name", "[scoring]") {
   STATIC_REQUIRE(SoftmaxLike<foreign::Asinh<double>>);
   STATIC_REQUIRE(LogScoring<foreign::Asinh<double>>);
   STATIC_REQUIRE(HasParameter<foreign::Asinh<double>, foreign::Steepness>);
@@ -197,7 +198,7 @@ TEST_CASE("the foreign maps are what they are said to be", "[scoring]") {
   STATIC_REQUIRE_FALSE(SoftmaxLike<foreign::SinkSoftmax<double>>);
 }
 
-TEST_CASE("SoftmaxLike asks for every member of phi that the library reads", "[scoring]") {
+TEST_CASE("SoftmaxLike requires every member of phi that the library uses", "[scoring]") {
   STATIC_REQUIRE(SoftmaxLike<lacking::SoftmaxAfter<lacking::Phi<-1>>>);
   STATIC_REQUIRE(LogScoring<lacking::SoftmaxAfter<lacking::Phi<-1>>>);
   STATIC_REQUIRE_FALSE(SoftmaxLike<lacking::SoftmaxAfter<lacking::Phi<0>>>);
@@ -213,7 +214,7 @@ TEST_CASE("SoftmaxLike asks for every member of phi that the library reads", "[s
   STATIC_REQUIRE_FALSE(SoftmaxLike<lacking::Phi<-1>>);
 }
 
-TEST_CASE("Kernel and FeatureKernel ask for every member that kernel attention calls", "[scoring]") {
+TEST_CASE("Kernel and FeatureKernel require every member that kernel attention calls", "[scoring]") {
   STATIC_REQUIRE(Kernel<lacking::Kernel<-1>>);
   STATIC_REQUIRE(FeatureKernel<lacking::Kernel<-1>>);
   STATIC_REQUIRE_FALSE(Kernel<lacking::Kernel<0>>);
@@ -230,7 +231,7 @@ TEST_CASE("Kernel and FeatureKernel ask for every member that kernel attention c
   STATIC_REQUIRE_FALSE(PositionalKernel<lacking::Kernel<-1>>);
 }
 
-TEST_CASE("a kernel with what the concept asks goes through kernel attention", "[scoring]") {
+TEST_CASE("kernel attention accepts a kernel with the required members and no others", "[scoring]") {
   const std::vector<double> query{1, -0.5}, keys{0.5, 1, -1, 2, 0.25, 0.75}, values{1, 2, 3};
   const KernelAttention<lacking::Kernel<-1>> map;
   const KernelAttention<lacking::Positional<-1>> positional;

@@ -25,7 +25,7 @@ using foreign::SinkSoftmax;
 
 const std::vector<double> z{1.0, 2.0, 3.0, -1.0, 0.25};
 
-/// Weights by their definitions; a score of -infinity counts nothing.
+/// Weights by their definitions; a score of -infinity has weight 0.
 std::vector<double> by_definition(const Asinh<double>&, const std::vector<double>& scores) {
   std::vector<double> a;
   double total = 0;
@@ -125,7 +125,7 @@ TEST_CASE("a foreign map has its Jacobian, its spectral norm and heads of its ow
   });
 }
 
-TEST_CASE("the front door takes a foreign map, and refuses what its own validate refuses", "[scoring]") {
+TEST_CASE("checked functions accept a foreign map, and refuse one that its own validate refuses", "[scoring]") {
   const std::vector<double> u{1, -2, 0, 0.5, 3};
   for_each_foreign_map([&](const auto& map) {
     std::vector<double> out(z.size()), expected(z.size());
@@ -153,7 +153,7 @@ TEST_CASE("the front door takes a foreign map, and refuses what its own validate
   CHECK(names(message_of([&] { checked::weights(Asinh<double>(-1), z, out); }), "result is undefined", "nan"));
 }
 
-TEST_CASE("a foreign map is differentiated by a parameter of its own", "[scoring]") {
+TEST_CASE("a foreign map is differentiated with respect to its own parameter", "[scoring]") {
   std::vector<double> out(z.size());
   const auto check = [&](auto below, auto above, double step) {
     const auto a = by_definition(below, z), b = by_definition(above, z);

@@ -18,8 +18,8 @@
 #include "support/archetype_scalar.hpp"
 #include "support/catch.hpp"
 
-// A scalar with what Real asks and nothing more goes through every map and function of the room, and gets the numbers
-// that double gets, but for the last digits: it has no log1p, expm1 and pow.
+// Every map and function of scoring/ accepts a scalar with the operations that Real requires and no others, and returns
+// the numbers of double except for the last digits, because the scalar has no log1p, expm1 and pow.
 namespace scalar_archetype_test {
 
 using namespace incontext::scoring;
@@ -138,15 +138,16 @@ void compare(const std::vector<Result>& found, const std::vector<Result>& expect
   }
 }
 
-TEST_CASE("every map takes a scalar with what Real asks and nothing more", "[scoring]") {
+TEST_CASE("every map accepts a scalar with the operations that Real requires and no others", "[scoring]") {
   compare(of_every_map<Scalar>(), of_every_map<double>());
 }
 
-TEST_CASE("every kernel takes a scalar with what Real asks and nothing more", "[scoring]") {
+TEST_CASE("every kernel accepts a scalar with the operations that Real requires and no others", "[scoring]") {
   compare(of_kernels<Scalar>(), of_kernels<double>());
 }
 
-TEST_CASE("functions of a row and schedules take a scalar with what Real asks and nothing more", "[scoring]") {
+TEST_CASE("functions of a row and schedules accept a scalar with the operations that Real requires and no others",
+          "[scoring]") {
   compare(of_functions<Scalar>(), of_functions<double>());
 }
 

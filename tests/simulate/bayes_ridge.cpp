@@ -102,7 +102,7 @@ TEST_CASE("the deterministic equivalent is off by order 1/d, and by 6% where l =
   CHECK(large < -0.01);
 }
 
-TEST_CASE("the ridge's rounding grows with the condition of what it factorizes") {
+TEST_CASE("the ridge's rounding grows with the condition number of the matrix that it factorizes") {
   const auto rounding = [](double noise) {
     const auto task = testing::isotropic_task(5).with_noise_variance(noise);
     const auto risk = simulate::bayes_ridge_risk(task, 40, {.seed = 34, .trials = 256}).estimates[0];

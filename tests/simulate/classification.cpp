@@ -141,7 +141,7 @@ TEST_CASE("classification: a trial is the closed forms' prediction of its contex
   }
 }
 
-TEST_CASE("classification: an estimate's rounding bounds what single precision has done to it, at large gains too") {
+TEST_CASE("classification: an estimate's rounding bounds its error in single precision, also at large gains") {
   constexpr std::int64_t trials = 64;
   double largest_share = 0;
   std::vector<Classifier> wide = classifiers;
@@ -158,7 +158,7 @@ TEST_CASE("classification: an estimate's rounding bounds what single precision h
         for (std::size_t k = 0; k < 5; ++k) exact[k] += values[k] / trials;
       }
       for (std::size_t k = 0; k < 5; ++k) {
-        if (k == 1) continue;  // a tie may fall either way
+        if (k == 1) continue;  // a tie may be decided either way
         const auto& estimate = run.run.estimates[5 * i + k];
         const double off = std::abs(estimate.mean - exact[k]);
         CAPTURE(task.dimension, task.classes, i, k, estimate.mean, estimate.rounding);

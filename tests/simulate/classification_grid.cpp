@@ -142,7 +142,7 @@ TEST_CASE("classification grid: paired differences are exact and far surer than 
   for (std::size_t i = 1; i < 4; ++i) {
     const auto& difference = run.loss_difference(i / 2, i % 2);
     CHECK(std::abs(difference.mean - (run.loss(i / 2, i % 2).mean - run.loss(0, 0).mean)) <= 1e-6);
-    // off by what its losses are, however small it is itself
+    // a difference has the rounding of its two losses, however small it is itself
     CHECK(difference.rounding >= run.loss(i / 2, i % 2).rounding + run.loss(0, 0).rounding);
     CHECK(difference.rounding > 0);
     CHECK(difference.standard_error < 0.3 * run.loss(0, 0).standard_error);

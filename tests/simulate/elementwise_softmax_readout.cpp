@@ -104,13 +104,13 @@ TEST_CASE("a literal trial of any softmax-like map is the matrix form with the m
   CHECK(largest_deviation<float>(ssmax) <= 3e-5);
 }
 
-TEST_CASE("the comparison sees scores without their mean, unless phi is linear") {
+TEST_CASE("the comparison detects scores without their mean, unless phi is linear") {
   CHECK(largest_deviation<double>(asinh, 0.25) > 1e-3);
   CHECK(largest_deviation<double>(ssa, 0.25) > 1e-3);
   CHECK(largest_deviation<double>(ssmax, 0.25) <= 1e-12);
 }
 
-TEMPLATE_TEST_CASE("the number of lanes does not show in a trial of a softmax-like map", "", float, double) {
+TEMPLATE_TEST_CASE("a trial of a softmax-like map has the same bits for every number of lanes", "", float, double) {
   using T = TestType;
   const auto check = [](const auto& maps) {
     const auto side_by_side = simulated<T, 64>(1000, maps, QueryToken::included);

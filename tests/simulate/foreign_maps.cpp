@@ -16,7 +16,7 @@
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
-// Simulators simulate the map they are given, or do not compile for it: maps of a namespace that is not the library's.
+// Simulators either simulate the given map or do not compile for it: maps of a namespace that is not the library's.
 namespace foreign_maps_simulate_test {
 
 namespace {
@@ -45,7 +45,7 @@ void judge(const simulate::Simulation& simulation) {
     CAPTURE(steepness, exact(maps[i]), estimate.mean, estimate.standard_error);
     CHECK(estimate.count == options.trials);
     CHECK(statistics::agree(exact(maps[i]), estimate).within(5));
-    // Power: the linearization, softmax at the slope that phi has at 0, and twice the steepness.
+    // Power: the linearization, which is softmax at phi's slope at 0, and twice the slope must be rejected.
     CHECK_FALSE(statistics::agree(exact(Softmax{1 / steepness}), estimate).within(5));
     CHECK_FALSE(statistics::agree(exact(Asinh<double>(2 * steepness)), estimate).within(5));
   }
@@ -180,7 +180,7 @@ TEST_CASE("a map that a simulator cannot simulate does not compile for it") {
   STATIC_REQUIRE_FALSE(OnRows<SinkSoftmax<double>>);
 }
 
-TEST_CASE("a foreign map outside its domain, and what softmax has no edition of, are refused") {
+TEST_CASE("a foreign map outside its domain, and estimators that do not support softmax, are refused") {
   const Asinh<double> falling(-1);
   const auto message = [](auto call) { return testing::message_of(call); };
   CHECK(testing::names(
@@ -192,7 +192,7 @@ TEST_CASE("a foreign map outside its domain, and what softmax has no edition of,
                          simulate::regression_error(attention, task, context_length, maps[0], options, {},
                                                     simulate::Estimator::conditional);
                        }),
-                       "no edition for softmax"));
+                       "does not support softmax"));
   CHECK(testing::names(message([&] {
                          simulate::regression_error(attention, task, context_length, maps[0], options,
                                                     {.offset = regression::Offset::removed});

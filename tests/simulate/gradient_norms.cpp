@@ -132,7 +132,7 @@ laws::GradientFlow<double> law(double n, double x, double d) {
 
 }  // namespace
 
-TEST_CASE("gradient norms: an estimate's rounding bounds what single precision has done to it, and the ratio's too") {
+TEST_CASE("gradient norms: an estimate's rounding bounds its error in single precision, and so does the ratio's") {
   constexpr std::int64_t trials = 128;
   double largest_share = 0;
   for (const auto map : {GradientMap::softmax, GradientMap::normsoftmax}) {

@@ -25,7 +25,7 @@ namespace {
 using namespace incontext;
 using simulate::detail::SerialSystem;
 
-/// Raises SIGINT in one of its trials, and then waits for the stop it asked for.
+/// Raises SIGINT in one of its trials, and then waits for the stop.
 struct StoppingTrial {
   using Scalar = double;
   std::uint64_t stops_at;
@@ -43,12 +43,12 @@ struct StoppingTrial {
       std::raise(SIGINT);
       while (!simulate::stop_requested()) {
       }
-      for (int lane = 0; lane < W; ++lane) values[lane] = 1e300;  // must not be seen
+      for (int lane = 0; lane < W; ++lane) values[lane] = 1e300;  // must not reach the estimate
     }
   }
 };
 
-/// Asks for a stop as soon as a run begins.
+/// Requests a stop as soon as a run begins.
 simulate::Options stopped_at_once(std::int64_t trials) {
   return {.trials = trials, .progress = [](const simulate::Progress&) { std::raise(SIGINT); }};
 }
@@ -63,7 +63,7 @@ TEST_CASE("no stop is requested where there is no guard, or no signal") {
   CHECK(simulate::stop_requested());
 }
 
-TEST_CASE("a stop inside a wave throws the wave away and keeps those before it, bit by bit") {
+TEST_CASE("a stop inside a wave discards the wave and keeps those before it, bit by bit") {
   const auto run = [](std::uint64_t stops_at, std::int64_t trials) {
     return simulate::run_on<SerialSystem>(simulate::Device::serial, StoppingTrial{stops_at},
                                           {.seed = 4, .trials = trials});
@@ -111,7 +111,7 @@ TEST_CASE("a stop inside a grid of classifiers and inside a search of one leaves
   CHECK(found.loss.count == 0);
 }
 
-TEST_CASE("a search that is stopped in a zoom answers with what it had found") {
+TEST_CASE("a search that is stopped while it refines its grid returns the point found so far") {
   const simulate::SphereTask task{3, 2, 10};
   const simulate::ClassificationGrid grid{simulate::ClassificationRule::kernel, {0.5, 1, 2}, {1, 4, 16, 64}};
   const simulate::InterruptGuard guard;
@@ -141,7 +141,7 @@ TEST_CASE("one signal stops trials that would each take minutes") {
     user.join();
     CHECK(result.interrupted);
     CHECK(result.trials == 0);
-    CHECK(result.seconds < 5);  // a tenth of a second, but for what else the machine does
+    CHECK(result.seconds < 5);  // it takes a tenth of a second on an idle machine
   };
   for (const auto estimator : {simulate::Estimator::literal, simulate::Estimator::conditional}) {
     check_stops([&] {

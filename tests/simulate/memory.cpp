@@ -20,7 +20,7 @@ namespace {
 using namespace incontext;
 using namespace incontext::simulate::detail;
 
-/// A trial that wants so many rows of scratch and writes to the last.
+/// A trial that needs the given number of rows of scratch and writes to the last one.
 struct WideTrial {
   using Scalar = double;
   static constexpr std::string_view grows_with = "its width";
@@ -49,14 +49,14 @@ constexpr std::int64_t too_many = std::int64_t{1} << 40;
 
 }  // namespace
 
-TEST_CASE("sizes are told in the units of their magnitude") {
+TEST_CASE("sizes are written in the units of their magnitude") {
   CHECK(bytes_text(12) == "12 bytes");
   CHECK(bytes_text(1536) == "1.54 kB");
   CHECK(bytes_text(8e9) == "8 GB");
   CHECK(bytes_text(3e30) == "3e+12 EB");
 }
 
-TEST_CASE("room is made once, and memory that is not there is refused by its size and what it grows with") {
+TEST_CASE("a buffer is allocated once, and too little memory is refused with its size and what it depends on") {
   std::vector<double> memory;
   make_room("here", memory, {10, 3, "rows", "columns"});
   CHECK(memory.size() == 30);
@@ -75,11 +75,11 @@ TEST_CASE("room is made once, and memory that is not there is refused by its siz
   CHECK(memory.size() == 30);
 }
 
-TEST_CASE("a machine has some memory") {
+TEST_CASE("the memory of this machine is found and plausible") {
   CHECK(memory_of_machine() > 1e8);
 }
 
-TEST_CASE("a trial too large for the memory is refused by its size and what makes it large") {
+TEST_CASE("a trial too large for the memory is refused with its size and what it depends on") {
   const WideTrial trial{too_many};
   for (const bool sampled : {false, true}) {
     const auto message = testing::message_of([&] {
@@ -95,7 +95,7 @@ TEST_CASE("a trial too large for the memory is refused by its size and what make
   }
 }
 
-TEST_CASE("large trials share the memory of few, and give what small ones give") {
+TEST_CASE("large trials share the memory of a few, and give the same bits") {
   // A batch of 64 takes 64 MB: a wave of 1024 trials at once would take a gigabyte.
   const WideTrial wide{1 << 17};
   CHECK(slots_of<SerialSystem>(wide, 16, 0) == 1);

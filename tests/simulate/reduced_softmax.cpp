@@ -198,11 +198,11 @@ TEST_CASE("reduced softmax: an estimate's rounding bounds what single precision 
       largest_share = std::max(largest_share, std::abs(estimate.mean - exact) / estimate.rounding);
     }
   }
-  CHECK(largest_share > 0.005);  // the bound is no empty one
+  CHECK(largest_share > 0.005);  // the bound is not far too large
 }
 
 TEST_CASE("reduced softmax: errors that barely depend on the draws are not judged, and wrong theories are rejected") {
-  // the noise is all there is: single precision rounds the mean by more than its standard error
+  // only the noise is left: single precision rounds the mean by more than its standard error
   const auto at = regression::IsotropicTask<double>{4, 1e-7, 0.25, 0.1};
   const auto task = regression::LinearTask<double>::isotropic(at);
   const auto estimate =

@@ -180,7 +180,7 @@ TEST_CASE("a grid runs on common random numbers: each point is what it would be 
   check(Softmax{});
 }
 
-TEST_CASE("parameters that the simulation's scalar does not hold are refused by name, value and range") {
+TEST_CASE("parameters outside the range of the simulation's scalar are refused by name, value and range") {
   const auto task = testing::isotropic_task(3);
   const auto attention = testing::plain_attention(3);
   const auto message = [&](const regression::LinearTask<double>& law, double temperature,
@@ -201,13 +201,13 @@ TEST_CASE("parameters that the simulation's scalar does not hold are refused by 
   auto loud = attention;
   loud.label_value = 1e39;
   CHECK(testing::names(message(task, 1, loud), "label_value is outside", range));
-  // double holds them
+  // they are in the range of double
   CHECK_NOTHROW(simulate::regression_error<double>(attention, task, 5, Approximate{1e-100}, {.trials = 2}));
   CHECK_NOTHROW(
       simulate::regression_error<double>(attention, task.with_noise_variance(1e200), 5, Approximate{1}, {.trials = 2}));
 }
 
-TEST_CASE("trials that overflow single precision are not judged, whatever those that do not say") {
+TEST_CASE("an estimate with trials that overflow single precision is not judged, whatever the others are") {
   const auto task = testing::isotropic_task(3);
   const auto attention = testing::plain_attention(3);
   const double temperature = 1e-19;

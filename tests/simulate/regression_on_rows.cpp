@@ -119,7 +119,7 @@ TEST_CASE("resampled rows: single precision is within its rounding of double on 
       const auto &a = single.estimates[i], &b = full.estimates[i];
       CAPTURE(offset, grid[i], a.mean, b.mean, a.rounding, b.rounding);
       CHECK(std::abs(a.mean - b.mean) <= a.rounding + b.rounding);
-      CHECK(std::abs(a.mean - b.mean) >= 1e-3 * a.rounding);  // the bound is no empty one
+      CHECK(std::abs(a.mean - b.mean) >= 1e-3 * a.rounding);  // the bound is not far too large
       CHECK(b.rounding < 1e-6 * a.rounding);
     }
   }

@@ -203,8 +203,8 @@ TEMPLATE_TEST_CASE("the number of lanes does not show in a trial", "", float, do
 
 namespace {
 
-/// A law and a layer at which single precision is tried, and how much of the bound it must reach at one of the
-/// temperatures: the bound is no empty one.
+/// A law and a layer at which single precision is tested, and the share of the bound that its error must reach at one
+/// of the temperatures, so that a far too large bound fails.
 struct RoundingCase {
   std::string name;
   regression::LinearTask<double> task;
@@ -260,7 +260,7 @@ void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>
 
 }  // namespace
 
-TEST_CASE("the rounding of a simulated error bounds what single precision has done to it, however much cancels") {
+TEST_CASE("the rounding of a simulated error bounds its error in single precision, also under cancellation") {
   for (const RoundingCase& at : rounding_cases()) {
     using simulate::at_temperatures;
     check_rounding(at, Map::approximate, at_temperatures(at.temperatures, scoring::ApproximateSoftmax<double>{}));
@@ -272,7 +272,7 @@ TEST_CASE("the rounding of a simulated error bounds what single precision has do
   }
 }
 
-TEST_CASE("ordinary estimates are known far worse than they are rounded, in single precision and in double") {
+TEST_CASE("ordinary estimates have a standard error far above their rounding, in single precision and in double") {
   const auto task = testing::isotropic_task(20);
   const auto attention = testing::plain_attention(20);
   const auto at = [&]<class T>(T) {

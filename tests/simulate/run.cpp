@@ -42,7 +42,7 @@ struct SquareTrial {
 };
 static_assert(simulate::Trial<SquareTrial>);
 
-/// The same, with a statement about its rounding.
+/// The same trial, with a bound on its rounding.
 struct StatedTrial : SquareTrial {
   static constexpr double rounding_in_eps = 4;
 };
@@ -53,7 +53,7 @@ simulate::Simulation run(const Options& options, const SquareTrial& trial = {}) 
 
 }  // namespace
 
-TEST_CASE("estimates carry the rounding their trial states in eps of its values, 1024 where it states none") {
+TEST_CASE("estimates have the rounding that their trial states in eps of its values, by default 1024") {
   const double eps = std::numeric_limits<double>::epsilon();
   const auto silent = run({.trials = 5000});
   const auto stated =
@@ -101,17 +101,17 @@ TEST_CASE("a target relative error is met with a pilot and one more stage") {
   CHECK(run({.seed = 3, .trials = 20000, .relative_error = 0.005}).trials == 20000);
 }
 
-TEST_CASE("an error that no number of trials reaches is refused with the number and with what can be reached") {
+TEST_CASE("a relative error that 2^50 trials do not reach is refused with the number needed and the error in reach") {
   const auto refused = [](double relative_error) {
     return testing::message_of([&] { run({.seed = 3, .relative_error = relative_error}); });
   };
   // The first output's relative error is 1.41 / sqrt(n): 2.1e24 trials by the pilot; 2^50 trials reach 4.3e-8.
   const std::string far = refused(1e-12);
   CAPTURE(far);
-  CHECK(far.find("relative_error takes 2") != std::string::npos);
-  CHECK(far.find("e+24 trials by its pilot, more than 2^50") != std::string::npos);
+  CHECK(far.find("relative_error needs 2") != std::string::npos);
+  CHECK(far.find("e+24 trials by its pilot run, more than 2^50") != std::string::npos);
   CHECK(far.find("needs at least 4.") != std::string::npos);
-  CHECK(far.find("e-08, or trials beside it)") != std::string::npos);
+  CHECK(far.find("e-08, or a limit on the trials)") != std::string::npos);
   CHECK(refused(1e-300).find("relative_error is below the rounding of a trial's values") != std::string::npos);
   CHECK(run({.seed = 3, .trials = 20000, .relative_error = 1e-300}).trials == 20000);
 }
@@ -130,7 +130,7 @@ TEST_CASE("a trial that is not finite is counted and left out") {
   CHECK(std::isfinite(estimate.mean));
 }
 
-TEST_CASE("progress is told before the first wave and after every wave, and ends at the plan") {
+TEST_CASE("progress is reported before the first wave and after every wave, and ends at the planned number") {
   std::int64_t calls = 0;
   std::int64_t last = -1;
   const auto result = run({.trials = 200000, .progress = [&](const simulate::Progress& progress) {

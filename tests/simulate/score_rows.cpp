@@ -169,7 +169,7 @@ TEST_CASE("score rows: single precision adds no bias to a long row") {
   }
 }
 
-TEST_CASE("score rows: an estimate's rounding bounds what single precision has done to it, however wide the spread") {
+TEST_CASE("score rows: an estimate's rounding bounds its error in single precision, at every standard deviation") {
   constexpr std::int64_t trials = 64;
   double largest_share = 0;
   for (const ScoreRow& row : {simulate::normal_scores(100, 1), simulate::normal_scores(3000, 1),
@@ -206,7 +206,7 @@ TEST_CASE("score rows: a needle with nearly all the weight is not judged, and a 
   CHECK(statistics::agree(weight - 1e-10, estimate).verdict(4) == statistics::Verdict::disagrees);
 }
 
-TEST_CASE("score rows: numbers that the scalar does not hold are refused by name, value and range") {
+TEST_CASE("score rows: numbers outside the range of the scalar are refused by name, value and range") {
   const auto message = [](const ScoreRow& row, double beta) {
     return testing::message_of([&] { simulate::score_rows<float>(row, {beta}, {.trials = 2}); });
   };

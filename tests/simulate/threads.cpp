@@ -43,13 +43,13 @@ void check_exceptions() {
 
 }  // namespace
 
-TEST_CASE("threads that can live together are counted") {
+TEST_CASE("the number of threads that can run at the same time is counted") {
   CHECK(startable_threads(0) == 0);
   CHECK(startable_threads(1) == 1);
   CHECK(startable_threads(7) == 7);
 }
 
-TEST_CASE("more threads than can be started are refused by number, and fewer are remembered") {
+TEST_CASE("more threads than can be started are refused with their number, and started ones are remembered") {
   int started = 1;
   require_startable(3, started);
   CHECK(started == 3);
@@ -65,7 +65,7 @@ TEST_CASE("an exception in a worker reaches the caller, on every system, and the
 #endif
 }
 
-TEST_CASE("a number of threads that no machine has is refused before one is started") {
+TEST_CASE("a number of threads above the limit is refused before any is started") {
   const auto refused = [](const auto& call) { return testing::message_of(call); };
   CHECK(testing::names(refused([] { simulate::validate(simulate::Options{.trials = 1, .threads = 1000000}); }),
                        "threads", "1000000"));

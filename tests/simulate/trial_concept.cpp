@@ -13,8 +13,8 @@ using namespace incontext;
 using simulate::Trial;
 using simulate::detail::Scratch;
 
-/// What Trial asks and nothing more; not assignable, no default. The missing part: 0 outputs, 1 scratch_rows, 2 run on one
-/// lane, 3 run on the lanes of a CPU.
+/// A trial with the members that Trial requires and no others, without assignment and default constructor. The missing
+/// part: 0 outputs, 1 scratch_rows, 2 run on one lane, 3 run on the lanes of a CPU.
 template <int absent, class Number = double>
 class Counting {
  public:
@@ -71,7 +71,7 @@ struct RealOutputs {
 
 }  // namespace
 
-TEST_CASE("Trial asks for every member, on one lane and on as many as a CPU thread runs") {
+TEST_CASE("Trial requires every member, on one lane and on as many as a CPU thread runs") {
   STATIC_REQUIRE(Trial<Counting<-1>>);
   STATIC_REQUIRE(Trial<Counting<-1, float>>);
   STATIC_REQUIRE_FALSE(Trial<Counting<-1, int>>);
@@ -88,7 +88,7 @@ TEST_CASE("Trial asks for every member, on one lane and on as many as a CPU thre
   STATIC_REQUIRE_FALSE(Trial<double>);
 }
 
-TEMPLATE_TEST_CASE("a trial with what Trial asks and nothing more runs", "", float, double) {
+TEMPLATE_TEST_CASE("a trial with the members that Trial requires and no others runs", "", float, double) {
   const Counting<-1, TestType> trial(TestType(2));
   const auto result = simulate::run_on<simulate::detail::SerialSystem>(simulate::Device::serial, trial, {.trials = 1000});
   REQUIRE(result.estimates.size() == 1);

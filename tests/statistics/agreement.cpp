@@ -82,7 +82,7 @@ TEST_CASE("p-values are those of Student's tables") {
   CHECK(agree(0, estimate_of(10, 0, 1)).p_value() == Approx(1.0).epsilon(1e-15));
 }
 
-TEST_CASE("what is not a finite number is not judged, and the reason says what it is") {
+TEST_CASE("a theory or an estimate that is not finite is not judged, and the reason names it") {
   const auto never = [](const Agreement& result, const std::string& reason) {
     CHECK_FALSE(result.within(1e300));
     CHECK(result.verdict(5) == Verdict::not_judged);
@@ -113,7 +113,7 @@ TEST_CASE("an infinite standard error judges nothing") {
   CHECK(agree(estimate.mean, estimate).verdict(5) == Verdict::not_judged);
 }
 
-TEST_CASE("what rounding and the error of the theory explain is taken off z") {
+TEST_CASE("the rounding and the error of the theory are subtracted from the deviation in z") {
   Estimate estimate = estimate_of(100, 1.5, 0.25);
   estimate.rounding = 0.0625;
   CHECK(agree(1.0, estimate).z == Approx(1.75).epsilon(1e-14));
@@ -124,7 +124,7 @@ TEST_CASE("what rounding and the error of the theory explain is taken off z") {
   CHECK_FALSE(agree(1.0, estimate).within(1.7));
 }
 
-TEST_CASE("a closed form brings its own error along") {
+TEST_CASE("a closed form with an error estimate is a theory with that error") {
   struct Integral {
     double value, error_estimate;
   };
@@ -148,12 +148,12 @@ TEST_CASE("a row whose standard error is below its rounding is not judged, with 
   CHECK(agree({1, 1e-15}, estimate).reason ==
         "standard error 1.2e-17 is below the rounding of the simulation, 4e-16, and the error of the theory, 1e-15");
   CHECK(agree({1, 1e-3}, estimate).reason == "standard error 1.2e-17 is below the error of the theory, 0.001");
-  // judged at once where the standard error is as large
+  // it is judged once the standard error is as large as the rounding
   estimate.standard_error = estimate.rounding;
   CHECK(agree(1 + 1.1e-16, estimate).verdict(5) == Verdict::agrees);
 }
 
-TEST_CASE("a theory that is off by more than rounding explains disagrees, however small the standard error") {
+TEST_CASE("a theory whose deviation exceeds the rounding disagrees, however small the standard error") {
   Estimate estimate = estimate_of(65536, 1.0, 1.25e-17);
   estimate.rounding = 4e-16;
   const Agreement wrong = agree(0.999, estimate);
@@ -166,7 +166,7 @@ TEST_CASE("a theory that is off by more than rounding explains disagrees, howeve
   CHECK(agree({0.999, 0.01}, estimate).verdict(5) == Verdict::not_judged);
 }
 
-TEST_CASE("p-values hold whatever the rounding is, and a wrong theory is still found") {
+TEST_CASE("p-values are valid for every rounding, and a wrong theory is still found") {
   // worst case: rounding has moved the mean by all that it may
   constexpr int trials = 1 << 15;
   const double level = 0.01, error = 0.02;
@@ -242,7 +242,7 @@ TEST_CASE("a p-value that is NaN is rejected first") {
   CHECK(holm_rejections({0.03, not_a_number, 0.9}, 0.05) == std::vector<bool>{false, true, false});
 }
 
-TEST_CASE("a family's verdicts: what cannot be tested takes no step of it, what cannot be resolved does") {
+TEST_CASE("a family's verdicts: members that cannot be tested are not counted in it, unresolved ones are") {
   Estimate unresolved = estimate_of(1000001, 1.0, 0.1);
   unresolved.rounding = 0.2;
   const Agreement nothing = agree(not_a_number, estimate_of(100, 1.0, 0.1));

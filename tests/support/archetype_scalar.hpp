@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-/// A scalar with what the concept Real asks and nothing more: made from a double and only when asked to, no default, no
-/// compound assignment, no > and >=, six elementary functions, no conversion back.
+/// A scalar with the operations that the concept Real requires and no others: explicit construction from a double, no
+/// default, no compound assignment, no > and >=, six elementary functions, no conversion back.
 namespace archetype {
 
 class Scalar {
@@ -25,7 +25,7 @@ class Scalar {
   friend Scalar cos(const Scalar& x) { return Scalar(std::cos(x.value_)); }
   friend Scalar tanh(const Scalar& x) { return Scalar(std::tanh(x.value_)); }
 
-  /// For the tests alone; the library does not know the name.
+  /// For the tests only; the library does not use this name.
   friend constexpr double as_double(const Scalar& x) { return x.value_; }
 
  private:

@@ -13,10 +13,10 @@
 
 namespace incontext::testing {
 
-/// Processor time that no call may take: each answers within it, or refuses.
+/// The processor time within which every call must return or refuse.
 inline constexpr double most_seconds = 10;
 
-/// Checks that a call answers with numbers or infinities, or refuses with a message, in good time.
+/// Checks that a call returns numbers or infinities, or refuses with a message, within that time.
 template <class Call>
 void check_answers(const std::string& name, std::initializer_list<double> arguments, const Call& call) {
   std::ostringstream shown;

@@ -10,7 +10,8 @@
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// Maps as a user writes them: in a namespace of their own, with what the library's concepts ask and nothing more.
+/// Maps as a user writes them: in their own namespace, with the members that the library's concepts require and no
+/// others.
 namespace foreign {
 
 using incontext::Real;

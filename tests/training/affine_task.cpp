@@ -77,7 +77,7 @@ TEST_CASE("risks of the affine task agree with sampled prompts", "[training][sta
   }
 }
 
-TEST_CASE("what one example leaves of a narrow affine task keeps its digits", "[training][accuracy]") {
+TEST_CASE("the error after one example of a narrow affine task keeps its digits", "[training][accuracy]") {
   struct Case {
     double input_stddev, mean, one_example;  // sqrt(pi) z e^(z^2) erfc(z) and what follows from it at 40 digits
   };

@@ -174,7 +174,7 @@ TEST_CASE("gradients of a layer refuse what does not fit", "[training]") {
   CHECK(message_of([&] { good.gradients(map); }).empty());
 }
 
-TEST_CASE("layer gradients take maps of a foreign namespace, and refuse what the map's own validate refuses",
+TEST_CASE("layer gradients accept maps of a foreign namespace, and refuse one that its own validate refuses",
           "[training]") {
   check_differences(foreign::Asinh<double>(1.5), 31);
   check_differences(foreign::SinkSoftmax<double>(0.75), 32);

@@ -14,7 +14,7 @@
 /// the context, and the whole grid costs one pass.
 ///
 /// A readout is plain data with rows(), start, add (score and value of one tile of tokens) and predict. Scores arrive
-/// with their expectation over the inputs taken off; `score_mean` gives it back where it matters (linear attention, and
+/// with their expectation over the inputs subtracted; `score_mean` restores it where it matters (linear attention, and
 /// elementwise maps that are not linear).
 namespace incontext::simulate {
 

@@ -20,8 +20,8 @@ inline void require_ridge(std::string_view where, std::int64_t context_length, d
   require_positive(where, "noise_variance", noise_variance);
 }
 
-/// Runs the ridge trial with numbers (a transform or rows) for make_gram and the factor of C^T Lambda C. Its
-/// factorization loses as many eps as the condition number of 1 + gram / noise, which the gram's mean trace bounds.
+/// Runs the ridge trial with numbers (a transform or rows) for make_gram and the factor of C^T Lambda C. The
+/// rounding error of its factorization in eps is the condition number of 1 + gram / noise, bounded by the mean trace.
 template <class MakeGram>
 Simulation run_ridge(const regression::Matrix<double>& numbers, const regression::Matrix<double>& second_moment,
                      double noise_variance, double gram_trace, const Options& options, const MakeGram& make_gram) {

@@ -95,8 +95,8 @@ void require_classifier(std::string_view where, const Classifier& classifier) {
   require_number<T>(where, "gain", classifier.gain);
 }
 
-/// What the logits of a classifier are rounded by: votes of at most 1, whose exponents are as large as kappa, times the
-/// gain. A loss is off by as much.
+/// A bound on the rounding error of a classifier's logits, which are the gain times votes of at most 1 with exponents
+/// of size kappa. The error of a loss is at most as large.
 template <class T>
 double logit_rounding(const Classifier& classifier) {
   return std::abs(classifier.gain) * (4 + std::abs(classifier.kappa)) * eps_of<T>;

@@ -44,7 +44,7 @@ struct ClassificationPair {
 template <class T>
 struct AlignmentTrial {
   using Scalar = T;
-  static constexpr double rounding_in_eps = 4096;  // directions of small derivatives
+  static constexpr double rounding_in_eps = 4096;  // directions of small derivatives lose digits
   static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const ClassificationPair<T>* pairs;

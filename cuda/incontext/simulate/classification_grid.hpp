@@ -157,7 +157,7 @@ inline void require_reference(std::string_view where, const ClassificationGrid& 
   }
 }
 
-/// Adds the rounding of the logits. A difference is off by what its two losses are, however small it is itself.
+/// Adds the rounding of the logits. A difference of two losses has the rounding of both, however small it is itself.
 template <class T>
 void add_grid_rounding(ClassificationGridSimulation& simulation, const ClassificationGrid& grid, int reference) {
   const std::size_t losses = simulation.kappas * simulation.gains;

@@ -35,7 +35,7 @@ struct ClassificationRow {
 template <class T>
 struct ClassificationGridTrial {
   using Scalar = T;
-  static constexpr double rounding_in_eps = 32;  // and that of the logits, which classification_grid adds
+  static constexpr double rounding_in_eps = 32;  // without the rounding of the logits, which classification_grid adds
   static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const ClassificationRow<T>* rows;

@@ -113,7 +113,7 @@ KernelMassSimulation kernel_mass(const SphereTask& task, const std::vector<doubl
     const std::size_t kernel = i / detail::mass_metrics;
     statistics::Estimate& estimate = result.run.estimates[i];
     if (kernel >= result.kernels || estimate.count == 0) continue;
-    // Exponents kappa (x_j . x - 1) are off by kappa eps, and so are weights; a squared deviation by what the mass is.
+    // The exponents kappa (x_j . x - 1) and the weights have errors of kappa eps; a squared deviation has the mass's.
     const double amplitude = (64 + 4 * kappas[kernel]) * detail::eps_of<T>;
     const bool is_square = i % detail::mass_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
     estimate.rounding += is_square ? detail::rounding_of_square(estimate.mean, amplitude)

@@ -41,7 +41,7 @@ inline constexpr int classification_metrics = 5;
 template <class T>
 struct ClassificationTrial {
   using Scalar = T;
-  static constexpr double rounding_in_eps = 32;  // and that of the logits, which classification adds
+  static constexpr double rounding_in_eps = 32;  // without the rounding of the logits, which classification adds
   static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
   const ClassificationPoint<T>* points;

@@ -91,12 +91,12 @@ inline Device resolve(Device device) {
   return device;
 }
 
-/// The most threads that may be asked for.
+/// The largest number of threads that may be requested.
 ///
 /// Runs on   host
 inline constexpr int most_threads = 4096;
 
-/// Refuses a number of threads that is none, or that no machine has.
+/// Refuses a number of threads that is negative or above most_threads.
 ///
 /// Errors    std::invalid_argument.
 /// Runs on   host

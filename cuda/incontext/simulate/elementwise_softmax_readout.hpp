@@ -8,7 +8,7 @@
 
 namespace incontext::simulate {
 
-/// The exponents of a grid of maps.
+/// The exponents of a grid of maps, one per point.
 ///
 /// Runs on   host and device
 template <class Exponent>
@@ -17,7 +17,7 @@ struct ExponentGrid {
   int size;
 };
 
-/// Prediction of softmax after an elementwise map, by a running maximum of its own for every phi.
+/// The prediction of softmax after an elementwise map phi, with a separate running maximum for each phi of the grid.
 ///
 /// \f[ \sum_j e^{\phi(z_j)} v_j / \sum_j e^{\phi(z_j)} \f]
 ///
@@ -27,7 +27,7 @@ struct ExponentGrid {
 /// Runs on   host and device
 template <class T, class Exponent>
 struct ElementwiseSoftmaxReadout {
-  static constexpr int tile = 4;  // tokens between two looks at the largest exponent
+  static constexpr int tile = 4;  // tokens between two updates of the largest exponent
   ExponentGrid<Exponent> grid;
 
   INCONTEXT_HD int rows() const { return 1 + 3 * grid.size; }

@@ -123,7 +123,7 @@ GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector
       device, row, spreads, [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSimulation {
         return {run_on<decltype(system)>(device, trial, options)};
       });
-  // Sums over the tokens are plain ones.
+  // The trial sums over the tokens without compensation.
   const double sum = static_cast<double>(row.tokens) / 4 * detail::eps_of<T>;
   for (statistics::Estimate& estimate : simulation.run.estimates) estimate.rounding += sum * std::abs(estimate.mean);
   return simulation;

@@ -59,7 +59,7 @@ inline constexpr int gradient_state = 6;
 template <class T>
 struct GradientNormsTrial {
   using Scalar = T;
-  static constexpr double rounding_in_eps = 128;  // and that of the sums, which gradient_norms adds
+  static constexpr double rounding_in_eps = 128;  // without the rounding of the sums, which gradient_norms adds
   static constexpr std::string_view grows_with = "tokens x spreads";
   GradientMap map;
   std::int64_t tokens;

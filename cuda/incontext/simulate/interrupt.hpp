@@ -6,8 +6,8 @@
 
 namespace incontext::simulate {
 
-/// While one of these lives, Ctrl-C asks the runs to stop instead of ending the program; a second Ctrl-C ends it. A run
-/// throws away the wave it is in and keeps the waves before it. Without a guard nothing changes.
+/// While an InterruptGuard exists, Ctrl-C requests that runs stop instead of ending the program; a second Ctrl-C ends
+/// it. A run discards its current wave and keeps the waves before it. Without a guard Ctrl-C ends the program as usual.
 ///
 /// Runs on   host
 class InterruptGuard {
@@ -31,13 +31,13 @@ class InterruptGuard {
     requested_ = 1;
     std::signal(SIGINT, SIG_DFL);
   }
-  // Not atomic: g++ takes an atomic load for a change of all memory, which costs loops over tokens two per cent.
+  // Not atomic: g++ treats an atomic load as a change of all memory, which slows loops over tokens by two percent.
   static inline volatile std::sig_atomic_t requested_ = 0;
   void (*previous_)(int) = SIG_DFL;
 };
 
-/// Whether the trials that are being run will be thrown away: then a trial may end at once, whatever it has written.
-/// Every loop of a trial that can take more than a tenth of a second asks. On a GPU, which cannot know, always false.
+/// Whether the trials of the current wave will be discarded, so that a trial may end at once in any state. Every loop
+/// of a trial that can take more than a tenth of a second calls it. On a GPU it is always false.
 ///
 ///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested(); ++j) ...
 ///

@@ -20,7 +20,7 @@ struct Progress {
   double seconds = 0;
 };
 
-/// The most trials of a run.
+/// The largest number of trials of a run.
 ///
 /// Runs on   host
 inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
@@ -31,9 +31,10 @@ inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 /// relative standard error at every grid point (`trials`, if also given, is then the most it may take). The pilot is
 /// looked at once and its trials are kept; nothing else is looked at before the end, so z-values keep their law.
 ///
-/// Two runs with one seed draw the same numbers wherever their models do, and their estimates are correlated: take the
-/// same seed where a difference is wanted, as in a sweep on common draws, and another seed for every estimate that is to
-/// be independent of the others. Rows of one seed that all lie on one side of a theory are one deviation, not many.
+/// Two runs with the same seed draw the same numbers where their models draw alike, so their estimates are correlated.
+/// Use one seed for differences, as in a sweep on common draws, and a different seed for each estimate that must be
+/// independent of the others. If all rows of one seed deviate from a theory in the same direction, that is one
+/// deviation.
 ///
 /// Units     relative_error: standard error over mean.
 /// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA

@@ -29,8 +29,8 @@ inline double signal_variance(const regression::LinearTask<double>& task) {
   return sum;
 }
 
-/// Replaces the roundings of mean squared errors that a trial adds up from terms as large as a squared label, with
-/// weights that carry the rounding of their exponents, which a map's slope at 0 bounds.
+/// Replaces the rounding of mean squared errors, which a trial sums from terms as large as a squared label. The weights
+/// carry the rounding of their exponents, which is bounded by the map's slope at 0.
 template <class T, scoring::SoftmaxLike Map>
 void set_reduced_rounding(Simulation& simulation, const regression::Attention<double>& attention,
                           const regression::LinearTask<double>& task, const std::vector<Map>& maps,
@@ -52,8 +52,8 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 }  // namespace detail
 
 /// The mean squared error of softmax attention, or of a map that is softmax after an elementwise one, on centred
-/// Gaussian inputs, by the reduced trial; every map of the grid on the same draws. A map of your own is simulated
-/// through the phi that it defines.
+/// Gaussian inputs, by the reduced trial; every map of the grid on the same draws. A map defined elsewhere is
+/// simulated through its own phi.
 ///
 /// \f[ E\,(\hat y - y_q)^2,\qquad \hat y = v \textstyle\sum_j p_j y_j \f]
 ///
@@ -62,7 +62,7 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
 /// Units     label units squared; the maps' parameters in units of the scores.
 /// Domain    context_length >= 2; input_mean = 0, input_value = 0; maps in their domains, Softmax, SSMax and SSA with
-///           slopes below 1e20 at score 0. phi must be INCONTEXT_HD where CUDA runs it.
+///           slopes below 1e20 at score 0. phi must be INCONTEXT_HD if it runs on CUDA.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result, and a bound on its rounding; T = float moves the moments of a row by less
 ///           than 3e-6, in rows of 1e5 too (tests/simulate/reduced_softmax.cpp).

@@ -43,7 +43,7 @@ auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
                            "Estimator::literal");
   }
   if (is_softmax && estimator != Estimator::literal) {
-    throw_invalid_argument(where, "estimator has no edition for softmax", "Softmax", "Estimator::literal");
+    throw_invalid_argument(where, "estimator does not support softmax", "Softmax", "Estimator::literal");
   }
   if (is_softmax && convention.offset == regression::Offset::removed) {
     throw_invalid_argument(where, "softmax has no offset to remove", "Offset::removed", "Offset::kept");
@@ -64,8 +64,8 @@ Simulation run_literal(Device device, const RegressionModel<T>& model, const Tok
                         options);
 }
 
-/// Approximate softmax and softmax do not change when all scores do by the same amount, and lose their mean; any other
-/// map is read with the scores as they are.
+/// Approximate softmax and softmax do not change if all scores are shifted by the same amount, so they are evaluated
+/// without the scores' mean; every other map is evaluated at the scores themselves.
 template <class Map>
 inline constexpr bool reads_raw_scores = true;
 template <class U>
@@ -73,7 +73,7 @@ inline constexpr bool reads_raw_scores<scoring::ApproximateSoftmax<U>> = false;
 template <class U>
 inline constexpr bool reads_raw_scores<scoring::Softmax<U>> = false;
 
-/// The sizes of what a trial adds up, for normal inputs, whose scores come without their mean.
+/// The sizes of the terms that a trial adds for normal inputs, whose scores are drawn without their mean.
 template <class Map>
 RegressionScales scales_of(const regression::Attention<double>& attention, const regression::LinearTask<double>& task) {
   const regression::Matrix<double> task_moment =
@@ -90,7 +90,7 @@ RegressionScales scales_of(const regression::Attention<double>& attention, const
   return scales;
 }
 
-/// Replaces the roundings that a run of the trial gave its estimates by those of its sums.
+/// Replaces the rounding that the run gave its estimates by the rounding of the trial's sums.
 template <class T, class Map>
 void set_rounding(Simulation& simulation, const RegressionScales& scales, std::int64_t dimension,
                   std::int64_t context_length, const std::vector<Map>& maps, regression::QueryToken query) {
@@ -112,8 +112,8 @@ Simulation run_conditional(Device device, const RegressionModel<T>& model, const
 
 }  // namespace detail
 
-/// A map whose attention a trial can read token by token: ApproximateSoftmax, LinearAttention, and any
-/// SimulatedSoftmax, your own too. A map that needs its whole row at once has no such trial, and does not compile here.
+/// A map whose attention a trial can evaluate token by token: ApproximateSoftmax, LinearAttention, and any
+/// SimulatedSoftmax, also one defined elsewhere. A map that needs its whole row at once does not satisfy the concept.
 ///
 /// Runs on   host
 template <class Map>
@@ -144,12 +144,12 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; conditional and sufficient_statistics: query excluded, approximate softmax or linear.
-///           A map of your own is read through the phi that it defines, with the scores as they are; phi must be
-///           INCONTEXT_HD where CUDA runs it.
+///           A map defined elsewhere is evaluated through its own phi at the scores themselves; phi must be
+///           INCONTEXT_HD if it runs on CUDA.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
-/// Accuracy  standard error in the result, and a bound on its rounding, which the sizes of labels, values and scores
-///           set (tests/simulate/regression_trial.cpp); T = float adds a relative bias below 1e-6 where none of them is
-///           much larger than the error.
+/// Accuracy  standard error in the result, and a bound on its rounding, which depends on the sizes of labels, values
+///           and scores (tests/simulate/regression_trial.cpp); T = float adds a relative bias below 1e-6 where none of
+///           them is much larger than the error.
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>

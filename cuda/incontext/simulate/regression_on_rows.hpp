@@ -29,7 +29,7 @@ struct RowLabels {
 
 namespace detail {
 
-/// The sizes of what a trial adds up. Scores are computed with their mean over the rows and lose it at once.
+/// The sizes of the terms that a trial adds. Scores are computed with their mean over the rows, then it is subtracted.
 template <class Map>
 RegressionScales scales_on_rows(const regression::Attention<double>& attention,
                                 const regression::Matrix<double>& rows, const RowLabels& labels) {

@@ -134,7 +134,7 @@ struct RidgeRiskTrial {
     factorise<W>(matrix);
     alignas(W >= 16 ? 64 : 8) double total[W];
     detail::fill<W>(total, 0.0);
-    for (int j = 0; j < d && !stop_requested(); ++j) {  // column j of R^{-1} K; K is lower triangular, so it begins at row j
+    for (int j = 0; j < d && !stop_requested(); ++j) {  // column j of R^{-1} K, from row j, as K is lower triangular
       for (int i = j; i < d; ++i) {
         double* entry = column.row(i);
         detail::fill<W>(entry, second_moment_factor[i * d + j]);

@@ -41,11 +41,11 @@ concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const 
 /// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() >= 1 values a trial:
 /// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
 /// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1. Loops that can take more than a
-/// tenth of a second ask stop_requested().
+/// tenth of a second must call stop_requested().
 ///
-/// A trial may state two static constants: `double rounding_in_eps`, how many eps of its scalar a value may be off by,
-/// relative to its size, 1024 where it does not (estimates carry the bound on their mean that follows); and
-/// `std::string_view grows_with`, what makes its scratch_rows() many, for the message where memory cannot be had.
+/// A trial may define two static constants: `double rounding_in_eps`, a bound on the relative error of a value in eps
+/// of its scalar (1024 by default), from which the rounding of estimates follows; and `std::string_view grows_with`,
+/// the parameters that determine scratch_rows(), for the message if there is not enough memory.
 ///
 /// Runs on   host and device
 template <class T>
@@ -73,13 +73,13 @@ struct SumChunk {
   }
 };
 
-/// Refuses an error below the rounding of what is averaged.
+/// Refuses a target error below the rounding of a trial's values.
 template <class T>
 void require_resolvable(double relative_error) {
   constexpr double least = static_cast<double>(std::numeric_limits<T>::epsilon());
   if (relative_error < least) {
     throw_domain_error("simulate::Options", "relative_error is below the rounding of a trial's values", relative_error,
-                       "at least " + in_short(least) + ", or trials beside it");
+                       "at least " + in_short(least) + ", or a limit on the trials");
   }
 }
 
@@ -110,8 +110,8 @@ class Runner {
     }
   }
 
-  /// How many trials give the target relative error at every output, judged by what has been run; whole chunks, and no
-  /// more than `most`. Refuses a target that needs more than most_trials.
+  /// The number of trials that gives the target relative error at every output, estimated from the trials so far; whole
+  /// chunks, at most `most`. Refuses a target that needs more than most_trials.
   [[nodiscard]] std::int64_t needed_trials(std::int64_t most) const {
     double needed = 0;
     for (const statistics::MomentsTree& tree : trees_) {
@@ -146,21 +146,21 @@ class Runner {
   [[noreturn]] void refuse_trials(double needed) const {
     const double reachable = options_.relative_error * std::sqrt(needed / static_cast<double>(most_trials));
     throw_domain_error("simulate::Options",
-                       "relative_error takes " + in_short(needed) + " trials by its pilot, more than 2^50",
-                       options_.relative_error, "at least " + in_short(reachable) + ", or trials beside it");
+                       "relative_error needs " + in_short(needed) + " trials by its pilot run, more than 2^50",
+                       options_.relative_error, "at least " + in_short(reachable) + ", or a limit on the trials");
   }
 
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  /// Keeps a wave's values and scratch within the working memory, where a chunk allows it.
+  /// The number of chunks in a wave whose values and scratch fit into the working memory, at least one.
   [[nodiscard]] std::int64_t most_chunks() const {
     const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
     return std::clamp<std::int64_t>(working_numbers<System> / per_trial / chunk_trials, 1, 1024);
   }
 
-  /// False where a stop cut the wave short: then nothing of it is kept.
+  /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
   bool run_wave(std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
@@ -168,7 +168,7 @@ class Runner {
     const int outputs = trial_.outputs();
     const std::int64_t slots = slots_of<System>(trial_, batches, options_.threads);
     make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
-    make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the points asked for"});
+    make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
     System::for_each_index(slots, options_.threads,
                            RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
                                                      stride, address(scratch_)});
@@ -198,8 +198,8 @@ class Runner {
 ///
 /// Source    two-stage sampling after Stein 1945: one look at a pilot of 16 chunks, then a fixed number.
 /// Shapes    trial.outputs() estimates.
-/// Errors    as validate(Options); std::invalid_argument where there are not as many threads or as much memory,
-///           std::domain_error where relative_error takes more than most_trials.
+/// Errors    as validate(Options); std::invalid_argument if there are not enough threads or memory, std::domain_error
+///           if relative_error needs more than most_trials.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>

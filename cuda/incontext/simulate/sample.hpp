@@ -19,7 +19,7 @@ namespace incontext::simulate {
 ///
 /// Shapes    an output's values are contiguous and ascending.
 /// Units     as the trial's.
-/// Limits    no trials: NaN.
+/// Limits    NaN without trials.
 /// Runs on   host
 struct Sample {
   std::vector<double> values;
@@ -44,10 +44,10 @@ struct Sample {
 /// The first `options.trials` trials of a run, each kept.
 ///
 /// Source    as run_on: the same trials.
-/// Shapes    as Sample: 8 bytes per trial and output, and while they are drawn those of the trial's own scalar.
+/// Shapes    as Sample: 8 bytes per trial and output, and during the run also the size of the trial's scalar.
 /// Domain    options.trials >= 1.
-/// Limits    after a stop that was asked for: no trials.
-/// Errors    std::invalid_argument, also where there are not as many threads or as much memory.
+/// Limits    after a stop request the sample has no trials.
+/// Errors    std::invalid_argument, also if there are not enough threads or memory.
 /// Random    as run_on.
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>
@@ -64,7 +64,7 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   typename System::template Memory<T> values, scratch;
   detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
   Sample result{{}, options.trials};
-  detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the points asked for"});
+  detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the number of points"});
   for (std::int64_t done = 0; done < stride; done += wave) {
     System::for_each_index(slots, options.threads,
                            detail::RunSlot<TrialType, lanes>{

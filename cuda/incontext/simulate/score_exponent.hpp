@@ -18,11 +18,11 @@
 #include "incontext/scoring/ssmax.hpp"
 
 /// The exponents phi(z) of softmax-like maps as trials evaluate them: Softmax, SSMax and SSA in the trial's own scalar,
-/// by branch-free polynomials, any other map through the phi that it defines.
+/// by branch-free polynomials, any other map through its own phi.
 namespace incontext::simulate {
 
-/// A map that is softmax after an elementwise one, and that trials can evaluate where they run: in float, double or
-/// long double, with a phi that may be copied there bit by bit (numbers, but no container and no virtual function).
+/// A map that is softmax after an elementwise map phi, and that trials can evaluate on their device: in float, double
+/// or long double, with a phi that can be copied there bit by bit (numbers, but no container and no virtual function).
 ///
 /// Runs on   host
 template <class Map>

@@ -64,7 +64,7 @@ inline constexpr int row_sums = 4;
 template <class T>
 struct ScoreRowTrial {
   using Scalar = T;
-  static constexpr double rounding_in_eps = 32;  // and that of the exponents, which score_rows adds
+  static constexpr double rounding_in_eps = 32;  // without the rounding of the exponents, which score_rows adds
   static constexpr std::string_view grows_with = "inverse temperatures";
   ScoreLaw law;
   std::int64_t competitors;

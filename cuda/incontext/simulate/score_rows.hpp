@@ -144,9 +144,9 @@ inline void require_row(std::string_view where, const ScoreRow& row, const std::
   }
 }
 
-/// Adds what the exponents are rounded by: a weight is off by the eps of its score times the inverse temperature, a
-/// logarithm by eps itself. The scores' size is that of a signal or of the highest of 1e9 normal scores, six standard
-/// deviations.
+/// Adds the rounding of the exponents: the relative error of a weight is eps times its score and the inverse
+/// temperature, that of a logarithm is eps. The size of the scores is that of a signal or of the highest of 1e9 normal
+/// scores, six standard deviations.
 template <class T>
 void add_exponent_rounding(ScoreRowSimulation& simulation, const ScoreRow& row,
                            const std::vector<double>& inverse_temperatures) {

@@ -36,11 +36,11 @@ struct CircleCells {
 
 namespace detail {
 
-/// An angle whose part of a turn is still known.
+/// Accepts an angle small enough that its remainder modulo a full turn keeps its digits.
 template <Real T>
 void require_angle(std::string_view where, std::string_view parameter, const T& angle) {
   if (!(T(-1e6) <= angle && angle <= T(1e6))) {
-    throw_domain_error(where, std::string(parameter) + " is no angle", angle, "-1e6 to 1e6");
+    throw_domain_error(where, std::string(parameter) + " is out of range", angle, "-1e6 to 1e6");
   }
 }
 
@@ -74,7 +74,7 @@ Arcs<T> arcs(std::span<const T> prototypes, const T& query) {
   return result;
 }
 
-/// Mean over an arc of f(e^(kappa (cos - 1))): many panels where the exponential is not 0 in T, one on either side.
+/// Mean of f(e^(kappa (cos - 1))) over an arc: many panels where the exponential does not underflow, one on each side.
 template <Real T, class Function>
 T arc_mean(const T& kappa, const T& low, const T& width, const Function& f) {
   using std::ceil;
@@ -83,7 +83,7 @@ T arc_mean(const T& kappa, const T& low, const T& width, const Function& f) {
   using std::sin;
   using std::sqrt;
   const T pi = boost::math::constants::pi<T>(), turn = T(2) * pi;
-  // offsets from the image of the query that is nearest to the arc's middle
+  // offsets are measured from the copy of the query, modulo a turn, that is nearest to the arc's middle
   const T from = pi < low + width / T(2) ? T(low - turn) : low, to = from + width;
   const T least = T(-1.1) * log((std::numeric_limits<T>::min)());  // 1 - cos a >= 2 a^2 / pi^2
   const T reach = T(0) < kappa ? T(pi * sqrt(T(least / (T(2) * kappa)))) : turn;
@@ -127,8 +127,8 @@ std::vector<T> softmax(std::vector<T> values, const T& gain) {
 /// Source    derived; balanced contexts weigh a cell by P_c / vol_c, independent points by P_c.
 /// Shapes    (prototypes: k angles) -> k a class
 /// Units     angles in radians, modulo a turn; gain = c in nats.
-/// Domain    k >= 1, prototypes apart, angles at most 1e6, 0 <= kappa as log_kernel_mean's, context_length a multiple
-///           of k.
+/// Domain    k >= 1, distinct prototypes, |angle| <= 1e6 for each angle, kappa >= 0 in log_kernel_mean's domain,
+///           context_length a multiple of k.
 /// Limits    kappa = 0: weights 1/k; kappa -> infinity: the query's own cell.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; a cell without volume is refused.
 /// Accuracy  1e-12 relative in double for widths above 1e-3 (tests/classification/circle_cells.cpp).

@@ -72,7 +72,7 @@ T relative_contrast(std::int64_t dimension, const T& kappa, const T& angle) {
 ///
 /// Source    derived; alpha = boundary_angle, x.b = sin alpha. Gauss-Legendre panels over a.
 /// Units     boundary_angle in radians; the rest dimensionless.
-/// Domain    dimension >= 2, 0 <= kappa as log_kernel_mean's, 0 <= boundary_angle <= pi/2.
+/// Domain    dimension >= 2, kappa >= 0 in log_kernel_mean's domain, 0 <= boundary_angle <= pi/2.
 /// Limits    kappa -> 0: Delta = m_d kappa sin alpha; narrow kernel near the boundary: erf(alpha sqrt(kappa/2));
 ///           on the boundary or at kappa = 0: Delta = 0, log B = -infinity.
 /// Errors    std::invalid_argument for dimension, std::domain_error for values.

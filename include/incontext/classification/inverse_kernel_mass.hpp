@@ -102,7 +102,7 @@ class InverseMassIntegrals {
   LocatedIntegrals<T> integrals_;
 };
 
-/// The same by the mean and variance of one weight, up to kappa^2: weights' skewness is of higher order.
+/// The same moments from the mean and variance of one weight, correct up to kappa^2: its skewness is of higher order.
 template <Real T>
 InverseKernelMass<T> even_kernel_mass(std::int64_t dimension, const T& kappa, std::int64_t context_length,
                                       QueryKey query) {
@@ -124,7 +124,7 @@ InverseKernelMass<T> even_kernel_mass(std::int64_t dimension, const T& kappa, st
 ///
 /// Source    derived; q = 1 if the query is a key. Trapezoidal rule in log t, panels over the angle inside.
 /// Units     dimensionless.
-/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5, without the query's key 1e4, context_length >= 1.
+/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and
 ///           participation 1. Without the query and n small, empty neighbourhoods carry the mean: medians tell more.
 ///           Infinity where beyond T.

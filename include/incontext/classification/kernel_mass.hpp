@@ -28,7 +28,7 @@ template <Real T>
 MassExcess<T> mass_excess(std::int64_t dimension, const T& kappa) {
   using std::expm1;
   const auto mean = log_mean(dimension, kappa), twice = log_mean(dimension, T(T(2) * kappa));
-  // both differences are the same; the one of smaller terms rounds less, and no less than half of its terms is left
+  // the two differences are equal; the one with the smaller terms rounds less and keeps at least half of their size
   const T log_ratio =
       twice.plain < -twice.scaled ? T(twice.plain - T(2) * mean.plain) : T(twice.scaled - T(2) * mean.scaled);
   return {expm1(log_ratio), log_ratio};
@@ -50,7 +50,7 @@ T softplus(const T& x) {
 ///
 /// Source    derived.
 /// Units     dimensionless; Var S = n A^2 v.
-/// Domain    dimension >= 1, |kappa| a sixteenth of the largest number at most; even in kappa.
+/// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
@@ -107,14 +107,14 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
   const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
   const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
-  // v = kappa^2 / d may lie below the range of T where its root does not
+  // v = kappa^2 / d may underflow where its root does not
   if (detail::magnitude(kappa) <= T(std::numeric_limits<T>::epsilon())) {
     const T root = detail::magnitude(kappa) / sqrt(T(static_cast<double>(dimension)));
     return root * exp(T(-log_n / T(2) - log_damping));
   }
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
-  // where kappa^2 is beyond T, or nearly, its root is kappa itself
+  // where kappa^2 underflows, or nearly does, the root of v is |kappa| / sqrt(d)
   const T d = T(static_cast<double>(dimension)), size = detail::magnitude(kappa);
   const T root = size < std::numeric_limits<T>::epsilon() ? T(size / sqrt(d)) : T(sqrt(excess.value));
   return root * exp(T(-log_n / T(2) - log_damping));

@@ -133,8 +133,8 @@ T magnitude(const T& x) {
   return x < T(0) ? T(-x) : x;
 }
 
-/// The mean resultant length for kappa far above d^2, by powers of 1/kappa: rho' = 1 - rho^2 - (d - 1) rho / kappa
-/// gives 2 c_k = (k - d) c_(k-1) - sum c_i c_(k-i), i = 1 ... k - 1, from c_0 = 1.
+/// The mean resultant length rho for kappa far above d^2, by the series sum_k c_k / kappa^k: rho' = 1 - rho^2 -
+/// (d - 1) rho / kappa gives c_0 = 1 and 2 c_k = (k - d) c_(k-1) - sum c_i c_(k-i) over i = 1 ... k - 1.
 template <Real T>
 T resultant_far(const T& dimension, const T& kappa) {
   std::vector<T> terms{T(1)};  // c_k / kappa^k
@@ -152,7 +152,7 @@ T resultant_far(const T& dimension, const T& kappa) {
   return sum;
 }
 
-/// Amos' bounds of the mean resultant length in dimension d: from below at order d/2, from above at (d - 1)/2.
+/// Amos' bound of the mean resultant length in dimension d: a lower bound at order d/2, an upper bound at (d - 1)/2.
 ///
 /// \f[ \frac{\kappa}{m + \sqrt{m^2 + \kappa^2}},\quad m\ \text{the order} \f]
 template <Real T>
@@ -162,8 +162,8 @@ T resultant_bound(const T& order, const T& kappa) {
   return kappa <= order ? T(z / (T(1) + root)) : T(T(1) / (z + root));
 }
 
-/// The dimension d + 2 j from which on an error of the mean resultant length is made so small, on the way down to d,
-/// that is_enough(dimension, what is left of it) holds.
+/// The smallest dimension d + 2 j from which the recursion down to d may start: is_enough(dimension, contraction)
+/// holds, where contraction bounds the factor by which the recursion shrinks the error of its starting value.
 template <Real T, class IsEnough>
 T contracting_dimension(const T& d, const T& kappa, const IsEnough& is_enough) {
   T above = d, contraction = T(1);
@@ -184,7 +184,7 @@ T contracting_dimension(const T& d, const T& kappa, const IsEnough& is_enough) {
 ///
 /// Source    derived; power series, Hankel's expansion for kappa > nu^2/2, Debye's for large nu between the two.
 /// Units     dimensionless; kappa = 1/sigma^2 for an RBF kernel of width sigma.
-/// Domain    dimension >= 1, |kappa| a sixteenth of the largest number at most; even in kappa.
+/// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
 /// Limits    kappa -> 0: kappa^2/(2 d); kappa -> infinity: kappa - (d-1)/2 log(kappa) + constant.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  relative, 16 eps for float and double, d to 1e6 and kappa to 1e9
@@ -220,8 +220,8 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 ///     \frac{\kappa}{d + \kappa\,\rho_{d+2}(\kappa)} \f]
 ///
 /// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backwards from Amos' upper
-///           bound, which is off by less than (m + 1) / max(m, kappa)^2 at order m, and contracts that by rho^2 per
-///           step.
+///           bound, whose error at order m is below (m + 1) / max(m, kappa)^2; each step multiplies the error by less
+///           than rho^2.
 /// Units     dimensionless.
 /// Domain    as log_kernel_mean; odd in kappa.
 /// Limits    kappa -> 0: kappa/d; kappa -> infinity: 1.

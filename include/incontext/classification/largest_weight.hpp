@@ -60,7 +60,7 @@ std::vector<T> nearest_point_edges(std::int64_t dimension, const T& kappa, const
   auto edges = angle_edges(dimension, kappa);
   const T power = T(static_cast<double>(dimension - 1));
   const T negligible = log(T(std::numeric_limits<T>::epsilon())) - T(3) - log(count);
-  const T last = boost::math::constants::half_pi<T>() - T(1) / power;  // beyond, the edges there are will do
+  const T last = boost::math::constants::half_pi<T>() - T(1) / power;  // beyond this angle the existing edges suffice
   T angle = asin(exp(T(negligible / power)));
   while (angle < last) {
     edges.push_back(angle);
@@ -144,7 +144,7 @@ class LargestWeightIntegral {
 ///
 /// Source    derived; q = 1 if the query is a key. Trapezoidal rule in log t, panels over the angle inside.
 /// Units     dimensionless.
-/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5, without the query's key 1e4, context_length >= 1.
+/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q); n = 1 without the query: 1; kappa -> infinity without the query: 1.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double (tests/classification/largest_weight.cpp).

@@ -37,7 +37,7 @@ struct LongContext {
 ///
 /// Source    derived; delta method.
 /// Units     as LongContext.
-/// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 a number; close for v/n << 1.
+/// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 finite; accurate for v/n << 1.
 /// Limits    n -> infinity: n participation -> 1 + v, the number of points over those attended to.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  against the exact law the mean is off by less than 40 (v/n)^3 relative where v/n <= 0.01

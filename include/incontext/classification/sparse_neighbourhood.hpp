@@ -31,7 +31,7 @@ struct SparseNeighbourhood {
 
 namespace detail {
 
-/// A dimension in which lambda Gamma(q + 1) is a number for a lambda of interest.
+/// Accepts a dimension in which lambda Gamma(q + 1) does not overflow for any lambda of interest.
 inline void require_sparse_dimension(std::string_view where, std::int64_t dimension) {
   constexpr std::int64_t largest = 300;
   require_at_least(where, "dimension", dimension, std::int64_t{2});

@@ -35,8 +35,8 @@ namespace detail {
 
 /// E Delta^2 over queries, by Funk and Hecke: sum over odd l of N_l (b_l lambda_l / A)^2, all terms positive.
 ///
-/// lambda_l / A is the product of the first l mean resultant lengths in dimensions d, d + 2, ... The sum is taken by
-/// Horner's scheme from its end, as the continued fraction of those lengths is.
+/// lambda_l / A is the product of the first l mean resultant lengths in dimensions d, d + 2, ... The sum is
+/// evaluated from its last term by Horner's scheme, together with the continued fraction of those lengths.
 template <Real T>
 T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
   const T d = T(static_cast<double>(dimension));
@@ -74,7 +74,7 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 /// Units     as TwoClassLayer.
 /// Domain    dimension >= 2, 1e-150 <= kappa <= 1e12, context_length even; the errors and gains need sqrt(d/n) << 1.
 /// Limits    kappa -> 0: noise ratio 1; kappa -> infinity: noise ratio ~ kappa^((d-3)/4), E Delta^2 -> 1; infinity or 0
-///           where beyond T.
+///           where the value is outside the range of T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  1e-12 relative in double (tests/classification/two_class_layer.cpp).
 /// Runs on   host
@@ -93,7 +93,7 @@ TwoClassLayer<T> two_class_layer(std::int64_t dimension, const T& kappa, std::in
   const auto mean = detail::log_mean(dimension, kappa);
   const auto excess = detail::mass_excess(dimension, kappa);
   const T v = excess.value;
-  // where v is beyond T its root need not be
+  // where v overflows, its root may still be finite
   const T log_root = excess.log_second_moment / T(2);
   const T root = T(50) < excess.log_second_moment ? T(exp(log_root)) : T(sqrt(v));
   const T tilt = kappa * exp(T(detail::log_mean(dimension + 1, kappa).scaled - mean.scaled));  // kappa A_{d+1} / A_d

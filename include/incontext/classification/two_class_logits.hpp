@@ -90,7 +90,7 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
 ///
 /// Source    derived; A = A_d(kappa), A_2 = A_d(2 kappa), B = B_d(kappa, alpha).
 /// Units     rate = eta dimensionless.
-/// Domain    as linear_logit_difference; 0 <= kappa as log_kernel_mean's: there the kernel is positive definite.
+/// Domain    as linear_logit_difference; kappa >= 0 (a positive definite kernel) in log_kernel_mean's domain.
 /// Limits    kappa -> 0 with eta kappa fixed: linear_logit_difference.
 /// Errors    as linear_logit_difference.
 /// Accuracy  as hemisphere_contrast.
@@ -106,7 +106,7 @@ LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, 
   const auto excess = detail::mass_excess(dimension, kappa);
   const T scaled = detail::log_mean(dimension, kappa).scaled, n = T(static_cast<double>(context_length));
   const T scale = rate * exp(scaled);
-  // where A_2 / A^2 is large its logarithm brings A_2 e^(-2 kappa) within reach
+  // where A_2 / A^2 may overflow, A_2 e^(-2 kappa) is computed from its logarithm
   const T variance = T(50) < excess.log_second_moment
                          ? T(rate * rate * exp(T(excess.log_second_moment + T(2) * scaled)))
                          : T(scale * scale * (excess.value - delta * delta));
@@ -132,7 +132,7 @@ struct AdaptiveLogitMoments {
 ///
 /// Source    derived; delta method, [q] = 1 if the query is a key, subscript 2 at 2 kappa.
 /// Units     gain = c in nats.
-/// Domain    as kernel_logit_difference; gain^2 finite; A_2 / A^2 a number.
+/// Domain    as kernel_logit_difference; gain^2 finite; A_2 / A^2 finite.
 /// Limits    n -> infinity: c Delta, variance 0. Exact mean: expected_adaptive_logit_difference.
 /// Errors    as linear_logit_difference.
 /// Accuracy  as hemisphere_contrast; truncation of order 1/n^2.

@@ -47,8 +47,10 @@ T gaussian_average(const LogitMoments<T>& z, const Function& h, const T& hinge) 
   using std::exp;
   using std::sqrt;
   const T stddev = sqrt(z.variance);
-  // a spread that the mean rounds away is none
-  if (!(magnitude(z.mean) * std::numeric_limits<T>::epsilon() * T(16) < stddev)) return h(magnitude(z.mean)) + hinge * (z.mean < T(0) ? T(-z.mean) : T(0));
+  // a standard deviation below the rounding of the mean counts as 0
+  if (!(magnitude(z.mean) * std::numeric_limits<T>::epsilon() * T(16) < stddev)) {
+    return h(magnitude(z.mean)) + hinge * (z.mean < T(0) ? T(-z.mean) : T(0));
+  }
   const T digits = -std::log(std::numeric_limits<double>::epsilon()) * T(2);
   const T score = z.mean / stddev, root_two = boost::math::constants::root_two<T>();
   const T density = exp(T(-score * score / T(2))) / boost::math::constants::root_two_pi<T>();

@@ -112,7 +112,7 @@ class SignedMassIntegrand {
 ///
 /// Source    derived; the difference in the bracket is taken analytically.
 /// Units     gain = c in nats.
-/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5, without the query's key 1e4, 0 <= boundary_angle <= pi/2,
+/// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), 0 <= boundary_angle <= pi/2,
 ///           context_length even.
 /// Limits    kappa = 0 or boundary_angle = 0: 0; kappa -> 0: c kappa m_d sin(alpha) n/(n + q); n -> infinity: c Delta.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError.
@@ -132,11 +132,11 @@ T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, con
   if (!(T(0) < kappa && T(0) < boundary_angle)) return T(0);
   const T n = T(static_cast<double>(context_length)), self = query == QueryKey::included ? T(1) : T(0);
   const T little = exp(T(log(T(std::numeric_limits<T>::epsilon())) / T(3)));
-  if (kappa < little) {  // up to kappa^2, all weights are nearly even
+  if (kappa < little) {  // correct up to kappa^2, because the weights are nearly equal
     return gain * (kappa * (n / (n + self * exp(kappa)))) * sphere_constants<T>(dimension).mean_absolute *
            sin(boundary_angle);
   }
-  const T linear = little / sqrt(T(T(1) + kappa));  // below, proportional to the angle's sine up to its square
+  const T linear = little / sqrt(T(T(1) + kappa));  // below this angle the mean is proportional to its sine
   if (boundary_angle < linear) {
     return expected_adaptive_logit_difference(dimension, kappa, linear, context_length, gain, query) *
            (sin(boundary_angle) / sin(linear));

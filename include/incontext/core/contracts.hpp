@@ -12,13 +12,13 @@
 
 /// The host front doors' way to refuse an argument: one line that names the function, the parameter, its value and
 /// what it needs. Host only; device code and leaf formulas answer quiet NaN instead. Every scoring map includes this
-/// header, so it stays clear of the streams, which cost as much to compile as the map.
+/// header, so it includes no streams, which take as long to compile as the map itself.
 namespace incontext {
 
 namespace detail {
 
-/// The value as text; a number with the digits that give it back. A number of another library says itself what it is
-/// (Boost.Multiprecision's str, the value of an automatic-differentiation scalar).
+/// The value as text. A number has enough digits to be read back exactly; a number of another library is converted by
+/// its own member function (Boost.Multiprecision's str, the value of an automatic-differentiation scalar).
 template <class Value>
 std::string contract_text(const Value& value) {
   if constexpr (std::convertible_to<const Value&, std::string_view>) {
@@ -92,7 +92,7 @@ void require_finite(std::string_view where, std::string_view parameter, const Va
   }
 }
 
-/// Accepts value > 0, infinity too: a temperature at which all weights are equal, or nothing is capped. NaN is refused.
+/// Accepts value > 0 and infinity, which makes all weights equal as a temperature and has no effect as a cap; not NaN.
 /// Runs on   host
 template <class Value>
 void require_above_zero(std::string_view where, std::string_view parameter, const Value& value) {

@@ -7,14 +7,14 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 
-/// Numbers of scores, competitors or dimensions in formulas: real numbers there, because thresholds in n are not whole
-/// and laws of rows too long to hold are asked for, but integers where they come from.
+/// The number of scores, competitors or dimensions in a formula. Formulas take it as a real number, because thresholds
+/// in n are not whole and n may exceed every integer type; callers usually have an integer.
 namespace incontext {
 
-/// A count: made of an integer of any type, or of what converts to the scalar; reads as the scalar.
+/// A count: it is constructed from an integer of any type or from a value that converts to T, and converts to T.
 ///
 /// Units     dimensionless.
-/// Accuracy  an integer that the scalar does not hold is rounded once.
+/// Accuracy  an integer that T cannot represent is rounded once.
 /// Runs on   host and device
 template <Real T>
 class CountOf {
@@ -40,14 +40,14 @@ class CountOf {
   T value_;
 };
 
-/// The type of a parameter that is a count. It takes no part in deducing T, which the other arguments decide:
+/// The type of a parameter that is a count. It takes no part in deducing T, which the other arguments determine:
 /// `signal_weight(131071, 2.5, 8.0)` is computed in double.
 ///
 /// Runs on   host and device
 template <class T>
 using Count = std::type_identity_t<CountOf<T>>;
 
-/// What a formula of counts alone is computed in: double for an integer, otherwise the argument's own type.
+/// The scalar in which a formula of counts alone is computed: double for an integer, else the argument's own type.
 ///
 /// Runs on   host and device
 template <class N>

@@ -19,8 +19,8 @@ using std::sin;
 using std::sqrt;
 using std::tanh;
 
-/// The elementary functions that every scalar of another library brings along; atan only where pi has more digits than
-/// a double.
+/// The elementary functions that a scalar type must have; atan is needed only for types with more digits than double,
+/// whose pi is computed with it.
 template <class T>
 concept HasElementaryFunctions = requires(const T& x) {
   { exp(x) } -> std::convertible_to<T>;
@@ -38,9 +38,9 @@ concept HasElementaryFunctions = requires(const T& x) {
 
 /// A scalar the closed forms can be evaluated in: float, double, long double, a Boost.Multiprecision number or an
 /// automatic-differentiation scalar. Integers are not real numbers here: an accidental `int` would truncate. Its
-/// elementary functions are found by argument-dependent lookup, and std::numeric_limits must know it, infinity and NaN
-/// included: of a type it does not know, the standard answers both with T(). core/, random/ and scoring/ ask no more;
-/// formulas of the other rooms also ask what Boost.Math and Eigen ask of a scalar.
+/// elementary functions are found by argument-dependent lookup. std::numeric_limits must be specialized for it, with
+/// infinity and NaN: for any other type the standard returns T() for both. core/, random/ and scoring/ need no more;
+/// formulas in the other directories also need what Boost.Math and Eigen require of a scalar.
 template <class T>
 concept Real = !std::is_integral_v<T> && std::copyable<T> && std::constructible_from<T, double> &&
                std::numeric_limits<T>::is_specialized && std::numeric_limits<T>::has_infinity &&

@@ -47,7 +47,7 @@ TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha
   const auto excess = [&](const T& u) {
     const T top = u + offset;
     T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
-    // offset - 1 is exact here, so that next to the one-hot gap u keeps its digits
+    // offset - 1 is exact here, so u keeps its digits next to the gap where the row becomes one-hot
     const T beyond_one = u + (offset - T(1));
     if (T(0.5) < top) above = scoring::detail::exp_minus_one(T(power * scoring::detail::log_one_plus(beyond_one)));
     return T(above + others * pow(u, power));

@@ -131,14 +131,14 @@ T ssmax_weakest_count(const T& scale, const T& gap) {
   return product / (product - T(1));
 }
 
-/// Scores that have a largest possible value z_+, by how their law ends there.
+/// A law of scores that have a largest possible value z_+, described by its behavior there.
 ///
 /// \f[ \log E e^{\beta z} = \beta z_+ - \kappa \log\beta + O(1) \f]
 ///
-/// edge_exponent kappa is 1 where the density at the edge is positive and finite (uniform scores, the grid), 0 for
-/// finitely many values.
+/// edge_exponent = kappa is 1 where the density at the edge is positive and finite (uniform scores, the grid), and 0
+/// for scores that take finitely many values.
 ///
-/// Units     upper_edge z_+ in units of the scores.
+/// Units     upper_edge = z_+ in units of the scores; edge_exponent dimensionless.
 /// Domain    upper_edge finite, edge_exponent >= 0 and finite.
 /// Runs on   host
 template <Real T = double>
@@ -151,11 +151,11 @@ struct BoundedScores {
 ///
 /// \f[ m_c = z_+ + \frac1s - \kappa \frac{\log(s \log n)}{s \log n} \f]
 ///
-/// z_+ and kappa are those of the law. The limit z_+ + 1/s is approached with a lag of log log n / log n.
+/// z_+ and kappa are the fields of BoundedScores. The limit z_+ + 1/s is approached with a lag of log log n / log n.
 ///
 /// Source    derived; the caption of Fig. 3 of arXiv 2501.19399 has the limit for the grid, 1 + 1/s.
 /// Units     of the scores.
-/// Domain    count > 1, scale > 0, and that of the law.
+/// Domain    count > 1, scale > 0, law as BoundedScores.
 /// Errors    std::domain_error.
 /// Accuracy  asymptotic: 2e-4 of the grid's exact threshold for s log n > 6: tests/laws/fading_grid.cpp.
 /// Runs on   host

@@ -11,10 +11,10 @@
 
 namespace incontext::laws {
 
-/// A layer whose rows are deep in the frozen regime: n tokens of d independent standard components, scores of standard
-/// deviation x times the temperature.
+/// A layer whose rows are deep in the frozen regime: row_length = n tokens of dimension = d independent standard normal
+/// components, with scores of standard deviation score_stddev = x after multiplication by the inverse temperature.
 ///
-/// Units     dimensionless; score_stddev = x, times the inverse temperature.
+/// Units     dimensionless.
 /// Runs on   host
 template <Real T = double>
 struct FrozenLayer {

@@ -159,7 +159,7 @@ class RowFunctionals {
 ///
 /// Source    derived: docs/derivations/gaussian_row.md.
 /// Units     spread = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
-/// Domain    count >= 1 and whole, in double at most 3.5e72 (beyond, its fourth power leaves the range); spread >= 0.
+/// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); spread >= 0.
 /// Limits    count = 1: weight 1; spread = 0: uniform; spread -> infinity: the largest score has weight 1;
 ///           n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
 /// Errors    std::domain_error; QuadratureError.

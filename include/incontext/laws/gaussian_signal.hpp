@@ -71,9 +71,9 @@ Quadrature<T> noise_weight(const Count<T>& noise_count, const T& spread, const T
 
 /// A needle whose own score is normal, among noise_count tokens whose scores are normal too.
 ///
-/// Units     scores times the inverse temperature: noise_stddev = x, gap = beta m over the mean of the noise,
-/// gap_stddev
-///           the needle's own.
+/// Units     dimensionless: scores times the inverse temperature beta. noise_stddev = x is the noise's standard
+///           deviation, gap = beta m the mean of the needle's score above the noise's, gap_stddev = beta sqrt(v_s) the
+///           standard deviation of the needle's score.
 /// Domain    noise_count >= 1 and whole, both standard deviations >= 0, gap finite.
 /// Runs on   host
 template <Real T = double>
@@ -92,7 +92,7 @@ struct RandomNeedle {
 ///
 /// Source    derived: docs/derivations/gaussian_row.md.
 /// Units     dimensionless.
-/// Domain    that of RandomNeedle.
+/// Domain    as RandomNeedle.
 /// Limits    gap_stddev = 0: signal_weight; a needle with the noise's own law: 1 / (N + 1).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_signal.cpp, precision_slow.cpp.

@@ -79,7 +79,7 @@ class StandardisedMoments {
 ///
 /// Source    derived: the Jacobian of NormSoftmax; arXiv 2310.12956 has the map.
 /// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
-/// Domain    count >= 4 and whole, at most as gaussian_row; dimension >= 1.
+/// Domain    count >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
 /// Limits    n -> infinity at fixed d: 1 - 1/d for the squared imbalance, as softmax at x = 1 with nothing along w.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at

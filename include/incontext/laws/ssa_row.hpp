@@ -41,7 +41,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
   const T knee = map.base * sqrt(variance) / map.temperature;
   const T largest = SsaWeights<T>::largest_exponent(knee);
   if (!(map.exponent <= largest)) {
-    throw_domain_error(where, "exponent is too large for this base and variance: its weights are beyond numbers",
+    throw_domain_error(where, "exponent is too large for this base and variance: the squared weights overflow",
                        map.exponent, "at most " + std::to_string(static_cast<double>(largest)));
   }
   return {knee, map.exponent};
@@ -56,8 +56,8 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 ///
 /// Source    derived: docs/derivations/gaussian_row.md with w in place of e^(x g); n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
-/// Domain    count >= 1 and whole, in double at most 1.3e145 (beyond, its square leaves the range); variance >= 0, map
-///           in its domain; w^2 a number 12 standard deviations out.
+/// Domain    count >= 1 and whole, in double at most 1.3e145 (the square of 1/count underflows); variance >= 0; map in
+///           its domain, with w^2 finite at scores of 12 standard deviations.
 /// Limits    count = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.

@@ -13,7 +13,7 @@
 
 namespace incontext::random {
 
-/// Which block of which stream of a trial: what is counted, beside the seed.
+/// Philox's counter: which block of which stream of which trial is drawn. The seed is Philox's key.
 ///
 /// Runs on   host and device
 struct Counter {

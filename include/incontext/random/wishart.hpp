@@ -11,7 +11,7 @@ namespace incontext::random {
 
 /// The law of a standard Wishart matrix, W_d(n, I).
 ///
-/// Domain    both at least 1.
+/// Domain    dimension >= 1, degrees_of_freedom >= 1.
 /// Runs on   host and device
 struct WishartLaw {
   int dimension = 1;
@@ -27,7 +27,7 @@ struct WishartLaw {
 /// Source    Bartlett 1933; Odell and Feiveson 1966.
 /// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; what lies above is left alone.
 /// Units     dimensionless.
-/// Domain    that of the law (not checked here).
+/// Domain    as WishartLaw (not checked here).
 /// Accuracy  first two moments of B B^T (Lemma G.1 of arXiv 2511.01292) in tests/random/wishart.cpp.
 /// Random    normals below the diagonal: stream, row by row; chi-squares: stream + 1, 2^16 blocks an entry.
 /// Runs on   host and device

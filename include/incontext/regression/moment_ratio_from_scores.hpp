@@ -19,7 +19,7 @@ namespace incontext::regression {
 /// Runs on   host
 template <Real T>
 struct MomentRatioEstimate {
-  std::int64_t queries;  ///< those that see themselves and another key
+  std::int64_t queries;  ///< number of queries that see themselves and another key
   T second_moment;       ///< mean over queries of the mean of z_j^2 over the other keys a query sees
   T first_moment;        ///< mean self-score
   T ratio;
@@ -81,7 +81,7 @@ bool is_masked(const T& score) {
   return score == -std::numeric_limits<T>::infinity();
 }
 
-/// Accepts finite scores and -inf.
+/// Accepts finite scores and -infinity, the score of a masked key.
 template <Real T, class Derived>
 void require_scores(std::string_view parameter, const Eigen::MatrixBase<Derived>& scores) {
   for (Eigen::Index column = 0; column < scores.cols(); ++column) {
@@ -101,7 +101,7 @@ void require_score_matrix(const Matrix<T>& scores, std::int64_t least_keys) {
   require_scores<T>("scores", scores);
 }
 
-/// From the self-score of query i, self_score(i), and the column that is not one of its other keys, self_column(i).
+/// The estimate from self_score(i), the score of query i on itself, and self_column(i), the column to leave out for it.
 template <Real T, class SelfScore, class SelfColumn>
 MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_score, SelfColumn self_column) {
   std::vector<T> squares, selves;
@@ -133,9 +133,9 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
 /// \f[ r = \frac{\mathrm{mean}_i\, \mathrm{mean}_{j \in V_i}\, z_{ij}^2}{\mathrm{mean}_i\, z_{ii}},\qquad
 ///     \mathrm{se}^2 = \frac{n-1}{n}\sum_i (r_{-i} - \bar r_{-\cdot})^2 \f]
 ///
-/// The score -inf masks a key. A query's squared scores are averaged over the other keys it sees, and every query that
-/// sees itself and another key counts once; the rest are left out. Where the mask does not depend on the scores, as a
-/// causal one, the law's E[z_j^2] and E[z_q] are what the two means estimate.
+/// The score -inf masks a key, and V_i are the other keys that query i sees. Each query that sees itself and another
+/// key counts once; the others are left out. Where the mask does not depend on the scores, as under a causal mask, the
+/// two means estimate the law's E[z_j^2] and E[z_q].
 /// Queries are the independent units of the jackknife; queries that share their keys are not quite independent, and
 /// the error is then optimistic.
 ///

@@ -8,8 +8,8 @@
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
 
-/// The host's front door: what the maps answer with NaN is refused here with an exception. A map of your own passes it
-/// too; `validate(map)` beside it, if there is one, says whether its parameters are in its domain.
+/// The host's front door: what the maps answer with NaN is refused here with an exception. It accepts
+/// maps defined elsewhere too, and calls their function `validate(map)`, if there is one, to check their parameters.
 namespace incontext::scoring {
 
 /// Refuses a row without scores, without a visible score, or with a NaN or +infinity.
@@ -32,7 +32,7 @@ void validate(Row<const T> scores) {
   require_at_least("scoring::validate", "number of visible scores", visible, std::ptrdiff_t{1});
 }
 
-/// Refuses a map outside its domain, where `validate(map)` says what that is; found in the map's own namespace.
+/// Refuses a map outside its domain: calls `validate(map)` from the map's own namespace, if there is one.
 ///
 /// Source    definition.
 /// Errors    as validate.
@@ -44,7 +44,7 @@ void require_valid(const Map& map) {
 
 namespace detail {
 
-// The map's own functions, called from where none of `checked` hides them.
+// These call the map's own functions from outside `checked`, whose functions of the same names would hide them.
 template <Scoring Map>
 void call_weights(const Map& map, ConstRowOf<Map> scores, RowOf<Map> out) {
   weights(map, scores, out);

@@ -34,7 +34,7 @@ INCONTEXT_HD T divide_positive(const T& x, const T& by) {
 
 }  // namespace detail
 
-/// What kernel attention asks of a kernel of a query and a key; `logarithmic` is a constant.
+/// What kernel attention requires of a kernel of a query and a key; `logarithmic` must be a constant expression.
 ///
 /// Source    definition; the members are described at the top of this file.
 /// Runs on   host and device

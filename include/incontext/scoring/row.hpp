@@ -69,7 +69,7 @@ struct Row {
   INCONTEXT_HD constexpr Row first(std::ptrdiff_t length) const { return Row(data, length, stride); }
 };
 
-/// How far apart in memory, in elements, the rows and the columns of a matrix are.
+/// The distances in memory, in elements, between neighboring rows and between neighboring columns of a matrix.
 ///
 /// Runs on   host and device
 struct Strides {

@@ -10,13 +10,13 @@
 
 namespace incontext::scoring {
 
-/// The row that a map reads.
+/// The type of the rows that a map reads.
 ///
 /// Runs on   host and device
 template <class Map>
 using ConstRowOf = Row<const typename Map::value_type>;
 
-/// The row that a map writes.
+/// The type of the rows that a map writes.
 ///
 /// Runs on   host and device
 template <class Map>
@@ -25,11 +25,11 @@ using RowOf = Row<typename Map::value_type>;
 /// A map from one row of scores to one row of weights, with both products of its Jacobian in O(n), in place and without
 /// allocation: `weights(map, scores, out)`, `jvp(map, scores, direction, out)`, `vjp(map, scores, cotangent, out)`.
 ///
-/// The functions are found by argument-dependent lookup, so they stand in the map's namespace. The library asks for no
-/// more than is written here: a row that is read is a Row<const T>, a row that is written a Row<T>, with T the map's
-/// value_type. They must work in place, with `out` the scores or the direction. A function `validate(map)` that throws
-/// is called at the host's front doors where there is one. On a GPU the map must be plain data and its functions
-/// INCONTEXT_HD.
+/// The functions are found by argument-dependent lookup, so they must be in the map's namespace. The library calls them
+/// with a Row<const T> for every row that is read and a Row<T> for the row that is written; T is the map's value_type.
+/// They must work in place, where `out` is the scores or the direction. If the map has a function `validate(map)`, the
+/// functions that check their arguments on the host call it; it throws if the map is outside its domain. On a GPU the
+/// map must be plain data and its functions INCONTEXT_HD.
 ///
 /// Runs on   host and device
 template <class Map>

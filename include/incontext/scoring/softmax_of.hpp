@@ -26,11 +26,11 @@ namespace incontext::scoring {
 template <class Map>
 using Value = typename Map::value_type;
 
-/// An elementwise map phi, in a row of one length.
+/// An elementwise map phi, for rows of one given length.
 ///
-///   in_domain(), decreasing()    whether its parameters make sense; whether phi falls with the score instead of rising
+///   in_domain(), decreasing()    whether its parameters are in its domain; whether phi decreases with the score
 ///   value(z)                     phi(z)
-///   difference(z, w)             phi(z) - phi(w); value(z) - value(w) where nothing without cancellation is known
+///   difference(z, w)             phi(z) - phi(w), without cancellation where a formula for that is known
 ///   slope(z), curvature(z)       phi'(z), phi''(z)
 ///
 /// Runs on   host and device
@@ -44,9 +44,10 @@ concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const 
   { phi.curvature(z) } -> std::same_as<T>;
 };
 
-/// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores. A
-/// struct of your own with this one member is a Scoring, with every function below, exact errors in regression/ and
-/// simulators in simulate/. Beside the six members, `difference_by(parameter, z, w)` of phi gives `derivative`.
+/// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores.
+/// Any struct with this one member is a Scoring: every function below, the exact errors in regression/ and the
+/// simulators in simulate/ accept it. If phi also has a member `difference_by(parameter, z, w)`, `derivative` exists
+/// too.
 ///
 /// Source    arXiv 2508.14685 eq. 5 (the identity SSA = softmax after a logarithm); SSMax and softmax: phi linear.
 /// Runs on   host and device

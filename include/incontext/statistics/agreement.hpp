@@ -27,25 +27,25 @@ enum class Verdict { agrees, disagrees, not_judged };
 /// \f[ z = \mathrm{sgn}(\bar x - \mathrm{theory})\, \frac{\max(|\bar x - \mathrm{theory}| - r, 0)}{\mathrm{se}},\quad
 /// r = \mathrm{theory\ error} + \mathrm{rounding} \f]
 ///
-/// What the theory's error and the simulation's rounding explain is taken off, so that the p-value holds whatever r is.
-/// Where r is above the standard error, the simulation cannot tell a theory that is right from one that is wrong by r:
-/// such a row is not judged, and `reason` says so, unless the theory is further off than r explains.
+/// A deviation of up to r can be due to the theory's error and the simulation's rounding. It is subtracted, so that the
+/// p-value is valid for every r. Where r exceeds the standard error, the simulation cannot distinguish a correct theory
+/// from one that is wrong by r: such a theory either disagrees or is not judged, for the stated `reason`.
 ///
 /// Source    textbook; Student t with n - 1 degrees of freedom for the p-value.
 /// Units     z and excess in standard errors; resolution relative to the theory.
-/// Limits    a standard error of zero and r = 0: the exact value alone agrees. A trial or a theory that is not finite,
-///           fewer than two trials: not judged.
+/// Limits    a standard error of zero and r = 0: only the exact value agrees. A trial or a theory that is not finite,
+///           or fewer than two trials: not judged.
 /// Accuracy  tests/statistics/agreement.cpp.
 /// Runs on   host
 struct Agreement {
   double theory = 0;
   double theory_error = 0;
   Estimate estimate;
-  double excess = std::numeric_limits<double>::quiet_NaN();  ///< |z|, also where it takes a disagreement to be judged
+  double excess = std::numeric_limits<double>::quiet_NaN();  ///< |z|, also where only a disagreement can be judged
   double z = std::numeric_limits<double>::quiet_NaN();       ///< NaN where the simulation cannot judge
-  std::string reason = {};                                   ///< why it cannot; empty where it can
+  std::string reason = {};                                   ///< why it cannot judge; empty where it can
 
-  /// Two-sided probability of a deviation this large if the theory holds, or a larger one; NaN where nothing is known.
+  /// Two-sided probability of a deviation at least this large if the theory holds; NaN where excess is NaN.
   [[nodiscard]] double p_value() const {
     if (!(excess <= (std::numeric_limits<double>::max)())) return excess > 0 ? 0 : excess;
     const boost::math::students_t distribution(static_cast<double>(estimate.count - 1));
@@ -56,7 +56,7 @@ struct Agreement {
     const double seen = (bound + boost::math::quantile(boost::math::normal(), 0.9)) * estimate.standard_error;
     return (seen + theory_error + estimate.rounding) / std::abs(theory);
   }
-  /// By a bound on |z|, or by a test of a whole family that has rejected this member or has not.
+  /// The verdict by a bound on |z|; verdict_if takes it from a test of a whole family that may have rejected this one.
   [[nodiscard]] Verdict verdict(double bound) const { return verdict_if(excess > bound); }
   [[nodiscard]] Verdict verdict_if(bool rejected) const {
     if (rejected) return Verdict::disagrees;
@@ -73,7 +73,7 @@ inline std::string in_short(double value) {
   return text;
 }
 
-/// Why nothing can be said; empty where something can.
+/// Why the theory cannot be tested; empty where it can.
 inline std::string untestable_reason(const Theory& theory, const Estimate& estimate) {
   const auto finite = [](double value) { return std::abs(value) <= (std::numeric_limits<double>::max)(); };
   if (!finite(theory.value) || !finite(theory.error)) return "the theory is not a finite number";
@@ -87,8 +87,8 @@ inline std::string untestable_reason(const Theory& theory, const Estimate& estim
   return {};
 }
 
-/// Why the simulation cannot tell right from wrong; empty where it can. Of two limits, one that is a hundredth of both
-/// is not worth a word.
+/// Why the simulation cannot judge the theory; empty where it can. Of the two limits, one that is less than a hundredth
+/// of their sum is not mentioned.
 inline std::string unresolved_reason(const Theory& theory, const Estimate& estimate) {
   const double limit = theory.error + estimate.rounding;
   if (limit <= estimate.standard_error) return {};
@@ -102,7 +102,7 @@ inline std::string unresolved_reason(const Theory& theory, const Estimate& estim
 
 }  // namespace detail
 
-/// Puts a theory beside an estimate.
+/// Compares a theory with an estimate.
 ///
 ///     const auto verdict = statistics::agree({theory, theory_error}, estimate).verdict(5.0);
 ///
@@ -162,8 +162,8 @@ inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, do
   return rejected;
 }
 
-/// Holm's verdicts on a family of agreements, with family-wise error at most level. The family is what can be tested:
-/// what is not finite takes no part in it.
+/// Holm's verdicts on a family of agreements, with family-wise error at most level. Members that
+/// are not finite cannot be tested and are not counted in the family.
 ///
 /// Source    holm_rejections on the p-values.
 /// Shapes    m agreements -> m verdicts.

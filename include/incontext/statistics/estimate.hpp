@@ -24,8 +24,8 @@ struct Interval {
 ///
 /// \f[ \bar x = \tfrac1n \sum x_i,\qquad \mathrm{se} = \sqrt{Q / (n(n-1))} \f]
 ///
-/// `rounding` bounds what rounding of the simulation may have moved the mean by: chance alone is no reason to doubt a
-/// theory that is off by less. Estimates made by hand leave it 0.
+/// `rounding` bounds how far rounding errors of the simulation may have moved the mean: a theory whose deviation is
+/// smaller is not contradicted. It is 0 in an estimate made from Moments alone.
 ///
 /// Source    textbook.
 /// Units     mean, standard_error and rounding in the unit of a trial's value.

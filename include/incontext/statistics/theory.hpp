@@ -2,10 +2,12 @@
 
 #include <cmath>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext::statistics {
 
-/// A theory's value and a bound on its own error: a number, {value, error}, or a closed form that returns a value and
-/// an error_estimate, as laws::Quadrature does.
+/// A theory's value and a bound on its own error. It is made from a number, from {value, error}, or from a result with
+/// members value and error_estimate, such as laws::Quadrature.
 ///
 /// Units     error in that of the value.
 /// Runs on   host

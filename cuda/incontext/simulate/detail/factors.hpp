@@ -62,7 +62,7 @@ std::vector<T> by_rows(const regression::Matrix<double>& matrix) {
   return numbers;
 }
 
-/// The same, refused where T does not hold the largest entry.
+/// The same numbers, refused if the largest entry is outside the range of T.
 template <class T>
 std::vector<T> held_by_rows(std::string_view where, std::string_view parameter,
                             const regression::Matrix<double>& matrix) {

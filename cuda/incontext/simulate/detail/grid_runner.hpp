@@ -142,7 +142,7 @@ class GridRunner {
   /// Numbers at work at once.
   static constexpr std::int64_t most = lanes == 1 ? std::int64_t{1} << 26 : std::int64_t{1} << 21;
 
-  /// False where a stop cut the chunk short: then nothing of it is kept.
+  /// Returns false if a stop request cut the chunk short; nothing of the chunk is then kept.
   bool run_chunk(std::int64_t first, std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const ChunkMemory<T, lanes> contexts{address(contexts_), trial_.context_rows(), chunk_trials};

@@ -15,11 +15,11 @@
 
 #include "incontext/core/contracts.hpp"
 
-/// Working memory that cannot be had, told by its size and by what it grows with.
+/// Allocation of working memory. Where there is too little, the message states the size and what it depends on.
 namespace incontext::simulate::detail {
 
-/// Bytes of memory that this machine, or the container the process is in, has at all; infinity where that is not told.
-/// Where more is asked for, Linux hands it out and ends the process when it is written to.
+/// Bytes of memory of this machine or of the process's container; infinity where that is unknown. Linux grants requests
+/// for more than that and ends the process when the memory is written to.
 inline double memory_of_machine() {
   static const double bytes = [] {
     double most = std::numeric_limits<double>::infinity(), number = 0;
@@ -33,7 +33,7 @@ inline double memory_of_machine() {
   return bytes;
 }
 
-/// A number for a reader, to three digits.
+/// A number as text with three significant digits.
 inline std::string in_short(double number) {
   std::ostringstream text;
   text.precision(3);
@@ -41,7 +41,7 @@ inline std::string in_short(double number) {
   return std::move(text).str();
 }
 
-/// A number of bytes for a reader: 1.5 GB.
+/// A number of bytes as text, such as 1.5 GB.
 inline std::string bytes_text(double bytes) {
   constexpr const char* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;
@@ -49,7 +49,7 @@ inline std::string bytes_text(double bytes) {
   return in_short(bytes) + " " + units[unit];
 }
 
-/// Numbers that grow with something, `per_unit` of them for each of `units`.
+/// The size of a buffer: `per_unit` numbers for each of `units`.
 struct MemorySize {
   std::int64_t units;
   std::int64_t per_unit;
@@ -57,9 +57,9 @@ struct MemorySize {
   std::string_view grows_with;  ///< what makes `per_unit` large
 };
 
-/// Makes a buffer at least that large.
+/// Resizes a buffer to at least that size.
 ///
-/// Errors    std::invalid_argument where there is not as much memory.
+/// Errors    std::invalid_argument if there is not enough memory.
 template <class Memory>
 void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
   const double numbers = static_cast<double>(size.units) * static_cast<double>(size.per_unit);
@@ -69,7 +69,7 @@ void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
     if (bytes > memory_of_machine()) throw std::bad_alloc();
     memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
     return;
-  } catch (const std::bad_alloc&) {  // Thrust's error of a GPU is one, too
+  } catch (const std::bad_alloc&) {  // Thrust's error for a GPU's memory derives from it
   } catch (const std::length_error&) {
   }
   throw_invalid_argument(where, "there is not enough memory", bytes_text(bytes),

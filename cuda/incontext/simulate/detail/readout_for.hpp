@@ -18,14 +18,14 @@
 #include "incontext/simulate/elementwise_softmax_readout.hpp"
 #include "incontext/simulate/score_exponent.hpp"
 
-/// Which readout reads which map, what each point of its grid holds, and by how much the map multiplies scores.
+/// The readout for each map, the contents of the points of its grid, and the factor by which the map multiplies scores.
 namespace incontext::simulate::detail {
 
-/// Which readout reads a map token by token, and what each point of its grid holds.
+/// The readout that evaluates a map token by token, and the contents of the points of its grid.
 template <class Map>
 struct ReadoutFor;
 
-/// Maps with a temperature: a point is the factor of the readout's scores.
+/// Maps with a temperature: a point is the factor that multiplies the readout's scores.
 template <class Map>
 struct TemperatureReadout {
   template <class T>

@@ -10,11 +10,11 @@
 #include "incontext/simulate/detail/rounding.hpp"
 #include "incontext/simulate/options.hpp"
 
-/// What rounding does to a simulated error of regression. Labels, values and scores may be far larger than the error
-/// that is left when a prediction is subtracted from a label: what they are rounded by stays.
+/// Bounds on the rounding of a simulated error of regression. Labels, values and scores may be far larger than the
+/// error that remains after a prediction is subtracted from a label, and their rounding errors remain with it.
 namespace incontext::simulate::detail {
 
-/// Sizes of what a trial adds up before it subtracts, as root mean squares: a query's label; a token's value, and its
+/// Root mean squares of the terms that a trial adds before it subtracts: a query's label; a token's value, and its
 /// deviation from the mean of a context; a score's deviation from its mean over the inputs, and the score itself.
 struct RegressionScales {
   double label = 0;
@@ -24,7 +24,7 @@ struct RegressionScales {
   double raw_score = 0;
 };
 
-/// How many tokens a prediction reads at once, over which the rounding of their products averages out.
+/// The number of tokens that contribute to a prediction, over which the rounding of their products averages out.
 enum class RoundingOver { context, few_tokens };
 
 /// \f$ \mathrm{tr}(A B) \f$, not below 0.
@@ -35,7 +35,7 @@ inline double trace_of_product(const regression::Matrix<double>& a, const regres
   return sum > 0 ? sum : 0;
 }
 
-/// Of inputs with this second moment and covariance, and labels of this mean square and variance in a context.
+/// The scales for inputs of this second moment and covariance, and labels of this mean square and context variance.
 inline RegressionScales regression_scales(const regression::Attention<double>& attention,
                                           const regression::Matrix<double>& moment,
                                           const regression::Matrix<double>& covariance, double label_square,
@@ -50,8 +50,8 @@ inline RegressionScales regression_scales(const regression::Attention<double>& a
           std::sqrt(trace_of_product(covariance, keyed)), std::sqrt(trace_of_product(moment, keyed))};
 }
 
-/// By how much a map's exponents are larger than the scores, and by how much it spreads the rounding of a score: the
-/// largest of |phi(z)| / s and |phi'(z)| at scores up to four times their size s.
+/// The factor by which a map may enlarge scores and their rounding errors: the largest of |phi(z)| / s and |phi'(z)| at
+/// scores up to four times their root mean square s = score.
 template <class Phi>
 double largest_factor(const Phi& phi, double score) {
   constexpr int points = 32;
@@ -66,9 +66,10 @@ double largest_factor(const Phi& phi, double score) {
   return largest;
 }
 
-/// Replaces the roundings of mean squared errors. In units of eps sqrt(d), a prediction less its label is off by the
-/// sizes of both, by the scores' rounding times the values' deviation, and, where weights are affine in the scores, by
-/// the products of scores and values: their sums average out over the context. A map multiplies scores by its factor.
+/// Replaces the rounding of mean squared errors. In units of eps sqrt(d), the rounding error of a prediction minus its
+/// label is the sum of both sizes and of the scores' rounding times the values' deviation. Where weights are affine in
+/// the scores, it has the products of scores and values, averaged over the context. A map multiplies scores by a
+/// factor.
 template <class T>
 void set_regression_rounding(Simulation& simulation, const RegressionScales& scales, std::int64_t dimension,
                              std::int64_t context_length, RoundingOver over, const std::vector<double>& factors) {

@@ -10,13 +10,13 @@
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
 
-/// What a simulation's scalar can hold, and what it rounds away.
+/// The range of a simulation's scalar, and bounds on its rounding errors.
 namespace incontext::simulate::detail {
 
 template <class T>
 inline constexpr double eps_of = static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// How many eps of its own size a value of a trial may be off by: what the trial states as rounding_in_eps, or 1024.
+/// The bound on the relative error of a trial's value in eps: the trial's own rounding_in_eps, or 1024 without one.
 template <class TrialType>
 constexpr double rounding_in_eps() {
   if constexpr (requires { TrialType::rounding_in_eps; }) {
@@ -26,9 +26,9 @@ constexpr double rounding_in_eps() {
   }
 }
 
-/// An estimate whose values are each off by at most so many eps of T in their own size: by the triangle inequality the
-/// mean is off by that much of the root mean square. Sums of a chunk and merges, in double, add at most 104 eps of
-/// theirs (moments.hpp), and what T cannot hold at all is below its normal numbers.
+/// An estimate from values whose relative errors are at most in_eps eps of T: by the triangle inequality the error of
+/// the mean is at most that fraction of the root mean square. The sums of a chunk and the merges, in double, add at
+/// most 104 eps of double (moments.hpp), and underflow in T adds at most its smallest normal number.
 template <class T>
 statistics::Estimate estimate_of(const statistics::Moments& moments, double in_eps) {
   statistics::Estimate estimate(moments);
@@ -40,13 +40,13 @@ statistics::Estimate estimate_of(const statistics::Moments& moments, double in_e
   return estimate;
 }
 
-/// The mean of squares of values whose root mean square is off by `amplitude`: \f$ (m + \delta)^2 - m^2 \f$.
+/// The error of a mean of squares if the root mean square m is off by amplitude: \f$ (m + \delta)^2 - m^2 \f$.
 inline double rounding_of_square(double mean, double amplitude) {
   return amplitude * (2 * std::sqrt(std::abs(mean)) + amplitude);
 }
 
-/// Refuses a parameter that overflows the simulation's scalar, or is not 0 and falls below its normal numbers: in
-/// silence another model would be simulated. `as_held` is what the trials read, `value` what the caller gave.
+/// Refuses a parameter that overflows the simulation's scalar, or is not 0 and underflows: a different model would be
+/// simulated without a warning. `as_held` is the number that the trials read, `value` the one that the caller gave.
 template <class T>
 void require_holds(std::string_view where, std::string_view parameter, double value, double as_held) {
   constexpr auto least = static_cast<double>((std::numeric_limits<T>::min)()),

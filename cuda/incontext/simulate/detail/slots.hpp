@@ -9,11 +9,11 @@
 #include "incontext/simulate/detail/memory.hpp"
 #include "incontext/simulate/interrupt.hpp"
 
-/// Trials in as much working memory as there should be, whatever their number.
+/// Runs any number of trials in a bounded amount of working memory.
 namespace incontext::simulate::detail {
 
-/// Runs batches of lanes one after the other in one memory, every `slots`-th; a named functor, because nvcc wants no
-/// extended lambdas here.
+/// Runs every `slots`-th batch of lanes, one after the other in the same memory. It is a named functor, because nvcc
+/// needs an option for lambdas here.
 template <class TrialType, int W>
 struct RunSlot {
   using T = typename TrialType::Scalar;
@@ -34,11 +34,11 @@ struct RunSlot {
   }
 };
 
-/// Numbers of working memory: some hundred megabytes on a GPU, some ten on a CPU.
+/// The size of the working memory in numbers: several hundred megabytes on a GPU, several tens on a CPU.
 template <class System>
 inline constexpr std::int64_t working_numbers = std::int64_t{1} << (System::lanes == 1 ? 28 : 23);
 
-/// How many batches have a memory of their own: all, where they are small, and at least one for every thread.
+/// The number of batches with working memory of their own: all where they are small, and at least one per thread.
 template <class System, class TrialType>
 std::int64_t slots_of(const TrialType& trial, std::int64_t batches, int threads) {
   const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
@@ -46,22 +46,22 @@ std::int64_t slots_of(const TrialType& trial, std::int64_t batches, int threads)
   return std::min(batches, std::max(working_numbers<System> / size, fewest));
 }
 
-/// What makes the working memory of a trial large, for a reader.
+/// The parameters on which a trial's working memory depends, for a message.
 template <class TrialType>
 constexpr std::string_view growth_of() {
   if constexpr (requires { TrialType::grows_with; }) return TrialType::grows_with;
   return "scratch_rows()";
 }
 
-/// Makes room for the values of so many trials, and for the scratch of those that are run side by side.
+/// Allocates the values of `kept` trials and the scratch memory of those that run side by side.
 template <class System, class TrialType, class Memory>
 void make_room_for_trials(std::string_view where, const TrialType& trial, std::int64_t kept, Memory& values,
                           std::int64_t slots, Memory& scratch) {
-  make_room(where, values, {kept, trial.outputs(), "trials", "the points asked for"});
+  make_room(where, values, {kept, trial.outputs(), "trials", "the number of points"});
   make_room(where, scratch, {slots * System::lanes, trial.scratch_rows(), "trials", growth_of<TrialType>()});
 }
 
-/// Whether the trials a system has just run are cut short. A GPU, which knows of no stop, runs them to their end.
+/// Whether a stop request cut short the trials that a system has just run. A GPU always runs its trials to their end.
 template <class System>
 bool is_cut() {
   return System::lanes > 1 && InterruptGuard::requested();

@@ -65,7 +65,7 @@ struct OpenMpSystem {
   }
 
  private:
-  /// OpenMP keeps the threads of the last loop, for every thread that starts loops.
+  /// OpenMP keeps the threads of the last loop, separately for each thread that starts loops.
   static void require_workers(int wanted) {
     thread_local int started = 1;
     started = std::min(started, wanted);
@@ -94,7 +94,7 @@ struct TbbSystem {
   }
 
  private:
-  /// TBB keeps the most threads it ever had, for the whole program.
+  /// TBB keeps the largest number of threads that it ever had, for the whole program.
   static void require_workers(int wanted) {
     static std::mutex mutex;
     static int started = 1;

@@ -13,14 +13,15 @@
 
 #include "incontext/core/contracts.hpp"
 
-/// Threads that cannot be started, and exceptions inside them, told to the caller: OpenMP and TBB end the process.
+/// Reports threads that cannot be started, and exceptions in threads, to the caller. OpenMP and TBB end the process.
 namespace incontext::simulate::detail {
 
-/// What OpenMP and TBB allocate themselves when they start threads, and then some.
+/// More bytes than OpenMP and TBB allocate themselves when they start threads.
 inline constexpr std::size_t spare_bytes = std::size_t{1} << 25;
 
-/// How many of so many threads can live at once: they are started, held together and let go. Each allocates before the
-/// next is started, as TBB's do: the memory that a thread's first allocation reserves outlives the thread.
+/// The number of threads, up to `wanted`, that can run at the same time: they are started, wait for each other and end.
+/// Each allocates before the next is started, as TBB's do: the memory reserved by a first allocation
+/// outlives its thread.
 inline int startable_threads(int wanted) {
   std::mutex gate;
   std::atomic<int> ready = 0;
@@ -40,7 +41,7 @@ inline int startable_threads(int wanted) {
         });
         ready.wait(started);
       }
-    } catch (const std::system_error&) {  // that many, then
+    } catch (const std::system_error&) {  // no more threads can be started
     } catch (const std::bad_alloc&) {
     }
   }
@@ -48,7 +49,7 @@ inline int startable_threads(int wanted) {
   return static_cast<int>(threads.size());
 }
 
-/// Refuses to work with more threads than can be started; `started` is how many a system is known to have.
+/// Refuses more threads than can be started; `started` is the number that a system is known to have.
 inline void require_startable(int workers, int& started) {
   if (workers <= started) return;
   const int most = started + startable_threads(workers - started);
@@ -59,7 +60,7 @@ inline void require_startable(int workers, int& started) {
   started = workers;
 }
 
-/// Calls a function and keeps the first exception: one that leaves an OpenMP worker ends the process.
+/// Calls a function and keeps its first exception, because an exception that leaves an OpenMP worker ends the process.
 template <class Function>
 class FirstException {
  public:

@@ -12,29 +12,29 @@
 /// Refusals shared by the classification headers.
 namespace incontext::classification::detail {
 
-/// Accepts a kernel's concentration that is finite, with room for the small multiples of it that formulas take.
+/// Accepts a finite concentration small enough that the small multiples of it that formulas take do not overflow.
 template <Real T>
 void require_concentration(std::string_view where, const T& kappa) {
   require_finite(where, "kappa", kappa);
   const T most = (std::numeric_limits<T>::max)() / T(16);
   if (!(-most <= kappa && kappa <= most)) {
     throw_domain_error(where, "kappa is too large for the range of the scalar", kappa,
-                       "a sixteenth of the largest number at most");
+                       "at most a sixteenth of the largest number");
   }
 }
 
-/// A factor of logits whose square, a factor of their variance, is a number.
+/// Accepts a factor of the logits whose square, which is a factor of their variance, does not overflow.
 template <Real T>
 void require_factor(std::string_view where, std::string_view parameter, const T& value) {
   using std::sqrt;
   const T most = sqrt((std::numeric_limits<T>::max)());
   require_finite(where, parameter, value);
   if (!(-most <= value && value <= most)) {
-    throw_domain_error(where, std::string(parameter) + " is too large", value, "its square to be a number");
+    throw_domain_error(where, std::string(parameter) + " is too large", value, "a value whose square is finite");
   }
 }
 
-/// A dimension that integrals over the angle can be taken in.
+/// Accepts a dimension in which the integrals over the angle can be computed.
 inline void require_angle_dimension(std::string_view where, std::int64_t dimension) {
   constexpr std::int64_t largest = 1000000;
   require_at_least(where, "dimension", dimension, std::int64_t{2});

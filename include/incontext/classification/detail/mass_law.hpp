@@ -18,8 +18,8 @@
 /// Expectations of rational functions of the kernel mass as integrals over s = log t of its Laplace transform.
 namespace incontext::classification::detail {
 
-/// Refuses what the integrals over the angle and over s = log t do not reach: without the query's key s has the range of
-/// the kernel's logarithm, 2 kappa.
+/// Refuses arguments for which the integrals over the angle and over s = log t would be too long: without the query's
+/// key, s ranges over the kernel's logarithm, an interval of length 2 kappa.
 template <Real T>
 void require_mass_law(std::string_view where, std::int64_t dimension, const T& kappa, QueryKey query) {
   require_angle_dimension(where, dimension);
@@ -89,7 +89,7 @@ class WeightLaw {
     for (std::size_t i = first; i < last; ++i) {
       const T y = s + rule_.exponents[i], tw = exp(y), fall = expm1(T(-tw)), f = rule_.shares[i];
       const T mass = f * (fall + T(1));
-      const T above = rule_.exponents[i] - log_centre;  // s, far larger where kappa is small, is not rounded into it
+      const T above = rule_.exponents[i] - log_centre;  // y - log_tb, without rounding s, which is far larger
       const T difference = -T(1) < above && above < T(1) ? T(tb * expm1(above)) : T(tw - tb);
       share += mass;
       complement -= f * fall;

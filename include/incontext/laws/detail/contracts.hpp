@@ -41,8 +41,8 @@ void require_whole(std::string_view where, std::string_view parameter, const T& 
   }
 }
 
-/// The longest row in which integrals over the k-th power of one weight, of order n^-k, keep their digits: what they
-/// are summed up from, down to a part below rounding, is normal. 3.5e72 in double for k = 4, 1.3e145 for k = 2.
+/// The longest row in which integrals over the k-th power of one weight, of order n^-k, keep their digits: every term
+/// that is not negligible is a normal number. In double it is 3.5e72 for k = order = 4 and 1.3e145 for k = 2.
 template <Real T>
 T longest_row(int order) {
   using std::exp;

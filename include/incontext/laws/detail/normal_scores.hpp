@@ -118,7 +118,7 @@ class NormalScores {
     const T middle = -s / x_, euler = boost::math::constants::euler<T>();
     T total = T(0), mean = T(0), surprise = T(0);
     const Start origin = peak(s, 1);
-    const T unit = exp(T(-origin.y));  // for the rule below, which would underflow in long rows
+    const T unit = exp(T(-origin.y));  // rescales the stopping rule below, which would underflow in long rows
     sum_from(origin, [&](const T& offset, const T& g, const T& y) {
       const T e = exp(y), kernel = e * exp(T(-e)), weight = kernel * exp(T(-g * g / T(2)));
       nodes_.push_back({offset, e, weight});

@@ -37,7 +37,7 @@ class SsaWeights {
     }
   }
 
-  /// Up to this exponent the square of the largest weight is a number.
+  /// The largest exponent at which the square of the largest weight does not overflow.
   static T largest_exponent(const T& knee) {
     using std::log;
     const T most = log((std::numeric_limits<T>::max)()) * T(0.49), reach = knee * (boundary() + T(1));

@@ -69,7 +69,7 @@ struct Departures {
   T mean, square;  // a_0 - a, a_0^2 - b
 };
 
-/// b is the difference of its moments: where that cancels, at small deviations, it counts as little as sigma^2.
+/// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
 template <class Phi, Real T>
 Departures<T> departures(const laws::detail::StandardRows<Phi, T>& rows, const laws::detail::StandardRow<T>& row,
                          const T& deviation, bool about_reference) {
