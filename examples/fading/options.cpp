@@ -75,7 +75,7 @@ UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   if (o.simulation.relative_error > 0 && o.figure != FadingFigure::phase) {
     unused.add("--relative-error", {"--most-scores"});
   }
-  add_unused_run_options(unused, o.simulation, o.output);
+  add_unused_run_options(unused, o.simulation, o.output, o.figure == FadingFigure::diagram);
   return unused;
 }
 

@@ -33,8 +33,10 @@ class UnusedOptions {
 /// Adds the output options of programs whose runs can be stopped.
 void add_partial_option(CLI::App& app, OutputOptions& output);
 
-/// The options of a simulation that have no effect because of its other options.
-void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output);
+/// The options of a simulation that have no effect because of its other options. The number of threads has an effect on
+/// every device where the theory is computed by threads, too.
+void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output,
+                            bool theory_has_threads = false);
 
 /// The program and its options as given, for the report.
 std::string command_of(const CLI::App& app);

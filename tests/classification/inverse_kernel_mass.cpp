@@ -114,13 +114,14 @@ TEST_CASE("extremes: overflow says infinity, the query tames it, float agrees", 
 }
 
 TEST_CASE("the inverse kernel mass refuses what is outside its domain", "[classification]") {
-  const auto refused = [](int d, double kappa, int n) {
-    return message_of([&] { inverse_kernel_mass(d, kappa, n, QueryKey::excluded); });
+  const auto refused = [](int d, double kappa, int n, QueryKey query = QueryKey::excluded) {
+    return message_of([&] { inverse_kernel_mass(d, kappa, n, query); });
   };
   CHECK(names(refused(1, 1.0, 5), "inverse_kernel_mass", "dimension", "value = 1"));
   CHECK(names(refused(3, -0.5, 5), "kappa", "value = -0.5"));
   CHECK(names(refused(3, std::nan(""), 5), "kappa"));
-  CHECK(names(refused(3, 2e5, 5), "kappa", "too large", "1e5"));
+  CHECK(names(refused(3, 2e5, 5), "kappa", "too large", "at most 1e4 without the query's key"));
+  CHECK(names(refused(3, 2e5, 5, QueryKey::included), "kappa", "too large", "at most 1e5"));
   CHECK(names(refused(3, 1.0, 0), "context_length", "value = 0"));
 }
 

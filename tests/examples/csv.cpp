@@ -160,7 +160,7 @@ TEST_CASE("a first line that may be a row or names is never guessed", "[csv]") {
   CHECK(csv_refusal("0\n5\n") == part("first line holds numbers"));
 }
 
-TEST_CASE("-inf is accepted in masked scores only, and no other value that is not finite is accepted", "[csv]") {
+TEST_CASE("Minus infinity is accepted in masked scores only, and no other value that is not finite is accepted", "[csv]") {
   const std::string text = "0.5,-inf\n1,2\n";
   CHECK(std::isinf(column_of(parse_csv("f.csv", text, Header::optional), 1, Entries::masked)[0]));
   CHECK(csv_refusal(text, Header::optional) == part("row 1 (line 1), column 2: cell is not finite (value = \"-inf\";"));

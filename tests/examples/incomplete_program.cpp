@@ -49,7 +49,7 @@ void check_rows(const Json& report) {
   CHECK(report["verdict"]["not_judged"] == left);
 }
 
-/// Runs a program, sends it SIGINT after the given seconds, and waits for its end.
+/// Runs a program, sends it SIGINT the given seconds after its first trial began, and waits for its end.
 Finished stopped_after(double seconds, const std::string& program, const Arguments& arguments,
                        const TemporaryFolder& folder) {
   const std::string output = folder.file("stopped.out"), errors = folder.file("stopped.err");
@@ -65,6 +65,7 @@ Finished stopped_after(double seconds, const std::string& program, const Argumen
     if (redirected) ::execv(program.c_str(), words.data());
     ::_exit(127);
   }
+  wait_for_interrupt_handler(child);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   ::kill(child, SIGINT);
   int status = 0;

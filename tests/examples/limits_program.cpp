@@ -60,16 +60,6 @@ struct Stopped {
   double seconds = 0;
 };
 
-/// Whether a process has a handler of SIGINT, which a program has from its first trial on.
-bool catches_interrupts(pid_t process) {
-  std::ifstream status("/proc/" + std::to_string(process) + "/status");
-  for (std::string word; status >> word;) {
-    unsigned long long caught = 0;
-    if (word == "SigCgt:" && status >> std::hex >> caught) return (caught >> (SIGINT - 1) & 1) != 0;
-  }
-  return false;
-}
-
 /// Sends SIGINT to a program a tenth of a second after its first trial began, or after it was started.
 Stopped interrupt(const std::string& program, const Arguments& arguments, bool in_trials) {
   const TemporaryFolder folder;
@@ -85,9 +75,8 @@ Stopped interrupt(const std::string& program, const Arguments& arguments, bool i
     ::execv(program.c_str(), words.data());
     ::_exit(127);
   }
-  const auto pause = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
-  for (int i = 0; in_trials && i < 3000 && !catches_interrupts(child); ++i) pause(10);
-  pause(100);
+  if (in_trials) wait_for_interrupt_handler(child);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const auto start = std::chrono::steady_clock::now();
   ::kill(child, SIGINT);
   int status = 0;
@@ -103,8 +92,8 @@ TEST_CASE("threads that cannot be started are refused in one line with their num
   for (const char* device : {"automatic", "openmp", "tbb"}) {
     CAPTURE(device);
     const Arguments arguments{"--trials", "20000", "--device", device, "--threads", "512"};
-    check_refused(run_limited("1048576", INCONTEXT_TEMPERATURE, arguments), "threads cannot be started (value = 512;");
-    check_refused(run_limited("1048576", INCONTEXT_GRADIENTS, arguments), "threads cannot be started (value = 512;");
+    check_refused(run_limited("1048576", INCONTEXT_TEMPERATURE, arguments), "--threads: cannot be started (value = 512;");
+    check_refused(run_limited("1048576", INCONTEXT_GRADIENTS, arguments), "--threads: cannot be started (value = 512;");
   }
 }
 
@@ -134,11 +123,11 @@ TEST_CASE("too little memory is reported in one line with the size and what it d
 
 TEST_CASE("a relative error that cannot be reached is refused with the number of trials it needs", "[limits]") {
   check_refused(run_program(INCONTEXT_TEMPERATURE, {"--relative-error", "1e-12"}),
-                "relative_error is below the rounding of a trial's values (value = ");
+                "--relative-error: is below the rounding of a trial's values (value = ");
   check_refused(run_program(INCONTEXT_FADING, {"--relative-error", "1e-12", "--lengths", "10"}),
                 "trials by its pilot run, more than 2^50 (value = ");
   check_refused(run_program(INCONTEXT_TEMPERATURE, {"--trials", "4611686018427387904"}),
-                "trials is too large (value = 4611686018427387904; needs at most 2^50)");
+                "--trials: is too large (value = 4611686018427387904; needs at most 2^50)");
 }
 
 TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits]") {
@@ -150,7 +139,7 @@ TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits
     CAPTURE(program);
     const Stopped stopped = interrupt(program, arguments, true);
     CHECK(stopped.exited);
-    CHECK(stopped.output == part("Stopped by Ctrl-C"));
+    CHECK(stopped.output == part("Stopped early"));
     CHECK(stopped.seconds < 1);
   }
 }

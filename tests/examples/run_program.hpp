@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace incontext::testing {
@@ -45,6 +48,19 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// Waits until a program that was just started handles SIGINT, which it does from its first trial on: 30 seconds at most.
+inline void wait_for_interrupt_handler(pid_t process) {
+  for (int i = 0; i < 3000; ++i) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    unsigned long long caught = 0;
+    for (std::string word; status >> word;) {
+      if (word == "SigCgt:") status >> std::hex >> caught;
+    }
+    if ((caught >> (SIGINT - 1) & 1) != 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
 
 struct Finished {
   int exit_code = -1;

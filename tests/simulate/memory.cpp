@@ -1,5 +1,7 @@
 #include "incontext/simulate/detail/memory.hpp"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -75,8 +77,10 @@ TEST_CASE("a buffer is allocated once, and too little memory is refused with its
   CHECK(memory.size() == 30);
 }
 
-TEST_CASE("the memory of this machine is found and plausible") {
+TEST_CASE("the memory of this machine is that of its pages, or of the container that the test runs in") {
+  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   CHECK(memory_of_machine() > 1e8);
+  CHECK(memory_of_machine() <= pages);
 }
 
 TEST_CASE("a trial too large for the memory is refused with its size and what it depends on") {

@@ -235,7 +235,8 @@ std::vector<RoundingCase> rounding_cases() {
 template <class Scoring>
 void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>& maps) {
   constexpr std::int64_t trials = 256;
-  const Fixture<float, simulate::SoftmaxReadout<float>> fixture(at.task, at.attention, at.context_length, regression::QueryToken::excluded);
+  const Fixture<float, simulate::SoftmaxReadout<float>> fixture(at.task, at.attention, at.context_length,
+                                                                regression::QueryToken::excluded);
   const auto run = simulate::regression_error<float>(at.attention, at.task, at.context_length, maps,
                                                      {.seed = seed, .trials = trials});
   double largest_share = 0;
@@ -255,7 +256,8 @@ void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>
           statistics::Verdict::disagrees);
     largest_share = std::max(largest_share, std::abs(estimate.mean - exact) / estimate.rounding);
   }
-  CHECK(largest_share >= at.least_share);
+  // The bound takes asinh's slope at 0, where it is steepest, for all scores.
+  CHECK(largest_share >= (kind == Map::asinh ? at.least_share / 2 : at.least_share));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ RegressionScales scales_on_rows(const regression::Attention<double>& attention,
     label_variance += trace_of_product(task_moment, covariance);
   }
   RegressionScales scales = regression_scales(attention, moment, covariance, label_square, label_variance);
-  if (reads_raw_scores<Map>) scales.score = scales.raw_score;
+  if constexpr (reads_raw_scores<Map>) scales.score = scales.raw_score;
   return scales;
 }
 

@@ -142,6 +142,7 @@ CircleCells<T> circle_cells(std::span<const T> prototypes, const T& query, const
   require_at_least(where, "the number of prototypes", k, std::int64_t{1});
   detail::require_balanced(where, context_length, k);
   require_non_negative(where, "kappa", kappa);
+  detail::require_concentration(where, kappa);
   detail::require_angle(where, "query", query);
   require_finite(where, "gain", gain);
   for (const T& angle : prototypes) detail::require_angle(where, "a prototype", angle);

@@ -107,11 +107,6 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
   const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
   const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
-  // v = kappa^2 / d may underflow where its root does not
-  if (detail::magnitude(kappa) <= T(std::numeric_limits<T>::epsilon())) {
-    const T root = detail::magnitude(kappa) / sqrt(T(static_cast<double>(dimension)));
-    return root * exp(T(-log_n / T(2) - log_damping));
-  }
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
   // where kappa^2 underflows, or nearly does, the root of v is |kappa| / sqrt(d)

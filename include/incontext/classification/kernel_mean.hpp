@@ -234,6 +234,7 @@ T mean_resultant_length(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::mean_resultant_length", "dimension", dimension, std::int64_t{1});
   detail::require_concentration("classification::mean_resultant_length", kappa);
   if (kappa < T(0)) return -mean_resultant_length(dimension, T(-kappa));
+  if (!(T(0) < kappa)) return kappa;
   const T d = T(static_cast<double>(dimension)), rounding = std::numeric_limits<T>::epsilon() / T(8);
   if (T(32) * d * d + T(2.0 * std::numeric_limits<T>::digits) < kappa) return detail::resultant_far(d, kappa);
   T above = detail::contracting_dimension(d, kappa, [&](const T& at, const T& contraction) {
