@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "examples/support/render.hpp"
 #include "examples/support/version.hpp"
@@ -287,13 +290,36 @@ std::string without_function(const std::string& refusal) {
   return end == std::string::npos ? refusal : refusal.substr(end + 2);
 }
 
+namespace {
+
+/// The first option on the command line that determines a parameter of the library with another name; empty if none does.
+std::string option_behind(const CLI::App& app, const std::string& parameter) {
+  static const std::map<std::string, std::vector<std::string>> options{
+      {"temperature", {"--temperatures", "--start-temperature"}},
+      {"input_mean", {"--mean-shift"}},
+      {"input_covariance", {"--input-scale", "--input-variance"}},
+      {"task_covariance", {"--task-scale", "--task-variance"}}};
+  const auto found = options.find(parameter);
+  if (found == options.end()) return {};
+  for (const std::string& name : found->second) {
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option != nullptr && option->count() > 0) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string in_options(const CLI::App& app, const std::string& refusal) {
   const std::string text = without_function(refusal);
   if (text == refusal) return refusal;
   const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
-  std::string option = "--" + text.substr(0, end);
+  if (end == std::string::npos) return text;
+  const std::string parameter = text.substr(0, end), behind = option_behind(app, parameter);
+  if (!behind.empty()) return behind + ": " + text;
+  std::string option = "--" + parameter;
   std::replace(option.begin(), option.end(), '_', '-');
-  if (end == std::string::npos || app.get_option_no_throw(option) == nullptr) return text;
+  if (app.get_option_no_throw(option) == nullptr) return text;
   return option + (text[end] == ' ' ? ":" : "") + text.substr(end);
 }
 

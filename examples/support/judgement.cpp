@@ -145,6 +145,7 @@ std::vector<Cell> Judgement::shown(std::optional<double> approximate, const Esti
 std::string Judgement::note() const {
   const auto tested = std::count_if(entries_.begin(), entries_.end(),
                                     [](const Entry& entry) { return entry.testable && entry.agreement.excess >= 0; });
+  if (tested == 0) return {};
   return "Family-wise bound: |z| <= " + fixed(bound(), 2) + " in all of " + std::to_string(tested) +
          " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
 }
@@ -180,7 +181,7 @@ void Judgement::settle(std::vector<Table>& tables) {
         has_any = true;
       }
     }
-    if (has_any) table.notes.push_back(note());
+    if (has_any && !note().empty()) table.notes.push_back(note());
   }
 }
 

@@ -82,8 +82,8 @@ Table scores_table(const TemperatureOptions& o) {
   const std::int64_t left_out = scores.rows() - estimate.queries;
   if (scores.minCoeff() == -INFINITY) {
     table.notes.push_back(
-        "Each query counts once, with the mean over the other keys it sees. Queries left out, because "
-        "they do not see themselves or no other key: " +
+        "Each query counts once, with the mean over the other keys it sees. Queries left out, because they "
+        "see no other key or do not see themselves: " +
         std::to_string(left_out) + " of " + std::to_string(scores.rows()) + " queries.");
   }
   return table;

@@ -239,7 +239,7 @@ TEST_CASE("scores under a causal mask have the same moment ratio whether the fil
   const Json by_option = report_of(INCONTEXT_TEMPERATURE, {"--scores", dense_file, "--causal"});
   const double ratio = rows_of(by_option)[0]["value"];
   CHECK(std::abs(ratio / (squares / selves) - 1) < 1e-12);
-  CHECK(notes_of(by_option) == part("see no other key or not themselves: 1 of 30 queries."));
+  CHECK(notes_of(by_option) == part("see no other key or do not see themselves: 1 of 30 queries."));
   for (const std::string& file :
        {folder.write("masked.npy", incontext::examples::npy_bytes(masked)), folder.write("masked.txt", csv)}) {
     CHECK(rows_of(report_of(INCONTEXT_TEMPERATURE, {"--scores", file})) == rows_of(by_option));

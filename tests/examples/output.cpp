@@ -370,7 +370,7 @@ TEST_CASE("if the last step fails, the finished content is kept under the name t
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) return 2;
     require_outputs({.file = report});
     const std::string text = refusal([&] { write_file(report, "finished"); });
-    const std::string told = " is complete in ";
+    const std::string told = "the complete content is in ";
     const std::size_t at = text.find(told);
     if (at == std::string::npos || text.find("--output: cannot be replaced: ") != 0) return 1;
     return content_of(text.substr(at + told.size())) == "finished" ? 0 : 1;
