@@ -6,6 +6,7 @@
 
 #include "examples/support/npy.hpp"
 #include "support/catch.hpp"
+#include "support/message.hpp"
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
 
@@ -16,16 +17,6 @@ using namespace incontext::testing;
 using Names = std::vector<std::string>;
 
 namespace {
-
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 Eigen::MatrixXd matrix(Eigen::Index rows, Eigen::Index columns, std::vector<double> values) {
   return Eigen::Map<Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(values.data(), rows, columns);
@@ -48,21 +39,21 @@ TEST_CASE("on request, rows with a missing number in the columns that are read a
   CHECK(file.rows() == 4);
   CHECK(file.complete_rows({"a", "b", "c"}) == matrix(1, 3, {7, 8, 9}));
   CHECK(file.complete_rows({"a", "b"}) == matrix(2, 2, {1, 2, 7, 8}));
-  CHECK(refusal([&] {
+  CHECK(message_of([&] {
           file.columns({"a", "b"}, {.missing = ", or --drop-missing"});
         }) == part("f.csv: row 2 (line 3), column b: cell is missing (value = \"NA\"; needs a finite number, or "
                    "--drop-missing)"));
   DataFile none(folder.write("g.csv", "a,b\n1,\n,2\n"));
-  CHECK(refusal([&] { none.complete_rows({"a", "b"}); }) == part("g.csv: has no complete row (value = 2;"));
+  CHECK(message_of([&] { none.complete_rows({"a", "b"}); }) == part("g.csv: has no complete row (value = 2;"));
 
   DataFile array(folder.write("f.npy", npy_bytes(matrix(3, 2, {1, 2, NAN, 3, 4, 5}))));
   CHECK(array.complete_rows({"1", "2"}) == matrix(2, 2, {1, 2, 4, 5}));
-  CHECK(refusal([&] {
+  CHECK(message_of([&] {
           array.columns({"2", "1"}, {.missing = ", or --drop-missing"});
         }) ==
         part("f.npy: row 2, column 1: entry is not finite (value = nan; needs a finite number, or --drop-missing)"));
   DataFile infinite(folder.write("g.npy", npy_bytes(matrix(1, 2, {1, INFINITY}))));
-  CHECK(refusal([&] {
+  CHECK(message_of([&] {
           infinite.complete_rows({"1", "2"});
         }) == part("row 1, column 2: entry is not finite (value = inf;"));
 }
@@ -79,12 +70,12 @@ TEST_CASE("a note about decimal commas appears once a column with one is read", 
 TEST_CASE("a column that is named twice or does not exist is refused", "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "a,b\n1,2\n"));
-  CHECK(refusal([&] { file.columns({"a", "b", "a"}); }) == part("column is named twice (value = a;"));
-  CHECK(refusal([&] { file.columns({"c"}); }) == part("has no such column (value = c; needs one of a, b)"));
+  CHECK(message_of([&] { file.columns({"a", "b", "a"}); }) == part("column is named twice (value = a;"));
+  CHECK(message_of([&] { file.columns({"c"}); }) == part("has no such column (value = c; needs one of a, b)"));
   std::string many = "x0";
   for (int i = 1; i < 1000; ++i) many += ",x" + std::to_string(i);
   DataFile wide(folder.write("g.csv", many + "\n" + many + "\n"));
-  CHECK(refusal([&] { wide.columns({"c"}); }).size() < 400);
+  CHECK(message_of([&] { wide.columns({"c"}); }).size() < 400);
 }
 
 TEST_CASE("scores are the same from every kind of file, and an array of one dimension is one query", "[data_table]") {
@@ -102,11 +93,11 @@ TEST_CASE("scores are the same from every kind of file, and an array of one dime
   // a matrix of one column holds many queries with one key each
   CHECK(read_scores(folder.write("c.npy", npy_bytes(matrix(2, 1, {1, 2})))).values == matrix(2, 1, {1, 2}));
   for (const double none : {std::nan(""), double{INFINITY}}) {
-    CHECK(refusal([&] {
+    CHECK(message_of([&] {
             read_scores(folder.write("n.npy", npy_bytes(matrix(2, 2, {1, 2, none, 1}))));
           }) == part("n.npy: row 2, column 1: entry is not finite"));
   }
-  CHECK(refusal([&] { read_matrix(folder.file("s.npy")); }) == part("s.npy: row 1, column 2: entry is not finite"));
+  CHECK(message_of([&] { read_matrix(folder.file("s.npy")); }) == part("s.npy: row 1, column 2: entry is not finite"));
 }
 
 TEST_CASE("a mask written as a large negative number is found, whether it replaces a score or is added to it",

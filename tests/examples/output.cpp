@@ -17,6 +17,7 @@
 #include "cuda/incontext/simulate/interrupt.hpp"
 #include "examples/support/temporary_file.hpp"
 #include "support/catch.hpp"
+#include "support/message.hpp"
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
 
@@ -28,16 +29,6 @@ namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
 namespace {
-
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 mode_t rights_of(const std::string& file) {
   struct stat status = {};
@@ -99,7 +90,7 @@ TEST_CASE("a file whose name is as long as the system allows is written", "[outp
   const std::string longest(255, 'n');
   write_file(folder.file(longest), "x");
   CHECK(folder.names() == Names{longest});
-  CHECK(refusal([&] { require_outputs({.file = folder.file(longest + "n")}); }) == part("File name too long"));
+  CHECK(message_of([&] { require_outputs({.file = folder.file(longest + "n")}); }) == part("File name too long"));
 }
 
 TEST_CASE("a symbolic link is kept, whether or not its target exists", "[output]") {
@@ -117,7 +108,7 @@ TEST_CASE("a symbolic link is kept, whether or not its target exists", "[output]
   CHECK(fs::is_symlink(folder.file("dangling")));
   CHECK(content_of(folder.file("inner/later")) == "there");
   fs::create_symlink("circle", folder.file("circle"));
-  CHECK(refusal([&] { require_outputs({.file = folder.file("circle")}); }) ==
+  CHECK(message_of([&] { require_outputs({.file = folder.file("circle")}); }) ==
         part("Too many levels of symbolic links"));
   CHECK(folder.names() == Names{"circle", "dangling", "inner", "link", "link-to-link"});
 }
@@ -139,9 +130,9 @@ TEST_CASE("a read-only file is not replaced, even by a privileged user", "[outpu
   const TemporaryFolder folder;
   const std::string file = folder.write("kept", "old");
   REQUIRE(::chmod(file.c_str(), 0444) == 0);
-  CHECK(refusal([&] { require_outputs({.file = file}); }) ==
+  CHECK(message_of([&] { require_outputs({.file = file}); }) ==
         "--output: cannot be written: Permission denied (value = " + file + "; needs a writable file)");
-  CHECK(refusal([&] { write_file(file, "new"); }) == part("Permission denied"));
+  CHECK(message_of([&] { write_file(file, "new"); }) == part("Permission denied"));
   CHECK(content_of(file) == "old");
   CHECK(folder.names() == Names{"kept"});
 }
@@ -158,11 +149,11 @@ TEST_CASE("another hard link of a replaced file keeps the old content", "[output
 TEST_CASE("an unwritable output is refused, the old content stays, and no temporary file is left", "[output]") {
   const TemporaryFolder folder;
   for (const std::string& file : {folder.file("missing/report"), folder.file("."), folder.file("")}) {
-    CHECK(refusal([&] { require_outputs({.file = file}); }) == part("--output: cannot be written: "));
-    CHECK(refusal([&] { write_file(file, "x"); }) == part("(value = " + file + ";"));
+    CHECK(message_of([&] { require_outputs({.file = file}); }) == part("--output: cannot be written: "));
+    CHECK(message_of([&] { write_file(file, "x"); }) == part("(value = " + file + ";"));
   }
   // none of two files where one cannot be written
-  CHECK(refusal([&] {
+  CHECK(message_of([&] {
           write_files({{folder.file("one"), "1"}, {folder.file("missing/two"), "2"}}, "--pair");
         }) == part("--pair: cannot be written: No such file or directory"));
   CHECK(folder.names().empty());
@@ -172,7 +163,7 @@ TEST_CASE("a device takes the bytes itself and is still a device afterwards", "[
   if (::access("/dev/full", W_OK) != 0) return;  // no such device here
   write_file("/dev/null", "x");
   CHECK(fs::is_character_file("/dev/null"));
-  CHECK(refusal([] { write_file("/dev/full", "x"); }) == part("No space left on device"));
+  CHECK(message_of([] { write_file("/dev/full", "x"); }) == part("No space left on device"));
   CHECK(fs::is_character_file("/dev/full"));
 }
 
@@ -184,16 +175,16 @@ TEST_CASE("two outputs into one file are refused with both options named, also t
   fs::create_symlink(".", folder.file("here"));
   fs::create_symlink("new", folder.file("to-new"));
   const auto both = [&](const std::string& one, const std::string& other) {
-    return refusal([&] { require_outputs({.file = folder.file(one)}, {{"--weights", folder.file(other)}}); });
+    return message_of([&] { require_outputs({.file = folder.file(one)}, {{"--weights", folder.file(other)}}); });
   };
   CHECK(both("a", "a") == "--output: is the file of --weights too (value = " + file + "; needs another file)");
   for (const std::string same : {"link", "hard", "./a", "here/a"}) CHECK(both("a", same) == part("--weights too"));
   for (const std::string same : {"new", "./new", "here/new", "to-new"})
     CHECK(both("new", same) == part("--weights too"));
-  CHECK(both("a", "b") == "accepted");
-  CHECK(both("new", "newer") == "accepted");
+  CHECK(both("a", "b").empty());
+  CHECK(both("new", "newer").empty());
   CHECK(both("a", "a.partial") == part("--weights: is the file of --output's partial report too"));
-  CHECK(refusal([] { require_outputs({.file = "/dev/null"}, {{"--weights", "/dev/null"}}); }) == "accepted");
+  CHECK(message_of([] { require_outputs({.file = "/dev/null"}, {{"--weights", "/dev/null"}}); }).empty());
   CHECK(content_of(file) == "old");
 }
 
@@ -201,13 +192,13 @@ TEST_CASE("an output in place of an input is refused with both options named", "
   const TemporaryFolder folder;
   const std::string file = folder.write("data.csv", "a,b\n");
   fs::create_symlink("data.csv", folder.file("link"));
-  CHECK(refusal([&] {
+  CHECK(message_of([&] {
           require_outputs({.file = file}, {}, {{"--data", file}});
         }) == "--output: would replace the input of --data (value = " + file + "; needs another file)");
-  CHECK(refusal([&] {
+  CHECK(message_of([&] {
           require_outputs({}, {{"--weights", folder.file("link")}}, {{"--data", ""}, {"--scores", file}});
         }) == part("--weights: would replace the input of --scores"));
-  CHECK(refusal([&] { require_outputs({.file = folder.file("out")}, {}, {{"--data", file}}); }) == "accepted");
+  CHECK(message_of([&] { require_outputs({.file = folder.file("out")}, {}, {{"--data", file}}); }).empty());
   CHECK(content_of(file) == "a,b\n");
 }
 
@@ -218,8 +209,8 @@ TEST_CASE("standard output that is redirected to a file is compared with the oth
     return WEXITSTATUS(status_of_child([&](const auto&) {
       const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT, 0666);
       ::dup2(descriptor, STDOUT_FILENO);
-      const std::string text = refusal([&] { require_outputs(output, {{"--weights", weights}}); });
-      return text == part("is the file of standard output too") ? 1 : text == "accepted" ? 0 : 2;
+      const std::string text = message_of([&] { require_outputs(output, {{"--weights", weights}}); });
+      return text == part("is the file of standard output too") ? 1 : text.empty() ? 0 : 2;
     }));
   };
   CHECK(answer({}, file) == 1);
@@ -342,7 +333,7 @@ TEST_CASE("a limit on the size of files is an error of writing that leaves the o
     prepare_streams();
     const struct rlimit limit = {4096, 4096};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    return refusal([&] { write_file(folder.file("report"), std::string(5000, 'x')); }) == part("File too large") ? 0
+    return message_of([&] { write_file(folder.file("report"), std::string(5000, 'x')); }) == part("File too large") ? 0
                                                                                                                  : 1;
   });
   CHECK(status == 0);
@@ -369,7 +360,7 @@ TEST_CASE("if the last step fails, the finished content is kept under the name t
   const int status = status_of_child([&](const auto&) {
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) return 2;
     require_outputs({.file = report});
-    const std::string text = refusal([&] { write_file(report, "finished"); });
+    const std::string text = message_of([&] { write_file(report, "finished"); });
     const std::string told = "the complete content is in ";
     const std::size_t at = text.find(told);
     if (at == std::string::npos || text.find("--output: cannot be replaced: ") != 0) return 1;
@@ -384,8 +375,8 @@ TEST_CASE("a closed standard stream is never confused with a file that is opened
   const int status = status_of_child([&](const auto&) {
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(descriptor);
     prepare_streams();
-    const bool output_refused = refusal([] { write_standard_output("x"); }) == part("cannot be written");
-    const bool input_refused = refusal([] { read_whole_file("-"); }) == part("cannot be read");
+    const bool output_refused = message_of([] { write_standard_output("x"); }) == part("cannot be written");
+    const bool input_refused = message_of([] { read_whole_file("-"); }) == part("cannot be read");
     const TemporaryFile file(folder.file("report"), "--output");
     return output_refused && input_refused && ::write(STDERR_FILENO, "x", 1) < 0 ? 0 : 1;
   });

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Builds the programs with a preset's sanitizers and runs a small edition of every figure and mode. Fails where a
+# sanitizer reports anything, or where a program ends with another exit code than without sanitizers.
+#   programs.sh SOURCE_DIR BUILD_DIR PRESET(sanitize|sanitize-threads) PROGRAM...
+set -euo pipefail
+cd "$1"
+build=$2 preset=$3
+cmake --preset "$preset" -B "$build" -DINCONTEXT_BUILD_TESTS=OFF -DINCONTEXT_BUILD_BENCHMARKS=OFF >/dev/null
+cmake --build "$build" --target "${@:4}"
+
+# The runtime of OpenMP is not compiled with the thread sanitizer, which takes its barriers for races.
+devices=(serial openmp tbb)
+[ "$preset" = sanitize ] || devices=(serial tbb)
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tests/sanitizers/tbb.txt"
+
+failed=0
+# run EXPECTED_EXIT_CODES PROGRAM ARGUMENT...
+run() {
+  local code=0
+  "$build/examples/incontext-$2" "${@:3}" >"$work/output" 2>"$work/errors" || code=$?
+  if [[ ",$1," != *",$code,"* ]] || grep -qE 'Sanitizer|runtime error' "$work/errors"; then
+    printf 'FAILED (exit %s): incontext-%s\n' "$code" "${*:2}"
+    head -40 "$work/errors"
+    failed=1
+  fi
+}
+
+# Few trials leave rows that are not judged: exit code 3 is as good as 0.
+for device in "${devices[@]}"; do
+  small=(--trials 2000 --device "$device")
+  [ "$device" = serial ] || small+=(--threads 3)
+  for figure in 2a 2b 2c 3a 3b 3c 6 7 mean-shift; do run 0,3 temperature --figure "$figure" "${small[@]}"; done
+  run 0,3 temperature "${small[@]}" --output "$work/report.json"
+  run 0,3 temperature --data examples/data/diabetes.csv --labels progression --standardise "${small[@]}"
+  for estimator in conditional sufficient-statistics; do run 0,3 temperature --estimator "$estimator" "${small[@]}"; done
+  for quantity in temperature context-length map; do run 0,3 softmax-error --vary "$quantity" "${small[@]}"; done
+  for figure in phase fading retrieval bounded; do
+    run 0,3 fading --figure "$figure" --lengths 100 "${small[@]}"
+  done
+  run 0,3 fading --figure diagram --points 4 "${small[@]}"
+  for figure in temperature frozen schedule normsoftmax; do
+    run 0,3 gradients --figure "$figure" --trials 64 "${small[@]:2}"
+  done
+  for figure in 4-metrics 6 7 8a 8b elimination; do
+    run 0,3 classify --figure "$figure" --search-trials 16 --trials 256 "${small[@]:2}"
+  done
+done
+run 0 scores --row 1,2,-inf,3 --weights "$work/weights.npy"
+for figure in approximation ssa-base ssmax-fading ssmax-threshold deviant normsoftmax-bound; do
+  run 0,3 scores --figure "$figure"
+done
+for room in regression scoring classification; do run 0 evaluate "tests/oracles/$room.json"; done
+run 2 temperature --temperatures 0
+run 2 scores --row 1,x
+exit "$failed"
