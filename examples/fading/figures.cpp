@@ -1,5 +1,6 @@
 #include "examples/fading/figures.hpp"
 
+#include <incontext/core/contracts.hpp>
 #include <incontext/laws/fading_grid.hpp>
 #include <incontext/laws/fading_thresholds.hpp>
 #include <incontext/laws/gaussian_asymptotics.hpp>
@@ -30,8 +31,6 @@ constexpr const char* rare_reason =
     "rare rows make the mean, or what it lacks to 1, so that its error is unknown: --most-scores, --trials";
 
 constexpr const char* common_draws_note = "Rows of one n share their draws, so their z are correlated.";
-
-std::string in_short(double value) { return detail::number_text(value, std::chars_format::general, 4); }
 
 /// What was given, else the usual values; the report's arguments say which.
 template <class Value>
@@ -134,7 +133,7 @@ std::vector<Table> phase_figure(FadingRun& run) {
       add("entropy", from_row(exact.entropy), rows[i].entropy,
           trials * exact.entropy < enough_trials ? Rows::rare : Rows::common);
       if (thetas[i] * thetas[i] * 3 > 1) {
-        run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + in_short(thetas[i]),
+        run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + short_text(thetas[i], 4),
                          laws::annealed_participation(count, spreads[i]), exact.participation,
                          rows[i].participation.mean);
       }
@@ -154,8 +153,8 @@ std::vector<Table> fading_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double score = o.height * std::sqrt(o.variance);
   Table table =
-      comparison_table("Weight of a needle " + in_short(o.height) + " standard deviations above n - 1 normal " +
-                           "scores of variance " + in_short(o.variance),
+      comparison_table("Weight of a needle " + short_text(o.height, 4) + " standard deviations above n - 1 normal " +
+                           "scores of variance " + short_text(o.variance, 4),
                        {{.name = "n"},
                         {.name = "map"},
                         {.name = "inverse_temperature", .heading = "beta", .digits = 4},
@@ -175,10 +174,10 @@ std::vector<Table> fading_figure(FadingRun& run) {
               needle_rows(weight.value, others, spread, rows[i].signal_weight));
     }
   }
-  table.notes = {"SSMax: beta = s log n, s = " + in_short(o.scale) + ". Its competitors freeze from n = " +
-                     in_short(laws::ssmax_freezing_count(o.scale, o.variance)) + " on.",
+  table.notes = {"SSMax: beta = s log n, s = " + short_text(o.scale, 4) + ". Its competitors freeze from n = " +
+                     short_text(laws::ssmax_freezing_count(o.scale, o.variance), 4) + " on.",
                  "No fixed beta keeps the needle beyond n = e^(m^2 / 2v) = " +
-                     in_short(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance)) +
+                     short_text(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance), 4) +
                      ", to leading order; among normal competitors, neither does SSMax.",
                  common_draws_note};
   return {std::move(table)};
@@ -189,8 +188,8 @@ std::vector<Table> fading_figure(FadingRun& run) {
 std::vector<Table> retrieval_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double gap = laws::ssmax_critical_gap(o.scale), stddev = std::sqrt(o.variance);
-  Table thresholds{.title = "The score m* that SSMax, s = " + in_short(o.scale) +
-                            ", needs among n - 1 normal competitors of variance " + in_short(o.variance),
+  Table thresholds{.title = "The score m* that SSMax, s = " + short_text(o.scale, 4) +
+                            ", needs among n - 1 normal competitors of variance " + short_text(o.variance, 4),
                    .columns = {{.name = "n"},
                                {.name = "noise", .heading = "y = s^2 v log n", .digits = 4},
                                {.name = "phase"},
@@ -218,7 +217,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
       add_row(table, run, {n, height, score}, exact(score), measured,
               needle_rows(exact(score).value, others, spread, measured));
     }
-    run.controls.add("m* = 1/s", n, "m = " + in_short(gap), 0.5, exact(gap).value,
+    run.controls.add("m* = 1/s", n, "m = " + short_text(gap, 4), 0.5, exact(gap).value,
                      needle(run, normal_row(o, n - 1), beta, gap).mean);
   }
   thresholds.notes = {
@@ -237,7 +236,7 @@ std::vector<Table> bounded_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double limit = 1 + laws::ssmax_critical_gap(o.scale);
   Table table = comparison_table(
-      "SSMax' weight, s = " + in_short(o.scale) + ", of a needle of score m among n - 1 scores uniform on [0, 1]",
+      "SSMax' weight, s = " + short_text(o.scale, 4) + ", of a needle of score m among n - 1 scores uniform on [0, 1]",
       {{.name = "n"},
        {.name = "height", .heading = "m / m*", .style = Style::shortest},
        {.name = "score", .heading = "m", .digits = 5}});
@@ -258,7 +257,7 @@ std::vector<Table> bounded_figure(FadingRun& run) {
       add_row(table, run, {n, height, score}, needle_weight(count - 1, beta, score), needle(run, row, beta, score),
               Rows::common);
     }
-    run.controls.add("m* = 1 + 1/s", n, "m = " + in_short(limit), 0.5, needle_weight(count - 1, beta, limit).value,
+    run.controls.add("m* = 1 + 1/s", n, "m = " + short_text(limit, 4), 0.5, needle_weight(count - 1, beta, limit).value,
                      needle(run, row, beta, limit).mean);
   }
   thresholds.notes = {"long rows: 1 + 1/s - log(s log n) / (s log n). The lag closes like log log n / log n."};

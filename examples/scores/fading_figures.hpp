@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/core/contracts.hpp>
 #include <incontext/laws/fading.hpp>
 #include <incontext/laws/fading_grid.hpp>
 #include <incontext/laws/fading_thresholds.hpp>
@@ -44,8 +45,8 @@ inline void claim_thresholds(Claims& claims, double gap, double s) {
 inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& claims) {
   const double gap = o.gap, s = o.parameters.s, critical = laws::ssmax_critical_gap(s);
   const ScoreMap softmax = score_map(scoring::Softmax<double>{}), ssmax = score_map(scoring::SSMax<double>{s});
-  Table table{.title = "Weight of one score " + detail::in_short(gap) +
-                       " above n - 1 equal ones, SSMax with s = " + detail::in_short(s),
+  Table table{.title = "Weight of one score " + short_text(gap, 6) +
+                       " above n - 1 equal ones, SSMax with s = " + short_text(s, 6),
               .columns = {{.name = "n"},
                           {.name = "softmax"},
                           {.name = "ssmax_inverse_temperature", .heading = "SSMax s log n"},
@@ -75,10 +76,10 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
   }
   detail::claim_thresholds(claims, gap, s);
   table.notes = {
-      "Softmax keeps half of the weight up to n = 1 + e^gap = " + detail::in_short(laws::two_level_count(gap)) + ".",
-      "SSMax is sharper than softmax from n = e^(1/s) = " + detail::in_short(laws::ssmax_crossover_count(s)) + " on.",
-      "Critical gap 1/s = " + detail::in_short(critical) + ": at a gap of " + detail::in_short(gap) +
-          " SSMax's weight tends to " + detail::in_short(laws::ssmax_two_level_limit(s, gap)) + "."};
+      "Softmax keeps half of the weight up to n = 1 + e^gap = " + short_text(laws::two_level_count(gap), 6) + ".",
+      "SSMax is sharper than softmax from n = e^(1/s) = " + short_text(laws::ssmax_crossover_count(s), 6) + " on.",
+      "Critical gap 1/s = " + short_text(critical, 6) + ": at a gap of " + short_text(gap, 6) +
+          " SSMax's weight tends to " + short_text(laws::ssmax_two_level_limit(s, gap), 6) + "."};
   return {std::move(table)};
 }
 
@@ -139,9 +140,9 @@ inline std::vector<Table> ssmax_threshold_figure(const ScoresOptions& o, Claims&
     claims.equal("SSMax at z = 4 in closed form", at, scalable(4), laws::grid_weight(count, beta, 4.0));
   }
   thresholds.notes.push_back("Softmax's threshold grows like log n; SSMax's tends to 1 + 1/s = " +
-                             detail::in_short(1 + laws::ssmax_critical_gap(s)) + ", with a lag of log log n / log n.");
+                             short_text(1 + laws::ssmax_critical_gap(s), 6) + ", with a lag of log log n / log n.");
   return {detail::grid_table("Softmax weight" + against, "softmax_", softmax, lengths),
-          detail::grid_table("SSMax weight" + against + ", s = " + detail::in_short(s), "ssmax_", ssmax, lengths),
+          detail::grid_table("SSMax weight" + against + ", s = " + short_text(s, 6), "ssmax_", ssmax, lengths),
           std::move(thresholds)};
 }
 
@@ -166,7 +167,7 @@ inline std::vector<NamedMap> deviant_maps(const MapParameters& p) {
 inline void claim_deviant_bounds(Claims& claims, const MapParameters& p, const Numbers& row, const Numbers& weights) {
   const auto n = static_cast<std::int64_t>(row.size());
   const double count = static_cast<double>(n), score = row.back(), highest = row[row.size() - 2], lowest = row.front();
-  const std::string at = "n = " + std::to_string(n) + ", score " + in_short(score);
+  const std::string at = "n = " + std::to_string(n) + ", score " + short_text(score, 6);
   claims.at_most("NormSoftmax below its bound", at, weights[3], scoring::normsoftmax_largest_weight(n));
   if (score - highest >= laws::entmax_one_hot_gap(p.alpha)) {
     claims.equal("entmax one-hot from its gap on", at, weights[4], 1);
@@ -207,12 +208,12 @@ inline std::vector<Table> deviant_figure(const ScoresOptions& o, Claims& claims)
       detail::claim_deviant_bounds(claims, p, row, weights);
     }
   }
-  table.notes = {"The others are the quantiles of N(0, 1). SSMax: s = " + detail::in_short(p.s) +
-                     "; SSA: b = " + detail::in_short(p.base) + ", k = " + detail::in_short(p.exponent) +
-                     "; entmax: alpha = " + detail::in_short(p.alpha) + "; linear: z / n, not normalised.",
+  table.notes = {"The others are the quantiles of N(0, 1). SSMax: s = " + short_text(p.s, 6) +
+                     "; SSA: b = " + short_text(p.base, 6) + ", k = " + short_text(p.exponent, 6) +
+                     "; entmax: alpha = " + short_text(p.alpha, 6) + "; linear: z / n, not normalised.",
                  "Softmax gives way to one deviant token at a few units, SSA later; entmax is one-hot from a gap of "
                  "1/(alpha - 1) = " +
-                     detail::in_short(laws::entmax_one_hot_gap(p.alpha)) + " on."};
+                     short_text(laws::entmax_one_hot_gap(p.alpha), 6) + " on."};
   return {std::move(table)};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/core/contracts.hpp>
 #include <incontext/scoring/approximate_softmax_error_bounds.hpp>
 #include <incontext/scoring/normsoftmax_divisor.hpp>
 
@@ -22,8 +23,6 @@ namespace detail {
 
 inline double largest_of(const Numbers& row) { return *std::max_element(row.begin(), row.end()); }
 inline double smallest_of(const Numbers& row) { return *std::min_element(row.begin(), row.end()); }
-
-inline std::string in_short(double value) { return number_text(value, std::chars_format::general, 6); }
 
 inline std::vector<std::int64_t> lengths_or(const ScoresOptions& o, std::vector<std::int64_t> defaults) {
   return o.lengths.empty() ? std::move(defaults) : o.lengths;
@@ -76,7 +75,7 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
     const double infimum = scoring::approximate_softmax_error_infimum(n, scaled).value;
     const double supremum = scoring::approximate_softmax_error_supremum(n, scaled);
     bounds.add_row({tau, scaled, detail::smallest_of(error), infimum, detail::largest_of(error), supremum});
-    const std::string at = "temperature " + detail::in_short(tau);
+    const std::string at = "temperature " + short_text(tau, 6);
     claims.at_most("error at most the supremum", at, detail::largest_of(error), supremum + 1e-15);
     claims.at_least("error at least the infimum", at, detail::smallest_of(error), infimum - 1e-15);
   }
@@ -90,7 +89,7 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
   Table table{.title = "SSA's base functions w(z) = (1 + b|z|)^(sgn(z) k) beside e^z",
               .columns = {{.name = "score", .style = Style::shortest}, {"exponential"}}};
   for (const auto& map : maps) {
-    const std::string b = detail::in_short(map.base), k = detail::in_short(map.exponent);
+    const std::string b = short_text(map.base, 6), k = short_text(map.exponent, 6);
     table.columns.push_back({.name = "b_" + b + "_k_" + k, .heading = "b=" + (map.base < 0.1 ? "1/k" : b) + ",k=" + k});
   }
   // The weights of the row (z, 0) are in the ratio w(z) : w(0) = 1.
@@ -107,7 +106,7 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
   }
   for (const auto& ssa : maps) {
     const ScoreMap map = score_map(ssa);
-    const std::string at = "b = " + detail::in_short(ssa.base) + ", k = " + detail::in_short(ssa.exponent);
+    const std::string at = "b = " + short_text(ssa.base, 6) + ", k = " + short_text(ssa.exponent, 6);
     const double far = std::log((1 + ssa.base * 1e8) / (1 + ssa.base * 1e4));
     claims.equal("w(4) = 1 / w(-4)", at, std::exp(log_base(map, 4)), 1 / std::exp(log_base(map, -4)));
     claims.equal("slope of w at 0 is k b", at, 4 * map.jvp({0, 0}, {1, 0})[0], ssa.exponent * ssa.base);

@@ -346,6 +346,17 @@ class CellReader {
 
   bool decimal_comma() const { return comma_.has_value(); }
 
+  /// Refuses commas all of which stand before three digits, because they may separate thousands.
+  void require_clear_commas() const {
+    if (!comma_ || !only_thousands_) return;
+    Records records(csv_.file, csv_.text, csv_.separator);
+    records.go_to(csv_.rows[comma_->row]);
+    records.next();
+    refuse(records.cells()[comma_->column], comma_->row, comma_->column,
+           "has a comma that may separate thousands or decimals, as every other number with a comma",
+           "a decimal point, or no commas");
+  }
+
  private:
   struct Place {
     std::size_t row;
@@ -362,10 +373,21 @@ class CellReader {
     throw_input_error(csv_.file + ": " + in_words({row, column}), problem, '"' + shown(cell) + '"', needs);
   }
 
+  /// One to three digits, not beginning with 0, a comma and three digits: 12,400.
+  static bool like_thousands(std::string_view cell) {
+    const std::size_t sign = cell.front() == '-' || cell.front() == '+' ? 1 : 0, comma = cell.find(',');
+    const std::string_view before = cell.substr(sign, comma - sign), after = cell.substr(comma + 1);
+    constexpr std::string_view digits = "0123456789";
+    return !before.empty() && before.size() <= 3 && before.front() != '0' && after.size() == 3 &&
+           before.find_first_not_of(digits) == std::string_view::npos &&
+           after.find_first_not_of(digits) == std::string_view::npos;
+  }
+
   /// Refuses a decimal comma beside a decimal point, because one of them may separate thousands.
   void require_one_mark(std::string_view cell, std::size_t row, std::size_t column) {
     const bool comma = cell.find(',') != std::string_view::npos, point = cell.find('.') != std::string_view::npos;
     if (comma && !comma_) comma_ = {row, column};
+    if (comma && !like_thousands(cell)) only_thousands_ = false;
     if (point && !point_) point_ = {row, column};
     if ((!comma && !point) || !comma_ || !point_) return;
     refuse(cell, row, column,
@@ -401,6 +423,7 @@ class CellReader {
   Entries entries_;
   const WaysOut& ways_out_;
   std::optional<Place> comma_ = {}, point_ = {};
+  bool only_thousands_ = true;
 };
 
 }  // namespace
@@ -418,6 +441,7 @@ CsvNumbers numeric_columns(const CsvFile& csv, const std::vector<std::size_t>& c
           reader.read(records.cells()[columns[j]], i, columns[j]);
     }
   }
+  reader.require_clear_commas();
   return {std::move(values), reader.decimal_comma()};
 }
 

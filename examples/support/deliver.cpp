@@ -44,12 +44,6 @@ std::string render(const Report& report, Format format) {
   return render_text(report);
 }
 
-int exit_code_of(const Report& report) {
-  if (report.verdict && report.verdict->agrees == false) return exit_disagreement;
-  const bool judged = !report.verdict || report.verdict->agrees == true;
-  return judged && report.run.complete ? exit_agreement : exit_incomplete;
-}
-
 int deliver(Report report, const OutputOptions& options) {
   report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - report.start).count();
   const std::string text = render(report, options.format);
@@ -58,7 +52,9 @@ int deliver(Report report, const OutputOptions& options) {
     write_file(target, text);
     if (!options.quiet) write_standard_output(render_verdict(report));
     if (target != options.file) {
-      tell(report, "stopped early: the partial report is " + target + "; " + options.file + " is unchanged\n");
+      const bool older = std::filesystem::exists(options.file);
+      tell(report, "stopped early: the partial report is " + target +
+                       (older ? "; " + options.file + " is unchanged\n" : "\n"));
     }
   } else if (!options.quiet) {
     write_standard_output(text);

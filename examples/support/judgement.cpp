@@ -1,5 +1,6 @@
 #include "examples/support/judgement.hpp"
 
+#include <incontext/core/contracts.hpp>
 #include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
 
@@ -18,13 +19,19 @@ struct Judgement::Entry {
   bool testable = true;  ///< false if the caller gave a reason not to judge it
   statistics::Verdict verdict = statistics::Verdict::not_judged;
   std::string row = {};
+  std::int64_t trials = 0;
 
   Cell cell(Pending::Field field) const;
+  void doubt();
+  bool tested() const { return testable && agreement.excess >= 0; }
 };
 
 namespace {
 
 using statistics::Estimate;
+
+/// A disagreement of fewer trials is not judged.
+constexpr std::int64_t fewest_trials = 1000;
 
 constexpr const char* not_reached = "not reached: the run was stopped early";
 
@@ -77,17 +84,20 @@ double median_of(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-std::string in_short(double value, int digits) {
-  return detail::number_text(value, std::chars_format::general, digits);
-}
-
-std::string percent(double share) { return in_short(100 * share, 2) + "%"; }
+std::string percent(double share) { return (share < 1 ? short_text(100 * share, 2) : fixed(100 * share, 0)) + "%"; }
 
 std::string counted(std::size_t comparisons) {
   return std::to_string(comparisons) + (comparisons == 1 ? " comparison" : " comparisons");
 }
 
 }  // namespace
+
+/// The mean of a few trials of a skewed quantity is not normal: too few to call a theory wrong.
+void Judgement::Entry::doubt() {
+  verdict = statistics::Verdict::not_judged;
+  agreement.reason = "z = " + fixed(agreement.excess, 1) + ", but the mean of " + std::to_string(trials) +
+                     " trials may not be normal: --trials, at least " + std::to_string(fewest_trials);
+}
 
 std::vector<Column> comparison_columns() {
   return {{.name = "theory", .decimals_as = 1, .in_text = InText::where_filled},
@@ -117,6 +127,7 @@ std::vector<Cell> Judgement::add(Entry entry, std::int64_t trials) {
   for (Cell& cell : simulation_cells(entry.agreement.estimate)) cells.push_back(std::move(cell));
   cells.insert(cells.end(), {Pending{at, Pending::Field::z}, trials, Pending{at, Pending::Field::verdict},
                              Pending{at, Pending::Field::reason}});
+  entry.trials = trials;
   entries_.push_back(std::move(entry));
   return cells;
 }
@@ -143,8 +154,8 @@ std::vector<Cell> Judgement::shown(std::optional<double> approximate, const Esti
 }
 
 std::string Judgement::note() const {
-  const auto tested = std::count_if(entries_.begin(), entries_.end(),
-                                    [](const Entry& entry) { return entry.testable && entry.agreement.excess >= 0; });
+  const auto tested =
+      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.tested(); });
   if (tested == 0) return {};
   return "Family-wise bound: |z| <= " + fixed(bound(), 2) + " in all of " + std::to_string(tested) +
          " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
@@ -167,7 +178,9 @@ void Judgement::settle(std::vector<Table>& tables) {
   const auto verdicts = statistics::verdicts(family, false_alarm_rate);
   std::size_t tested = 0;
   for (Entry& entry : entries_) {
-    if (entry.testable) entry.verdict = verdicts[tested++];
+    if (!entry.testable) continue;
+    entry.verdict = verdicts[tested++];
+    if (entry.verdict == statistics::Verdict::disagrees && entry.trials < fewest_trials) entry.doubt();
   }
   for (Table& table : tables) {
     bool has_any = false;
@@ -210,9 +223,9 @@ Judgement::Tally Judgement::tally() const {
     worst = std::max(worst, std::isfinite(resolution) ? resolution : worst);
     if (entry.verdict == statistics::Verdict::agrees) continue;
     ++tally.disagreements;
-    tally.rows.push_back("Disagrees: " + entry.row + ": theory " + in_short(agreement.theory, 6) + ", simulation " +
-                         in_short(agreement.estimate.mean, 6) + " ± " +
-                         in_short(agreement.estimate.standard_error, 2) + ".");
+    tally.rows.push_back("Disagrees: " + entry.row + ": theory " + short_text(agreement.theory, 6) + ", simulation " +
+                         short_text(agreement.estimate.mean, 6) + " ± " +
+                         short_text(agreement.estimate.standard_error, 2) + ".");
   }
   return tally;
 }

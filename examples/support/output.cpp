@@ -79,12 +79,16 @@ struct PlacedFile {
 
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others,
                      const std::vector<NamedFile>& inputs) {
+  if (output.quiet && output.file == "-") throw InputError("--output: - has no meaning with --quiet");
   std::list<PlacedFile> outputs, sources;
   const auto add_output = [&](const NamedFile& named) {
     if (!named.file.empty()) outputs.push_back({named, place_of(named)});
   };
   if (!output.to_standard_output()) add_output({"--output", output.file});
-  for (const NamedFile& named : others) add_output(named);
+  for (const NamedFile& named : others) {
+    if (named.file == "-") throw_input_error(named.option, "is not a file", named.file, "the name of a file");
+    add_output(named);
+  }
   for (const PlacedFile& one : outputs) require_writable(one.named.file, one.named.option);
   if (!output.to_standard_output()) {
     const NamedFile partial{"--output's partial report", partial_file(output.file)};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "examples/support/command_line.hpp"
 #include "examples/support/report.hpp"
 #include "examples/support/version.hpp"
 
@@ -252,6 +253,7 @@ std::vector<std::pair<std::string, std::string>> run_cells(const Report& report)
   const RunRecord& run = report.run;
   return {{"command", csv_cell(report.command)},
           {"complete", run.complete ? "true" : "false"},
+          {"exit_code", std::to_string(exit_code_of(report))},
           {"run_trials", count(run.trials)},
           {"seconds", number_text(run.seconds)},
           {"device", run.device.value_or("")},
@@ -299,6 +301,12 @@ std::string render_csv(const Report& report) {
   return text;
 }
 
+int exit_code_of(const Report& report) {
+  if (report.verdict && report.verdict->agrees == false) return exit_disagreement;
+  const bool judged = !report.verdict || report.verdict->agrees == true;
+  return judged && report.run.complete ? exit_agreement : exit_incomplete;
+}
+
 std::string render_json(const Report& report) {
   using json = nlohmann::ordered_json;
   const auto or_null = [](const auto& value) { return value ? json(*value) : json(); };
@@ -332,6 +340,7 @@ std::string render_json(const Report& report) {
     document["tables"].push_back(
         {{"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}});
   }
+  document["exit_code"] = exit_code_of(report);
   document["verdict"] = nullptr;
   if (report.verdict) {
     document["verdict"] = {{"agrees", or_null(report.verdict->agrees)}, {"text", report.verdict->text}};

@@ -43,7 +43,7 @@ std::string render_verdict(const Report& report);
 
 /// One tidy CSV for any number of tables: a first column `table` if there are several, the union of their columns, and
 /// then the record of the run, the same in every row:
-///   command, complete, run_trials, seconds, device, threads, seed, version, commit
+///   command, complete, exit_code, run_trials, seconds, device, threads, seed, version, commit
 /// An absent cell and NaN are empty; infinities are inf and -inf.
 std::string render_csv(const Report& report);
 
@@ -51,7 +51,7 @@ std::string render_csv(const Report& report);
 ///   {"program", "version", "commit", "command": the program and its options, "arguments": {option: value},
 ///    "complete": true | false, "trials", "seconds", "device", "threads", "seed",
 ///    "tables": [{"title", "columns": [{"name", "heading", "unit"}], "rows": [{name: value}], "notes": [line]}],
-///    "verdict": {"agrees": true | false | null, "text": line, ...}}
+///    "exit_code": 0 | 1 | 3, "verdict": {"agrees": true | false | null, "text": line, ...}}
 /// `arguments` has every option; null means that it had no effect or no value. `complete` is false if the run was
 /// stopped early; `trials` counts all that were run, `device` and `threads` say where. A row to be judged has
 /// `theory`, `simulation`, `standard_error`, `z`, `trials`, `verdict` ("agrees", "disagrees", "not_judged") and

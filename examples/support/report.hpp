@@ -31,4 +31,8 @@ struct Report {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
+/// The exit code of a program: 1 if something disagreed; else 3 if the run was stopped early or requested rows were not
+/// judged; else 0.
+int exit_code_of(const Report& report);
+
 }  // namespace incontext::examples

@@ -99,6 +99,12 @@ TEMPLATE_TEST_CASE("require_non_negative takes zero of both signs and refuses th
   }
 }
 
+TEST_CASE("a number in a sentence has the digits that are asked for") {
+  CHECK(short_text(0.123456, 2) == "0.12");
+  CHECK(short_text(1234567, 3) == "1.23e+06");
+  CHECK(short_text(infinity, 4) == "inf");
+}
+
 TEST_CASE("the contracts name their parameter") {
   CHECK(message_of<std::domain_error>([] { require_positive("f", "noise_variance", -1.0); }) ==
         "incontext::f: noise_variance is not positive and finite (value = -1; needs 0 < value < infinity)");

@@ -84,6 +84,17 @@ TEST_CASE("numbers have a decimal comma where commas do not separate, and only t
   CHECK(csv_refusal("a,b\n\"1,5\",2\n3,4\n") == part("column a: cell is not a number (value = \"1,5\";"));
 }
 
+TEST_CASE("commas all of which may separate thousands are refused", "[csv]") {
+  CHECK(csv_refusal("a;b\n12,400;3\n-4,111;5\n") ==
+        part("f.csv: row 1 (line 2), column a: has a comma that may separate thousands or decimals"));
+  CHECK(csv_refusal("a\tb\n1,234\t2\n") == part("(value = \"1,234\"; needs a decimal point, or no commas)"));
+  for (const char* clear : {"0,125", "1,25", "1234,567", "1,2345", "1,234e1"}) {
+    CAPTURE(clear);
+    const CsvFile csv = parse_csv("f.csv", "a;b\n1,234;2\n" + std::string(clear) + ";3\n", Header::required);
+    CHECK(numeric_columns(csv, {0}, Entries::finite).values(0, 0) == 1.234);
+  }
+}
+
 TEST_CASE("a comma between thousands is never read as a decimal comma beside a decimal point", "[csv]") {
   CHECK(csv_refusal("a;b\n1,234;2\n1.5;3\n") ==
         "f.csv: row 2 (line 3), column a: has a decimal point, and row 1 (line 2), column a a decimal comma "

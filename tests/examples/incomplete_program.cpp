@@ -280,7 +280,7 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
   std::istringstream lines(csv.output);
   std::string header, line;
   std::getline(lines, header);
-  CHECK(header == part(",z,trials,verdict,reason,command,complete,run_trials,seconds,device,threads,seed,version,commit"));
+  CHECK(header == part(",z,trials,verdict,reason,command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit"));
   int rows = 0;
   for (; std::getline(lines, line); ++rows) {
     bool quoted = false;
@@ -290,7 +290,7 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
       commas += c == ',' && !quoted ? 1 : 0;
     }
     CHECK(commas == std::count(header.begin(), header.end(), ','));
-    CHECK(line == part(",true,2112,"));
+    CHECK(line == part(",true,0,2112,"));
     CHECK(line == part(",serial,1,1,"));
   }
   CHECK(rows == 8);

@@ -33,7 +33,7 @@ Report small_report() {
 
 /// The cells that end every row of the report's CSV.
 std::string run_cells(const std::string& complete = "true") {
-  return "program --seed 1," + complete + ",4096,1.5,openmp,2,1," + version() + "," + commit() + "\n";
+  return "program --seed 1," + complete + (complete == "true" ? ",0" : ",3") + ",4096,1.5,openmp,2,1," + version() + "," + commit() + "\n";
 }
 
 }  // namespace
@@ -82,6 +82,7 @@ TEST_CASE("the JSON report has the record of its run", "[render]") {
   Report report = small_report();
   const auto json = nlohmann::json::parse(render_json(report));
   CHECK(json["complete"] == true);
+  CHECK(json["exit_code"] == 0);
   CHECK(json["trials"] == 4096);
   CHECK(json["seconds"] == 1.5);
   CHECK(json["device"] == "openmp");
@@ -93,6 +94,7 @@ TEST_CASE("the JSON report has the record of its run", "[render]") {
   report.verdict->agrees.reset();
   const auto stopped = nlohmann::json::parse(render_json(report));
   CHECK(stopped["complete"] == false);
+  CHECK(stopped["exit_code"] == 3);
   for (const char* key : {"trials", "device", "threads", "seed"}) CHECK(stopped[key].is_null());
   CHECK(stopped["verdict"]["agrees"].is_null());
   report.verdict.reset();
@@ -111,12 +113,12 @@ TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns 
   CHECK(render_table(table) == part("approximate"));
   CHECK_FALSE(render_table(table) == part("because"));
   const std::string csv = render_csv({.program = "p", .tables = {table}});
-  CHECK(csv == part("name,approximate,number,reason,command,complete,"));
+  CHECK(csv == part("name,approximate,number,reason,command,complete,exit_code,"));
   CHECK(csv == part("one,,0.25,because,"));
 }
 
 TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
-  const std::string run_names = "command,complete,run_trials,seconds,device,threads,seed,version,commit";
+  const std::string run_names = "command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit";
   Report report = small_report();
   CHECK(render_csv(report) ==
         "name,theory,standard_error,count," + run_names + "\n" + "\"one, \"\"two\"\"\",12.3456789,4e-04,7," +

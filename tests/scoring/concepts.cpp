@@ -198,6 +198,22 @@ TEST_CASE("the foreign maps of the tests satisfy the concepts that their comment
   STATIC_REQUIRE_FALSE(SoftmaxLike<foreign::SinkSoftmax<double>>);
 }
 
+namespace derived {
+
+/// Weights of its own, which sum to less than 1: a map that its base's phi does not describe.
+struct LeakySoftmax : incontext::scoring::Softmax<double> {};
+/// A base and nothing else, with its own word that it is softmax.
+struct WarmSoftmax : incontext::scoring::Softmax<double> {
+  auto elementwise(std::ptrdiff_t count) const { return incontext::scoring::Softmax<double>::elementwise(count); }
+};
+
+}  // namespace derived
+
+TEST_CASE("a map that inherits its phi is not taken for its base, unless it says that it is", "[scoring]") {
+  STATIC_REQUIRE_FALSE(SoftmaxLike<derived::LeakySoftmax>);
+  STATIC_REQUIRE(SoftmaxLike<derived::WarmSoftmax>);
+}
+
 TEST_CASE("SoftmaxLike requires every member of phi that the library uses", "[scoring]") {
   STATIC_REQUIRE(SoftmaxLike<lacking::SoftmaxAfter<lacking::Phi<-1>>>);
   STATIC_REQUIRE(LogScoring<lacking::SoftmaxAfter<lacking::Phi<-1>>>);

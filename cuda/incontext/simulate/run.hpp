@@ -79,7 +79,7 @@ void require_resolvable(double relative_error) {
   constexpr double least = static_cast<double>(std::numeric_limits<T>::epsilon());
   if (relative_error < least) {
     throw_domain_error("simulate::Options", "relative_error is below the rounding of a trial's values", relative_error,
-                       "at least " + in_short(least) + ", or a limit on the trials");
+                       "at least " + short_text(least, 3) + ", or a limit on the trials");
   }
 }
 
@@ -146,8 +146,8 @@ class Runner {
   [[noreturn]] void refuse_trials(double needed) const {
     const double reachable = options_.relative_error * std::sqrt(needed / static_cast<double>(most_trials));
     throw_domain_error("simulate::Options",
-                       "relative_error needs " + in_short(needed) + " trials by its pilot run, more than 2^50",
-                       options_.relative_error, "at least " + in_short(reachable) + ", or a limit on the trials");
+                       "relative_error needs " + short_text(needed, 3) + " trials by its pilot run, more than 2^50",
+                       options_.relative_error, "at least " + short_text(reachable, 3) + ", or a limit on the trials");
   }
 
   [[nodiscard]] double seconds() const {

@@ -49,6 +49,14 @@ std::string contract_message(std::string_view where, std::string_view problem, c
 
 }  // namespace detail
 
+/// A number as text with so many significant digits, for a sentence.
+/// Runs on   host
+inline std::string short_text(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
 /// Shape or configuration is wrong: throws std::invalid_argument `incontext::where: problem (value = ...; needs ...)`.
 /// Runs on   host
 template <class Value>

@@ -44,15 +44,35 @@ concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const 
   { phi.curvature(z) } -> std::same_as<T>;
 };
 
+namespace detail {
+
+template <class Member>
+struct ClassOfMember;
+template <class Type, class Class>
+struct ClassOfMember<Type Class::*> {
+  using type = Class;
+};
+
+/// Whether a map declares its own elementwise(n). One that is only derived from a map that does may have weights of its
+/// own that differ, and would be taken for its base.
+template <class Map>
+inline constexpr bool declares_elementwise = true;
+template <class Map>
+  requires requires { &Map::elementwise; }
+inline constexpr bool declares_elementwise<Map> =
+    std::same_as<typename ClassOfMember<decltype(&Map::elementwise)>::type, Map>;
+
+}  // namespace detail
+
 /// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores.
 /// Any struct with this one member is a Scoring: every function below, the exact errors in regression/ and the
 /// simulators in simulate/ accept it. If phi also has a member `difference_by(parameter, z, w)`, `derivative` exists
-/// too.
+/// too. A class that inherits `elementwise` must declare it again; its weights are not to be defined otherwise.
 ///
 /// Source    arXiv 2508.14685 eq. 5 (the identity SSA = softmax after a logarithm); SSMax and softmax: phi linear.
 /// Runs on   host and device
 template <class Map>
-concept SoftmaxLike = Real<typename Map::value_type> && std::copyable<Map> &&
+concept SoftmaxLike = Real<typename Map::value_type> && std::copyable<Map> && detail::declares_elementwise<Map> &&
     requires(const Map& map, const std::ptrdiff_t& count) {
   { map.elementwise(count) } -> Elementwise<typename Map::value_type>;
 };

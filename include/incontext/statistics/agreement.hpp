@@ -5,7 +5,6 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -67,12 +66,6 @@ struct Agreement {
 
 namespace detail {
 
-inline std::string in_short(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
-
 /// Why the theory cannot be tested; empty where it can.
 inline std::string untestable_reason(const Theory& theory, const Estimate& estimate) {
   const auto finite = [](double value) { return std::abs(value) <= (std::numeric_limits<double>::max)(); };
@@ -93,10 +86,10 @@ inline std::string unresolved_reason(const Theory& theory, const Estimate& estim
   const double limit = theory.error + estimate.rounding;
   if (limit <= estimate.standard_error) return {};
   const bool by_rounding = estimate.rounding > 0.01 * limit, by_theory = theory.error > 0.01 * limit;
-  std::string reason = "standard error " + in_short(estimate.standard_error) + " is below ";
-  if (by_rounding) reason += "the rounding of the simulation, " + in_short(estimate.rounding);
+  std::string reason = "standard error " + short_text(estimate.standard_error, 2) + " is below ";
+  if (by_rounding) reason += "the rounding of the simulation, " + short_text(estimate.rounding, 2);
   if (by_rounding && by_theory) reason += ", and ";
-  if (by_theory) reason += "the error of the theory, " + in_short(theory.error);
+  if (by_theory) reason += "the error of the theory, " + short_text(theory.error, 2);
   return reason;
 }
 

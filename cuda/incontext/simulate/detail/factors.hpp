@@ -25,18 +25,19 @@ inline regression::Matrix<double> plain_product(const regression::Matrix<double>
   return product;
 }
 
-/// The lower triangular A with A A^T = covariance, by plain loops for the same reason. A pivot that is zero to rounding
-/// leaves its column zero, so a positive semidefinite covariance has a factor too.
+/// The lower triangular A with A A^T = covariance, by plain loops for the same reason. A pivot that is zero to the
+/// rounding of its own variance leaves its column zero, so a positive semidefinite covariance has a factor too, and
+/// variables may have any units.
 inline regression::Matrix<double> plain_cholesky(const regression::Matrix<double>& covariance) {
   const Eigen::Index d = covariance.rows();
-  const double smallest_pivot = 1e-14 * static_cast<double>(d) * covariance.diagonal().cwiseAbs().maxCoeff();
+  const double rounding = 1e-14 * static_cast<double>(d);
   regression::Matrix<double> factor = regression::Matrix<double>::Zero(d, d);
   for (Eigen::Index j = 0; j < d; ++j) {
     for (Eigen::Index i = j; i < d; ++i) {
       double rest = covariance(i, j);
       for (Eigen::Index k = 0; k < j; ++k) rest -= factor(i, k) * factor(j, k);
       if (i == j) {
-        factor(j, j) = rest > smallest_pivot ? std::sqrt(rest) : 0.0;
+        factor(j, j) = rest > rounding * covariance(j, j) ? std::sqrt(rest) : 0.0;
       } else {
         factor(i, j) = factor(j, j) > 0 ? rest / factor(j, j) : 0.0;
       }

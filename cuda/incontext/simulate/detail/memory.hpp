@@ -7,11 +7,9 @@
 #include <iterator>
 #include <limits>
 #include <new>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "incontext/core/contracts.hpp"
 
@@ -33,20 +31,12 @@ inline double memory_of_machine() {
   return bytes;
 }
 
-/// A number as text with three significant digits.
-inline std::string in_short(double number) {
-  std::ostringstream text;
-  text.precision(3);
-  text << number;
-  return std::move(text).str();
-}
-
 /// A number of bytes as text, such as 1.5 GB.
 inline std::string bytes_text(double bytes) {
   constexpr const char* units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
   std::size_t unit = 0;
   for (; bytes >= 1000 && unit + 1 < std::size(units); ++unit) bytes /= 1000;
-  return in_short(bytes) + " " + units[unit];
+  return short_text(bytes, 3) + " " + units[unit];
 }
 
 /// The size of a buffer: `per_unit` numbers for each of `units`.
