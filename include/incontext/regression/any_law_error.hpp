@@ -74,7 +74,7 @@ InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const
 /// \f[ g_0 = E(y_q - b)^2,\quad g_1 = E[u]^T M\,E[x_q y_q] - E[b u]^T M\mu,\quad
 ///     g_2 = \mathrm{tr}\left(M\,E[x_q x_q^T] M^T\,E[u u^T]\right) \f]
 ///
-/// Source    derived: docs/theory/regression.md#labelled-rows.
+/// Source    derived: docs/theory/regression.md#rows-with-labels.
 /// Shapes    (attention: d, rows: n x d, labels: n) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2; query excluded and drawn independently of its context.
