@@ -24,7 +24,7 @@ enum class AffineAttention { approximate_softmax, approximate_softmax_without_of
 /// v_y t
 /// - x_q \f]
 ///
-/// Source    derived: expectation over w, e given the inputs (Rao-Blackwell), for any v_x and task mean.
+/// Source    derived: docs/theory/regression.md#simulators, for any v_x and task mean.
 /// Shapes    one value a temperature.
 /// Units     label units squared.
 /// Domain    query excluded.

@@ -19,7 +19,7 @@ namespace incontext::simulate {
 /// \f[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v\, m_1\, x_q^T R u + v^2 \left( m_1^2\, u^T R u
 ///     + p_2 (\mathrm{tr}(R \Sigma) - u^T R u) \right),\quad u = \Sigma k / s,\ k = M x_q,\ s^2 = k^T \Sigma k \f]
 ///
-/// Source    derived: docs/derivations/softmax_error.md (1), the drawn row in place of its moments.
+/// Source    derived: docs/theory/regression.md#softmax-error (10), the drawn row in place of its moments.
 /// Shapes    one value an exponent of the readout's grid.
 /// Units     label units squared.
 /// Domain    query excluded, input_mean = 0, input_value = 0.

@@ -15,7 +15,7 @@ namespace incontext::simulate {
 /// The Gram matrix of a Gaussian context's centred inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A
 /// and Bartlett's B of l - 1 degrees of freedom.
 ///
-/// Source    derived from the Wishart law of X_c^T X_c.
+/// Source    derived: docs/theory/regression.md#simulators.
 /// Shapes    transform T: d x d by rows; gram: lower triangle, entry (i, j) in row i d + j.
 /// Random    stream wishart.
 /// Runs on   host and device

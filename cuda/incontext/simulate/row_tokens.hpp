@@ -26,7 +26,7 @@ INCONTEXT_HD inline void choose_rows(const std::uint32_t* words, std::uint32_t r
 
 /// Tokens and query taken from the rows of a data set, with replacement; labels by the task law, or the rows' own.
 ///
-/// Source    derived: the law of section 4.8 (any input law) made concrete.
+/// Source    derived: docs/theory/regression.md#any-inputs.
 /// Shapes    rows: count x d by rows; labels: count, or null for labels w . x + e of the trial's task.
 /// Units     as RegressionModel, whose input_mean must be the mean of the rows.
 /// Random    streams rows (one word a token), query (one word), noise (one normal a token, if labels are drawn).

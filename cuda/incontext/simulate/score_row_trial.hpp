@@ -54,7 +54,7 @@ inline constexpr int row_sums = 4;
 /// Scores are location + scale g, with g standard normal, uniform on (0, 1), or k / (N - 1). A signal token has its own
 /// normal score.
 ///
-/// Source    derived; the running maximum after Milakov and Gimelshein 2018.
+/// Source    derived: docs/theory/laws.md#notation; the running maximum after Milakov and Gimelshein 2018.
 /// Shapes    functionals() values for each inverse temperature, in the order of RowFunctional.
 /// Units     log Z and entropy in nats, the rest dimensionless.
 /// Domain    1 <= competitors <= 4e9; inverse_temperatures > 0.

@@ -54,7 +54,7 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_ga
 ///
 /// \f[ a_{\max} \ge \frac{1}{1 + (n-1) e^{-\beta g}} \f]
 ///
-/// Source    derived; attained by the two-level row.
+/// Source    derived: docs/theory/laws.md#two-levels; attained by the two-level row.
 /// Units     exponent_gap = beta g dimensionless.
 /// Domain    count >= 1, exponent_gap >= 0.
 /// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.

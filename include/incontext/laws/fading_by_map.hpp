@@ -94,7 +94,7 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 /// \f[ a_{high} = \frac1n \Bigl(1 + \frac{(n-1) g}{n \tau}\Bigr),\qquad a_{low} = \frac1n \Bigl(1 - \frac{g}{n
 /// \tau}\Bigr) \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#two-levels.
 /// Units     scores in units of the temperature's.
 /// Domain    as above.
 /// Limits    n -> infinity: (1 + g / tau) / n.
@@ -117,7 +117,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
 ///
 /// for the population, the sample standard deviation and the population variance.
 ///
-/// Source    arXiv 2310.12956 eq. 2; derived.
+/// Source    arXiv 2310.12956 eq. 2; derived: docs/theory/laws.md#two-levels.
 /// Units     raw scores; temperature in their units (squared for the variance).
 /// Domain    as above.
 /// Limits    equal scores: uniform.

@@ -43,7 +43,7 @@ T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
 ///
 /// \f[ z_* = \frac{\log S}{\beta} \f]
 ///
-/// Source    derived; arXiv 2501.19399, Fig. 3: softmax has beta = 1, SSMax beta = s log n.
+/// Source    derived: docs/theory/laws.md#grid; arXiv 2501.19399, Fig. 3: softmax has beta = 1, SSMax beta = s log n.
 /// Units     of the scores.
 /// Domain    as grid_log_sum, inverse_temperature > 0.
 /// Limits    softmax: diverges like log n; SSMax: 1 + 1/s - log(s log n) / (s log n) + o(1), ssmax_bounded_threshold
@@ -62,7 +62,7 @@ T grid_threshold(const Count<T>& count, const T& inverse_temperature) {
 ///
 /// \f[ a_{\max} = \frac{1}{1 + e^{-\beta (z_{\max} - z_*)}} = \frac{1}{1 + e^{\log S - \beta z_{\max}}} \f]
 ///
-/// Source    derived; arXiv 2501.19399, Fig. 3.
+/// Source    derived: docs/theory/laws.md#grid; arXiv 2501.19399, Fig. 3.
 /// Units     dimensionless.
 /// Domain    as grid_log_sum; z_max finite, not necessarily above the grid.
 /// Limits    z_max = z_*: 1/2.
@@ -84,7 +84,7 @@ T grid_weight(const Count<T>& count, const T& inverse_temperature, const T& z_ma
 ///
 /// \f[ \frac{2 \log 9}{\beta} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#grid.
 /// Units     of the scores.
 /// Domain    inverse_temperature > 0.
 /// Limits    SSMax: falls like 1 / log n; softmax: does not depend on n.

@@ -16,7 +16,7 @@ namespace incontext::laws {
 ///
 /// \f[ n = 1 + e^{\beta g} \frac{1 - w}{w} \f]
 ///
-/// Source    derived: laws/fading.hpp solved for n.
+/// Source    derived: docs/theory/laws.md#thresholds; laws/fading.hpp solved for n.
 /// Units     exponent_gap = beta g dimensionless; a number of scores, not necessarily whole.
 /// Domain    exponent_gap finite, 0 < weight < 1.
 /// Limits    weight = 1/2: 1 + e^(beta g).
@@ -35,7 +35,7 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
 ///
 /// \f[ \beta g = \log(n - 1) + \log \frac{w}{1 - w} \f]
 ///
-/// Source    derived: laws/fading.hpp solved for the gap.
+/// Source    derived: docs/theory/laws.md#thresholds; laws/fading.hpp solved for the gap.
 /// Units     dimensionless: the gap times the inverse temperature.
 /// Domain    count > 1, 0 < weight < 1.
 /// Limits    weight = 1/n: 0.
@@ -55,7 +55,7 @@ requires std::convertible_to<const N&, CountOf<T>> T two_level_exponent_gap(cons
 ///
 /// \f[ s \log n + b > 1 \iff n > e^{(1 - b)/s} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#thresholds.
 /// Units     a number of scores, not necessarily whole.
 /// Domain    scale > 0, bias finite.
 /// Limits    s = 0.43, b = 0: 10.2.
@@ -77,7 +77,7 @@ T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
 /// Every competitor further below than this: the largest weight tends to 1. Every score within less: it tends to 0.
 /// It is not the threshold of normal competitors, see laws/retrieval.hpp.
 ///
-/// Source    arXiv 2501.19399; derived from the bounds of laws/fading.hpp.
+/// Source    arXiv 2501.19399; derived: docs/theory/laws.md#thresholds.
 /// Units     of the scores.
 /// Domain    scale > 0.
 /// Errors    std::domain_error.
@@ -95,7 +95,7 @@ T ssmax_critical_gap(const T& scale) {
 ///
 /// The distance to the limit falls like n^-|s g - 1|.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#thresholds.
 /// Units     dimensionless.
 /// Domain    scale > 0, gap finite.
 /// Errors    std::domain_error.
@@ -114,7 +114,7 @@ T ssmax_two_level_limit(const T& scale, const T& gap) {
 ///
 /// \f[ n_* = \frac{s g}{s g - 1} \f]
 ///
-/// Source    derived: (n - 1) n^(-s g) is largest there.
+/// Source    derived: docs/theory/laws.md#thresholds; (n - 1) n^(-s g) is largest there.
 /// Units     a number of scores, not necessarily whole.
 /// Domain    scale > 0, scale gap > 1; otherwise the weight falls for every n.
 /// Limits    s g -> infinity: 1.
@@ -153,7 +153,7 @@ struct BoundedScores {
 ///
 /// z_+ and kappa are the fields of BoundedScores. The limit z_+ + 1/s is approached with a lag of log log n / log n.
 ///
-/// Source    derived; the caption of Fig. 3 of arXiv 2501.19399 has the limit for the grid, 1 + 1/s.
+/// Source    derived: docs/theory/laws.md#grid; the caption of Fig. 3 of arXiv 2501.19399 has its limit, 1 + 1/s.
 /// Units     of the scores.
 /// Domain    count > 1, scale > 0, law as BoundedScores.
 /// Errors    std::domain_error.
@@ -187,7 +187,7 @@ struct CompetitorLevel {
 ///
 /// Negative: the largest score keeps all weight; positive: it loses it. One level with exponent 1 gives the gap 1/s.
 ///
-/// Source    derived; compare arXiv 2605.12697.
+/// Source    derived: docs/theory/laws.md#thresholds; compare arXiv 2605.12697.
 /// Units     dimensionless.
 /// Domain    scale > 0, at least one level, finite gaps >= 0 and exponents.
 /// Limits    none closer than g, exponent 1: 1 - s g.
@@ -212,7 +212,7 @@ T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) 
 ///
 /// \f[ g_c = \frac{1}{\alpha - 1} \f]
 ///
-/// Source    derived; sparsemax (alpha = 2): Martins & Astudillo 2016.
+/// Source    derived: docs/theory/laws.md#thresholds; sparsemax (alpha = 2): Martins & Astudillo 2016.
 /// Units     of the scores.
 /// Domain    alpha > 1.
 /// Errors    std::domain_error.

@@ -34,8 +34,8 @@ struct FrozenLayer {
 /// the direction h along the difference of their tokens; kappa holds the lengths of that difference and of the first
 /// token by their means; b, h and m as in frozen_row. The law of R beyond this has no closed form.
 ///
-/// Source    derived: C_a h = p (1 - p) (x_1 - x_2) (x_1 - x_2)^T h for two tokens, p << 1; P(R <= r) is then
-///           E min(1, (r / (x kappa |N|))^m), whose 1 never counts where R_q << x kappa. Ratios: Pitman & Yor 1997.
+/// Source    derived: docs/theory/laws.md#frozen-imbalance; two tokens hold all the weight, and
+///           P(R <= r) = E min(1, (r / (x kappa |N|))^m), whose 1 never counts where R_q << x kappa.
 /// Units     dimensionless.
 /// Domain    row_length >= 2, score_stddev > h, dimension >= 1, 0 < share < 1.
 /// Limits    x -> infinity: log R_q / x -> log(q) / h.

@@ -40,7 +40,7 @@ requires std::convertible_to<const N&, CountOf<T>> T critical_spread(const N& co
 ///
 /// \f[ \log E Z = \log n + \frac{x^2}{2} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     nats.
 /// Domain    count >= 1, spread >= 0.
 /// Limits    theta < 1, n -> infinity: E log Z.
@@ -101,7 +101,7 @@ T quenched_entropy(const Count<T>& count, const T& spread) {
 ///
 /// \f[ Y_2 \approx \frac{e^{x^2}}{n} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     dimensionless.
 /// Domain    count >= 1, spread >= 0; meaningful for theta < 1/sqrt(3).
 /// Limits    spread = 0: 1/n.
@@ -133,7 +133,7 @@ struct GaussianPowers {
 /// \f[ E Y_2: 1 - 2\theta^2\ (\theta < 1/\sqrt3),\ \tfrac14 (\tfrac1\theta - \theta)^2\ (\theta < 1);\quad
 ///     Y_2: 1 - 2\theta^2\ (\theta < \tfrac12),\ 2 (1 - \theta)^2\ (\theta < 1);\quad \max a: (1 - \theta)^2 \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     theta = spread / critical_spread(n).
 /// Domain    theta >= 0.
 /// Limits    theta >= 1: all 0.
@@ -170,7 +170,7 @@ struct FrozenRow {
 /// \f[ b = \Phi^{-1}(1 - \tfrac1n),\quad h = n \varphi(b),\quad m = \frac{h}{x},\quad
 ///     E \log Z \approx x b + \frac{\log\Gamma(1 - m) + \gamma (1 - m)}{m},\quad Y_2 \approx 1 - m \f]
 ///
-/// Source    derived; gamma is Euler's constant.
+/// Source    derived: docs/theory/laws.md#asymptotics; gamma is Euler's constant.
 /// Units     as FrozenRow.
 /// Domain    count >= 2, spread > h.
 /// Limits    spread -> infinity: E log Z / x -> b + gamma / h.

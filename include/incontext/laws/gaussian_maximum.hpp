@@ -17,7 +17,7 @@ namespace incontext::laws {
 /// Trapezoidal sums over g, over s and over how far another score lies below g, all three doubly exponential or normal
 /// at their ends; each step is halved until doubling it would not tell.
 ///
-/// Source    derived: docs/derivations/gaussian_row.md.
+/// Source    derived: docs/theory/laws.md#largest-weight.
 /// Units     spread = beta times the standard deviation of the scores, dimensionless.
 /// Domain    1 <= count <= 1e200 and whole, spread >= 0.
 /// Limits    count = 1: 1; spread = 0: 1/n; spread -> infinity: 1.

@@ -157,7 +157,7 @@ class RowFunctionals {
 /// variance are expanded over distinct tokens first, so that no digits are lost where weights are all equal or one
 /// is 1.
 ///
-/// Source    derived: docs/derivations/gaussian_row.md.
+/// Source    derived: docs/theory/laws.md#normal-scores.
 /// Units     spread = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
 /// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); spread >= 0.
 /// Limits    count = 1: weight 1; spread = 0: uniform; spread -> infinity: the largest score has weight 1;

@@ -36,7 +36,7 @@ T signal_start(const T& noise_count, const T& spread, const T& exponent) {
 ///
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, \psi(s)^N,\qquad F_1(y) = e^{y - e^y} \f]
 ///
-/// Source    derived: docs/derivations/gaussian_row.md.
+/// Source    derived: docs/theory/laws.md#signal.
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, spread >= 0, exponent finite.
 /// Limits    spread = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)).
@@ -55,7 +55,7 @@ Quadrature<T> signal_weight(const Count<T>& noise_count, const T& spread, const 
 ///
 /// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, (1 - \psi(s)^N) \f]
 ///
-/// Source    derived: docs/derivations/gaussian_row.md.
+/// Source    derived: docs/theory/laws.md#signal.
 /// Units     dimensionless.
 /// Domain    as signal_weight.
 /// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
@@ -90,7 +90,7 @@ struct RandomNeedle {
 ///
 ///     random_signal_weight(RandomNeedle<double>{.noise_count = 64, .noise_stddev = 1, .gap = 5, .gap_stddev = 0.5});
 ///
-/// Source    derived: docs/derivations/gaussian_row.md.
+/// Source    derived: docs/theory/laws.md#signal.
 /// Units     dimensionless.
 /// Domain    as RandomNeedle.
 /// Limits    gap_stddev = 0: signal_weight; a needle with the noise's own law: 1 / (N + 1).
@@ -121,7 +121,7 @@ Quadrature<T> random_signal_weight(const RandomNeedle<T>& needle) {
 ///
 /// \f[ \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
 ///
-/// Source    derived: the weight is convex in Z, and E Z_N = N e^(x^2/2).
+/// Source    derived: docs/theory/laws.md#signal; the weight is convex in Z, and E Z_N = N e^(x^2/2).
 /// Units     dimensionless.
 /// Domain    as signal_weight.
 /// Limits    spread = 0: the weight itself.
@@ -142,7 +142,7 @@ T signal_weight_annealed(const Count<T>& noise_count, const T& spread, const T& 
 ///
 /// \f[ N e^{x^2/2 - \beta m} \f]
 ///
-/// Source    derived: E Z_N e^(-beta m).
+/// Source    derived: docs/theory/laws.md#signal; E Z_N e^(-beta m).
 /// Units     dimensionless.
 /// Domain    as signal_weight; an upper bound everywhere.
 /// Limits    beta m -> infinity: noise_weight.

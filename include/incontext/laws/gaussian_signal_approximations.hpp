@@ -32,7 +32,7 @@ T logistic(const T& exponent) {
 ///
 /// \f[ \frac{1}{1 + e^{E \log Z_N - \beta m}} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#signal-approximations.
 /// Units     log_partition = E log Z of the noise alone, gaussian_row(N, x).log_partition, in nats.
 /// Domain    finite arguments.
 /// Limits    spread = 0: exact.
@@ -50,7 +50,7 @@ T signal_weight_quenched(const T& log_partition, const T& exponent) {
 ///
 /// \f[ p + p (1 - p)^2 \frac{e^{x^2} - 1}{N},\qquad p = \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#signal-approximations.
 /// Units     dimensionless.
 /// Domain    as signal_weight; meaningful for theta < 1/2.
 /// Limits    spread = 0: exact.
@@ -70,7 +70,7 @@ T signal_weight_second_order(const Count<T>& noise_count, const T& spread, const
 /// \f[ \int dg\,\varphi(g)\, \frac{1}{1 + e^{\mu + \sigma g - \beta m}},\quad
 ///     \sigma^2 = \log\Bigl(1 + \frac{e^{x^2} - 1}{N}\Bigr),\quad \mu = \log N + \frac{x^2 - \sigma^2}{2} \f]
 ///
-/// Source    derived; Fenton 1960.
+/// Source    derived: docs/theory/laws.md#signal-approximations; Fenton 1960.
 /// Units     dimensionless.
 /// Domain    as signal_weight; spread below 18, where e^(x^2) overflows float at 9.
 /// Limits    N = 1 or spread = 0: exact.
@@ -100,7 +100,7 @@ Quadrature<T> signal_weight_log_normal(const Count<T>& noise_count, const T& spr
 ///
 /// m_* = h / x is the index of frozen_row(N, x) and b its quantile.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#signal-approximations.
 /// Units     dimensionless.
 /// Domain    as frozen_row.
 /// Limits    spread -> infinity at fixed m: Phi(m / sqrt(v))^N up to the law of extremes.
@@ -127,7 +127,7 @@ Quadrature<T> signal_weight_stable(const Count<T>& noise_count, const T& spread,
 ///
 /// \f[ \Phi\Bigl(\frac{m}{\sqrt v}\Bigr)^N = \Phi\Bigl(\frac{\beta m}{x}\Bigr)^N \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#signal-approximations.
 /// Units     dimensionless.
 /// Domain    as signal_weight, spread > 0.
 /// Limits    spread -> infinity at fixed m / sqrt(v): exact.

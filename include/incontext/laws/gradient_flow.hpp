@@ -37,7 +37,7 @@ struct GradientFlow {
 /// R is the ratio of the root mean squares of dW_K and dW_V where W_K and W_V have independent entries of one variance;
 /// for given factors it is |q| |h| / (tau |g|) in place of x.
 ///
-/// Source    derived; arXiv 2310.12956, Fig. 5 is the small-ViT case, 0.5 to 1 orders of magnitude.
+/// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5 is the small-ViT case.
 /// Units     row: gaussian_row(n, spread); spread = x.
 /// Domain    spread >= 0, dimension >= 1.
 /// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
@@ -64,7 +64,7 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const 
 ///
 /// \f[ R \approx x \sqrt{\frac{1 + d q}{x^2 + d q}},\qquad q = \frac{e^{x^2}}{n} \f]
 ///
-/// Source    derived: Y_2 replaced by its annealed value, leading order in d q.
+/// Source    derived: docs/theory/laws.md#gradient-flow; Y_2 replaced by its annealed value, leading order in d q.
 /// Units     dimensionless.
 /// Domain    count >= 1, spread >= 0, dimension >= 1.
 /// Limits    spread = 0: 0; spread -> infinity: spread, which is not the imbalance.

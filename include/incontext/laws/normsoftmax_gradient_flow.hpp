@@ -77,7 +77,7 @@ class StandardisedMoments {
 /// orthogonal to it. The expectations are those of gaussian_row at spread 1 and their first two derivatives, which
 /// take the scatter of sigma_g out.
 ///
-/// Source    derived: the Jacobian of NormSoftmax; arXiv 2310.12956 has the map.
+/// Source    derived: docs/theory/laws.md#normsoftmax-gradients; arXiv 2310.12956 has the map.
 /// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
 /// Domain    count >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
 /// Limits    n -> infinity at fixed d: 1 - 1/d for the squared imbalance, as softmax at x = 1 with nothing along w.

@@ -18,7 +18,7 @@ namespace incontext::laws {
 ///
 /// \f[ E \sum_j a_j^k = \frac{\Gamma(k - m)}{\Gamma(k) \Gamma(1 - m)} \f]
 ///
-/// Source    Derrida's random energy model; Ruelle; k = 2: 1 - m.
+/// Source    Derrida 1981; derived: docs/theory/laws.md#poisson-dirichlet. k = 2: 1 - m.
 /// Units     dimensionless.
 /// Domain    0 < index < 1, power > index.
 /// Limits    power = 1: 1.
@@ -39,8 +39,8 @@ T poisson_dirichlet_power_sum(const T& index, const T& power) {
 ///
 /// \f[ E H = \psi(1) - \psi(1 - m) = \sum_{k \ge 1} \zeta(k + 1) m^k,\qquad \psi = \Gamma'/\Gamma \f]
 ///
-/// Source    derived: minus the derivative of the power sum at power 1; the series below m = 1/4, where the difference
-///           would cancel.
+/// Source    derived: docs/theory/laws.md#poisson-dirichlet; minus the derivative of the power sum at power 1. Series
+///           below m = 1/4, where the difference would cancel.
 /// Units     nats.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 0; index -> 1: infinity.
@@ -62,7 +62,7 @@ T poisson_dirichlet_entropy(const T& index) {
 /// \f[ E \max_j a_j = \int_0^\infty \frac{e^{-t}}{\varphi_m(t)}\,dt,\qquad
 ///     \varphi_m(t) = e^{-t} + t^m \gamma(1 - m, t) \f]
 ///
-/// Source    Pitman & Yor 1997; evaluated with t = e^u.
+/// Source    Pitman & Yor 1997; derived: docs/theory/laws.md#poisson-dirichlet; evaluated with t = e^u.
 /// Units     dimensionless.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 1; index -> 1: 0.

@@ -20,7 +20,7 @@ enum class NoisePhase { self_averaging, frozen };
 
 /// The phase of competitors with normal scores, y = s^2 v log n: frozen from y = 2 on.
 ///
-/// Source    derived: x / x_c = sqrt(y / 2), see gaussian_asymptotics.hpp.
+/// Source    derived: docs/theory/laws.md#retrieval; x / x_c = sqrt(y / 2).
 /// Units     dimensionless.
 /// Domain    noise >= 0.
 /// Errors    std::domain_error.
@@ -36,7 +36,7 @@ NoisePhase noise_phase(const T& noise) {
 ///
 /// \f[ s m_c = a_c(y) = 1 + \frac y2\ (y < 2),\qquad \sqrt{2 y}\ (y \ge 2),\qquad y = s^2 v \log n \f]
 ///
-/// Source    derived: (leading order of log Z) / log n.
+/// Source    derived: docs/theory/laws.md#retrieval; (leading order of log Z) / log n.
 /// Units     dimensionless.
 /// Domain    noise = y >= 0.
 /// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
@@ -57,7 +57,7 @@ T retrieval_boundary(const T& noise) {
 /// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad \sqrt{2 v \log n}\ \text{beyond, for every } s
 /// \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#retrieval.
 /// Units     of the scores.
 /// Domain    count > 1, scale > 0, variance >= 0.
 /// Limits    variance = 0: 1/s.
@@ -78,7 +78,7 @@ T ssmax_gaussian_threshold(const Count<T>& count, const T& scale, const T& varia
 ///
 /// \f[ n = e^{2 / (s^2 v)} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#retrieval.
 /// Units     a number of scores, not necessarily whole.
 /// Domain    scale > 0, variance > 0.
 /// Limits    s = 0.43, v = 1: 5e4.
@@ -97,7 +97,7 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
 ///
 /// \f[ n_{\max} = e^{m^2 / (2 v)},\ \text{attained at } \beta = \frac m v \f]
 ///
-/// Source    derived: the boundary maximised over beta.
+/// Source    derived: docs/theory/laws.md#retrieval; the boundary maximised over beta.
 /// Units     a number of scores, not necessarily whole.
 /// Domain    score >= 0, variance > 0.
 /// Limits    score = 0: 1.
@@ -114,7 +114,7 @@ T longest_retrievable_count(const T& score, const T& variance) {
 
 /// Exact beta m at which a signal among N normal competitors has the expected weight `weight`.
 ///
-/// Source    derived: gaussian_signal.hpp, root by Boost.Math's TOMS 748.
+/// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     dimensionless; divide by beta for the score.
 /// Domain    noise_count >= 1 and whole, spread >= 0, 0 < weight < 1.
 /// Limits    spread = 0: log N + log(w / (1 - w)).
@@ -139,7 +139,7 @@ T retrieval_exponent(const Count<T>& noise_count, const T& spread, const T& weig
 /// The needle raises the spread it is divided by; the other scores have spread 1 whatever their scale, so they never
 /// freeze.
 ///
-/// Source    derived: retrieval_boundary at x = 1, for the branch whose spread is below tau.
+/// Source    derived: docs/theory/laws.md#retrieval; x = 1, for the branch whose spread is below tau.
 /// Units     standard deviations of the other scores.
 /// Domain    count >= 1, where (log n + 1/2)^2 < n.
 /// Limits    n -> infinity: log n + 1/2.

@@ -94,7 +94,7 @@ struct RetrievalThreshold {
 /// \f[ m_c = \frac{L + \Lambda(\beta)}{\beta}\ (\beta < \beta_c),\qquad \Lambda'(\beta_c)\ (\beta \ge \beta_c),\qquad
 ///     \beta_c \Lambda'(\beta_c) - \Lambda(\beta_c) = L = \log n \f]
 ///
-/// Source    derived: random energy model of a general law; root by Boost.Math's TOMS 748.
+/// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     as RetrievalThreshold.
 /// Domain    count > 1, inverse_temperature > 0.
 /// Limits    NormalLaw: ssmax_gaussian_threshold (retrieval.hpp). Law with an upper edge: ssmax_bounded_threshold.

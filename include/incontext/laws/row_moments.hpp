@@ -32,7 +32,7 @@ struct RowMoments {
 /// \f[ E (\textstyle\sum p z)^2 = l\int ds\, e^{2s} T_{z^2 w^2}\psi^{l-1} + l(l-1)\int ds\, e^{2s} T_{z w}^2\psi^{l-2}
 /// \f]
 ///
-/// Source    derived: docs/derivations/row_moments.md.
+/// Source    derived: docs/theory/laws.md#row-moments.
 /// Shapes    scalars; count = l, the visible scores (SSMax's n).
 /// Units     score_variance = q in units of the scores squared.
 /// Domain    count >= 1, score_variance >= 0, map in its domain. phi smooth but for a kink at z = 0.

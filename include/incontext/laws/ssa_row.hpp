@@ -54,7 +54,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// \f[ w = (1 + b|z|/\tau)^{\mathrm{sgn}(z) k},\quad Y_2 = n \int ds\, T_2(s) \psi(s)^{n-1},\quad
 ///     E \log Z = -\gamma - n \int ds\, s\, T_1(s) \psi(s)^{n-1} \f]
 ///
-/// Source    derived: docs/derivations/gaussian_row.md with w in place of e^(x g); n Y_2 -> E w^2 / (E w)^2.
+/// Source    derived: docs/theory/laws.md#ssa-row; n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
 /// Domain    count >= 1 and whole, in double at most 1.3e145 (the square of 1/count underflows); variance >= 0; map in
 ///           its domain, with w^2 finite at scores of 12 standard deviations.
@@ -94,7 +94,7 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
 ///
 /// \f[ \int ds\, F_1(s + \phi(m))\, \psi(s)^N \approx \frac{w(m)}{w(m) + N E w},\qquad \phi = \log w \f]
 ///
-/// Source    derived: docs/derivations/gaussian_row.md.
+/// Source    derived: docs/theory/laws.md#signal.
 /// Units     dimensionless.
 /// Domain    as ssa_row; noise_count >= 1 and whole, score finite.
 /// Limits    variance = 0: w(m) / (w(m) + N).

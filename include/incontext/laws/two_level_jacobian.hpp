@@ -25,7 +25,7 @@ struct TwoLevelJacobian {
 /// \f[ \lambda_1 = \frac{n p (1-p)}{n-1},\quad \lambda_2 = \frac{1-p}{n-1}\ (n - 2\ \text{times}),\quad
 ///     H = -p \log p - (1-p) \log(1-p) + (1-p) \log(n-1) \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/laws.md#two-level-jacobian.
 /// Units     as TwoLevelJacobian.
 /// Domain    count >= 2, 0 <= weight <= 1.
 /// Limits    weight = 1/n: |P|_2 = 1/n = e^-H; weight -> 1: all vanish, linearly in 1 - p.

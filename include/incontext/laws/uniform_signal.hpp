@@ -118,7 +118,7 @@ T uniform_cumulants(const T& span) {
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, \psi(y - x_m)^N,\qquad
 ///     \psi(s) = \frac{E_1(e^s) - E_1(e^{s + w})}{w},\quad w = \beta (z_+ - z_-),\ x_m = \beta (m - z_-) \f]
 ///
-/// Source    derived: docs/derivations/gaussian_row.md with the uniform law's psi.
+/// Source    derived: docs/theory/laws.md#signal, with the uniform law's psi.
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, span >= 0, exponent finite.
 /// Limits    span = 0: 1 / (1 + N e^(-exponent)). Never below 1 / (1 + N (e^w - 1) / w e^(-exponent)).
@@ -138,7 +138,7 @@ Quadrature<T> uniform_signal_weight(const Count<T>& noise_count, const T& span, 
 ///
 /// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, (1 - \psi(y - x_m)^N) \f]
 ///
-/// Source    derived: docs/derivations/gaussian_row.md with the uniform law's psi.
+/// Source    derived: docs/theory/laws.md#signal, with the uniform law's psi.
 /// Units     dimensionless.
 /// Domain    as uniform_signal_weight.
 /// Limits    exponent -> infinity: N (e^w - 1) / w e^(-exponent).
@@ -154,7 +154,7 @@ Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, c
 
 /// Exact beta (m - lower edge) at which a signal among N uniform scores has the expected weight `weight`.
 ///
-/// Source    derived: uniform_signal_weight, root by Boost.Math's TOMS 748.
+/// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     dimensionless; divide by beta for the score above the lower edge.
 /// Domain    noise_count >= 1 and whole, span >= 0, 0 < weight < 1.
 /// Limits    span = 0: log N + log(w / (1 - w)). SSMax, n -> infinity: ssmax_bounded_threshold (fading_thresholds.hpp).

@@ -31,7 +31,7 @@ Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<
 /// \f[ E[u u^T] = E[C_{xx} B C_{xx}] + v_y^2\sigma^2\tfrac{l-1}{l^2}\Sigma,\qquad
 ///     E[b\,u^T M x_q] = \mu^T B\,E[C_{xx}] M\mu + \tfrac{l-1}{l^2}\,t(B)^T M\mu \f]
 ///
-/// Source    derived: docs/derivations/any_law_error.md.
+/// Source    derived: docs/theory/regression.md#any-inputs.
 /// Shapes    (attention: d, rows: n x d, task_mean: d, task_covariance: d x d) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2; task_covariance positive semidefinite (0: one known task); noise_variance >= 0; query excluded.
@@ -74,7 +74,7 @@ InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const
 /// \f[ g_0 = E(y_q - b)^2,\quad g_1 = E[u]^T M\,E[x_q y_q] - E[b u]^T M\mu,\quad
 ///     g_2 = \mathrm{tr}\left(M\,E[x_q x_q^T] M^T\,E[u u^T]\right) \f]
 ///
-/// Source    derived: docs/derivations/any_law_error.md, section 4.
+/// Source    derived: docs/theory/regression.md#rows-with-labels.
 /// Shapes    (attention: d, rows: n x d, labels: n) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2; query excluded and drawn independently of its context.

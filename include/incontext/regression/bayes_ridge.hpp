@@ -107,7 +107,7 @@ class WhitenedContext {
 ///     \hat w = P\left(X_c^T y_c/\sigma^2 + W^{-1}\mu_w\right)
 ///            = \mu_w + W X_c^T (X_c W X_c^T + \sigma^2 I)^{-1} (y_c - X_c\mu_w) \f]
 ///
-/// Source    arXiv 2511.01292 eqs. (11), (23)-(32); computed as docs/derivations/bayes_ridge.md.
+/// Source    arXiv 2511.01292 eqs. (11), (23)-(32); computed as docs/theory/regression.md#bayes-ridge.
 /// Shapes    (inputs: l x d, labels: l, task_mean: d, task_covariance: d x d) -> mean: d, covariance: d x d
 /// Units     as RidgePosterior.
 /// Domain    l >= 2, any d (l < d too); task_covariance positive definite; noise_variance >= 0.

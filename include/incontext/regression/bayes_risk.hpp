@@ -19,7 +19,7 @@ namespace incontext::regression {
 /// This is s2 (1 + gamma m(-lambda)), m the Stieltjes transform of the Marchenko-Pastur law, evaluated without
 /// cancellation on either side of c = 0. Centring costs the context one example.
 ///
-/// Source    derived: docs/derivations/bayes_risk.md.
+/// Source    derived: docs/theory/regression.md#bayes-risk.
 /// Shapes    scalars
 /// Units     label units squared.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
@@ -89,7 +89,7 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 ///     e_i = \text{eigenvalues of } W^{1/2}\Sigma W^{1/2} \f]
 /// \f[ \text{mean\_excess} = \kappa\,\mu_x^T(\Sigma + \kappa W^{-1})^{-1}\mu_x \f]
 ///
-/// Source    derived: docs/derivations/bayes_risk.md; root by Boost.Math's TOMS 748.
+/// Source    derived: docs/theory/regression.md#bayes-risk; root by Boost.Math's TOMS 748.
 /// Shapes    (task: d, context_length l) -> three scalars
 /// Units     as BayesRiskEquivalent.
 /// Domain    l >= 2; float, double, long double and Boost.Multiprecision numbers.

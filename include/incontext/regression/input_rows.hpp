@@ -15,7 +15,7 @@ namespace incontext::regression {
 ///
 /// No array of d^3 or d^4 numbers is formed: F(B) and t(B) cost O(n d^2).
 ///
-/// Source    derived: docs/derivations/any_law_error.md.
+/// Source    derived: docs/theory/regression.md#any-inputs.
 /// Shapes    (rows: n x d) -> mean: d; covariance, fourth_moment(d x d): d x d; third_moment(d x d): d
 /// Units     the columns' own.
 /// Domain    n >= 2, d >= 1, finite; the covariance may be singular.

@@ -17,7 +17,7 @@ namespace incontext::regression {
 /// \f[ F(B) = 2\Lambda B\Lambda + \mathrm{tr}(B\Lambda)\Lambda - 2(\mu_x^T B\mu_x)\mu_x\mu_x^T,\quad
 ///     \Lambda = \Sigma + \mu_x\mu_x^T,\quad B = E[p p^T],\ p = v_x + v_y w \f]
 ///
-/// Source    derived: docs/derivations/linear_attention_error.md; arXiv 2511.01292 eq. (8), Remark 3.4.
+/// Source    derived: docs/theory/regression.md#linear-attention; arXiv 2511.01292 eq. (8), Remark 3.4.
 /// Shapes    (attention: d, task: d, context_length l) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2; the query attends to the l examples only.

@@ -139,7 +139,7 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
 /// Queries are the independent units of the jackknife; queries that share their keys are not quite independent, and
 /// the error is then optimistic.
 ///
-/// Source    arXiv 2511.01292 eq. (20), Appendix J; jackknife: docs/derivations/moment_ratio.md.
+/// Source    arXiv 2511.01292 eq. (20), Appendix J; jackknife: docs/theory/regression.md#moment-ratio-from-scores.
 /// Shapes    (scores: queries x keys, self_scores: queries) -> estimate
 /// Units     as MomentRatioEstimate.
 /// Domain    at least 2 queries that see themselves and another key; finite scores or -inf; mean self-score more than

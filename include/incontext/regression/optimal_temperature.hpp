@@ -43,7 +43,7 @@ struct IsotropicAttention {
 ///
 /// \f[ \tau^* = m v \left( a \left(1 + \frac{d}{l}\right) + \frac{\sigma^2}{b l} \right) \f]
 ///
-/// Source    arXiv 2511.01292 eqs. (18)-(19); exact, not leading order: docs/derivations/generalization_error.md.
+/// Source    arXiv 2511.01292 eqs. (18)-(19); exact, not leading order: docs/theory/regression.md#gaussian-inputs.
 /// Shapes    scalars
 /// Units     the scores'.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2; query excluded, either offset convention.

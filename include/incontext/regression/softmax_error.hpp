@@ -62,7 +62,7 @@ class ReadQueries {
 /// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp, functions of q alone. So the average over the query is
 /// one over q: densities of a weighted sum of chi squares, by quadrature.
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#softmax-error.
 /// Shapes    (attention: d, task: d, context_length l, map) -> scalar; the query attends to the l examples only
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2; input_mean = 0, input_value = 0; map in its domain.

@@ -58,7 +58,7 @@ class ChiQueries {
 ///     \quad r \sim \chi_d \f]
 /// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp for scores of deviation a |m| r, in units of that.
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#softmax-error.
 /// Shapes    scalars; the query attends to the l examples only
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.

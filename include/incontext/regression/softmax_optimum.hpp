@@ -119,7 +119,7 @@ struct IsotropicSearch {
 /// The temperature at which true softmax attention errs least on the isotropic family, beside
 /// optimal_temperature_isotropic, which is that of approximate softmax.
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
 /// Units     the scores'.
 /// Domain    as softmax_error_isotropic.
@@ -144,7 +144,7 @@ SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention
 ///
 /// \f[ s = \frac{\mathrm{sgn}(m v)}{\tau^*(|m v|) \log l} \f]
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
 /// Units     in one over the scores'.
 /// Domain    as softmax_error_isotropic.
@@ -166,7 +166,7 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
 
 /// The base b of SSA with a given exponent at temperature 1 with which attention errs least on the isotropic family.
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
 /// Units     in one over the scores'.
 /// Domain    as softmax_error_isotropic, exponent >= 1.
@@ -192,7 +192,7 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
 /// The exponent k of SSA with a given base at temperature 1 with which attention errs least on the isotropic family,
 /// among 1 <= k <= 1000.
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
 /// Units     dimensionless.
 /// Domain    as softmax_error_isotropic, base > 0.

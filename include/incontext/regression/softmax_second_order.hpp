@@ -44,7 +44,7 @@ class SecondOrderDomainError : public std::domain_error {
 ///
 /// \f[ \tau > \sqrt{2 \lambda_{\max}(\Sigma^{1/2} M^T \Sigma M \Sigma^{1/2})} \f]
 ///
-/// Source    derived: docs/derivations/softmax_error.md; \f$ \Sigma^{-1} - 2 K^T \Sigma K \f$ positive definite.
+/// Source    derived: docs/theory/regression.md#second-order; \f$ \Sigma^{-1} - 2 K^T \Sigma K \f$ positive definite.
 /// Shapes    (attention: d, task: d) -> scalar
 /// Units     the scores'.
 /// Domain    as softmax_error_second_order.
@@ -79,7 +79,7 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
 /// At l -> infinity softmax predicts what approximate softmax predicts, at every temperature: Gaussian inputs tilted by
 /// e^(k.x) have mean S k.
 ///
-/// Source    derived: docs/derivations/softmax_error.md.
+/// Source    derived: docs/theory/regression.md#second-order.
 /// Shapes    (attention: d, task: d, temperature, context_length l) -> scalar
 /// Units     label units squared; temperature the scores'.
 /// Domain    temperature above second_order_lowest_temperature; l >= 2; input_mean = 0, input_value = 0.

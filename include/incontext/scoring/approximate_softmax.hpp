@@ -56,7 +56,7 @@ INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_
 ///
 /// \f[ (J u)_i = \frac{u_i - \bar u}{n \tau} \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#approximate-softmax.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
 /// Accuracy  8 eps times the same sum with absolute values: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -74,7 +74,7 @@ INCONTEXT_HD void jvp(const ApproximateSoftmax<T>& map, Row<const std::type_iden
 
 /// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#approximate-softmax.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
 /// Accuracy  as jvp.
 /// Runs on   host and device
@@ -88,7 +88,7 @@ INCONTEXT_HD void vjp(const ApproximateSoftmax<T>& map, Row<const std::type_iden
 ///
 /// \f[ \frac{\partial a_i}{\partial \tau} = -\frac{z_i - \bar z}{n \tau^2} \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#approximate-softmax.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Accuracy  8 eps (|d a_i| + |a_i| max|d a|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device

@@ -36,7 +36,7 @@ INCONTEXT_HD bool is_far(const T& c) {
 /// \f[ n e_i = \frac{(e^{c_i} - 1 - c_i) - (m - 1)(1 + c_i)}{m}, \qquad c_i = \frac{z_i - \bar z}{\tau}, \;
 ///     m = \frac1n \sum_j e^{c_j} \f]
 ///
-/// Source    derived; m - 1 is the mean of e^c - 1 - c, because the c_j add up to zero.
+/// Source    derived: docs/theory/scoring.md#error-of-approximate-softmax. The mean of e^c - 1 - c is m - 1.
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with error 0.
 /// Units     dimensionless.
 /// Limits    equal scores: 0; n = 1: 0.
@@ -70,7 +70,7 @@ INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Ro
 ///
 /// \f[ n e_i = \frac{c_i^2 - s^2}{2} + O(c^3), \qquad s^2 = \frac1n \sum_j c_j^2 \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#error-of-approximate-softmax.
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with error 0.
 /// Units     dimensionless.
 /// Errors    NaN row: no visible score, a NaN or +infinity, temperature <= 0.

@@ -14,7 +14,7 @@ namespace incontext::scoring {
 ///
 /// \f[ f(\Delta) = \frac{1}{1 + (n-1) e^{-\Delta}} - \frac1n \Bigl(1 + \frac{(n-1)\Delta}{n}\Bigr) \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     gap in units of the temperature; result dimensionless.
 /// Domain    n >= 1, finite gap.
 /// Limits    gap = 0 or n = 1: 0; gap -> +-infinity: diverges linearly, to -+infinity.
@@ -42,7 +42,7 @@ INCONTEXT_HD T approximate_softmax_error_at_gap(std::ptrdiff_t count, const T& g
 ///
 /// Attained when all other scores are equal; f is approximate_softmax_error_at_gap.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     range in units of the temperature; result dimensionless.
 /// Domain    n >= 1, 0 <= R < infinity.
 /// Limits    R = 0 or n = 1: 0; n -> infinity: n sup e -> e^R - 1 - R.
@@ -65,7 +65,7 @@ INCONTEXT_HD T approximate_softmax_error_supremum(std::ptrdiff_t count, const T&
 /// Smallest error, and a row that attains it: `high_count` competitors lie `rise` above the score, the other
 /// competitors range - rise below it.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     value dimensionless, rise in units of the temperature.
 /// Runs on   host and device
 template <Real T>
@@ -87,7 +87,7 @@ struct ApproximateSoftmaxInfimum {
 ///
 /// or f(R), all competitors R below, if that is smaller: possible only for R > 2 log(n - 1).
 ///
-/// Source    derived, as above.
+/// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     range in units of the temperature; result dimensionless.
 /// Domain    n >= 1, 0 <= R < infinity.
 /// Limits    R = 0 or n = 1: 0; n = 2: f(R) = -sup.

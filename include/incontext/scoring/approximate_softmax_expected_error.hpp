@@ -17,7 +17,7 @@ namespace incontext::scoring {
 ///
 /// \f[ n^2\, E e_i^2 = n Y_2 - 1 - v + 2 v Y_2 - \frac{v}{n} \f]
 ///
-/// Source    derived: Stein's lemma for the cross term.
+/// Source    derived: docs/theory/scoring.md#expected-error; Stein's lemma for the cross term.
 /// Units     dimensionless.
 /// Domain    n >= 1, v >= 0, 1/n <= participation <= 1.
 /// Limits    n = 1: 0; n -> infinity: e^v - 1 - v.
@@ -36,7 +36,7 @@ INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, 
 ///
 /// \f[ e^v - 1 - v = \frac{v^2}{2} + O(v^3) \f]
 ///
-/// Source    derived: n Y_2 -> e^v.
+/// Source    derived: docs/theory/scoring.md#expected-error; n Y_2 -> e^v.
 /// Units     dimensionless.
 /// Domain    v >= 0.
 /// Limits    v = 0: 0.
@@ -83,7 +83,7 @@ INCONTEXT_HD T outer_root(const T& level, const T& start) {
 ///
 /// c_1 < 0 < c_2 are the roots of e^(c - v/2) = 1 + c, between which the error is negative; sigma^2 = v.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#expected-error.
 /// Units     dimensionless.
 /// Domain    v >= 0.
 /// Limits    v -> 0: 2 phi(1) v = 0.48394 v.
@@ -114,7 +114,7 @@ INCONTEXT_HD T approximate_softmax_expected_absolute_error_limit(const T& varian
 ///
 /// \f[ P(a_i < 0) = \Phi\Bigl( -\frac{1}{\sqrt{v (1 - 1/n)}} \Bigr) \f]
 ///
-/// Source    derived: a score minus its row's mean is normal with variance v (1 - 1/n).
+/// Source    derived: docs/theory/scoring.md#expected-error.
 /// Units     dimensionless.
 /// Domain    n >= 1, v >= 0.
 /// Limits    v = 0 or n = 1: 0; v -> infinity: 1/2.
@@ -136,8 +136,8 @@ INCONTEXT_HD T approximate_softmax_negative_weight_probability(std::ptrdiff_t co
 /// \f[ E|o_{\mathrm{softmax}} - o_{\mathrm{approximate}}|^2 \approx \frac1n \bigl[ (d - 1)(e^v - 1 - v) + (1 + v) e^v
 ///     - 1 - 2 v \bigr] \f]
 ///
-/// Source    derived; both maps have the same mean output up to 1/n: v^(1/2) (1 - Y_2) and v^(1/2) (1 - 1/n) along the
-///           query (Stein's lemma).
+/// Source    derived: docs/theory/scoring.md#expected-error. Both maps have the same mean output up to 1/n:
+///           v^(1/2) (1 - Y_2) and v^(1/2) (1 - 1/n) along the query (Stein's lemma).
 /// Units     of a squared token component.
 /// Domain    n >= 1, d >= 1, v >= 0.
 /// Limits    v = 0: 0.

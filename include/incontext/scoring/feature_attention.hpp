@@ -30,7 +30,7 @@ INCONTEXT_HD void absorb(Grid<T> state, const Features& features, Row<const T> k
 
 /// The scratch matrix of `attend`, laid over feature_count(d) * (dv + 1) numbers of the caller's.
 ///
-/// Source    derived: one row a feature, one column a value component, one for the normaliser.
+/// Source    derived: docs/theory/scoring.md#kernel-attention.
 /// Shapes    (dimension d, value dimension dv) -> features x (dv + 1)
 /// Runs on   host and device
 template <FeatureKernel K>

@@ -25,7 +25,7 @@ namespace incontext::scoring {
 ///     \quad \|P\|_\infty = \|P\|_1 = \max_i 2 p_i (1 - p_i) \f]
 /// \f[ \max_i p_i (1 - p_i) \le \|P\|_2 \le \min\{ \max_i p_i,\; 2 \max_i p_i (1 - p_i),\; 1/2 \} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#jacobian-norms.
 /// Units     dimensionless.
 /// Limits    one-hot p: all 0; uniform p: 1 - 1/n, sqrt(n-1)/n, 2 (n-1)/n^2, and ||P||_2 = 1/n.
 /// Runs on   host and device
@@ -40,7 +40,7 @@ struct JacobianNorms {
 
 /// Norms of P at a row of weights.
 ///
-/// Source    derived; 1 - p of the largest weight is the sum of the others.
+/// Source    derived: docs/theory/scoring.md#jacobian-norms; 1 - p of the largest weight is the sum of the others.
 /// Shapes    (weights: n) -> scalars
 /// Domain    weights >= 0 that add up to 1; not checked.
 /// Errors    NaN for an empty row or a NaN weight.
@@ -114,7 +114,7 @@ INCONTEXT_HD T lipschitz_constant(const SSMax<T>& map, std::ptrdiff_t visible_co
 
 /// Lipschitz constant of SSA: k b / (2 tau), the slope of phi is largest at 0.
 ///
-/// Source    derived; attained at scores (0, 0).
+/// Source    derived: docs/theory/scoring.md#jacobian-norms; attained at scores (0, 0).
 /// Units     one over the scores.
 /// Domain    as the map's.
 /// Errors    NaN outside the domain.
@@ -128,7 +128,7 @@ INCONTEXT_HD T lipschitz_constant(const SSA<T>& map) {
 
 /// Spectral norm of the approximate softmax' Jacobian on rows of n >= 2 visible scores: 1 / (n tau); 0 for n = 1.
 ///
-/// Source    derived: a projection over n tau.
+/// Source    derived: docs/theory/scoring.md#jacobian-norms; a projection over n tau.
 /// Units     one over the scores.
 /// Domain    n >= 1, temperature > 0.
 /// Errors    NaN outside the domain.

@@ -88,7 +88,7 @@ requires(K::logarithmic) INCONTEXT_HD
 ///
 /// \f[ \dot a_j = \frac{\dot\kappa_j - a_j \dot N}{N} \f]
 ///
-/// Source    derived from the definition; exponential kernels under the sum as in softmax_of.hpp.
+/// Source    derived: docs/theory/scoring.md#kernel-attention; exponential kernels under the sum as in softmax_of.hpp.
 /// Shapes    (query: d, keys: n x d, query_direction: d, key_direction: n x d, out: n).
 /// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.
 /// Runs on   host and device
@@ -109,7 +109,7 @@ INCONTEXT_HD void jvp(const KernelAttention<K>& map, Row<const typename K::value
 ///     \bar k_j = \bar\kappa_j \frac{\partial \kappa_j}{\partial k_j}, \quad
 ///     \bar\kappa_j = \frac{g_j - a \cdot g}{N} \f]
 ///
-/// Source    derived from the definition; a . g is left out where N does not depend on the kernel.
+/// Source    derived: docs/theory/scoring.md#kernel-attention; a . g is left out where N does not depend on the kernel.
 /// Shapes    (query: d, keys: n x d, cotangent: n, query_out: d, key_out: n x d).
 /// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.
 /// Runs on   host and device
@@ -133,7 +133,7 @@ INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value
 
 /// Derivative of the weights with respect to a parameter of the kernel.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#kernel-attention.
 /// Shapes    (query: d, keys: n x d, out: n).
 /// Errors    a parameter the kernel does not have does not compile.
 /// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.

@@ -72,7 +72,7 @@ INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_ide
 
 /// Jacobian times a direction: u / (tau c), the Jacobian is a multiple of the identity.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#linear-attention.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -84,7 +84,7 @@ INCONTEXT_HD void jvp(const LinearAttention<T>& map, Row<const std::type_identit
 
 /// Transposed Jacobian times a cotangent: the same as `jvp`.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#linear-attention.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -96,7 +96,7 @@ INCONTEXT_HD void vjp(const LinearAttention<T>& map, Row<const std::type_identit
 
 /// Derivative of the weights with respect to the temperature: -z_i / (tau^2 c).
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#linear-attention.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device

@@ -113,7 +113,7 @@ INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type
 /// \f[ (J u)_i = p_i \dot r_i + r_i p_i (u_i - p \cdot u), \qquad
 ///     \dot r_i = \frac{u_i - (1 - r_i)\, \dot\ell - r_i\, \dot h}{h - \ell} \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
@@ -141,7 +141,7 @@ INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
 /// \f[ (J^T g)_j = \frac{p_j g_j}{h - \ell} + p_j (r_j g_j - (p \circ r) \cdot g)
 ///     - \frac{[j = j_\ell] \sum_i p_i g_i (1 - r_i) + [j = j_h] \sum_i p_i g_i r_i}{h - \ell} \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.

@@ -92,8 +92,8 @@ INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::t
 /// \f[ (J u)_r = P_r \Bigl( \frac{u_r}{D} - (z_r - \bar z) \frac{\nabla D \cdot u}{D^2} \Bigr), \qquad
 ///     \nabla D = \frac{z - \bar z}{\nu D} \;\text{or, for the variance,}\; \frac{2 (z - \bar z)}{n} \f]
 ///
-/// Source    derived from the definition; nu = n, or n - 1 for the sample standard deviation; 0 in place of nabla D if
-///           sigma >= tau.
+/// Source    derived: docs/theory/scoring.md#normsoftmax; nu = n, or n - 1 for the sample standard deviation;
+///           0 in place of nabla D if sigma >= tau.
 /// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
@@ -112,7 +112,7 @@ INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_iden
 ///
 /// \f[ J^T g = \frac{y}{D} - \nabla D\, \frac{(z - \bar z) \cdot y}{D^2}, \qquad y_r = P_r g_r \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
@@ -129,7 +129,7 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_iden
 
 /// Derivative of the weights with respect to the temperature: 0 if sigma < tau, else softmax's.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Shapes    (scores: q x n, out: q x n), out may be scores.
 /// Accuracy  8 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -176,7 +176,7 @@ INCONTEXT_HD void log_weights(const NormSoftmax<T>& map, Row<const std::type_ide
 
 /// Jacobian times a direction, in O(n): the matrix form with one row.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device
@@ -188,7 +188,7 @@ INCONTEXT_HD void jvp(const NormSoftmax<T>& map, Row<const std::type_identity_t<
 
 /// Transposed Jacobian times a cotangent, in O(n): the matrix form with one row.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device
@@ -200,7 +200,7 @@ INCONTEXT_HD void vjp(const NormSoftmax<T>& map, Row<const std::type_identity_t<
 
 /// Derivative of the weights with respect to the temperature: the matrix form with one row.
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device

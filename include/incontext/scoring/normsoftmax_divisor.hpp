@@ -70,7 +70,7 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map
 /// Attained by one score above n - 1 equal ones, whatever the gap. The variance has no such bound: small scores make
 /// it as sharp as they like, and the supremum is 1.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Units     dimensionless.
 /// Domain    n >= 1.
 /// Limits    n = 1: 1; population: smallest at n = 7, 0.744; n -> infinity: 1.

@@ -126,7 +126,7 @@ requires(!std::is_same_v<Function, Tanh>) INCONTEXT_HD
 /// \f[ (J u)_i = \frac{f'(z_i) u_i - a_i \dot N}{N}, \qquad \dot N = \sum_j \sigma_j f'(z_j) u_j, \;
 ///     \sigma_j = 0, 0, 1, \mathrm{sgn} f(z_j) \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#functions-of-the-score.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.
 /// Accuracy  8 eps k^2 times the same sum with absolute values, k = 1 + sum|f| / |N|; unbounded for tanh over its
 ///           sum, where 1 - a cancels: tests/scoring/accuracy_maps_50digits.cpp.
@@ -164,7 +164,7 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
 ///
 /// \f[ (J^T g)_j = \frac{f'(z_j)}{N} (g_j - \sigma_j\, a \cdot g) \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#functions-of-the-score.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.
 /// Accuracy  as jvp.
 /// Runs on   host and device

@@ -107,7 +107,7 @@ INCONTEXT_HD void weights(const Map& map, Row<const Value<Map>> scores, Row<Valu
 ///
 /// \f[ \log a_i = (\phi(z_i) - \phi(z_r)) - \log\bigl(1 + \textstyle\sum_{j \ne r} e^{\phi(z_j) - \phi(z_r)}\bigr) \f]
 ///
-/// Source    derived: log1p form of the log-sum-exp.
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map.
 /// Shapes    (scores: n, out: n)
 /// Units     nats.
 /// Limits    n = 1: (0).
@@ -129,7 +129,7 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const Value<Map>> scores, Row<
 ///
 /// \f[ (J u)_i = a_i (t_i - a \cdot t), \qquad t_j = \phi'(z_j) u_j \f]
 ///
-/// Source    derived from the definition.
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map.
 /// Shapes    (scores: n, direction: n, out: n)
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
@@ -150,7 +150,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 ///
 /// \f[ (J^T g)_i = \phi'(z_i)\, a_i (g_i - a \cdot g) \f]
 ///
-/// Source    derived from the definition; equals `jvp` when phi is linear.
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map; equals `jvp` when phi is linear.
 /// Shapes    (scores: n, cotangent: n, out: n)
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
@@ -175,7 +175,7 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// \f[ \frac{\partial a_i}{\partial \theta} = a_i (f_i - a \cdot f), \qquad
 ///     f_j = \frac{\partial \phi(z_j)}{\partial \theta} \f]
 ///
-/// Source    derived from the definition; f - f_r is the map's own cancellation-free difference.
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map; f - f_r is the map's own cancellation-free difference.
 /// Shapes    (scores: n, out: n)
 /// Units     one over the parameter's.
 /// Limits    n = 1: (0).
@@ -200,7 +200,7 @@ INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Valu
 /// \f[ (D^2 a[u, v])_i = a_i \bigl( (s_i - a \cdot s)(t_i - a \cdot t) + w_i - a \cdot (\ldots) \bigr), \qquad
 ///     s = \phi' u, \; t = \phi' v, \; w = \phi'' u v \f]
 ///
-/// Source    derived from the definition. Where phi'' jumps (SSA at z = 0) the mean of both sides is taken.
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map. Where phi'' jumps (SSA at z = 0) its mean is taken.
 /// Shapes    (scores: n, first: n, second: n, out: n)
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.

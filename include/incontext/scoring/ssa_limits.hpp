@@ -50,7 +50,7 @@ INCONTEXT_HD SurvivingSign<T> surviving_sign(Row<const T> scores) {
 /// \f[ \lim_{c \to \infty} a_i(c z) = \frac{z_i^k [z_i > 0]}{\sum_{z_j > 0} z_j^k}, \quad \text{or uniform on } z_i = 0
 ///     \text{ if no } z_j > 0, \quad \text{or } \frac{|z_i|^{-k}}{\sum_j |z_j|^{-k}} \text{ if all } z_j < 0 \f]
 ///
-/// Source    derived from arXiv 2508.14685 eq. 5.
+/// Source    derived: docs/theory/scoring.md#ssa, from arXiv 2508.14685 eq. 5.
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with weight 0.
 /// Units     dimensionless; base and temperature drop out.
 /// Limits    n = 1: (1); k -> infinity: hardmax.
@@ -82,7 +82,7 @@ INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identit
 ///
 /// This is that second term, softmax's derivative along -q / (2k).
 ///
-/// Source    derived: sgn(z) k log(1 + |z| / k) = z - sgn(z) z^2 / (2k) + O(k^-2).
+/// Source    derived: docs/theory/scoring.md#ssa.
 /// Shapes    (scores: n, out: n), out apart from scores; masked scores are -infinity, with 0.
 /// Units     dimensionless, the scores too.
 /// Domain    exponent > 0.

@@ -16,7 +16,7 @@ namespace incontext::scoring {
 /// \f[ \mathrm{lse} = \log\sum_j e^{\phi(z_j)}, \quad H = -\sum_j a_j \log a_j, \quad S_2 = \sum_j a_j^2,
 ///     \quad 1 - \max_j a_j \f]
 ///
-/// Source    arXiv 2310.12956 (entropy of attention); derived.
+/// Source    arXiv 2310.12956 (entropy of attention); derived: docs/theory/scoring.md#softmax-of-a-map.
 /// Units     log_sum_exp and entropy in nats, the others dimensionless.
 /// Limits    one score: entropy 0, participation 1, complement_of_largest 0; n equal scores: log n, 1/n, 1 - 1/n.
 /// Runs on   host and device
@@ -34,7 +34,7 @@ struct RowSummary {
 /// \f[ H = \log(1 + q) + \sum_j a_j (\phi(z_r) - \phi(z_j)), \qquad
 ///     q = \sum_{j \ne r} e^{\phi(z_j) - \phi(z_r)}, \qquad 1 - a_r = \frac{q}{1 + q} \f]
 ///
-/// Source    derived; both terms of H are non-negative, so a peaked row keeps its digits.
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map; both terms of H are non-negative: no cancellation.
 /// Shapes    (scores: n) -> scalars
 /// Errors    NaN for what `weights` answers with a NaN row.
 /// Accuracy  16 eps (1 + G) relative, G the largest gap of phi: tests/scoring/accuracy_50digits.cpp.

@@ -10,7 +10,7 @@
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/scoring/detail/elementary.hpp"
 
-/// The double integral of the largest weight of n normal scores: docs/derivations/gaussian_row.md. With d for how far
+/// The double integral of the largest weight of n normal scores: docs/theory/laws.md#largest-weight. With d for how far
 /// a score lies below the largest one, g, and e^u = e^(s + x g),
 ///   E max a = n int dg phi(g) int du F_1(u) [Phi(g) - C(g, u)]^(n - 1),
 ///   C(g, u) = int_0^infinity dd phi(g - d) (1 - exp(-e^(u - x d))).

@@ -37,7 +37,7 @@ inline constexpr bool is_linear<scoring::detail::SoftmaxExponent<T>> = true;
 template <class T>
 inline constexpr bool is_linear<scoring::detail::ScalableExponent<T>> = true;
 
-/// The row's integrals over s: docs/derivations/row_moments.md. Their bump is looked for in steps of `scale` from
+/// The row's integrals over s: docs/theory/laws.md#row-moments. Their bump is looked for in steps of `scale` from
 /// `start`.
 template <class Scores, Real T>
 StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const T& count, const T& start,

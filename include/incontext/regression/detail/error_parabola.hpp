@@ -6,7 +6,7 @@
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// The algebra every exact error of the chapter shares: docs/derivations/generalization_error.md.
+/// The algebra every exact error of the chapter shares: docs/theory/regression.md#parabola.
 namespace incontext::regression::detail {
 
 /// The random vector input_part + label_part w, affine in the task vector w.

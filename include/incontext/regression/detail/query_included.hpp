@@ -8,7 +8,7 @@
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"
 
-/// The query among its own keys, with label 0: docs/derivations/generalization_error.md, section 3.
+/// The query among its own keys, with label 0: docs/theory/regression.md#query-included.
 namespace incontext::regression::detail {
 
 template <Real T>

@@ -9,7 +9,7 @@
 #include "incontext/laws/detail/standard_row.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// The error of true softmax attention given the query, averaged over it: docs/derivations/softmax_error.md.
+/// The error of true softmax attention given the query, averaged over it: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
 
 /// Queries of one score deviation sigma, x = L e: their density in u and its moments sum beta e^2, sum delta e^2.

@@ -10,7 +10,7 @@
 #include "incontext/regression/linear_algebra.hpp"
 
 /// The law of sigma^2 = sum_j lambda_j e_j^2, e standard normal, by a contour integral through the saddle point:
-/// docs/derivations/softmax_error.md.
+/// docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
 
 template <Real T>
