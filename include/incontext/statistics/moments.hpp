@@ -47,7 +47,7 @@ INCONTEXT_HD inline Moments merge(const Moments& a, const Moments& b) {
 /// Moments of a run of values by two passes in double, with sixteen partial sums of fixed shape: the same bits
 /// whatever vectorises them.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/statistics.md#moments.
 /// Shapes    values: count numbers, contiguous.
 /// Units     as the values.
 /// Limits    no finite value: count 0.
