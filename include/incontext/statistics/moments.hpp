@@ -24,7 +24,7 @@ struct Moments {
 ///
 /// \f[ \delta = m_b - m_a,\quad m = m_a + \delta n_b/n,\quad Q = Q_a + Q_b + \delta^2 n_a n_b/n \f]
 ///
-/// Source    Chan, Golub, LeVeque 1983.
+/// Source    Chan, Golub, LeVeque 1983; derivation: docs/theory/statistics.md#moments.
 /// Units     as Moments.
 /// Limits    an empty side returns the other, bit by bit.
 /// Accuracy  after 4e4 merges: mean to 32 of the root mean square, sum of squares to 32 + (root mean square / standard
