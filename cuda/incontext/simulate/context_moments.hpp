@@ -109,7 +109,7 @@ struct TokenMoments {
 /// \f[ l\, C y = |y|\, \chi\, (\chi\, \hat y + (I - \hat y \hat y^T)\, h),\quad \chi^2 \sim \chi^2_{l-1},\ h \sim N(0,
 /// I) \f]
 ///
-/// Source    derived: docs/theory/statistics.md#wishart; Bartlett 1933.
+/// Source    derived: rotation invariance of the Wishart law; Bartlett 1933.
 /// Limits    y = 0: all zero.
 /// Accuracy  against TokenMoments in tests/simulate/regression.cpp.
 /// Random    streams input_mean and direction (d normals each), wishart (one chi-square): O(d) in place of O(d l).

@@ -49,7 +49,7 @@ inline constexpr int gradient_state = 6;
 ///
 /// All is taken relative to the token of the highest score, so that nothing cancels where it has all the weight.
 ///
-/// Source    derived: docs/theory/training.md#gradient-norms; arXiv 2310.12956, Fig. 5.
+/// Source    derived: dW_K = X^T dS^T Q with dS from the map's Jacobian. arXiv 2310.12956, Fig. 5.
 /// Shapes    detail::gradient_norms values for each spread, in the order of GradientNorm.
 /// Units     dimensionless, for tokens of unit variance per component.
 /// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1 (key_orthogonal means nothing at 1), spreads >= 0.
