@@ -21,7 +21,7 @@ namespace incontext::simulate {
 /// What the numbers of a grid's second axis are: the gain itself; or slope = gain times kappa, in which selection
 /// (kappa > 0) and elimination (kappa < 0) meet at kappa = 0, the linear rule.
 ///
-/// Source    derived: the adaptive rules at gain = slope / kappa tend to the linear rule of that rate.
+/// Source    derived: docs/theory/classification.md#linear-limit; kappa -> 0 at fixed slope.
 /// Runs on   host
 enum class GridChart { gain, slope };
 

@@ -31,7 +31,7 @@ enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals
 /// rejected. Otherwise n uniform proposals serve whatever class is not full, and what is then missing comes from
 /// wedges, kept where it falls into the cell.
 ///
-/// Source    arXiv 2510.10425, App. I, which rejects throughout; the wedge is derived.
+/// Source    arXiv 2510.10425, App. I (rejection); the wedge is derived: docs/theory/classification.md#drawing-cells.
 /// Shapes    rows of a Scratch: inputs n x d, by class if balanced; query d; label 1; labels n (independent only);
 ///           prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
 /// Units     unit vectors; labels and attempts are whole numbers, attempts above T's last exact one rounded.

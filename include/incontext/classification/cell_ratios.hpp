@@ -169,8 +169,9 @@ class CellSampler {
 /// The context-adaptive step tends to softmax(c pi), kernel descent to logits (eta/k) e^-kappa A_d P_c/vol_c, linear
 /// descent to (eta/k) E[u.x | C_c], as class-balanced contexts grow.
 ///
-/// Source    derived. Classes share their draws; errors by the delta method. A class that no draw about the query met
-///           has density 0 with the error of one draw, which is not normal: beyond 14 errors by chance 1 in 10^6.
+/// Source    derived: docs/theory/classification.md#cell-ratios. Classes share their draws; errors by the delta method.
+///           A class that no draw about the query met has density 0 with the error of one draw, which is not normal:
+///           beyond 14 errors by chance 1 in 10^6.
 /// Shapes    (prototypes: k x d, query: d) -> k each
 /// Units     dimensionless.
 /// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.

@@ -124,7 +124,7 @@ std::vector<T> softmax(std::vector<T> values, const T& gain) {
 /// \f[ E\tilde S = \frac nk \sum_c a_c,\quad \mathrm{Var}\tilde S = \frac nk \sum_c \mathrm{Var}[w | C_c],\quad
 ///     a_c = E[w | C_c] \f]
 ///
-/// Source    derived; balanced contexts weigh a cell by P_c / vol_c, independent points by P_c.
+/// Source    derived: docs/theory/classification.md#cells-in-long-contexts; balanced weights are P_c / vol_c.
 /// Shapes    (prototypes: k angles) -> k a class
 /// Units     angles in radians, modulo a turn; gain = c in nats.
 /// Domain    k >= 1, distinct prototypes, |angle| <= 1e6 for each angle, kappa >= 0 in log_kernel_mean's domain,

@@ -104,7 +104,8 @@ void require_attention(std::string_view where, const ContextAttention<T>& attent
 /// \f[ \frac{\partial L}{\partial P_y} = (p - y) o^T,\qquad
 ///     \frac{\partial L}{\partial M} = \tau\, T^T J_a T P_y^T (p - y)\, e_q^T \f]
 ///
-/// Source    arXiv 2510.10425, Section 2.2; gradients derived. Rows of T are tokens, J_a is the Jacobian of act.
+/// Source    arXiv 2510.10425, Section 2.2; gradients derived: docs/theory/classification.md#gradients. Tokens are rows
+///           of T.
 /// Shapes    (attention, context: n, d, k, label of the query) -> as ContextAttentionPass
 /// Units     scale = tau times the scores: dimensionless; loss in nats.
 /// Domain    finite numbers; 0 <= label < k.

@@ -70,7 +70,7 @@ T relative_contrast(std::int64_t dimension, const T& kappa, const T& angle) {
 /// \f[ \Delta = \frac{B_d}{A_d},\quad B_d(\kappa,\alpha) = E\,\mathrm{sign}(u\cdot b) e^{\kappa u\cdot x} =
 ///     m_d \kappa \int_0^\alpha A_{d+1}(\kappa\cos a) \cos a\,da \f]
 ///
-/// Source    derived; alpha = boundary_angle, x.b = sin alpha. Gauss-Legendre panels over a.
+/// Source    derived: docs/theory/classification.md#hemisphere-contrast; x.b = sin alpha, alpha = boundary_angle.
 /// Units     boundary_angle in radians; the rest dimensionless.
 /// Domain    dimension >= 2, kappa >= 0 in log_kernel_mean's domain, 0 <= boundary_angle <= pi/2.
 /// Limits    kappa -> 0: Delta = m_d kappa sin alpha; narrow kernel near the boundary: erf(alpha sqrt(kappa/2));

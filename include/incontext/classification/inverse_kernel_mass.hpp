@@ -122,7 +122,7 @@ InverseKernelMass<T> even_kernel_mass(std::int64_t dimension, const T& kappa, st
 ///     E \sum_j p_j^2 = n \int_0^\infty t\, \varphi''(t)\, \varphi(t)^{n-1} e^{-q t} dt,\quad
 ///     \varphi(t) = E\, e^{-t e^{\kappa(u\cdot x - 1)}} \f]
 ///
-/// Source    derived; q = 1 if the query is a key. Trapezoidal rule in log t, panels over the angle inside.
+/// Source    derived: docs/theory/classification.md#inverse-partition-function; q = 1 if the query is a key.
 /// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and

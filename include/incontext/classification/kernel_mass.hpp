@@ -48,7 +48,7 @@ T softplus(const T& x) {
 ///
 /// \f[ v_d(\kappa) = \frac{A_d(2\kappa)}{A_d(\kappa)^2} - 1 \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/classification.md#partition-function.
 /// Units     dimensionless; Var S = n A^2 v.
 /// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
@@ -67,7 +67,7 @@ T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
 ///
 /// \f[ \log(1 + v_d(\kappa)) = \log A_d(2\kappa) - 2 \log A_d(\kappa) \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/classification.md#partition-function.
 /// Units     dimensionless; n / (1 + v) points are attended to effectively in a long context.
 /// Domain    as kernel_mass_excess.
 /// Limits    kappa -> 0: kappa^2/d.
@@ -85,7 +85,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 ///
 /// \f[ CV(S) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
 ///
-/// Source    derived; [q] = 1 if the query is a key.
+/// Source    derived: docs/theory/classification.md#partition-function; [q] = 1 if the query is a key.
 /// Units     dimensionless.
 /// Domain    as log_kernel_mean, context_length >= 1.
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).

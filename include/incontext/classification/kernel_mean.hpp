@@ -182,7 +182,7 @@ T contracting_dimension(const T& d, const T& kappa, const IsEnough& is_enough) {
 /// \f[ \log A_d(\kappa) = \log E\, e^{\kappa u\cdot x} = \log\left[\Gamma(d/2) (2/\kappa)^{\nu} I_\nu(\kappa)\right],
 ///     \quad \nu = d/2 - 1 \f]
 ///
-/// Source    derived; power series, Hankel's expansion for kappa > nu^2/2, Debye's for large nu between the two.
+/// Source    derived: docs/theory/classification.md#kernel-mean; power series, Hankel's or Debye's expansion.
 /// Units     dimensionless; kappa = 1/sigma^2 for an RBF kernel of width sigma.
 /// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
 /// Limits    kappa -> 0: kappa^2/(2 d); kappa -> infinity: kappa - (d-1)/2 log(kappa) + constant.
@@ -201,7 +201,7 @@ T log_kernel_mean(std::int64_t dimension, const T& kappa) {
 ///
 /// \f[ A_d(\kappa) = E\, e^{\kappa u\cdot x} = {}_0F_1(; d/2; \kappa^2/4) \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/classification.md#kernel-mean.
 /// Units     dimensionless.
 /// Domain    as log_kernel_mean.
 /// Limits    kappa = 0: 1; infinity where the value is beyond T.

@@ -142,7 +142,7 @@ class LargestWeightIntegral {
 /// \f[ E \max_j p_j = n \int dF(w)\, w \int_0^\infty e^{-t w - q t} \varphi_w(t)^{n-1} dt,\qquad
 ///     \varphi_w(t) = E[e^{-t w'}; w' \le w] \f]
 ///
-/// Source    derived; q = 1 if the query is a key. Trapezoidal rule in log t, panels over the angle inside.
+/// Source    derived: docs/theory/classification.md#largest-weight; q = 1 if the query is a key.
 /// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q); n = 1 without the query: 1; kappa -> infinity without the query: 1.

@@ -55,7 +55,7 @@ void require_square_weights(std::string_view where, const ContextWeights<T>& wei
 ///     \frac{\partial L}{\partial W_K} = \sum_j r_j (q - k_j) e_j^T,\quad
 ///     r_j = a_j\, e_j^T (W_P W_V)_y^T (p - y),\quad q = W_Q e_q,\ k_j = W_K e_j \f]
 ///
-/// Source    arXiv 2510.10425, Section 2.2; gradients derived.
+/// Source    arXiv 2510.10425, Section 2.2; gradients derived: docs/theory/classification.md#gradients.
 /// Shapes    (weights, context: n, d, k, label of the query) -> as RbfAttentionPass
 /// Units     loss in nats.
 /// Domain    finite numbers; 0 <= label < k.

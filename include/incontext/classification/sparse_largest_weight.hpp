@@ -103,7 +103,7 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
 ///     \int_0^\infty e^{-v} dv \int_0^\infty e^{-\tau - \lambda \Phi(\tau, (v/\lambda)^{1/q})} d\tau \f]
 /// \f[ \Phi(\tau, s_0) = q \int_0^\infty (s_0 + r)^{q-1} \left(1 - e^{-\tau e^{-r}}\right) dr,\quad q = \frac{d-1}2 \f]
 ///
-/// Source    derived: v is exponential for the nearest of Poisson points, the farther ones are Poisson beyond it.
+/// Source    derived: docs/theory/classification.md#sparse-neighborhoods; v is exponential for the nearest point.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
 /// Limits    dimension 3: sparse_neighbourhood's self_weight, whose integral it is; lambda = 0: 1; lambda -> 0,

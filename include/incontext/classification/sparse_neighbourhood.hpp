@@ -64,8 +64,8 @@ T entire_exponential_integral(const T& t) {
 ///     E \sum_j p_j^2 = 1 - \lambda J(\lambda) =
 ///     \lambda \int_0^\infty \frac{1 - (1 + t) e^{-t}}{t} e^{-\lambda \mathrm{Ein}(t)} dt \f]
 ///
-/// Source    derived: the kernel mass has a generalised Dickman law. The second form of the participation, which has
-///           no difference, from lambda = 1.
+/// Source    derived: docs/theory/classification.md#sparse-neighborhoods: the law is a generalized Dickman law. The
+///           second form of the inverse participation ratio, which has no difference, is used from lambda = 1 on.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    lambda >= 0.
 /// Limits    lambda = 0: J = 1, participation 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
@@ -195,8 +195,8 @@ class PoissonMass {
 ///     E \sum_j p_j^2 = -\lambda \int_0^\infty t\, \Psi''(t)\, e^{-\lambda\Psi(t)} dt \f]
 /// \f[ \Psi(t) = q \int_0^\infty s^{q-1} \left(1 - e^{-t e^{-s}}\right) ds,\qquad q = \frac{d - 1}{2} \f]
 ///
-/// Source    derived: the points' kappa (1 - u.x) are Poisson of intensity lambda q s^(q-1); trapezoidal rule in log t,
-///           panels over s inside.
+/// Source    derived: docs/theory/classification.md#sparse-neighborhoods: the points' kappa (1 - u.x) are Poisson of
+///           intensity lambda q s^(q-1). Trapezoidal rule in log t, panels over s inside.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
 /// Limits    dimension 3: the form above; lambda = 0: J = 1, participation 1; lambda -> infinity: J -> 1/(lambda

@@ -27,7 +27,7 @@ struct SphereConstants {
 /// \f[ R_d = \frac{\Gamma(d/2)}{\sqrt\pi\,\Gamma((d-1)/2)},\quad m_d = \frac{2 R_d}{d-1},\quad
 ///     c_d = \frac{2^{(d-1)/2} R_d}{d-1} \f]
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/classification.md#cosine.
 /// Units     dimensionless.
 /// Domain    dimension >= 2.
 /// Limits    dimension -> infinity: R_d -> sqrt(d / (2 pi)); c_d is infinity where it is beyond T, log c_d is not.

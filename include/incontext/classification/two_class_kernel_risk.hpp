@@ -16,7 +16,7 @@ namespace incontext::classification {
 /// \f[ \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; E_g \log\left(1 + e^{-(\mu + g s)}\right) d\alpha,\quad
 ///     \mu, s^2\ \text{of kernel\_logit\_difference} \f]
 ///
-/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
 /// Units     nats; rate = eta of the mean loss, kappa = 1/sigma^2.
 /// Domain    dimension >= 2, kappa >= 0, context_length even, rate^2 finite.
 /// Limits    rate = 0 or kappa = 0: log 2; kappa -> 0 with rate kappa fixed: linear_cross_entropy.
@@ -36,7 +36,7 @@ T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t cont
 /// \f[ \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; E_g \log\left(1 + e^{-(\mu + g s)}\right) d\alpha,\quad
 ///     \mu, s^2\ \text{of adaptive\_logit\_difference to order}\ 1/n \f]
 ///
-/// Source    derived; Gaussian context noise, moments by the delta method.
+/// Source    derived: docs/theory/classification.md#risk; Gaussian context noise, moments by the delta method.
 /// Units     nats; gain = c in nats, kappa = 1/sigma^2.
 /// Domain    as kernel_cross_entropy; an approximation for v/n << 1.
 /// Limits    gain = 0 or kappa = 0: log 2; kappa -> 0 with gain kappa fixed: linear_cross_entropy, at rate

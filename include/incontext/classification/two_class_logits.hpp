@@ -65,7 +65,7 @@ SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, co
 ///
 /// \f[ E = \eta\, m_d \sin\alpha,\qquad \mathrm{Var} = \frac{\eta^2}{n}\left(\frac1d - m_d^2\sin^2\alpha\right) \f]
 ///
-/// Source    derived; loss averaged over the context.
+/// Source    derived: docs/theory/classification.md#logit-differences; loss averaged over the context.
 /// Units     rate = eta dimensionless.
 /// Domain    dimension >= 2, 0 <= boundary_angle <= pi/2, context_length even, rate^2 finite.
 /// Limits    n -> infinity: variance 0.
@@ -88,7 +88,7 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
 ///
 /// \f[ E = \eta e^{-\kappa} B,\qquad \mathrm{Var} = \frac{\eta^2}{n} e^{-2\kappa} (A_2 - A^2 - B^2) \f]
 ///
-/// Source    derived; A = A_d(kappa), A_2 = A_d(2 kappa), B = B_d(kappa, alpha).
+/// Source    derived: docs/theory/classification.md#logit-differences, which defines A, A_2 and B.
 /// Units     rate = eta dimensionless.
 /// Domain    as linear_logit_difference; kappa >= 0 (a positive definite kernel) in log_kernel_mean's domain.
 /// Limits    kappa -> 0 with eta kappa fixed: linear_logit_difference.
@@ -130,7 +130,7 @@ struct AdaptiveLogitMoments {
 ///     \mathrm{Var} \approx c^2\left[\frac{n V}{m_D^2} - \frac{2 m_N n C}{m_D^3} + \frac{m_N^2 n V}{m_D^4}\right] \f]
 /// \f[ m_N = n B,\quad m_D = n A + [q] e^\kappa,\quad V = A_2 - A^2 - B^2,\quad C = B_2 - 2 A B \f]
 ///
-/// Source    derived; delta method, [q] = 1 if the query is a key, subscript 2 at 2 kappa.
+/// Source    derived: docs/theory/classification.md#logit-differences; [q]: the query is a key.
 /// Units     gain = c in nats.
 /// Domain    as kernel_logit_difference; gain^2 finite; A_2 / A^2 finite.
 /// Limits    n -> infinity: c Delta, variance 0. Exact mean: expected_adaptive_logit_difference.

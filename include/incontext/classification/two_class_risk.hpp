@@ -102,7 +102,7 @@ T gaussian_error(const LogitMoments<T>& z) {
 /// s^2)/n})}\right)
 ///     d\alpha,\quad s = \sin\alpha,\ g \sim N(0, 1) \f]
 ///
-/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
 /// Units     nats; rate = eta of a loss averaged over the context.
 /// Domain    dimension >= 2, context_length even, rate^2 finite.
 /// Limits    rate = 0: log 2.
@@ -122,7 +122,7 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
 /// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\;
 ///     \Phi\left(-\frac{m_d s \sqrt n}{\sqrt{1/d - m_d^2 s^2}}\right) d\alpha \f]
 ///
-/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
 /// Units     dimensionless.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length -> infinity: 1 - (d - 1)/sqrt(2 pi n d).
@@ -141,7 +141,7 @@ T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
 ///
 /// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; \Phi\left(-\sqrt{n}\, B/\sqrt{A_2 - A^2 - B^2}\right) d\alpha \f]
 ///
-/// Source    derived; Gaussian context noise with the exact mean and variance.
+/// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
 /// Units     dimensionless.
 /// Domain    dimension >= 2, kappa > 0, context_length even.
 /// Limits    kappa -> 0: linear_accuracy.
@@ -176,7 +176,7 @@ struct BestRate {
 ///
 /// \f[ \eta^* = \pi \sqrt{n d/3},\qquad \mathrm{CE}^* = \frac{\pi (d-1)}{2\sqrt{3 n d}} \f]
 ///
-/// Source    derived; exact in the layer by the dilogarithm's reflection.
+/// Source    derived: docs/theory/classification.md#boundary-layer; exact in the layer.
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Errors    std::invalid_argument.
@@ -195,8 +195,8 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
 ///
 /// \f[ \eta^* = \arg\min_\eta \mathrm{CE}(\eta),\quad E\left[\frac{z}{1 + e^{z}}\right] = 0 \f]
 ///
-/// Source    derived; the loss is convex in the rate, its stationary point is bracketed about the boundary layer's
-///           closed form and found by the method of Alefeld, Potra and Shi.
+/// Source    derived: docs/theory/classification.md#risk; the loss is convex in the rate, its stationary point is
+///           bracketed about the boundary layer's closed form and found by the method of Alefeld, Potra and Shi.
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length >> dimension: best_linear_rate_leading.

@@ -110,7 +110,7 @@ class SignedMassIntegrand {
 ///     P(+|\theta) = \tfrac12\left[1 + \mathrm{sign}(\cos\theta) I_{\min(1,\tan^2\alpha\cot^2\theta)}
 ///     (\tfrac12, \tfrac{d-2}{2})\right] \f]
 ///
-/// Source    derived; the difference in the bracket is taken analytically.
+/// Source    derived: docs/theory/classification.md#exact-logit-difference.
 /// Units     gain = c in nats.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), 0 <= boundary_angle <= pi/2,
 ///           context_length even.

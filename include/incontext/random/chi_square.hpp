@@ -19,7 +19,7 @@ namespace incontext::random {
 /// Every lane takes its own first accepted attempt; attempt r reads blocks first_block + 2r and the one after, so a
 /// lane's value depends on its trial alone, not on its neighbours. One degree of freedom is a squared normal.
 ///
-/// Source    Marsaglia and Tsang 2000.
+/// Source    Marsaglia and Tsang 2000; derivation: docs/theory/statistics.md#chi-square.
 /// Shapes    out: W.
 /// Units     dimensionless.
 /// Domain    degrees_of_freedom >= 1 (not checked here; below, NaN).

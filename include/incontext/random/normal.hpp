@@ -18,7 +18,7 @@ inline constexpr int normals_per_block = sizeof(T) == 4 ? 4 : 2;
 ///
 /// \f[ \pm\sqrt{-2 \log u}\,(\cos 2\pi t, \sin 2\pi t),\quad u \in (0,1],\ t \in [-1/4, 1/4] \f]
 ///
-/// Source    Box and Muller 1958; the sign, a bit that u leaves over, takes the place of half of the circle.
+/// Source    Box and Muller 1958; half of the circle and a sign: docs/theory/statistics.md#normals.
 /// Domain    every pair of words.
 /// Limits    |z| <= 6.5556, since u >= 2^-31.
 /// Accuracy  3.5e-7 of the radius against the same map in double; law and moments (tests/random/normal.cpp).

@@ -21,7 +21,7 @@ INCONTEXT_HD constexpr std::uint32_t sphere_blocks(int dimension) {
 ///
 /// \f[ u = g / |g|,\quad g \sim N(0, I_d) \f]
 ///
-/// Source    Muller 1959.
+/// Source    Muller 1959; see docs/theory/statistics.md#sphere-points.
 /// Shapes    component i of trial lane at out[i * stride + lane].
 /// Units     unit vectors.
 /// Domain    dimension >= 1 (1: a sign).

@@ -24,7 +24,7 @@ struct WishartLaw {
 ///
 /// With n < d the factor is d x n and B B^T singular, as it must be.
 ///
-/// Source    Bartlett 1933; Odell and Feiveson 1966.
+/// Source    Bartlett 1933; Odell and Feiveson 1966; derivation: docs/theory/statistics.md#wishart.
 /// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; what lies above is left alone.
 /// Units     dimensionless.
 /// Domain    as WishartLaw (not checked here).

@@ -30,7 +30,7 @@ enum class Verdict { agrees, disagrees, not_judged };
 /// p-value is valid for every r. Where r exceeds the standard error, the simulation cannot distinguish a correct theory
 /// from one that is wrong by r: such a theory either disagrees or is not judged, for the stated `reason`.
 ///
-/// Source    textbook; Student t with n - 1 degrees of freedom for the p-value.
+/// Source    derived: docs/theory/statistics.md#agreement; Student t with n - 1 degrees of freedom for the p-value.
 /// Units     z and excess in standard errors; resolution relative to the theory.
 /// Limits    a standard error of zero and r = 0: only the exact value agrees. A trial or a theory that is not finite,
 ///           or fewer than two trials: not judged.
@@ -117,7 +117,7 @@ inline Agreement agree(const Theory& theory, const Estimate& estimate) {
 ///
 /// \f[ P(\max |z| > \mathrm{bound}) \le \alpha:\quad \mathrm{bound} = \Phi^{-1}(1 - \alpha/(2m)) \f]
 ///
-/// Source    Bonferroni; the first step of Holm.
+/// Source    Bonferroni; the first step of Holm: docs/theory/statistics.md#families.
 /// Units     standard errors.
 /// Domain    members >= 1, 0 < level < 1.
 /// Errors    std::invalid_argument, std::domain_error.
@@ -133,7 +133,7 @@ inline double family_wise_bound(std::size_t members, double level) {
 
 /// Holm's step-down test: which members of a family are rejected with family-wise error at most level.
 ///
-/// Source    Holm 1979: sort p-values, reject while p_(i) <= level / (m - i).
+/// Source    Holm 1979: in order, reject while p_(i) <= level / (m - i). Proof: docs/theory/statistics.md#families.
 /// Shapes    p_values: m -> m verdicts, true where rejected.
 /// Domain    0 < level < 1; p-values in [0, 1]; NaN is rejected (it is no evidence of agreement).
 /// Errors    std::domain_error.

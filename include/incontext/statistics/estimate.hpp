@@ -27,7 +27,7 @@ struct Interval {
 /// `rounding` bounds how far rounding errors of the simulation may have moved the mean: a theory whose deviation is
 /// smaller is not contradicted. It is 0 in an estimate made from Moments alone.
 ///
-/// Source    textbook.
+/// Source    textbook; see docs/theory/statistics.md#estimates.
 /// Units     mean, standard_error and rounding in the unit of a trial's value.
 /// Limits    n = 0: mean NaN; n < 2: standard_error NaN.
 /// Errors    interval(): std::domain_error unless 0 < level < 1.

@@ -24,7 +24,7 @@ struct Moments {
 ///
 /// \f[ \delta = m_b - m_a,\quad m = m_a + \delta n_b/n,\quad Q = Q_a + Q_b + \delta^2 n_a n_b/n \f]
 ///
-/// Source    Chan, Golub, LeVeque 1983.
+/// Source    Chan, Golub, LeVeque 1983; derivation: docs/theory/statistics.md#moments.
 /// Units     as Moments.
 /// Limits    an empty side returns the other, bit by bit.
 /// Accuracy  after 4e4 merges: mean to 32 of the root mean square, sum of squares to 32 + (root mean square / standard
@@ -47,7 +47,7 @@ INCONTEXT_HD inline Moments merge(const Moments& a, const Moments& b) {
 /// Moments of a run of values by two passes in double, with sixteen partial sums of fixed shape: the same bits
 /// whatever vectorises them.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/statistics.md#moments.
 /// Shapes    values: count numbers, contiguous.
 /// Units     as the values.
 /// Limits    no finite value: count 0.

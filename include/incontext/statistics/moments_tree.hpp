@@ -10,7 +10,7 @@ namespace incontext::statistics {
 /// Merges a sequence of Moments in a binary tree whose shape depends on their number alone, so that the result has the
 /// same bits whoever computed the parts, and memory grows like the logarithm of their number.
 ///
-/// Source    pairwise summation as a binary counter; merge() of moments.hpp at every node.
+/// Source    pairwise summation as a binary counter, merge() at every node: docs/theory/statistics.md#chunks.
 /// Units     as Moments.
 /// Limits    nothing pushed: empty Moments.
 /// Accuracy  bit-identical to the same tree built level by level (tests/statistics/moments_tree.cpp).

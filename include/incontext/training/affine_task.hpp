@@ -82,7 +82,7 @@ T squared_excess(const T& t) {
 ///
 /// \f[ \sqrt{\tfrac{\pi}{2}}\, \frac{e^{1/(2\sigma^2)}}{\sigma}\, \mathrm{erfc}\Bigl(\frac{1}{\sigma \sqrt2}\Bigr) \f]
 ///
-/// Source    derived; below sigma = 0.35 by a continued fraction, where the exponential would overflow.
+/// Source    derived: docs/theory/training.md#affine-task; a continued fraction below sigma = 0.35.
 /// Units     dimensionless, x taken as a number.
 /// Domain    input_stddev >= 0.
 /// Limits    input_stddev = 0: 1.
@@ -115,7 +115,7 @@ struct AffineRisks {
 ///
 /// After one example the best guess is y_1 (x x_1 + 1) / (x_1^2 + 1).
 ///
-/// Source    arXiv 2508.14685, Sec. 3 and eq. 2; derived.
+/// Source    arXiv 2508.14685, Sec. 3 and eq. 2; derived: docs/theory/training.md#affine-task.
 /// Units     as AffineRisks.
 /// Domain    standard deviations >= 0.
 /// Limits    input_stddev = 1: one example leaves sigma_F^2, whatever the law of x_1.
@@ -139,7 +139,7 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
 /// \f[ \int dx\, \varphi(x)\, 2 \bigl[(s^2 + B^2) Q(B/s) - B s\, \varphi(B/s)\bigr],\qquad
 ///     s^2 = \sigma_F^2 (1 + \sigma_I^2 x^2) \f]
 ///
-/// Source    derived; one B explains whole rows of Table 1 of arXiv 2508.14685.
+/// Source    derived: docs/theory/training.md#clipped-answers; compare Table 1 of arXiv 2508.14685.
 /// Units     label units squared; bound in label units.
 /// Domain    standard deviations >= 0, bound >= 0.
 /// Limits    bound = 0: sigma_F^2 (1 + sigma_I^2); bound -> infinity: 0.

@@ -87,7 +87,7 @@ struct LayerPass {
 ///
 /// The map reads the raw scores, so a temperature sits in the map: Softmax{sqrt(d_k)} is the usual layer.
 ///
-/// Source    derived.
+/// Source    derived: docs/theory/training.md#layer-gradients.
 /// Shapes    (map, tokens X: n x d, queries X_q: q x d, layer, upstream G: q x d_v) -> as LayerGradients
 /// Units     of the loss over those of each matrix.
 /// Domain    finite matrices, map in its domain.

@@ -25,7 +25,8 @@ struct QuantifierTask {
 
 /// The quantifier task's exact chances, whatever the inputs' spread.
 ///
-/// Source    arXiv 2508.14685, Sec. 3; its code scores a sequence from the fourth position on. Derived.
+/// Source    arXiv 2508.14685, Sec. 3, scored from the fourth position on; derived:
+///           docs/theory/training.md#quantifier-task.
 /// Units     as QuantifierTask.
 /// Domain    length >= 1; lengths from 1075 on round 2^-i to 0.
 /// Limits    length = 1: the first input answers both.
