@@ -1,4 +1,4 @@
-// A program of README.md, word for word: Scalable-Softmax in LibTorch, with one trained scale a head.
+// The program of docs/torch.md, word for word: Scalable-Softmax in LibTorch, with one trained scale per head.
 #include <torch/torch.h>
 #include <incontext/adapters/torch.hpp>
 #include <incontext/scoring/ssmax.hpp>

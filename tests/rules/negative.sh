@@ -80,7 +80,11 @@ H
   printf '#pragma once\n' >"$work/tree/include/incontext/core/floating_point.hpp"
   cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
   printf '```cpp\nint main() {}\n```\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/README.md"
-  mkdir -p "$work/tree/tests/consume"
+  mkdir -p "$work/tree/tests/consume" "$work/tree/tests/docs" "$work/tree/docs"
+  printf '```cpp\nint main() { return 0; }\n```\n' >"$work/tree/docs/torch.md"
+  printf 'One:\n```cpp\nint main() { puts("1"); }\n```\n\n```\n1\n```\n' >"$work/tree/docs/page.md"
+  printf '// The quoted one.\nint main() { puts("1"); }\n' >"$work/tree/tests/docs/one.cpp"
+  echo 1 >"$work/tree/tests/docs/one.txt"
   printf '// The program.\nint main() {}\n' >"$work/tree/tests/consume/simulate.cpp"
   printf '// The other.\nint main() { return 0; }\n' >"$work/tree/tests/consume/torch.cpp"
 }
@@ -109,7 +113,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows plain_headers doc_blocks floating_point tracked_words readme_program; do
+for rule in include_arrows plain_headers doc_blocks floating_point tracked_words quoted_programs; do
   fresh
   accepts "$rule"
 done
@@ -144,13 +148,17 @@ refuses include_arrows "room 'attic' is not known"
 fresh; mkdir "$work/tree/include/incontext/simulate"; header include/incontext/simulate/a.hpp ''
 refuses include_arrows "room 'simulate' is not known"
 
-# ---- README's program
+# ---- quoted programs
 fresh; echo 'int main() { return 1; }' >>"$work/tree/tests/consume/simulate.cpp"
-refuses readme_program 'its first program is not'
+refuses quoted_programs 'its first program is not'
 fresh; echo 'int other;' >>"$work/tree/tests/consume/torch.cpp"
-refuses readme_program 'consume/torch.cpp is not in it'
+refuses quoted_programs 'consume/torch.cpp is not in it'
 fresh; echo 'no program' >"$work/tree/README.md"
-refuses readme_program 'no .*cpp block'
+refuses quoted_programs 'no .*cpp block'
+fresh; echo 'int other;' >>"$work/tree/tests/docs/one.cpp"
+refuses quoted_programs 'docs/one.cpp: no page'
+fresh; echo 2 >"$work/tree/tests/docs/one.txt"
+refuses quoted_programs 'docs/one.txt: no page'
 
 # ---- plain headers
 fresh; header include/incontext/scoring/a.hpp 'inline Eigen::VectorXd f();'

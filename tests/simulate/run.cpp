@@ -201,4 +201,21 @@ TEST_CASE("devices are known by name, and one that is not there is refused") {
   if (!simulate::is_available(Device::cuda)) CHECK_THROWS_AS(simulate::resolve(Device::cuda), std::invalid_argument);
 }
 
+TEST_CASE("run takes the device of the options, gives the bits of run_on there, and validates the options first") {
+  const auto expected = run({.seed = 3, .trials = 5000});
+  for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb}) {
+    if (device != Device::automatic && !simulate::is_available(device)) continue;
+    const auto result = simulate::run(SquareTrial{}, Options{.seed = 3, .trials = 5000, .device = device});
+    CAPTURE(simulate::name(device));
+    CHECK(result.device == simulate::resolve(device));
+    CHECK(result.trials == 5000);
+    CHECK(result.estimates[0].mean == expected.estimates[0].mean);
+    CHECK(result.estimates[1].standard_error == expected.estimates[1].standard_error);
+  }
+  CHECK_THROWS_AS(simulate::run(SquareTrial{}, Options{}), std::invalid_argument);
+  if (!simulate::is_available(Device::cuda)) {
+    CHECK_THROWS_AS(simulate::run(SquareTrial{}, Options{.trials = 10, .device = Device::cuda}), std::invalid_argument);
+  }
+}
+
 }  // namespace run_test

@@ -216,4 +216,20 @@ Simulation run_on(Device device, const TrialType& trial, const Options& options)
   return runner.result(device);
 }
 
+/// Runs a trial on the device that the options name.
+///
+///     const auto simulation = simulate::run(MyTrial{}, {.seed = 1, .trials = 65536});
+///
+/// Source    run_on, for a trial that needs no memory of its own on the device.
+/// Shapes    trial.outputs() estimates.
+/// Errors    as validate(Options), resolve and run_on.
+/// Random    as run_on.
+/// Runs on   host (the trials: the device of the options)
+template <Trial TrialType>
+Simulation run(const TrialType& trial, const Options& options) {
+  validate(options);
+  const Device device = resolve(options.device);
+  return detail::with_system(device, [&](auto system) { return run_on<decltype(system)>(device, trial, options); });
+}
+
 }  // namespace incontext::simulate

@@ -1,0 +1,31 @@
+// A program of docs/model.md, word for word: approximate and true softmax at the same law, each at its own best
+// temperature.
+#include <cstdio>
+#include <incontext/regression/generalization_error.hpp>
+#include <incontext/regression/pretrained_attention.hpp>
+#include <incontext/regression/softmax_error.hpp>
+#include <incontext/regression/softmax_optimum.hpp>
+#include <incontext/scoring/softmax.hpp>
+
+namespace reg = incontext::regression;
+
+int main() {
+  const auto pretraining =
+      reg::LinearTask<double>::isotropic({.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
+  const auto shifted = pretraining.with_input_covariance_scaled(2.0);
+  const auto attention = reg::pretrained_attention(pretraining, 40);
+
+  const auto approximate = reg::generalization_error(attention, shifted, 40);  // a parabola in 1/temperature
+  const double closed_form = approximate.optimal_temperature();
+  const auto softmax = [&](double temperature) {
+    return reg::softmax_error(attention, shifted, 40, incontext::scoring::Softmax<double>{temperature}).value;
+  };
+  const auto best =
+      reg::minimise_softmax_error(softmax, reg::SearchRange<double>{closed_form / 100, closed_form, closed_form * 100});
+
+  std::printf("temperature  approximate softmax  true softmax\n");
+  for (const double temperature : {1.0, closed_form, best.parameter}) {
+    std::printf("%11.6f  %19.6f  %12.6f\n", temperature, approximate(temperature), softmax(temperature));
+  }
+  return best.error < softmax(closed_form) ? 0 : 1;
+}

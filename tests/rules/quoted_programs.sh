@@ -1,0 +1,32 @@
+#!/bin/bash
+# The programs that README and the pages of docs/ quote are compiled and run by the tests, word for word: README's first
+# program is a consumer project's, docs/torch.md's is another's, and every program of tests/docs/ and what it prints is
+# quoted by a page.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+block=$(awk '/^```cpp$/ { inside = 1; next } /^```$/ && inside { exit } inside' README.md)
+program=$(tail -n +2 tests/consume/simulate.cpp)
+[ -n "$block" ] || breach "README.md: no \`\`\`cpp block"
+if [ "$block" != "$program" ]; then
+  breach "README.md: its first program is not tests/consume/simulate.cpp"
+  diff <(echo "$block") <(echo "$program") || true
+fi
+
+# quoted BLOCK PAGES...: whether one of the pages has the block
+quoted() {
+  local block=$1 page
+  shift
+  for page in "$@"; do
+    [[ $(<"$page") != *"$block"* ]] || return 0
+  done
+  return 1
+}
+program=$(tail -n +2 tests/consume/torch.cpp)
+quoted $'```cpp\n'"$program"$'\n```' docs/torch.md || breach "docs/torch.md: tests/consume/torch.cpp is not in it"
+while read -r source; do
+  program=$(tail -n +2 "$source")
+  printed=$(<"${source%.cpp}.txt")
+  quoted $'```cpp\n'"$program"$'\n```' docs/*.md || breach "$source: no page of docs/ quotes it"
+  quoted $'```\n'"$printed"$'\n```' docs/*.md || breach "${source%.cpp}.txt: no page of docs/ quotes it"
+done < <(find tests/docs -name '*.cpp' 2>/dev/null | sort)
+verdict "programs in README and docs/ compile and run"
