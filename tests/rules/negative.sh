@@ -81,8 +81,9 @@ H
   cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
   printf '```cpp\nint main() {}\n```\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/README.md"
   mkdir -p "$work/tree/tests/consume" "$work/tree/tests/docs" "$work/tree/docs"
-  printf '```cpp\nint main() { return 0; }\n```\n' >"$work/tree/docs/torch.md"
+  printf '# Model\n\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/docs/torch.md"
   printf 'One:\n```cpp\nint main() { puts("1"); }\n```\n\n```\n1\n```\n' >"$work/tree/docs/page.md"
+  printf '# Index\n\n[a page](page.md), [the other](torch.md#model)\n' >"$work/tree/docs/index.md"
   printf '// The quoted one.\nint main() { puts("1"); }\n' >"$work/tree/tests/docs/one.cpp"
   echo 1 >"$work/tree/tests/docs/one.txt"
   printf '// The program.\nint main() {}\n' >"$work/tree/tests/consume/simulate.cpp"
@@ -113,7 +114,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows plain_headers doc_blocks floating_point tracked_words quoted_programs; do
+for rule in include_arrows plain_headers doc_blocks floating_point tracked_words quoted_programs pages; do
   fresh
   accepts "$rule"
 done
@@ -159,6 +160,22 @@ fresh; echo 'int other;' >>"$work/tree/tests/docs/one.cpp"
 refuses quoted_programs 'docs/one.cpp: no page'
 fresh; echo 2 >"$work/tree/tests/docs/one.txt"
 refuses quoted_programs 'docs/one.txt: no page'
+
+# ---- pages
+fresh; printf '\n%.0s' {1..131} >"$work/tree/README.md"
+refuses pages 'README.md:131: over 130 lines'
+fresh; echo 'See [this](docs/other.md).' >>"$work/tree/README.md"
+refuses pages 'README.md:7: a dead link: docs/other.md'
+fresh; echo 'See [this](#gone).' >>"$work/tree/docs/page.md"
+refuses pages 'docs/page.md:9: no such heading: #gone'
+fresh; echo '[Model](torch.md#models)' >>"$work/tree/docs/index.md"
+refuses pages 'docs/index.md:4: no such heading'
+fresh; echo '# Alone' >"$work/tree/docs/alone.md"
+refuses pages 'docs/alone.md:1: cannot be reached'
+fresh; rm "$work/tree/docs/index.md"
+refuses pages 'docs/index.md:1: does not exist'
+fresh; printf '```\n[no link](nowhere.md)\n```\n' >>"$work/tree/docs/page.md"
+accepts pages
 
 # ---- plain headers
 fresh; header include/incontext/scoring/a.hpp 'inline Eigen::VectorXd f();'
