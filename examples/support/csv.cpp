@@ -256,7 +256,7 @@ bool is_row_of_numbers(const CsvFile& csv, Header header) {
       std::count_if(cells.begin(), cells.end(), [&](const auto& cell) { return is_number_like(cell, csv.separator); });
   const bool all = numbers == static_cast<std::ptrdiff_t>(cells.size());
   if (header == Header::required && all) {
-    throw_input_error(csv.file, "first line holds numbers", cells.front(), "a header line with the column names");
+    throw_input_error(csv.file, "first line holds numbers", cells.front(), "a header line with the column names, or --no-header");
   }
   if (header == Header::optional && numbers > 0 && !all && !cells.front().empty()) {
     throw InputError(csv.file + ": first line mixes names and numbers (needs names, or a row of numbers)");
@@ -290,14 +290,15 @@ CsvFile parse_csv(const std::string& file, std::string text, Header header) {
   }
   const std::string margin = csv.column_names.front();
   const bool counts = counts_from_zero(csv.column_names);
-  bool row_first = !counts && is_row_of_numbers(csv, header);
+  bool row_first = header == Header::absent || (!counts && is_row_of_numbers(csv, header));
   if (row_first) csv.rows.push_back(first);
-  Margins margins(csv.column_names.size() > 1 && (margin.empty() || margin == "Unnamed: 0"));
+  const bool may_number_rows = header != Header::absent && (margin.empty() || margin == "Unnamed: 0");
+  Margins margins(csv.column_names.size() > 1 && may_number_rows);
   read_rows(csv, records, cells, margins);
-  if (counts && is_row_of_square(csv, header)) {
+  if (counts && !row_first && is_row_of_square(csv, header)) {
     row_first = true;
     csv.rows.insert(csv.rows.begin(), first);
-  } else if (counts) {
+  } else if (counts && !row_first) {
     csv.notes.push_back("The first line, 0 to " + csv.column_names.back() + ", names the columns.");
   }
   if (csv.rows.empty()) throw InputError(file + ": has a header line and no rows (needs rows of numbers)");

@@ -13,8 +13,9 @@
 /// commas do not separate. Lines that begin with # are comments.
 namespace incontext::examples {
 
-/// Whether a first line of numbers is refused or is a row: a matrix may have no column names.
-enum class Header { required, optional };
+/// Whether the first line must name the columns, may be a row if it holds numbers, or is a row. Columns without names
+/// are then called 1, 2, ..., as those of an array are.
+enum class Header { required, optional, absent };
 
 /// Where a row begins in the text; lines count from 1.
 struct CsvRow {

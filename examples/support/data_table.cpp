@@ -61,14 +61,15 @@ MatrixFile read_any_matrix(const std::string& path, Entries entries, OneDimensio
 
 }  // namespace
 
-DataFile::DataFile(const std::string& path) : path_(path) {
+DataFile::DataFile(const std::string& path, Header header) : path_(path) {
   std::string content = read_whole_file(path);
   refuse_zip(path, content);
   if (is_npy(path, content)) {
+    if (header == Header::absent) throw InputError("--no-header: has no meaning for an .npy file, " + path);
     array_ = parse_npy(path, content);
     for (Eigen::Index j = 0; j < array_.cols(); ++j) column_names_.push_back(std::to_string(j + 1));
   } else {
-    csv_ = parse_csv(path, std::move(content));
+    csv_ = parse_csv(path, std::move(content), header);
     column_names_.assign(csv_->column_names.begin() + (csv_->row_numbers ? 1 : 0), csv_->column_names.end());
     notes_ = csv_->notes;
   }
@@ -117,7 +118,7 @@ std::vector<std::size_t> DataFile::places_of(const std::vector<std::string>& nam
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) {
       throw_input_error(path_, "has no such column", name,
-                        csv_ ? "one of " + known_names(column_names_) : "0 to " + column_names_.back());
+                        csv_ ? "one of " + known_names(column_names_) : "1 to " + column_names_.back());
     }
     places.push_back(static_cast<std::size_t>(found - known.begin()));
     if (std::find(places.begin(), places.end() - 1, places.back()) != places.end() - 1) {

@@ -10,10 +10,12 @@
 /// A user's data set: named columns of finite numbers, from a .csv or an .npy file.
 namespace incontext::examples {
 
-/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file are named "1", "2", ...
+/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file, or of a CSV file
+/// without a header line, are named "1", "2", ...
 class DataFile {
  public:
-  explicit DataFile(const std::string& path);
+  /// An .npy file has no header line, so Header::absent is refused for one.
+  explicit DataFile(const std::string& path, Header header = Header::required);
 
   /// Every column but one that numbers the rows.
   const std::vector<std::string>& column_names() const { return column_names_; }

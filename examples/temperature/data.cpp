@@ -57,7 +57,7 @@ void require_no_constant_column(const TemperatureOptions& o, const DataSet& data
 }
 
 DataSet read_data(const TemperatureOptions& o) {
-  DataFile file(o.data);
+  DataFile file(o.data, o.no_header ? Header::absent : Header::required);
   DataSet data{.names = o.columns, .inputs = {}, .labels = {}};
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();

@@ -76,11 +76,12 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_text(app, "--data", o.data,
            "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment", "FILE");
-  add_list(app, "--columns", o.columns, "Input columns of --data (.npy: 1,2,...); all but the labels if absent");
+  add_list(app, "--columns", o.columns, "Input columns of --data (1,2,... without names); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
   add_text(app, "--labels", o.labels, "Column of --data with the rows' own labels", "NAME");
   add_flag(app, "--centre", o.centre, "Shift every input column of --data to mean 0");
   add_flag(app, "--standardise", o.standardise, "Shift and scale every column of --data to mean 0, variance 1");
+  add_flag(app, "--no-header", o.no_header, "The first line of --data is a row: a CSV file without column names");
   add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data with an empty cell, NA, NaN, null or None");
   add_text(app, "--scores", o.scores,
            "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature", "FILE");
@@ -151,7 +152,7 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   UnusedOptions unused(app);
   if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
   if (!data)
-    unused.add("no --data", {"--columns", "--without", "--labels", "--centre", "--standardise", "--drop-missing"});
+    unused.add("no --data", {"--columns", "--without", "--labels", "--centre", "--standardise", "--no-header", "--drop-missing"});
   if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal"});
   if (figure) {
     unused.add("--figure", {"--temperatures", "--scoring"});

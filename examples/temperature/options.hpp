@@ -37,6 +37,7 @@ struct TemperatureOptions {
   bool centre = false;
   bool standardise = false;
   bool drop_missing = false;
+  bool no_header = false;
 
   std::string scores = {};
   std::string self_scores = {};

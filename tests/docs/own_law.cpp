@@ -32,7 +32,7 @@ int main() {
   std::printf("Gaussian inputs, another spectrum and mean: temperature %.4f, error %.4f\n", temperature,
               gaussian(temperature));
 
-  Matrix rows(400, d);  // inputs of no Gaussian law: a product of two cosines, each row a point of a curve
+  Matrix rows(400, d);  // not Gaussian: each row is a point on a curve made of cosines
   for (int i = 0; i < rows.rows(); ++i) {
     for (int j = 0; j < d; ++j) rows(i, j) = 2 * std::cos(0.37 * i * (j + 1)) * std::cos(0.11 * i + j);
   }

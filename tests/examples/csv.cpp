@@ -169,6 +169,18 @@ TEST_CASE("a first line that may be a row or names is never guessed", "[csv]") {
   // a data set needs names, and 0, 1, 2, ... are accepted as names
   CHECK(parse_csv("f.csv", "0,1\n5,6\n").notes == Names{"The first line, 0 to 1, names the columns."});
   CHECK(csv_refusal("0\n5\n") == part("first line holds numbers"));
+  CHECK(csv_refusal("0.5\n5\n") == part("needs a header line with the column names, or --no-header"));
+}
+
+TEST_CASE("where the user says that there is no header line, the first line is a row, whatever it holds", "[csv]") {
+  const CsvFile csv = parse_csv("f.csv", "# x y\n0,1\n5,6\n7,8\n", Header::absent);
+  CHECK(csv.column_names == Names{"1", "2"});
+  CHECK(csv.notes.empty());
+  CHECK(column_of(csv, 0) == Values{0, 5, 7});
+  CHECK(column_of(csv, 1) == Values{1, 6, 8});
+  CHECK(column_of(parse_csv("f.csv", "1.5 2\n3 4\n", Header::absent), 1) == Values{2, 4});
+  CHECK(csv_refusal("a,b\n1,2\n", Header::absent) ==
+        part("row 1 (line 1), column 1: cell is not a number (value = \"a\""));
 }
 
 TEST_CASE("Minus infinity is accepted in masked scores only, and no other value that is not finite is accepted", "[csv]") {

@@ -52,6 +52,7 @@ TEST_CASE("on request, rows with a missing number in the columns that are read a
           array.columns({"2", "1"}, {.missing = ", or --drop-missing"});
         }) ==
         part("f.npy: row 2, column 1: entry is not finite (value = nan; needs a finite number, or --drop-missing)"));
+  CHECK(message_of([&] { array.columns({"3"}); }) == part("f.npy: has no such column (value = 3; needs 1 to 2)"));
   DataFile infinite(folder.write("g.npy", npy_bytes(matrix(1, 2, {1, INFINITY}))));
   CHECK(message_of([&] {
           infinite.complete_rows({"1", "2"});

@@ -212,6 +212,9 @@ TEST_CASE("the same data set in different formats gives the same report, with a 
   check_same(report("text.csv", text, {"--without", "name"}), "");
   check_same(report("plain.csv", plain, {"--drop-missing"}), "--drop-missing left out 0 of 40 rows.");
   CHECK(notes_of(expected).find("numbers the rows") == std::string::npos);
+  const std::string bare = folder.write("bare.csv", plain.substr(plain.find('\n') + 1));
+  CHECK(rows_of(report_of(INCONTEXT_TEMPERATURE, {"--data", bare, "--no-header", "--labels", "3", "--trials", "64",
+                                                  "--device", "serial"})) == rows_of(expected));
 }
 
 TEST_CASE("scores under a causal mask have the same moment ratio whether the file or --causal masks them", "[files]") {

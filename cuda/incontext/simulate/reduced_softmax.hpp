@@ -19,18 +19,15 @@ namespace incontext::simulate {
 
 namespace detail {
 
-/// tr(R S) by plain loops.
+/// tr(R S), the variance of a label without its noise.
 inline double signal_variance(const regression::LinearTask<double>& task) {
   const regression::Matrix<double> second_moment =
       task.task_covariance() + plain_product(task.task_mean(), task.task_mean().transpose());
-  const regression::Matrix<double> product = plain_product(second_moment, task.input_covariance());
-  double sum = 0;
-  for (Eigen::Index i = 0; i < product.rows(); ++i) sum += product(i, i);
-  return sum;
+  return trace_of_product(second_moment, task.input_covariance());
 }
 
 /// Replaces the rounding of mean squared errors, which a trial sums from terms as large as a squared label. The weights
-/// carry the rounding of their exponents, which is bounded by the map's slope at 0.
+/// carry the rounding of their exponents, which the map may enlarge.
 template <class T, scoring::SoftmaxLike Map>
 void set_reduced_rounding(Simulation& simulation, const regression::Attention<double>& attention,
                           const regression::LinearTask<double>& task, const std::vector<Map>& maps,
@@ -42,7 +39,7 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
     statistics::Estimate& estimate = simulation.estimates[i];
     if (estimate.count == 0) continue;
     const auto phi = maps[i].elementwise(static_cast<std::ptrdiff_t>(context_length));
-    const double exponent = std::abs(static_cast<double>(phi.slope(0))) * scales.score;
+    const double exponent = largest_factor(phi, scales.score) * scales.score;
     const double in_eps = 16 + std::sqrt(static_cast<double>(task.dimension())) + exponent;
     estimate.rounding = in_eps * eps_of<T> * (scales.label * scales.label + std::abs(estimate.mean)) +
                         static_cast<double>((std::numeric_limits<T>::min)());

@@ -38,7 +38,7 @@ concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const 
 
 }  // namespace detail
 
-/// A simulation's trial: plain data that, for W consecutive trials side by side, writes outputs() >= 1 values a trial:
+/// A simulation's trial: plain data that runs W consecutive trials side by side and writes outputs() >= 1 values each:
 /// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
 /// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1. Loops that can take more than a
 /// tenth of a second must call stop_requested().

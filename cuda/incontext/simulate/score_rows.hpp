@@ -220,7 +220,7 @@ ScoreRowSimulation score_rows(const ScoreRow& row, const std::vector<double>& in
 /// The first `options.trials` trials of score_rows, each kept.
 ///
 /// Source    as score_rows.
-/// Shapes    as ScoreRowSample: 8 bytes a trial, point and functional.
+/// Shapes    as ScoreRowSample: 8 bytes per trial, point and functional.
 /// Units     as score_rows.
 /// Domain    as score_rows; options.trials >= 1, relative_error 0.
 /// Errors    std::invalid_argument, std::domain_error.

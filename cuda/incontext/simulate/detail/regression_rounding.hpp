@@ -50,15 +50,16 @@ inline RegressionScales regression_scales(const regression::Attention<double>& a
           std::sqrt(trace_of_product(covariance, keyed)), std::sqrt(trace_of_product(moment, keyed))};
 }
 
-/// The factor by which a map may enlarge scores and their rounding errors: the largest of |phi(z)| / s and |phi'(z)| at
-/// scores up to four times their root mean square s = score.
+/// The factor by which a map may enlarge scores and their rounding errors: the largest of |phi'(z)| and of |phi(z)| over
+/// the larger of |z| and s, at scores z up to four times their root mean square s = score.
 template <class Phi>
 double largest_factor(const Phi& phi, double score) {
   constexpr int points = 32;
   double largest = 0;
   for (int i = -points; i <= points; ++i) {
-    const auto z = static_cast<decltype(phi.slope(0))>(4 * score * i / points);
-    const double size = score > 0 ? std::abs(static_cast<double>(phi.value(z))) / score : 0;
+    const double at = 4 * score * i / points;
+    const auto z = static_cast<decltype(phi.slope(0))>(at);
+    const double size = score > 0 ? std::abs(static_cast<double>(phi.value(z))) / std::fmax(std::abs(at), score) : 0;
     const double slope = std::abs(static_cast<double>(phi.slope(z)));
     if (size > largest) largest = size;
     if (slope > largest) largest = slope;
