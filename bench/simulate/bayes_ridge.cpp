@@ -7,7 +7,7 @@
 #include "bench/support/answer.hpp"
 #include "bench/support/workload.hpp"
 #include "incontext/regression/bayes_ridge.hpp"
-#include "incontext/simulate/device.hpp"
+#include "incontext/simulate/engine/device.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
 

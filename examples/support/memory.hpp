@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/simulate/detail/memory.hpp>
+#include <incontext/simulate/engine/memory.hpp>
 
 #include <cstdint>
 #include <string>

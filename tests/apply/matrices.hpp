@@ -7,7 +7,7 @@
 
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/row.hpp"
-#include "incontext/simulate/device.hpp"
+#include "incontext/simulate/engine/device.hpp"
 #include "scoring/rows.hpp"
 
 /// Matrices with gaps between their rows, and the systems at hand.

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "cuda/incontext/simulate/interrupt.hpp"
+#include "cuda/incontext/simulate/engine/interrupt.hpp"
 #include "examples/support/temporary_file.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"

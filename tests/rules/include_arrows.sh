@@ -32,6 +32,8 @@ declare -A outside=(
 while read -r header; do
   room=${header#*incontext/}
   room=${room%%/*}
+  # umbrella headers; umbrellas.sh says what they include
+  [[ $header =~ ^(include|cuda)/incontext/[a-z]+\.hpp$ ]] && continue
   case $header in
     include/incontext/*/* | cuda/incontext/simulate/* | cuda/incontext/apply/*) ;;
     *) breach "$header:1: a header outside of every room"; continue ;;
@@ -43,6 +45,17 @@ while read -r header; do
   while IFS=: read -r line text; do
     target=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]([^">]*)[">].*/\1/' <<<"$text")
     case $target in
+      incontext/simulate/*)
+        # within the room: doors, then trials, then the engine
+        part=${header#cuda/incontext/simulate/}
+        part=${part%%/*}
+        case $part in
+          engine) [[ $target == */engine/* ]] || breach "$header:$line: engine/ must not include $target" ;;
+          trials) [[ $target =~ /(engine|trials)/ ]] || breach "$header:$line: trials/ must not include $target" ;;
+        esac
+        [ "$room" = simulate ] || [[ " ${rooms[$room]} " == *" simulate "* ]] ||
+          breach "$header:$line: $room must not include simulate ($target)"
+        ;;
       incontext/*/*)
         to=${target#incontext/}
         to=${to%%/*}

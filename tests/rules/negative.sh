@@ -6,6 +6,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
+# umbrella BASE ROOM NAME...: the umbrella header of a room with these headers
+umbrella() {
+  local base=$1 room=$2
+  shift 2
+  echo '#pragma once' >"$work/tree/$base/incontext/$room.hpp"
+  [ $# -eq 0 ] || printf "#include \"incontext/$room/%s.hpp\"\n" "$@" >>"$work/tree/$base/incontext/$room.hpp"
+}
+
 # A small tree that keeps every rule.
 fresh() {
   rm -rf "$work/tree"
@@ -78,7 +86,12 @@ Defined(T) -> Defined;
 H
   sed -i '2i #include "incontext/core/floating_point.hpp"' "$work/tree/include/incontext/core/good.hpp"
   printf '#pragma once\n' >"$work/tree/include/incontext/core/floating_point.hpp"
-  cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/include/incontext/scoring/good.hpp"
+  local room
+  for room in include/incontext/{scoring,random,regression,statistics} cuda/incontext/simulate; do
+    cp "$work/tree/include/incontext/core/good.hpp" "$work/tree/$room/good.hpp"
+    umbrella "${room%%/*}" "${room##*/}" good
+  done
+  umbrella include core floating_point good
   printf '```cpp\nint main() {}\n```\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/README.md"
   mkdir -p "$work/tree/tests/consume" "$work/tree/tests/docs" "$work/tree/docs"
   printf '# Model\n\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/docs/torch.md"
@@ -114,7 +127,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows plain_headers doc_blocks floating_point tracked_words quoted_programs pages; do
+for rule in include_arrows umbrellas plain_headers doc_blocks floating_point tracked_words quoted_programs pages; do
   fresh
   accepts "$rule"
 done
@@ -142,12 +155,29 @@ fresh; header include/incontext/scoring/a.hpp '#include <torch/torch.h>'
 refuses include_arrows 'scoring must not include torch'
 fresh; header include/incontext/regression/a.hpp '#include "incontext/adapters/torch.hpp"'
 refuses include_arrows 'regression must not include adapters'
-fresh; header include/incontext/loose.hpp ''
+fresh; mkdir "$work/tree/include/incontext/scoring/attic"; header include/loose.hpp ''
 refuses include_arrows 'outside of every room'
 fresh; mkdir "$work/tree/include/incontext/attic"; header include/incontext/attic/a.hpp ''
 refuses include_arrows "room 'attic' is not known"
 fresh; mkdir "$work/tree/include/incontext/simulate"; header include/incontext/simulate/a.hpp ''
 refuses include_arrows "room 'simulate' is not known"
+
+fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,trials}
+header cuda/incontext/simulate/trials/a.hpp '#include "incontext/simulate/good.hpp"'
+refuses include_arrows 'trials/ must not include incontext/simulate/good.hpp'
+fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,trials}
+header cuda/incontext/simulate/engine/a.hpp '#include "incontext/simulate/trials/b.hpp"'
+refuses include_arrows 'engine/ must not include incontext/simulate/trials/b.hpp'
+
+# ---- umbrellas
+fresh; header include/incontext/scoring/a.hpp ''
+refuses umbrellas 'scoring.hpp:1: does not include incontext/scoring/a.hpp'
+fresh; echo '#include "incontext/core/good.hpp"' >>"$work/tree/include/incontext/scoring.hpp"
+refuses umbrellas 'scoring.hpp:1: includes what is no header of the room: incontext/core/good.hpp'
+fresh; rm "$work/tree/cuda/incontext/simulate.hpp"
+refuses umbrellas 'cuda/incontext/simulate.hpp:1: the umbrella header of simulate does not exist'
+fresh; header include/incontext/loose.hpp ''
+refuses umbrellas 'loose.hpp:1: no room has this name'
 
 # ---- quoted programs
 fresh; echo 'int main() { return 1; }' >>"$work/tree/tests/consume/simulate.cpp"

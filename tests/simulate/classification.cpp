@@ -12,7 +12,7 @@
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/two_class_kernel_risk.hpp"
 #include "incontext/classification/two_class_risk.hpp"
-#include "incontext/simulate/classification_alignment_trial.hpp"
+#include "incontext/simulate/trials/classification_alignment.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "simulate/classification_contexts.hpp"
 #include "support/catch.hpp"

@@ -10,7 +10,7 @@
 
 #include "classification/sphere.hpp"
 #include "incontext/classification/sphere_constants.hpp"
-#include "incontext/simulate/detail/sphere_wedges.hpp"
+#include "incontext/simulate/trials/sphere_wedges.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
 

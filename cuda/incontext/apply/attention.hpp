@@ -12,7 +12,7 @@
 #include "incontext/apply/detail/streams.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/scoring.hpp"
-#include "incontext/simulate/detail/memory.hpp"
+#include "incontext/simulate/engine/memory.hpp"
 
 namespace incontext::apply {
 

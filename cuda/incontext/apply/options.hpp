@@ -6,7 +6,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/scoring/scoring.hpp"
-#include "incontext/simulate/device.hpp"
+#include "incontext/simulate/engine/device.hpp"
 
 /// Maps applied to whole matrices, on any Thrust system. A room of its own: nothing here is random or an estimate.
 namespace incontext::apply {

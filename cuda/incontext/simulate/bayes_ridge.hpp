@@ -6,10 +6,10 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_task.hpp"
-#include "incontext/simulate/detail/factors.hpp"
-#include "incontext/simulate/detail/rounding.hpp"
-#include "incontext/simulate/ridge_trial.hpp"
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/engine/factors.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/trials/bayes_ridge.hpp"
+#include "incontext/simulate/engine/run.hpp"
 
 namespace incontext::simulate {
 

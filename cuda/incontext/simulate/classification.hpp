@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/simulate/classification_alignment_trial.hpp"
-#include "incontext/simulate/classification_trial.hpp"
-#include "incontext/simulate/detail/rounding.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/sample.hpp"
+#include "incontext/simulate/trials/classification_alignment.hpp"
+#include "incontext/simulate/trials/classification.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
 #include "incontext/statistics/estimate.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification.hpp"
-#include "incontext/simulate/classification_grid_trial.hpp"
-#include "incontext/simulate/detail/grid_runner.hpp"
-#include "incontext/simulate/detail/rounding.hpp"
+#include "incontext/simulate/trials/classification_grid.hpp"
+#include "incontext/simulate/trials/classification_grid_runner.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/sphere_task.hpp"
 #include "incontext/statistics/estimate.hpp"
 

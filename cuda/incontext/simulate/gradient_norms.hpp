@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/simulate/detail/rounding.hpp"
-#include "incontext/simulate/gradient_norms_trial.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/sample.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/trials/gradient_norms.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/engine/sample.hpp"
 
 /// Gradients of a softmax layer at random tokens, simulated: what laws::gradient_flow is judged by, and what it has no
 /// formula for: medians, and NormSoftmax.

@@ -7,13 +7,13 @@
 #include "incontext/regression/detail/softmax_domain.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/scoring/softmax_of.hpp"
-#include "incontext/simulate/detail/factors.hpp"
-#include "incontext/simulate/detail/regression_rounding.hpp"
-#include "incontext/simulate/reduced_softmax_trial.hpp"
-#include "incontext/simulate/regression_model.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/score_exponent.hpp"
-#include "incontext/simulate/softmax_moments_readout.hpp"
+#include "incontext/simulate/engine/factors.hpp"
+#include "incontext/simulate/trials/regression_rounding.hpp"
+#include "incontext/simulate/trials/reduced_softmax.hpp"
+#include "incontext/simulate/trials/regression_model.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/trials/score_exponent.hpp"
+#include "incontext/simulate/trials/softmax_moments_readout.hpp"
 
 namespace incontext::simulate {
 

@@ -13,12 +13,12 @@
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/simulate/conditional_trial.hpp"
-#include "incontext/simulate/detail/readout_for.hpp"
-#include "incontext/simulate/detail/regression_rounding.hpp"
-#include "incontext/simulate/regression_model.hpp"
-#include "incontext/simulate/regression_trial.hpp"
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/trials/conditional_regression.hpp"
+#include "incontext/simulate/trials/readout_for.hpp"
+#include "incontext/simulate/trials/regression_rounding.hpp"
+#include "incontext/simulate/trials/regression_model.hpp"
+#include "incontext/simulate/trials/regression.hpp"
+#include "incontext/simulate/engine/run.hpp"
 
 namespace incontext::simulate {
 
@@ -148,7 +148,7 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 ///           INCONTEXT_HD if it runs on CUDA.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result, and a bound on its rounding, which depends on the sizes of labels, values
-///           and scores (tests/simulate/regression_trial.cpp); T = float adds a relative bias below 1e-6 where none of
+///           and scores (tests/simulate/trials/regression.cpp); T = float adds a relative bias below 1e-6 where none of
 ///           them is much larger than the error.
 /// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA

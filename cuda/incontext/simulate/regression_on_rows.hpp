@@ -7,10 +7,10 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/matrix_contracts.hpp"
-#include "incontext/simulate/detail/factors.hpp"
+#include "incontext/simulate/engine/factors.hpp"
 #include "incontext/simulate/regression.hpp"
-#include "incontext/simulate/row_tokens.hpp"
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/trials/row_tokens.hpp"
+#include "incontext/simulate/engine/run.hpp"
 
 namespace incontext::simulate {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/simulate/detail/rounding.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/sample.hpp"
-#include "incontext/simulate/score_row_trial.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/engine/sample.hpp"
+#include "incontext/simulate/trials/score_row.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 /// Rows of softmax weights over random scores, simulated: what the laws of incontext/laws are judged by.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/simulate/sphere_task_draw.hpp"
+#include "incontext/simulate/trials/sphere_task_draw.hpp"
 
 /// The sphere task of in-context classification: what is drawn, checked and drawn one context at a time.
 namespace incontext::simulate {

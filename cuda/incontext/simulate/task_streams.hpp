@@ -6,7 +6,7 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/uniform.hpp"
-#include "incontext/simulate/score_row_trial.hpp"
+#include "incontext/simulate/trials/score_row.hpp"
 
 /// The papers' tasks as streams: the item of an index is a pure function of seed and index, for a simulator's trial or
 /// a trainer's batch. A longer sequence begins with the shorter one.

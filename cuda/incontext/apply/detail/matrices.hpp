@@ -13,7 +13,7 @@
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
-#include "incontext/simulate/detail/systems.hpp"
+#include "incontext/simulate/engine/systems.hpp"
 
 /// What the drivers share: how many keys a row sees, contracts of matrices, and matrices on a system's side.
 namespace incontext::apply::detail {

@@ -1,0 +1,7 @@
+#pragma once
+
+/// Whole matrices of scores: weights, derivatives and attention.
+
+#include "incontext/apply/attention.hpp"
+#include "incontext/apply/options.hpp"
+#include "incontext/apply/rows.hpp"

@@ -1,0 +1,17 @@
+#pragma once
+
+/// Every simulator. A program compiles faster with the header of the simulator it needs.
+
+#include "incontext/simulate/bayes_ridge.hpp"
+#include "incontext/simulate/classification.hpp"
+#include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/classification_mass.hpp"
+#include "incontext/simulate/classification_search.hpp"
+#include "incontext/simulate/gradient_norms.hpp"
+#include "incontext/simulate/reduced_softmax.hpp"
+#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/regression_on_rows.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/score_rows.hpp"
+#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/task_streams.hpp"

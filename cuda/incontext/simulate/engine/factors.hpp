@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+
+/// Host algebra the front doors share.
+namespace incontext::simulate::detail {
+
+/// The product a b by plain loops: Eigen's own depend on the width of the vector unit in the last bit, and what the
+/// trials read must not.
+inline regression::Matrix<double> plain_product(const regression::Matrix<double>& a,
+                                                const regression::Matrix<double>& b) {
+  regression::Matrix<double> product = regression::Matrix<double>::Zero(a.rows(), b.cols());
+  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+    for (Eigen::Index j = 0; j < b.cols(); ++j) {
+      double sum = 0;
+      for (Eigen::Index k = 0; k < a.cols(); ++k) sum += a(i, k) * b(k, j);
+      product(i, j) = sum;
+    }
+  }
+  return product;
+}
+
+/// The lower triangular A with A A^T = covariance, by plain loops for the same reason. A pivot that is zero to the
+/// rounding of its own variance leaves its column zero, so a positive semidefinite covariance has a factor too, and
+/// variables may have any units.
+inline regression::Matrix<double> plain_cholesky(const regression::Matrix<double>& covariance) {
+  const Eigen::Index d = covariance.rows();
+  const double rounding = 1e-14 * static_cast<double>(d);
+  regression::Matrix<double> factor = regression::Matrix<double>::Zero(d, d);
+  for (Eigen::Index j = 0; j < d; ++j) {
+    for (Eigen::Index i = j; i < d; ++i) {
+      double rest = covariance(i, j);
+      for (Eigen::Index k = 0; k < j; ++k) rest -= factor(i, k) * factor(j, k);
+      if (i == j) {
+        factor(j, j) = rest > rounding * covariance(j, j) ? std::sqrt(rest) : 0.0;
+      } else {
+        factor(i, j) = factor(j, j) > 0 ? rest / factor(j, j) : 0.0;
+      }
+    }
+  }
+  return factor;
+}
+
+/// The mean of the rows, by plain loops.
+inline regression::Vector<double> plain_mean(const regression::Matrix<double>& rows) {
+  const regression::Matrix<double> ones = regression::Matrix<double>::Ones(1, rows.rows());
+  return plain_product(ones, rows).transpose() / static_cast<double>(rows.rows());
+}
+
+/// The entries of a matrix by rows, as the trials read them.
+template <class T>
+std::vector<T> by_rows(const regression::Matrix<double>& matrix) {
+  std::vector<T> numbers;
+  numbers.reserve(static_cast<std::size_t>(matrix.size()));
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j) numbers.push_back(static_cast<T>(matrix(i, j)));
+  }
+  return numbers;
+}
+
+/// The same numbers, refused if the largest entry is outside the range of T.
+template <class T>
+std::vector<T> held_by_rows(std::string_view where, std::string_view parameter,
+                            const regression::Matrix<double>& matrix) {
+  const double largest = matrix.size() > 0 ? matrix.cwiseAbs().maxCoeff() : 0;
+  require_holds<T>(where, parameter, largest, largest);
+  return by_rows<T>(matrix);
+}
+
+}  // namespace incontext::simulate::detail

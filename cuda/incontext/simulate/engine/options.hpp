@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/engine/device.hpp"
+#include "incontext/statistics/estimate.hpp"
+
+namespace incontext::simulate {
+
+/// How far a run has come, handed to Options::progress before the first wave and after each.
+///
+/// Units     trials; seconds since the start.
+/// Runs on   host
+struct Progress {
+  std::int64_t done = 0;
+  std::int64_t planned = 0;
+  double seconds = 0;
+};
+
+/// The largest number of trials of a run.
+///
+/// Runs on   host
+inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
+
+/// What a run is to do, apart from the model.
+///
+/// The run stops at `trials`, or, if `relative_error` is given, at the number of trials a pilot says is needed for that
+/// relative standard error at every grid point (`trials`, if also given, is then the most it may take). The pilot is
+/// looked at once and its trials are kept; nothing else is looked at before the end, so z-values keep their law.
+///
+/// Two runs with the same seed draw the same numbers where their models draw alike, so their estimates are correlated.
+/// Use one seed for differences, as in a sweep on common draws, and a different seed for each estimate that must be
+/// independent of the others. If all rows of one seed deviate from a theory in the same direction, that is one
+/// deviation.
+///
+/// Units     relative_error: standard error over mean.
+/// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA
+///           ignores it).
+/// Random    the answer depends on seed and on the number of trials; never on device, threads or waves.
+/// Runs on   host
+struct Options {
+  std::uint64_t seed = 1;
+  std::int64_t trials = 0;
+  double relative_error = 0;
+  Device device = Device::automatic;
+  int threads = 0;
+  std::function<void(const Progress&)> progress = {};
+};
+
+/// What a run gave: one estimate a grid point, all on common random numbers.
+///
+/// Shapes    estimates: as many as the grid has points, in its order.
+/// Units     seconds of wall time.
+/// Runs on   host
+struct Simulation {
+  std::vector<statistics::Estimate> estimates;
+  std::int64_t trials = 0;
+  bool interrupted = false;
+  Device device = Device::serial;
+  double seconds = 0;
+};
+
+/// Refuses options that ask for nothing or for what cannot be.
+///
+/// Errors    std::invalid_argument (trials, threads), std::domain_error (relative_error).
+/// Runs on   host
+inline void validate(const Options& options) {
+  constexpr auto where = "simulate::Options";
+  require_threads(where, options.threads);
+  require_non_negative(where, "relative_error", options.relative_error);
+  if (options.relative_error == 0) require_at_least(where, "trials", options.trials, std::int64_t{1});
+  require_at_least(where, "trials", options.trials, std::int64_t{0});
+  if (options.trials > most_trials) {
+    throw_invalid_argument(where, "trials is too large", options.trials, "at most 2^50");
+  }
+}
+
+}  // namespace incontext::simulate

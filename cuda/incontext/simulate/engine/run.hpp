@@ -1,0 +1,235 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/engine/memory.hpp"
+#include "incontext/simulate/engine/slots.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/systems.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
+#include "incontext/simulate/engine/options.hpp"
+#include "incontext/statistics/moments.hpp"
+#include "incontext/statistics/moments_tree.hpp"
+
+namespace incontext::simulate {
+
+/// Trials to a chunk: the unit of merging, part of what makes results reproducible.
+///
+/// Runs on   host and device
+inline constexpr std::int64_t chunk_trials = 1024;
+
+namespace detail {
+
+template <class T, class Scalar, int W>
+concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const std::uint64_t& first_trial,
+                               const Scratch<Scalar, W>& scratch, Scalar* const& values, const std::int64_t& stride) {
+  { trial.template run<W>(seed, first_trial, scratch, values, stride) } -> std::same_as<void>;
+};
+
+}  // namespace detail
+
+/// A simulation's trial: plain data that runs W consecutive trials side by side and writes outputs() >= 1 values each:
+/// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
+/// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1. Loops that can take more than a
+/// tenth of a second must call stop_requested().
+///
+/// A trial may define two static constants: `double rounding_in_eps`, a bound on the relative error of a value in eps
+/// of its scalar (1024 by default), from which the rounding of estimates follows; and `std::string_view grows_with`,
+/// the parameters that determine scratch_rows(), for the message if there is not enough memory.
+///
+/// Runs on   host and device
+template <class T>
+concept Trial = DevicePlain<T> && std::copy_constructible<T> && std::floating_point<typename T::Scalar> &&
+    requires(const T& trial) {
+  { trial.outputs() } -> std::same_as<int>;
+  { trial.scratch_rows() } -> std::same_as<std::int64_t>;
+} && detail::RunsOnLanes<T, typename T::Scalar, 1> && detail::RunsOnLanes<T, typename T::Scalar, detail::host_lanes>;
+
+namespace detail {
+
+/// Sums up one chunk of one output.
+template <class T>
+struct SumChunk {
+  const T* values;
+  std::int64_t value_stride;
+  std::int64_t trials;
+  int outputs;
+  statistics::Moments* moments;
+
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    const std::int64_t first = index / outputs * chunk_trials;
+    const std::int64_t count = trials - first < chunk_trials ? trials - first : chunk_trials;
+    moments[index] = statistics::moments_of(values + index % outputs * value_stride + first, count);
+  }
+};
+
+/// Refuses a target error below the rounding of a trial's values.
+template <class T>
+void require_resolvable(double relative_error) {
+  constexpr double least = static_cast<double>(std::numeric_limits<T>::epsilon());
+  if (relative_error < least) {
+    throw_domain_error("simulate::Options", "relative_error is below the rounding of a trial's values", relative_error,
+                       "at least " + short_text(least, 3) + ", or a limit on the trials");
+  }
+}
+
+/// Runs trials wave by wave on one system and merges their chunks in order.
+template <class System, Trial TrialType>
+class Runner {
+  using T = typename TrialType::Scalar;
+
+ public:
+  Runner(const TrialType& trial, const Options& options)
+      : trial_(trial),
+        options_(options),
+        trees_(static_cast<std::size_t>(trial.outputs())),
+        start_(std::chrono::steady_clock::now()) {}
+
+  /// Goes on until `target` trials are done or a stop is asked for; a target short of the last is whole chunks.
+  void run_until(std::int64_t target) {
+    if (options_.progress && done_ == 0) options_.progress({0, target, seconds()});
+    while (done_ < target && !interrupted_) {
+      const double before = seconds();
+      const std::int64_t trials = std::min(wave_chunks_ * chunk_trials, target - done_);
+      interrupted_ = !run_wave(trials);
+      if (interrupted_) return;
+      done_ += trials;
+      if (options_.progress) options_.progress({done_, target, seconds()});
+      if (seconds() - before < 0.1 && wave_chunks_ < most_chunks()) wave_chunks_ *= 2;
+      interrupted_ = InterruptGuard::requested() && done_ < target;
+    }
+  }
+
+  /// The number of trials that gives the target relative error at every output, estimated from the trials so far; whole
+  /// chunks, at most `most`. Refuses a target that needs more than most_trials.
+  [[nodiscard]] std::int64_t needed_trials(std::int64_t most) const {
+    double needed = 0;
+    for (const statistics::MomentsTree& tree : trees_) {
+      const statistics::Estimate pilot(tree.total());
+      const double ratio = pilot.relative_error() / options_.relative_error;
+      needed = std::max(needed, ratio * ratio * static_cast<double>(pilot.count));
+    }
+    // A pilot of 16 chunks knows the variance of a squared normal to 3%; a twentieth more covers that.
+    needed *= 1.05;
+    if (needed <= static_cast<double>(most)) {
+      return static_cast<std::int64_t>(std::ceil(needed / static_cast<double>(chunk_trials))) * chunk_trials;
+    }
+    if (most == most_trials) refuse_trials(needed);
+    return most;
+  }
+
+  [[nodiscard]] Simulation result(Device device) const {
+    Simulation simulation;
+    for (const statistics::MomentsTree& tree : trees_) {
+      simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<TrialType>()));
+    }
+    simulation.trials = done_;
+    simulation.interrupted = interrupted_;
+    simulation.device = device;
+    simulation.seconds = seconds();
+    return simulation;
+  }
+
+ private:
+  static constexpr int lanes = System::lanes;
+
+  [[noreturn]] void refuse_trials(double needed) const {
+    const double reachable = options_.relative_error * std::sqrt(needed / static_cast<double>(most_trials));
+    throw_domain_error("simulate::Options",
+                       "relative_error needs " + short_text(needed, 3) + " trials by its pilot run, more than 2^50",
+                       options_.relative_error, "at least " + short_text(reachable, 3) + ", or a limit on the trials");
+  }
+
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  /// The number of chunks in a wave whose values and scratch fit into the working memory, at least one.
+  [[nodiscard]] std::int64_t most_chunks() const {
+    const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
+    return std::clamp<std::int64_t>(working_numbers<System> / per_trial / chunk_trials, 1, 1024);
+  }
+
+  /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
+  bool run_wave(std::int64_t trials) {
+    const std::int64_t batches = (trials + lanes - 1) / lanes;
+    const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
+    const std::int64_t stride = batches * lanes;
+    const int outputs = trial_.outputs();
+    const std::int64_t slots = slots_of<System>(trial_, batches, options_.threads);
+    make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
+    make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
+    System::for_each_index(slots, options_.threads,
+                           RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
+                                                     stride, address(scratch_)});
+    if (is_cut<System>()) return false;
+    System::for_each_index(chunks * outputs, options_.threads,
+                           SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
+    const std::vector<statistics::Moments> host(moments_.begin(), moments_.begin() + chunks * outputs);
+    for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
+    return true;
+  }
+
+  TrialType trial_;
+  Options options_;
+  std::vector<statistics::MomentsTree> trees_;
+  std::chrono::steady_clock::time_point start_;
+  typename System::template Memory<T> values_;
+  typename System::template Memory<T> scratch_;
+  typename System::template Memory<statistics::Moments> moments_;
+  std::int64_t wave_chunks_ = std::min<std::int64_t>(lanes == 1 ? 64 : 8, most_chunks());
+  std::int64_t done_ = 0;
+  bool interrupted_ = false;
+};
+
+}  // namespace detail
+
+/// Runs a trial on one system by the stopping rule of Options.
+///
+/// Source    two-stage sampling after Stein 1945: one look at a pilot of 16 chunks, then a fixed number.
+/// Shapes    trial.outputs() estimates.
+/// Errors    as validate(Options); std::invalid_argument if there are not enough threads or memory, std::domain_error
+///           if relative_error needs more than most_trials.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   host (the trials: the system)
+template <class System, Trial TrialType>
+Simulation run_on(Device device, const TrialType& trial, const Options& options) {
+  detail::Runner<System, TrialType> runner(trial, options);
+  if (options.relative_error > 0) {
+    if (options.trials == 0) detail::require_resolvable<typename TrialType::Scalar>(options.relative_error);
+    const std::int64_t most = options.trials > 0 ? options.trials : most_trials;
+    runner.run_until(std::min(16 * chunk_trials, most));
+    runner.run_until(std::min(runner.needed_trials(most), most));
+  } else {
+    runner.run_until(options.trials);
+  }
+  return runner.result(device);
+}
+
+/// Runs a trial on the device that the options name.
+///
+///     const auto simulation = simulate::run(MyTrial{}, {.seed = 1, .trials = 65536});
+///
+/// Source    run_on, for a trial that needs no memory of its own on the device.
+/// Shapes    trial.outputs() estimates.
+/// Errors    as validate(Options), resolve and run_on.
+/// Random    as run_on.
+/// Runs on   host (the trials: the device of the options)
+template <Trial TrialType>
+Simulation run(const TrialType& trial, const Options& options) {
+  validate(options);
+  const Device device = resolve(options.device);
+  return detail::with_system(device, [&](auto system) { return run_on<decltype(system)>(device, trial, options); });
+}
+
+}  // namespace incontext::simulate

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/engine/memory.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
+
+/// Runs any number of trials in a bounded amount of working memory.
+namespace incontext::simulate::detail {
+
+/// Runs every `slots`-th batch of lanes, one after the other in the same memory. It is a named functor, because nvcc
+/// needs an option for lambdas here.
+template <class TrialType, int W>
+struct RunSlot {
+  using T = typename TrialType::Scalar;
+  TrialType trial;
+  std::uint64_t seed;
+  std::int64_t first_trial, batches, slots;
+  T* values;  // output k of trial i of the wave at values[k * value_stride + i]
+  std::int64_t value_stride;
+  T* scratch;  // a slot's rows one after the other on a CPU, all slots side by side on a GPU
+
+  INCONTEXT_HD void operator()(std::int64_t slot) const {
+    const Scratch<T, W> own{scratch + (W == 1 ? slot : slot * W * trial.scratch_rows()), W == 1 ? slots : W};
+    for (std::int64_t batch = slot; batch < batches; batch += slots) {
+      if (stop_requested()) [[unlikely]] return;
+      const std::int64_t at = batch * W;
+      trial.template run<W>(seed, static_cast<std::uint64_t>(first_trial + at), own, values + at, value_stride);
+    }
+  }
+};
+
+/// The size of the working memory in numbers: several hundred megabytes on a GPU, several tens on a CPU.
+template <class System>
+inline constexpr std::int64_t working_numbers = std::int64_t{1} << (System::lanes == 1 ? 28 : 23);
+
+/// The number of batches with working memory of their own: all where they are small, and at least one per thread.
+template <class System, class TrialType>
+std::int64_t slots_of(const TrialType& trial, std::int64_t batches, int threads) {
+  const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
+  const std::int64_t fewest = System::lanes == 1 ? 1024 : System::workers(threads);
+  return std::min(batches, std::max(working_numbers<System> / size, fewest));
+}
+
+/// The parameters on which a trial's working memory depends, for a message.
+template <class TrialType>
+constexpr std::string_view growth_of() {
+  if constexpr (requires { TrialType::grows_with; }) return TrialType::grows_with;
+  return "scratch_rows()";
+}
+
+/// Allocates the values of `kept` trials and the scratch memory of those that run side by side.
+template <class System, class TrialType, class Memory>
+void make_room_for_trials(std::string_view where, const TrialType& trial, std::int64_t kept, Memory& values,
+                          std::int64_t slots, Memory& scratch) {
+  make_room(where, values, {kept, trial.outputs(), "trials", "the number of points"});
+  make_room(where, scratch, {slots * System::lanes, trial.scratch_rows(), "trials", growth_of<TrialType>()});
+}
+
+/// Whether a stop request cut short the trials that a system has just run. A GPU always runs its trials to their end.
+template <class System>
+bool is_cut() {
+  return System::lanes > 1 && InterruptGuard::requested();
+}
+
+}  // namespace incontext::simulate::detail

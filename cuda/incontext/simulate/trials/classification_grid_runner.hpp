@@ -1,0 +1,209 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/simulate/trials/classification_grid.hpp"
+#include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/engine/memory.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/systems.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
+#include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/statistics/moments.hpp"
+#include "incontext/statistics/moments_tree.hpp"
+
+/// Runs a grid of classifiers: a chunk's contexts are drawn once, then a few rows of the grid at a time are evaluated
+/// and summed up, so that what is summed is still in the cache. Bit by bit what run_on gives.
+namespace incontext::simulate::detail {
+
+/// Where a chunk's contexts lie: W trials of a batch side by side on a CPU, all of a chunk on a GPU.
+template <class T, int W>
+struct ChunkMemory {
+  T* base;
+  std::int64_t rows;
+  std::int64_t stride;
+
+  INCONTEXT_HD Scratch<T, W> batch(std::int64_t at) const {
+    return {base + (W == 1 ? at : at * W * rows), W == 1 ? stride : W};
+  }
+};
+
+template <class T, int W>
+struct PrepareContexts {
+  ClassificationGridTrial<T> trial;
+  std::uint64_t seed;
+  std::int64_t first_trial;
+  ChunkMemory<T, W> contexts;
+
+  INCONTEXT_HD void operator()(std::int64_t batch) const {
+    if (stop_requested()) [[unlikely]] return;
+    trial.template prepare<W>(seed, static_cast<std::uint64_t>(first_trial + batch * W), contexts.batch(batch));
+  }
+};
+
+/// Index: row of the block times batches, plus batch. A row's values: losses, accuracy, then differences.
+template <class T, int W>
+struct RunGridRows {
+  ClassificationGridTrial<T> trial;
+  ChunkMemory<T, W> contexts, own;
+  std::int64_t batches;
+  int first_row, rows, first_gain, gains;
+  T* values;
+  std::int64_t stride;
+  const T* reference;
+
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    if (stop_requested()) [[unlikely]] return;
+    const int row = static_cast<int>(index / batches);
+    const std::int64_t batch = index % batches;
+    const int outputs = gains * (reference == nullptr ? 1 : 2) + 1;
+    T* loss = values + std::int64_t{row} * outputs * stride + batch * W;
+    trial.template run_row<W>(contexts.batch(batch), own.batch(index), first_row + row, first_gain, gains, loss,
+                              loss + gains * stride, stride);
+    if (reference == nullptr) return;
+    for (int i = 0; i < gains; ++i) {
+      trial.template subtract<W>(loss + i * stride, reference + batch * W, loss + (gains + 1 + i) * stride);
+    }
+  }
+};
+
+/// Every `tasks`-th row of the grid, evaluated and summed up one after the other in a memory of the task's own: what a
+/// CPU thread sums is in its cache, and threads wait for one another once a chunk.
+template <class T, int W>
+struct SumGridRows {
+  RunGridRows<T, W> run;
+  std::int64_t tasks;
+  int row_outputs;
+  std::int64_t trials;
+  statistics::Moments* moments;
+
+  INCONTEXT_HD void operator()(std::int64_t task) const {
+    RunGridRows<T, W> here = run;
+    here.own.base += here.own.rows * here.own.stride * task;
+    here.values += row_outputs * here.stride * task;
+    for (std::int64_t row = task; row < run.trial.row_count && !stop_requested(); row += tasks) {
+      here.first_row = static_cast<int>(row);
+      for (std::int64_t batch = 0; batch < run.batches; ++batch) here(batch);
+      const SumChunk<T> sum{here.values, here.stride, trials, row_outputs, moments + row * row_outputs};
+      for (int i = 0; i < row_outputs; ++i) sum(i);
+    }
+  }
+};
+
+template <class System, class T>
+class GridRunner {
+ public:
+  GridRunner(const ClassificationGridTrial<T>& trial, const Options& options)
+      : trial_(trial),
+        options_(options),
+        trees_(static_cast<std::size_t>(trial.outputs())),
+        row_outputs_(trial.gain_count * (trial.reference < 0 ? 1 : 2) + 1),
+        block_(static_cast<int>(std::clamp<std::int64_t>(most / chunk_trials / row_outputs_, 1, trial.row_count))) {
+    constexpr auto where = "simulate::classification_grid";
+    constexpr auto points = "the kappas and gains";
+    make_room(where, contexts_, {chunk_trials, trial.context_rows(), "trials", growth_of<decltype(trial_)>()});
+    make_room(where, own_, {chunk_trials * block_, trial.row_rows(), "trials of a row", "the classes"});
+    make_room(where, values_, {chunk_trials * block_, row_outputs_, "trials of a row", points});
+    make_room(where, reference_, {chunk_trials, trial.reference < 0 ? 0 : 2, "trials", "nothing"});
+    make_room(where, moments_, {trial.row_count, row_outputs_, "rows", points});
+  }
+
+  Simulation run(Device device) {
+    Simulation simulation;
+    const auto start = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    if (options_.progress) options_.progress({0, options_.trials, seconds()});
+    while (simulation.trials < options_.trials && !simulation.interrupted) {
+      const std::int64_t trials = std::min(chunk_trials, options_.trials - simulation.trials);
+      simulation.interrupted = !run_chunk(simulation.trials, trials);
+      if (simulation.interrupted) break;
+      simulation.trials += trials;
+      if (options_.progress) options_.progress({simulation.trials, options_.trials, seconds()});
+      simulation.interrupted = InterruptGuard::requested() && simulation.trials < options_.trials;
+    }
+    for (const auto& tree : trees_) {
+      simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<ClassificationGridTrial<T>>()));
+    }
+    simulation.device = device;
+    simulation.seconds = seconds();
+    return simulation;
+  }
+
+ private:
+  static constexpr int lanes = System::lanes;
+  /// Numbers at work at once.
+  static constexpr std::int64_t most = lanes == 1 ? std::int64_t{1} << 26 : std::int64_t{1} << 21;
+
+  /// Returns false if a stop request cut the chunk short; nothing of the chunk is then kept.
+  bool run_chunk(std::int64_t first, std::int64_t trials) {
+    const std::int64_t batches = (trials + lanes - 1) / lanes;
+    const ChunkMemory<T, lanes> contexts{address(contexts_), trial_.context_rows(), chunk_trials};
+    const ChunkMemory<T, lanes> own{address(own_), trial_.row_rows(), chunk_trials};
+    System::for_each_index(batches, options_.threads,
+                           PrepareContexts<T, lanes>{trial_, options_.seed, first, contexts});
+    RunGridRows<T, lanes> run{trial_, contexts, own, batches, 0, 1, 0, 1, address(values_), chunk_trials, nullptr};
+    if (trial_.reference >= 0) {
+      RunGridRows<T, lanes> one = run;
+      one.first_row = trial_.reference / trial_.gain_count;
+      one.first_gain = trial_.reference % trial_.gain_count;
+      one.values = address(reference_);
+      System::for_each_index(batches, options_.threads, one);
+      run.reference = address(reference_);
+    }
+    run.gains = trial_.gain_count;
+    if constexpr (lanes == 1) {
+      run_blocks(run, trials);
+    } else {
+      System::for_each_index(block_, options_.threads,
+                             SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
+    }
+    if (is_cut<System>()) return false;
+    push();
+    return true;
+  }
+
+  /// Rows and trials all at once, as a GPU wants them.
+  void run_blocks(RunGridRows<T, lanes> run, std::int64_t trials) {
+    run.own.stride = chunk_trials * block_;
+    for (int row = 0; row < trial_.row_count; row += block_) {
+      run.first_row = row;
+      run.rows = std::min(block_, trial_.row_count - row);
+      System::for_each_index(run.batches * run.rows, options_.threads, run);
+      System::for_each_index(std::int64_t{run.rows} * row_outputs_, options_.threads,
+                             SumChunk<T>{run.values, chunk_trials, trials, run.rows * row_outputs_,
+                                         address(moments_) + std::int64_t{row} * row_outputs_});
+    }
+  }
+
+  /// A row's moments are its losses, accuracy and differences; the trees keep all losses first.
+  void push() {
+    const std::vector<statistics::Moments> host(moments_.begin(), moments_.end());
+    const int gains = trial_.gain_count;
+    for (int row = 0; row < trial_.row_count; ++row) {
+      for (int i = 0; i < row_outputs_; ++i) {
+        const int at = i < gains    ? row * gains + i
+                       : i == gains ? trial_.losses() + row
+                                    : trial_.losses() + trial_.row_count + row * gains + i - gains - 1;
+        trees_[static_cast<std::size_t>(at)].push(host[static_cast<std::size_t>(row * row_outputs_ + i)]);
+      }
+    }
+  }
+
+  ClassificationGridTrial<T> trial_;
+  Options options_;
+  std::vector<statistics::MomentsTree> trees_;
+  int row_outputs_;
+  int block_;  ///< rows at work at once
+  typename System::template Memory<T> contexts_, own_, values_, reference_;
+  typename System::template Memory<statistics::Moments> moments_;
+};
+
+}  // namespace incontext::simulate::detail

@@ -1,0 +1,25 @@
+#pragma once
+
+/// Classification of points on a sphere in context: kernel gradient steps, their rates, and exact risks.
+
+#include "incontext/classification/cell_ratios.hpp"
+#include "incontext/classification/circle_cells.hpp"
+#include "incontext/classification/context.hpp"
+#include "incontext/classification/context_attention.hpp"
+#include "incontext/classification/context_constructions.hpp"
+#include "incontext/classification/context_descent.hpp"
+#include "incontext/classification/hemisphere_contrast.hpp"
+#include "incontext/classification/inverse_kernel_mass.hpp"
+#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/largest_weight.hpp"
+#include "incontext/classification/long_context.hpp"
+#include "incontext/classification/rbf_context_attention.hpp"
+#include "incontext/classification/sparse_largest_weight.hpp"
+#include "incontext/classification/sparse_neighbourhood.hpp"
+#include "incontext/classification/sphere_constants.hpp"
+#include "incontext/classification/two_class_kernel_risk.hpp"
+#include "incontext/classification/two_class_layer.hpp"
+#include "incontext/classification/two_class_logits.hpp"
+#include "incontext/classification/two_class_risk.hpp"
+#include "incontext/classification/two_class_softmax.hpp"

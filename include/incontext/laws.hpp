@@ -1,0 +1,24 @@
+#pragma once
+
+/// Laws of a row of scores: what softmax and its relatives keep of one large score, moments of weights, gradient flow.
+
+#include "incontext/laws/fading.hpp"
+#include "incontext/laws/fading_by_map.hpp"
+#include "incontext/laws/fading_grid.hpp"
+#include "incontext/laws/fading_thresholds.hpp"
+#include "incontext/laws/frozen_imbalance.hpp"
+#include "incontext/laws/gaussian_asymptotics.hpp"
+#include "incontext/laws/gaussian_maximum.hpp"
+#include "incontext/laws/gaussian_row.hpp"
+#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/gaussian_signal_approximations.hpp"
+#include "incontext/laws/gradient_flow.hpp"
+#include "incontext/laws/normsoftmax_gradient_flow.hpp"
+#include "incontext/laws/poisson_dirichlet.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/laws/retrieval.hpp"
+#include "incontext/laws/retrieval_threshold.hpp"
+#include "incontext/laws/row_moments.hpp"
+#include "incontext/laws/ssa_row.hpp"
+#include "incontext/laws/two_level_jacobian.hpp"
+#include "incontext/laws/uniform_signal.hpp"

@@ -1,0 +1,118 @@
+#include "incontext/simulate/engine/memory.hpp"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "incontext/simulate/engine/systems.hpp"
+#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/engine/sample.hpp"
+#include "support/catch.hpp"
+#include "support/message.hpp"
+
+namespace memory_test {
+
+namespace {
+
+using namespace incontext;
+using namespace incontext::simulate::detail;
+
+/// A trial that needs the given number of rows of scratch and writes to the last one.
+struct WideTrial {
+  using Scalar = double;
+  static constexpr std::string_view grows_with = "its width";
+  std::int64_t rows = 1;
+
+  INCONTEXT_HD int outputs() const { return 1; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return rows; }
+
+  template <int W>
+  INCONTEXT_HD void run(std::uint64_t, std::uint64_t first_trial, Scratch<double, W> scratch, double* values,
+                        std::int64_t) const {
+    for (int lane = 0; lane < W; ++lane) {
+      scratch.row(rows - 1)[lane] = static_cast<double>(static_cast<std::int64_t>(first_trial) + lane);
+      values[lane] = scratch.row(rows - 1)[lane];
+    }
+  }
+};
+
+struct NoMemory {
+  using value_type = double;
+  std::size_t size() const { return 0; }
+  void resize(std::size_t) { throw std::bad_alloc(); }
+};
+
+constexpr std::int64_t too_many = std::int64_t{1} << 40;
+
+}  // namespace
+
+TEST_CASE("sizes are written in the units of their magnitude") {
+  CHECK(bytes_text(12) == "12 bytes");
+  CHECK(bytes_text(1536) == "1.54 kB");
+  CHECK(bytes_text(8e9) == "8 GB");
+  CHECK(bytes_text(3e30) == "3e+12 EB");
+}
+
+TEST_CASE("a buffer is allocated once, and too little memory is refused with its size and what it depends on") {
+  std::vector<double> memory;
+  make_room("here", memory, {10, 3, "rows", "columns"});
+  CHECK(memory.size() == 30);
+  make_room("here", memory, {2, 3, "rows", "columns"});
+  CHECK(memory.size() == 30);
+  const auto refused = [](auto&& store, std::int64_t units) {
+    return testing::message_of([&] { make_room("here", store, {units, 1000, "trials", "the context"}); });
+  };
+  // More than the machine has; more than a vector may hold; refused by the allocator.
+  for (const auto& message : {refused(memory, too_many), refused(memory, std::numeric_limits<std::int64_t>::max() / 2),
+                              refused(NoMemory{}, 5)}) {
+    CAPTURE(message);
+    CHECK(message.find("incontext::here: there is not enough memory (value = ") == 0);
+    CHECK(message.find("trials take 1000 numbers each, which grow with the context") != std::string::npos);
+  }
+  CHECK(memory.size() == 30);
+}
+
+TEST_CASE("the memory of this machine is that of its pages, or of the container that the test runs in") {
+  const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  CHECK(memory_of_machine() > 1e8);
+  CHECK(memory_of_machine() <= pages);
+}
+
+TEST_CASE("a trial too large for the memory is refused with its size and what it depends on") {
+  const WideTrial trial{too_many};
+  for (const bool sampled : {false, true}) {
+    const auto message = testing::message_of([&] {
+      if (sampled) {
+        simulate::sample_on<SerialSystem>(trial, {.trials = 100});
+      } else {
+        simulate::run_on<SerialSystem>(simulate::Device::serial, trial, {.trials = 100});
+      }
+    });
+    CAPTURE(message);
+    CHECK(message.find("there is not enough memory") != std::string::npos);
+    CHECK(message.find("1099511627776 numbers each, which grow with its width") != std::string::npos);
+  }
+}
+
+TEST_CASE("large trials share the memory of a few, and give the same bits") {
+  // A batch of 64 takes 64 MB: a wave of 1024 trials at once would take a gigabyte.
+  const WideTrial wide{1 << 17};
+  CHECK(slots_of<SerialSystem>(wide, 16, 0) == 1);
+  CHECK(slots_of<OpenMpSystem>(wide, 16, 3) == 3);
+  CHECK(slots_of<OpenMpSystem>(wide, 2, 3) == 2);
+  CHECK(slots_of<OpenMpSystem>(WideTrial{}, 16, 3) == 16);
+  const auto large = simulate::run_on<OpenMpSystem>(simulate::Device::openmp, wide, {.trials = 3000, .threads = 2});
+  const auto small = simulate::run_on<SerialSystem>(simulate::Device::serial, WideTrial{}, {.trials = 3000});
+  CHECK(large.estimates[0].mean == small.estimates[0].mean);
+  CHECK(large.estimates[0].standard_error == small.estimates[0].standard_error);
+  const auto kept = simulate::sample_on<OpenMpSystem>(wide, {.trials = 300, .threads = 2});
+  CHECK(kept.values.front() == 0);
+  CHECK(kept.values.back() == 299);
+}
+
+}  // namespace memory_test
