@@ -46,11 +46,11 @@ InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const
                                             const T& noise_variance, std::int64_t context_length,
                                             Offset offset = Offset::kept) {
   const std::int64_t d = rows.dimension();
-  detail::require_context_length("any_law_error", context_length);
+  require_context_length("any_law_error", context_length);
   validate(attention, d, "any_law_error");
-  detail::require_shape("any_law_error", "task_mean", task_mean, d, 1);
-  detail::require_finite("any_law_error", "task_mean", task_mean);
-  detail::require_positive_semidefinite("any_law_error", "task_covariance", task_covariance, d);
+  require_shape("any_law_error", "task_mean", task_mean, d, 1);
+  require_finite_entries("any_law_error", "task_mean", task_mean);
+  require_positive_semidefinite("any_law_error", "task_covariance", task_covariance, d);
   require_non_negative("any_law_error", "noise_variance", noise_variance);
 
   const T l = detail::real<T>(context_length);
@@ -86,10 +86,10 @@ InverseTemperatureParabola<T> labelled_rows_error(const Attention<T>& attention,
                                                   const Vector<T>& labels, std::int64_t context_length,
                                                   Offset offset = Offset::kept) {
   const std::int64_t d = rows.dimension();
-  detail::require_context_length("labelled_rows_error", context_length);
+  require_context_length("labelled_rows_error", context_length);
   validate(attention, d, "labelled_rows_error");
-  detail::require_shape("labelled_rows_error", "labels", labels, rows.count(), 1);
-  detail::require_finite("labelled_rows_error", "labels", labels);
+  require_shape("labelled_rows_error", "labels", labels, rows.count(), 1);
+  require_finite_entries("labelled_rows_error", "labels", labels);
 
   const T l = detail::real<T>(context_length);
   const T k = detail::real<T>(context_length - 1);

@@ -31,7 +31,7 @@ namespace incontext::regression {
 template <Real T>
 T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
   using std::sqrt;
-  detail::require_context_length("bayes_risk_isotropic_limit", context_length);
+  require_context_length("bayes_risk_isotropic_limit", context_length);
   detail::require_isotropic("bayes_risk_isotropic_limit", task);
   const T n = detail::real<T>(context_length - 1);
   const T signal = n * task.input_variance * task.task_variance;
@@ -102,7 +102,7 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Runs on   host
 template <Real T>
 BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
-  detail::require_context_length("bayes_risk_deterministic_equivalent", context_length);
+  require_context_length("bayes_risk_deterministic_equivalent", context_length);
   const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
   const Matrix<T> whitened = c.transpose() * task.input_covariance() * c;
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);

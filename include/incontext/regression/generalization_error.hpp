@@ -66,7 +66,7 @@ InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const L
 template <Real T>
 InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                    std::int64_t context_length, ErrorConvention convention = {}) {
-  detail::require_context_length("generalization_error", context_length);
+  require_context_length("generalization_error", context_length);
   validate(attention, task.dimension(), "generalization_error");
   if (convention.query == QueryToken::excluded) {
     return detail::exact_error(attention, task, context_length, convention.offset);
@@ -93,7 +93,7 @@ template <Real T>
 InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T>& attention,
                                                                  const LinearTask<T>& task,
                                                                  std::int64_t context_length) {
-  detail::require_context_length("generalization_error_leading_order", context_length);
+  require_context_length("generalization_error_leading_order", context_length);
   validate(attention, task.dimension(), "generalization_error_leading_order");
   const auto context = detail::leading_context(attention, task, context_length);
   return detail::gaussian_error(attention, task, context, context_length, Offset::removed);

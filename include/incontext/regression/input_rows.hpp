@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::regression {
 
@@ -28,7 +28,7 @@ class InputRows {
   explicit InputRows(Matrix<T> rows) : centred_(std::move(rows)) {
     require_at_least("InputRows", "rows.rows()", centred_.rows(), Eigen::Index{2});
     require_at_least("InputRows", "rows.cols()", centred_.cols(), Eigen::Index{1});
-    detail::require_finite("InputRows", "rows", centred_);
+    require_finite_entries("InputRows", "rows", centred_);
     mean_ = column_means();
     centred_.rowwise() -= mean_.transpose();
     // The second pass takes away what rounding left of the first: a mean far from 0 then costs no digits.

@@ -39,8 +39,8 @@ struct LeastSquaresTask {
 template <Real T>
 LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>& labels,
                                        std::span<const std::string> column_names = {}) {
-  detail::require_shape("least_squares_task", "labels", labels, inputs.rows(), 1);
-  detail::require_finite("least_squares_task", "labels", labels);
+  require_shape("least_squares_task", "labels", labels, inputs.rows(), 1);
+  require_finite_entries("least_squares_task", "labels", labels);
   const auto columns = detail::standardised_columns("least_squares_task", inputs, column_names);
   const InputRows<T> label_rows{Matrix<T>(labels)};
   const Vector<T> centred_labels = label_rows.centred();

@@ -28,7 +28,7 @@ namespace incontext::regression {
 template <Real T>
 InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                      std::int64_t context_length) {
-  detail::require_context_length("linear_attention_error", context_length);
+  require_context_length("linear_attention_error", context_length);
   validate(attention, task.dimension(), "linear_attention_error");
   const T l = detail::real<T>(context_length);
   const Vector<T>& mu = task.input_mean();

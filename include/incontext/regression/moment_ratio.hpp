@@ -62,7 +62,7 @@ MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& 
 template <Real T>
 T corrected_moment_ratio(const T& ratio, const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                          std::int64_t context_length) {
-  detail::require_context_length("corrected_moment_ratio", context_length);
+  require_context_length("corrected_moment_ratio", context_length);
   detail::require_isotropic("corrected_moment_ratio", task);
   const T l = detail::real<T>(context_length);
   return ratio * (T(1.0) + detail::real<T>(task.dimension) / l) +

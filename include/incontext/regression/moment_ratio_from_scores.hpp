@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::regression {
 
@@ -154,7 +154,7 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const Vector<T>& self_scores) {
   detail::require_score_matrix(scores, 1);
-  detail::require_shape("moment_ratio_from_scores", "self_scores", self_scores, scores.rows(), 1);
+  require_shape("moment_ratio_from_scores", "self_scores", self_scores, scores.rows(), 1);
   detail::require_scores<T>("self_scores", self_scores);
   return detail::ratio_of_visible(
       scores, [&](Eigen::Index query) { return self_scores(query); }, [](Eigen::Index) { return Eigen::Index{-1}; });
@@ -170,7 +170,7 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const V
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnDiagonal) {
   detail::require_score_matrix(scores, 2);
-  detail::require_shape("moment_ratio_from_scores", "scores", scores, scores.rows(), scores.rows());
+  require_shape("moment_ratio_from_scores", "scores", scores, scores.rows(), scores.rows());
   return detail::ratio_of_visible(
       scores, [&](Eigen::Index query) { return scores(query, query); }, [](Eigen::Index query) { return query; });
 }

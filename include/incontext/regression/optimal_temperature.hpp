@@ -54,7 +54,7 @@ struct IsotropicAttention {
 template <Real T>
 T optimal_temperature_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                 std::int64_t context_length) {
-  detail::require_context_length("optimal_temperature_isotropic", context_length);
+  require_context_length("optimal_temperature_isotropic", context_length);
   detail::require_isotropic("optimal_temperature_isotropic", task);
   const T gain = attention.key_query_scale * attention.label_value;
   if (gain <= T(0.0)) return std::numeric_limits<T>::infinity();

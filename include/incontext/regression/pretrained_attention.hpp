@@ -27,7 +27,7 @@ namespace incontext::regression {
 /// Runs on   host
 template <Real T>
 Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {
-  detail::require_context_length("pretrained_attention", context_length);
+  require_context_length("pretrained_attention", context_length);
   const Matrix<T>& sigma = task.input_covariance();
   const Eigen::LLT<Matrix<T>> prior(task.task_covariance());
   const T ridge = task.noise_variance() / detail::real<T>(context_length);
