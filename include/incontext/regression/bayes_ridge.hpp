@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression {
@@ -80,7 +81,8 @@ class WhitenedContext {
     const Eigen::JacobiSVD<Matrix<T>> svd(whitened_, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Vector<T>& s = svd.singularValues();
     // Centring alone makes one of them vanish for l <= d: what rounding leaves of it is not information.
-    const T negligible = real<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
+    const T negligible =
+        math::from_count<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
     Vector<T> along = Vector<T>::Zero(s.size());
     Vector<T> root_share = Vector<T>::Ones(whitened_.cols());
     for (Eigen::Index i = 0; i < s.size() && s(i) > negligible; ++i) {

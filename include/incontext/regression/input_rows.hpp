@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 
@@ -50,17 +51,17 @@ class InputRows {
 
   /// t(B) = E[(z^T B z) z] for a symmetric B.
   Vector<T> third_moment(const Matrix<T>& b) const {
-    return centred_.transpose() * quadratic_form(b) / detail::real<T>(count());
+    return centred_.transpose() * quadratic_form(b) / math::from_count<T>(count());
   }
 
  private:
-  Vector<T> column_means() const { return centred_.colwise().sum().transpose() / detail::real<T>(count()); }
+  Vector<T> column_means() const { return centred_.colwise().sum().transpose() / math::from_count<T>(count()); }
 
   Vector<T> quadratic_form(const Matrix<T>& b) const { return (centred_ * b).cwiseProduct(centred_).rowwise().sum(); }
 
   Matrix<T> weighted_square(const Vector<T>& weights) const {
     const Matrix<T> product = centred_.transpose() * (weights.asDiagonal() * centred_);
-    return (product + product.transpose()) / (T(2.0) * detail::real<T>(count()));  // symmetric to the last bit
+    return (product + product.transpose()) / (T(2.0) * math::from_count<T>(count()));  // symmetric to the last bit
   }
 
   Matrix<T> centred_;

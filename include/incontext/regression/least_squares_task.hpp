@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/regressable.hpp"
 
 namespace incontext::regression {
@@ -49,7 +50,7 @@ LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>&
   const Vector<T> residual = centred_labels - (inputs.rowwise() - columns.mean.transpose()) * slope;
   return {.slope = slope,
           .intercept = label_rows.mean()(0) - slope.dot(columns.mean),
-          .residual_variance = residual.squaredNorm() / detail::real<T>(labels.size())};
+          .residual_variance = residual.squaredNorm() / math::from_count<T>(labels.size())};
 }
 
 }  // namespace incontext::regression

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
 /// What the front doors ask of vectors and matrices. Every message names the parameter and the entry or eigenvalue.
@@ -130,7 +131,8 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
                                    Eigen::Index dimension) {
   require_covariance(where, parameter, matrix, dimension);
   if (!(matrix.cwiseAbs().maxCoeff() > T(0.0))) return;
-  const T rounding = T(64.0) * real<T>(dimension) * Eigen::NumTraits<T>::epsilon() * matrix.diagonal().maxCoeff();
+  const T rounding =
+      T(64.0) * math::from_count<T>(dimension) * Eigen::NumTraits<T>::epsilon() * matrix.diagonal().maxCoeff();
   if (!detail::has_cholesky_factor<T>(matrix + rounding * Matrix<T>::Identity(dimension, dimension))) {
     throw_domain_error(where, std::string(parameter) + " is not positive semidefinite: smallest eigenvalue",
                        detail::smallest_eigenvalue(matrix), "a symmetric positive semidefinite matrix");

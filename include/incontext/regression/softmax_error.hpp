@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/math.hpp"
 #include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/standard_row.hpp"
 #include "incontext/regression/attention.hpp"
@@ -82,7 +83,7 @@ requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error(
   constexpr auto where = "softmax_error";
   require_softmax_domain(where, attention, task, context_length);
   const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
-                                detail::real<T>(context_length));
+                                math::from_count<T>(context_length));
   const auto white = detail::white_attention(attention, task);
   const detail::ReadQueries<T> queries(white);
   const T v = attention.label_value, label_variance = task.noise_variance() + white.task.trace();

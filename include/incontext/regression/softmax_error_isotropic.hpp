@@ -80,8 +80,8 @@ requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error_
   require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
   using std::sqrt;
   const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
-                                detail::real<T>(context_length));
-  const T d = detail::real<T>(task.dimension), v = attention.label_value;
+                                math::from_count<T>(context_length));
+  const T d = math::from_count<T>(task.dimension), v = attention.label_value;
   const T score = task.input_variance * attention.key_query_scale;
   const T signal = task.input_variance * task.task_variance;
   const T label_variance = task.noise_variance + signal * d;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -119,7 +120,7 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   const T spread = trace_of_product<T>(k.transpose() * weighted, t) + white.task.trace() + noise;
   const T cross = trace_of_product<T>(h.transpose() * weighted, t);
   return noise + trace_of_product<T>(white.task * h, h.transpose()) +
-         v * z / detail::real<T>(context_length) * (v * spread + T(2.0) * cross);
+         v * z / math::from_count<T>(context_length) * (v * spread + T(2.0) * cross);
 }
 
 }  // namespace incontext::regression
