@@ -20,6 +20,7 @@
 #include "incontext/laws/ssa_row.hpp"
 #include "incontext/laws/two_level_jacobian.hpp"
 #include "incontext/laws/uniform_signal.hpp"
+#include "incontext/scoring/softmax.hpp"
 #include "support/catch.hpp"
 
 // Callers have numbers of scores and dimensions as integers: every law accepts int, std::int64_t and std::size_t

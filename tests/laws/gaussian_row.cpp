@@ -181,7 +181,7 @@ TEST_CASE("the error estimate of a row is no less than that of any of its integr
   };
   for (const double n : {2.0, 8.0, 1e3}) {
     for (const double x : {0.1, 1.0, 2.0, 3.0, 5.0, 12.0}) {
-      const auto terms = laws::detail::normal_row(n, x);
+      auto terms = laws::detail::normal_row(n, x);
       const auto y2 = terms.integrate("y2", [&](const auto& m, double) { return n * m.second * terms.others(m, 1); });
       const auto y3 = terms.integrate("y3", [&](const auto& m, double) { return n * m.third * terms.others(m, 1); });
       const auto trace = terms.integrate(

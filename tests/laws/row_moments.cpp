@@ -91,6 +91,16 @@ struct OwnMap {
   scoring::detail::Quotient<double> elementwise(std::ptrdiff_t) const { return {temperature}; }
 };
 
+/// The same, whose phi says that it is linear.
+struct OwnLinearMap {
+  struct Exponent : scoring::detail::Quotient<double> {
+    static constexpr bool is_linear = true;
+  };
+  using value_type = double;
+  double temperature = 1;
+  Exponent elementwise(std::ptrdiff_t) const { return {{temperature}}; }
+};
+
 template <class Map>
 std::array<SampleMean, 3> sampled(const Map& map, std::size_t count, double deviation, int rows, unsigned seed) {
   std::mt19937_64 engine(seed);
@@ -181,6 +191,19 @@ TEST_CASE("a map that only its panels know agrees with the one whose nodes serve
   const double variance = GENERATE(0.01, 1.0, 25.0, 400.0);
   CHECK(largest_off(values(row_moments(OwnMap{2.0}, count, variance)),
                     values(row_moments(Softmax<double>{2.0}, count, variance))) < 1e-11);
+}
+
+TEST_CASE("a map of one's own that says it is linear is taken for linear: the bits are those of softmax", "[laws]") {
+  for (const std::int64_t count : {2, 40}) {
+    for (const double variance : {0.1, 25.0}) {
+      INFO("count " << count << ", variance " << variance);
+      const auto softmax = values(row_moments(Softmax<double>{2.0}, count, variance));
+      CHECK(values(row_moments(OwnLinearMap{2.0}, count, variance)) == softmax);
+      CHECK(values(row_moments(OwnMap{2.0}, count, variance)) != softmax);  // by panels, to rounding
+    }
+  }
+  STATIC_REQUIRE(scoring::is_linear<decltype(scoring::SSMax<double>{}.elementwise(3))>);
+  STATIC_REQUIRE_FALSE(scoring::is_linear<decltype(scoring::SSA<double>{}.elementwise(3))>);
 }
 
 TEST_CASE("SSA of base 1 / k and a large exponent k is softmax") {

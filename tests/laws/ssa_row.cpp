@@ -130,7 +130,7 @@ TEST_CASE("the error estimate of an SSA row is the larger one of its two integra
     for (const double n : {2.0, 1e3}) {
       const auto row = ssa_row(map, n, 9.0);
       const laws::detail::SsaWeights<double> weights(3 * map.base, map.exponent);
-      const laws::detail::IidRow<laws::detail::SsaWeights<double>> terms(weights, n, -std::log(n * row.mean_weight));
+      laws::detail::IidRow<laws::detail::SsaWeights<double>> terms(weights, n, -std::log(n * row.mean_weight));
       const auto y2 = terms.integrate("y2", [&](const auto& m, double) { return n * m.second * terms.others(m, 1); });
       const auto log_z = terms.integrate("log Z", [&](const auto& m, double s) {
         return (s + 0.57721566490153286061) * n * m.first * terms.others(m, 1);

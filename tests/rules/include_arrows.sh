@@ -1,5 +1,7 @@
 #!/bin/bash
 # The only includes between rooms are the arrows below; outside libraries likewise. A room not named here is a breach.
+# detail/ is closed: no room includes the detail/ of another one, or names what is in its namespace detail. (What is in
+# simulate::detail is not in a detail/ but in simulate/engine/, which apply runs on too.)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 declare -A rooms=(
@@ -59,6 +61,8 @@ while read -r header; do
       incontext/*/*)
         to=${target#incontext/}
         to=${to%%/*}
+        [ "$to" = "$room" ] || [[ $target != */detail/* ]] ||
+          breach "$header:$line: $room must not include the detail/ of $to ($target)"
         [ "$to" = "$room" ] || [[ " ${rooms[$room]} " == *" $to "* ]] ||
           breach "$header:$line: $room must not include $to ($target)"
         ;;
@@ -73,5 +77,11 @@ while read -r header; do
         ;;
     esac
   done < <(grep -nE '^[[:space:]]*#[[:space:]]*include' "$header" || true)
+  while IFS=: read -r line text; do
+    while read -r to; do
+      [[ $to == "$room" || $to == simulate || -z ${rooms[$to]+named} ]] ||
+        breach "$header:$line: $room must not name $to::detail"
+    done < <(grep -oE '[a-z]+::detail\b' <<<"$text" | sed 's/::detail//')
+  done < <(sed -E 's://.*$::' "$header" | grep -nE '[a-z]+::detail\b' || true)
 done < <(headers include cuda)
 verdict "rooms include along the arrows only"

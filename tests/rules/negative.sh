@@ -162,6 +162,14 @@ refuses include_arrows "room 'attic' is not known"
 fresh; mkdir "$work/tree/include/incontext/simulate"; header include/incontext/simulate/a.hpp ''
 refuses include_arrows "room 'simulate' is not known"
 
+fresh; header include/incontext/regression/a.hpp '#include "incontext/scoring/detail/b.hpp"'
+refuses include_arrows 'regression/a.hpp:2: regression must not include the detail/ of scoring'
+fresh; header cuda/incontext/simulate/a.hpp '#include "incontext/regression/detail/b.hpp"'
+refuses include_arrows 'simulate/a.hpp:2: simulate must not include the detail/ of regression'
+fresh; header include/incontext/regression/a.hpp 'inline int f() { return scoring::detail::f(); }'
+refuses include_arrows 'regression/a.hpp:2: regression must not name scoring::detail'
+fresh; header include/incontext/scoring/a.hpp '#include "incontext/scoring/detail/b.hpp"\n// regression::detail\nint x = scoring::detail::x;'
+accepts include_arrows
 fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,trials}
 header cuda/incontext/simulate/trials/a.hpp '#include "incontext/simulate/good.hpp"'
 refuses include_arrows 'trials/ must not include incontext/simulate/good.hpp'
@@ -220,6 +228,11 @@ fresh; header include/incontext/regression/a.hpp "$(printf '//\\n%.0s' {1..250})
 refuses plain_headers 'over 250 lines'
 fresh; echo 'namespace incontext {}' >"$work/tree/include/incontext/regression/a.hpp"
 refuses plain_headers 'no #pragma once'
+
+fresh; header include/incontext/regression/a.hpp 'struct S { mutable int cache; };'
+refuses plain_headers 'regression/a.hpp:2:.*not safe to share between threads'
+fresh; header cuda/incontext/simulate/a.hpp 'int* f(const int* x) { return const_cast<int*>(x); }'
+refuses plain_headers 'simulate/a.hpp:2:.*not safe to share between threads'
 
 # ---- floating-point options
 fresh; header include/incontext/regression/a.hpp '#include <cmath>'

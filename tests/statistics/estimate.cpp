@@ -15,7 +15,7 @@ namespace estimate_test {
 
 using namespace incontext;
 using statistics::Estimate;
-using statistics::Interval;
+using Interval = incontext::Interval<double>;
 using statistics::Moments;
 
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/engine/factors.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
@@ -89,12 +89,12 @@ inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& row
   constexpr auto where = "simulate::bayes_ridge_risk_on_rows";
   validate(options);
   detail::require_ridge(where, context_length, noise_variance);
-  regression::detail::require_positive_definite(where, "task_covariance", task_covariance, rows.cols());
+  regression::require_positive_definite(where, "task_covariance", task_covariance, rows.cols());
   require_at_least(where, "rows.rows()", rows.rows(), Eigen::Index{1});
   const regression::Matrix<double> second_moment =
       detail::plain_product(rows.transpose(), rows) / static_cast<double>(rows.rows());
   const regression::Matrix<double> centred = rows.rowwise() - detail::plain_mean(rows).transpose();
-  regression::detail::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
+  regression::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
   const regression::Matrix<double> prior = detail::plain_cholesky(task_covariance);
   const regression::Matrix<double> transformed = detail::plain_product(centred, prior);
   const double share = static_cast<double>(context_length) / static_cast<double>(rows.rows());

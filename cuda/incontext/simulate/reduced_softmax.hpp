@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/detail/softmax_domain.hpp"
+#include "incontext/regression/softmax_domain.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 #include "incontext/simulate/engine/factors.hpp"
@@ -70,7 +70,7 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
                                  const regression::LinearTask<double>& task, std::int64_t context_length,
                                  const std::vector<Map>& maps, const Options& options) {
   validate(options);
-  regression::detail::require_softmax_domain("simulate::reduced_softmax_error", attention, task, context_length);
+  regression::require_softmax_domain("simulate::reduced_softmax_error", attention, task, context_length);
   const auto exponents = detail::score_exponents<T>("simulate::reduced_softmax_error", maps, context_length);
   using Exponent = detail::ScoreExponent<T, Map>;
   const Device device = resolve(options.device);

@@ -6,7 +6,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/simulate/engine/factors.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/trials/row_tokens.hpp"
@@ -77,7 +77,7 @@ Simulation regression_error_on_rows(const regression::Attention<double>& attenti
   if (own_labels) require_same_size(where, "labels.size()", labels.labels.size(), rows.rows());
   if (!own_labels) {
     require_same_size(where, "task_mean.size()", labels.task_mean.size(), d);
-    regression::detail::require_positive_semidefinite(where, "task_covariance", labels.task_covariance, d);
+    regression::require_positive_semidefinite(where, "task_covariance", labels.task_covariance, d);
   }
   const regression::Vector<double> task_mean = own_labels ? regression::Vector<double>::Zero(d) : labels.task_mean;
   const regression::Matrix<double> task_factor =

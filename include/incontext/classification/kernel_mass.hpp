@@ -6,6 +6,7 @@
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
 /// The kernel mass around a query, S = sum_j e^(kappa u_j.x), over n independent uniform context points of the sphere.
@@ -60,7 +61,7 @@ template <Real T>
 T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::kernel_mass_excess", "dimension", dimension, std::int64_t{1});
   detail::require_concentration("classification::kernel_mass_excess", kappa);
-  return detail::mass_excess(dimension, detail::magnitude(kappa)).value;
+  return detail::mass_excess(dimension, math::magnitude(kappa)).value;
 }
 
 /// Logarithm of the second moment of the kernel over its squared mean, for where the excess itself is beyond T.
@@ -78,7 +79,7 @@ template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
   detail::require_concentration("classification::log_kernel_second_moment_ratio", kappa);
-  return detail::mass_excess(dimension, detail::magnitude(kappa)).log_second_moment;
+  return detail::mass_excess(dimension, math::magnitude(kappa)).log_second_moment;
 }
 
 /// Coefficient of variation of the kernel mass: how unevenly contexts crowd around queries.
@@ -101,16 +102,16 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   require_at_least(where, "dimension", dimension, std::int64_t{1});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   detail::require_concentration(where, kappa);
-  const auto excess = detail::mass_excess(dimension, detail::magnitude(kappa));
+  const auto excess = detail::mass_excess(dimension, math::magnitude(kappa));
   const T log_n = log(T(static_cast<double>(context_length)));
-  const auto mean = detail::log_mean(dimension, detail::magnitude(kappa));
+  const auto mean = detail::log_mean(dimension, math::magnitude(kappa));
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
   const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
   const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
   // where kappa^2 underflows, or nearly does, the root of v is |kappa| / sqrt(d)
-  const T d = T(static_cast<double>(dimension)), size = detail::magnitude(kappa);
+  const T d = T(static_cast<double>(dimension)), size = math::magnitude(kappa);
   const T root = size < std::numeric_limits<T>::epsilon() ? T(size / sqrt(d)) : T(sqrt(excess.value));
   return root * exp(T(-log_n / T(2) - log_damping));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
 /// The kernel e^(kappa u.x) averaged over the unit sphere: u uniform in dimension d, x any unit vector.
@@ -128,11 +129,6 @@ LogMean<T> log_mean(std::int64_t dimension, const T& kappa) {
   return {plain, plain - kappa};
 }
 
-template <Real T>
-T magnitude(const T& x) {
-  return x < T(0) ? T(-x) : x;
-}
-
 /// The mean resultant length rho for kappa far above d^2, by the series sum_k c_k / kappa^k: rho' = 1 - rho^2 -
 /// (d - 1) rho / kappa gives c_0 = 1 and 2 c_k = (k - d) c_(k-1) - sum c_i c_(k-i) over i = 1 ... k - 1.
 template <Real T>
@@ -147,7 +143,7 @@ T resultant_far(const T& dimension, const T& kappa) {
     terms.push_back(term);
     sum += term;
     const T next_to_last = terms[last - 1];  // one term alone may vanish: c_4 does for d = 7
-    if (magnitude(term) + magnitude(next_to_last) <= std::numeric_limits<T>::epsilon() / T(8)) break;
+    if (math::magnitude(term) + math::magnitude(next_to_last) <= std::numeric_limits<T>::epsilon() / T(8)) break;
   }
   return sum;
 }

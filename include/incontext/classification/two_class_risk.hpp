@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
-#include <boost/math/special_functions/erf.hpp>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
 /// Loss and accuracy over random queries of two classes, the noise of the context taken as Gaussian: its moments are
@@ -48,13 +48,13 @@ T gaussian_average(const LogitMoments<T>& z, const Function& h, const T& hinge) 
   using std::sqrt;
   const T stddev = sqrt(z.variance);
   // a standard deviation below the rounding of the mean counts as 0
-  if (!(magnitude(z.mean) * std::numeric_limits<T>::epsilon() * T(16) < stddev)) {
-    return h(magnitude(z.mean)) + hinge * (z.mean < T(0) ? T(-z.mean) : T(0));
+  if (!(math::magnitude(z.mean) * std::numeric_limits<T>::epsilon() * T(16) < stddev)) {
+    return h(math::magnitude(z.mean)) + hinge * (z.mean < T(0) ? T(-z.mean) : T(0));
   }
   const T digits = -std::log(std::numeric_limits<double>::epsilon()) * T(2);
-  const T score = z.mean / stddev, root_two = boost::math::constants::root_two<T>();
+  const T score = z.mean / stddev;
   const T density = exp(T(-score * score / T(2))) / boost::math::constants::root_two_pi<T>();
-  const T negative_part = stddev * density - z.mean * boost::math::erfc(T(score / root_two)) / T(2);
+  const T negative_part = stddev * density - z.mean * math::normal_tail(score);
   const T reach = stddev * sqrt(digits), low = std::max(T(-digits / T(2)), T(z.mean - reach));
   const T high = std::min(T(digits / T(2)), T(z.mean + reach)), width = std::min(T(2), T(T(1.5) * stddev));
   if (!(low < high)) return hinge * negative_part;
@@ -65,7 +65,7 @@ T gaussian_average(const LogitMoments<T>& z, const Function& h, const T& hinge) 
   }
   const T smooth = panel_integral(edges, [&](const T& x) {
     const T g = (x - z.mean) / stddev;
-    return T(h(magnitude(x)) * exp(T(-g * g / T(2))));
+    return T(h(math::magnitude(x)) * exp(T(-g * g / T(2))));
   });
   return hinge * negative_part + smooth / (stddev * boost::math::constants::root_two_pi<T>());
 }
@@ -91,7 +91,7 @@ T gaussian_gain(const LogitMoments<T>& z) {
 template <Real T>
 T gaussian_error(const LogitMoments<T>& z) {
   using std::sqrt;
-  return boost::math::erfc(T(z.mean / sqrt(T(T(2) * z.variance)))) / T(2);
+  return math::normal_tail(T(z.mean / sqrt(z.variance)));
 }
 
 }  // namespace detail

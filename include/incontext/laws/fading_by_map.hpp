@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/fading.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/checked.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/hardmax.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
@@ -27,7 +27,7 @@ T require_two_levels(std::ptrdiff_t count, const T& high, const T& low) {
   require_at_least("laws::two_level_weights", "count", count, std::ptrdiff_t{1});
   require_finite("laws::two_level_weights", "high", high);
   require_finite("laws::two_level_weights", "low", low);
-  return scoring::detail::from_count<T>(count);
+  return math::from_count<T>(count);
 }
 
 /// Weights from their values, low for each of n - 1 scores.
@@ -49,7 +49,7 @@ TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha
     T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
     // offset - 1 is exact here, so u keeps its digits next to the gap where the row becomes one-hot
     const T beyond_one = u + (offset - T(1));
-    if (T(0.5) < top) above = scoring::detail::exp_minus_one(T(power * scoring::detail::log_one_plus(beyond_one)));
+    if (T(0.5) < top) above = math::exp_minus_one(T(power * math::log_one_plus(beyond_one)));
     return T(above + others * pow(u, power));
   };
   std::uintmax_t steps = 1000;
@@ -130,7 +130,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
   using std::sqrt;
   scoring::validate(map);
   const T n = detail::require_two_levels(count, high, low);
-  const T gap = high - low, size = scoring::detail::magnitude(gap);
+  const T gap = high - low, size = math::magnitude(gap);
   T spread = size * sqrt(T(n - T(1))) / n;
   if (map.spread == scoring::Spread::sample_stddev) spread = size / sqrt(n);
   if (map.spread == scoring::Spread::population_variance) spread = spread * spread;

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "incontext/core/count.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/fading_thresholds.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// One score against an even grid: n scores, n - 1 of them k/(n-2) for k = 0 ... n-2, the last one z_max.
 namespace incontext::laws {
@@ -33,10 +33,10 @@ T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
   const bool rising = T(0) < inverse_temperature;
   const T span = rising ? inverse_temperature : T(-inverse_temperature);
   const T step = span / (n - T(2));
-  const T width = scoring::detail::exp_minus_one(T(-step));
-  const T terms = width < T(0) ? T(scoring::detail::exp_minus_one(T(-span)) / width) : T(n - T(2));
+  const T width = math::exp_minus_one(T(-step));
+  const T terms = width < T(0) ? T(math::exp_minus_one(T(-span)) / width) : T(n - T(2));
   const T rest = exp(T(-step)) * terms;
-  return (rising ? span : T(0)) + scoring::detail::log_one_plus(rest);
+  return (rising ? span : T(0)) + math::log_one_plus(rest);
 }
 
 /// The score that takes half of the weight against the grid.

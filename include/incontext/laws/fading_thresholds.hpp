@@ -6,6 +6,7 @@
 #include <span>
 
 #include "incontext/core/count.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
@@ -125,7 +126,7 @@ template <Real T>
 T ssmax_weakest_count(const T& scale, const T& gap) {
   require_positive("laws::ssmax_weakest_count", "scale", scale);
   const T product = scale * gap;
-  if (!(T(1) < product && detail::is_finite(product))) {
+  if (!(T(1) < product && math::is_finite(product))) {
     throw_domain_error("laws::ssmax_weakest_count", "scale times gap is not above 1", product, "1 < value < infinity");
   }
   return product / (product - T(1));
@@ -220,7 +221,7 @@ T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) 
 /// Runs on   host
 template <Real T>
 T entmax_one_hot_gap(const T& alpha) {
-  if (!(T(1) < alpha && detail::is_finite(alpha))) {
+  if (!(T(1) < alpha && math::is_finite(alpha))) {
     throw_domain_error("laws::entmax_one_hot_gap", "alpha is not above 1", alpha, "1 < value < infinity");
   }
   return T(1) / (alpha - T(1));

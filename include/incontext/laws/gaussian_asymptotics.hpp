@@ -8,6 +8,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
@@ -189,7 +190,7 @@ FrozenRow<T> frozen_row(const Count<T>& count, const T& spread) {
   FrozenRow<T> row{};
   row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / n));
   const T hazard = n * exp(T(-row.quantile * row.quantile / T(2))) / sqrt(T(2) * pi);
-  if (!(hazard < spread && detail::is_finite(spread))) {
+  if (!(hazard < spread && math::is_finite(spread))) {
     throw_domain_error("laws::frozen_row", "spread is not in the frozen phase", spread, "more than n phi(b)");
   }
   row.index = hazard / spread;

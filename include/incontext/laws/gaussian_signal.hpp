@@ -8,6 +8,7 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
 
 /// Weight of one signal token among `noise_count` tokens with independent normal scores, and its complement. Scores
@@ -114,7 +115,7 @@ Quadrature<T> random_signal_weight(const RandomNeedle<T>& needle) {
     const T density = log(T(n * noise.first(s))) + (n - T(1)) * noise.log_psi(s);
     return T(log(y <= T(0) ? signal.complement(y) : T(T(1) - signal.psi(y))) + density);
   };
-  return detail::integrate_log_concave<T>(where, log_density, detail::signal_start(n, needle.noise_stddev, needle.gap));
+  return integrate_log_concave<T>(where, log_density, detail::signal_start(n, needle.noise_stddev, needle.gap));
 }
 
 /// Jensen's lower bound of signal_weight, exact for spread = 0.

@@ -6,12 +6,13 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Approximations of laws/gaussian_signal.hpp, each with the phase it is good for. Largest errors over all exponents at
 /// N = 1000 are stated at theta = spread / critical_spread(N); the exact weight costs a few milliseconds.
@@ -62,7 +63,7 @@ T signal_weight_second_order(const Count<T>& noise_count, const T& spread, const
   const T& n = noise_count;
   const T p = signal_weight_annealed(n, spread, exponent);
   const T rest = detail::logistic(T(annealed_log_partition(n, spread) - exponent));
-  return p + p * rest * rest * scoring::detail::exp_minus_one(T(spread * spread)) / n;
+  return p + p * rest * rest * math::exp_minus_one(T(spread * spread)) / n;
 }
 
 /// Z replaced by a log-normal variable of its mean and variance (Fenton and Wilkinson).
@@ -83,10 +84,10 @@ Quadrature<T> signal_weight_log_normal(const Count<T>& noise_count, const T& spr
   using std::log;
   using std::sqrt;
   detail::require_signal("laws::signal_weight_log_normal", n, spread, exponent);
-  const T variance = scoring::detail::log_one_plus(T(scoring::detail::exp_minus_one(T(spread * spread)) / n));
+  const T variance = math::log_one_plus(T(math::exp_minus_one(T(spread * spread)) / n));
   const T mean = annealed_log_partition(n, spread) - variance / T(2), stddev = sqrt(variance);
   const T normalisation = log(T(T(2) * boost::math::constants::pi<T>())) / T(2);
-  return detail::integrate_log_concave<T>(
+  return integrate_log_concave<T>(
       "laws::signal_weight_log_normal",
       [&](const T& g) {
         return T(log(detail::logistic(T(exponent - mean - stddev * g))) - g * g / T(2) - normalisation);
@@ -114,7 +115,7 @@ Quadrature<T> signal_weight_stable(const Count<T>& noise_count, const T& spread,
   detail::require_signal("laws::signal_weight_stable", n, spread, exponent);
   const auto frozen = frozen_row(n, spread);
   const T tail = boost::math::tgamma(T(T(1) - frozen.index));
-  return detail::integrate_log_concave<T>(
+  return integrate_log_concave<T>(
       "laws::signal_weight_stable",
       [&](const T& s) {
         const T above = s - exponent + spread * frozen.quantile;
@@ -140,7 +141,7 @@ T signal_weight_largest(const Count<T>& noise_count, const T& spread, const T& e
   using std::exp;
   detail::require_signal("laws::signal_weight_largest", n, spread, exponent);
   require_positive("laws::signal_weight_largest", "spread", spread);
-  return exp(T(n * scoring::detail::log_one_plus(T(-detail::normal_tail(T(exponent / spread))))));
+  return exp(T(n * math::log_one_plus(T(-math::normal_tail(T(exponent / spread))))));
 }
 
 }  // namespace incontext::laws

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/quadrature.hpp"
@@ -28,7 +29,7 @@ namespace incontext::laws {
 template <Real T>
 T poisson_dirichlet_power_sum(const T& index, const T& power) {
   detail::require_fraction("laws::poisson_dirichlet_power_sum", "index", index);
-  if (!(index < power && detail::is_finite(power))) {
+  if (!(index < power && math::is_finite(power))) {
     throw_domain_error("laws::poisson_dirichlet_power_sum", "power is not above index", power,
                        "index < value < infinity");
   }

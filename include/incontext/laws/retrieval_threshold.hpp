@@ -8,9 +8,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Retrieval among competitors of any law, n -> infinity: a random energy model of that law.
 namespace incontext::laws {
@@ -50,11 +50,11 @@ struct UniformLaw {
   T cumulants(const T& beta) const {
     using std::log;
     const T span = beta * (upper - lower);
-    return beta * upper + log(T(-scoring::detail::exp_minus_one(T(-span)) / span));
+    return beta * upper + log(T(-math::exp_minus_one(T(-span)) / span));
   }
   T slope(const T& beta) const {
     const T width = upper - lower, span = beta * width;
-    return upper - T(1) / beta + width / scoring::detail::exp_minus_one(span);
+    return upper - T(1) / beta + width / math::exp_minus_one(span);
   }
 };
 

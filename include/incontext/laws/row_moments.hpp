@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/laws/detail/standard_row.hpp"
+#include "incontext/laws/standard_row.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::laws {
@@ -49,10 +49,10 @@ RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t count,
   using std::sqrt;
   require_at_least("laws::row_moments", "count", count, std::int64_t{1});
   require_non_negative("laws::row_moments", "score_variance", score_variance);
-  const detail::StandardRows rows("laws::row_moments", map.elementwise(static_cast<std::ptrdiff_t>(count)),
-                                  T(static_cast<double>(count)));
+  const StandardRows rows("laws::row_moments", map.elementwise(static_cast<std::ptrdiff_t>(count)),
+                          T(static_cast<double>(count)));
   const T deviation = sqrt(score_variance);
-  const detail::StandardRow<T> row = rows(deviation);
+  const StandardRow<T> row = rows(deviation);
   return {row.participation, T(deviation * row.mean_score), T(score_variance * row.mean_square_score),
           row.error_estimate};
 }

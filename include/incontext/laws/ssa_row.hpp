@@ -76,7 +76,7 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
     r.participation = T(1);
     return r;
   }
-  const detail::IidRow<detail::SsaWeights<T>> row(weights, n, T(-log(T(n * r.mean_weight))));
+  detail::IidRow<detail::SsaWeights<T>> row(weights, n, T(-log(T(n * r.mean_weight))));
   const auto participation =
       row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(n * m.second * row.others(m, 1)); });
   // s is the law of a Gumbel variable less log Z

@@ -9,12 +9,12 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/laws/quadrature.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Weight of one signal token among `noise_count` tokens with independent scores, uniform between two edges: bounded
 /// competitors. Scores enter times the inverse temperature and counted from the lower edge: `span` = beta times the
@@ -33,9 +33,9 @@ class UniformScores {
   T log_psi(const T& s) const {
     using std::log;
     if (T(0) < s + span_ && span_ < T(0.5)) return narrow(s);
-    if (s + span_ <= T(0)) return scoring::detail::log_one_plus(T(-small(s)));
+    if (s + span_ <= T(0)) return math::log_one_plus(T(-small(s)));
     const T complement = (rising(T(s + span_)) - rising(s)) / span_;
-    if (complement < T(0.5)) return scoring::detail::log_one_plus(T(-complement));
+    if (complement < T(0.5)) return math::log_one_plus(T(-complement));
     return log(T((falling(s) - falling(T(s + span_))) / span_));
   }
 
@@ -61,7 +61,7 @@ class UniformScores {
   /// 1 - psi where e^(s + span) <= 1: that series' difference over span, term by term.
   T small(const T& s) const {
     return series(T(s + span_), [this](const T& k) {
-      return T(0) < span_ ? T(-scoring::detail::exp_minus_one(T(-k * span_)) / (k * span_)) : T(1);
+      return T(0) < span_ ? T(-math::exp_minus_one(T(-k * span_)) / (k * span_)) : T(1);
     });
   }
 
@@ -75,7 +75,7 @@ class UniformScores {
       term = -term * z / T(double(k));
       const T next = term * share(T(double(k)));
       sum += next;
-      if (scoring::detail::magnitude(next) <= T(std::numeric_limits<T>::epsilon()) * sum) break;
+      if (math::magnitude(next) <= T(std::numeric_limits<T>::epsilon()) * sum) break;
     }
     return sum;
   }
@@ -84,12 +84,12 @@ class UniformScores {
   T narrow(const T& s) const {
     using std::exp;
     using std::log;
-    if (T(8) < s) return -scoring::detail::infinity<T>();
+    if (T(8) < s) return -math::infinity<T>();
     const auto kept = [&](const T& u) { return T(exp(T(-exp(T(s + span_ * u))))); };
-    const auto lost = [&](const T& u) { return T(-scoring::detail::exp_minus_one(T(-exp(T(s + span_ * u))))); };
+    const auto lost = [&](const T& u) { return T(-math::exp_minus_one(T(-exp(T(s + span_ * u))))); };
     using Rule = boost::math::quadrature::gauss<T, 30>;
     const T complement = Rule::integrate(lost, T(0), T(1));
-    if (complement < T(0.5)) return scoring::detail::log_one_plus(T(-complement));
+    if (complement < T(0.5)) return math::log_one_plus(T(-complement));
     return log(T(Rule::integrate(kept, T(0), T(1))));
   }
 
@@ -108,7 +108,7 @@ template <Real T>
 T uniform_cumulants(const T& span) {
   using std::log;
   if (!(T(0) < span)) return T(0);
-  return span + log(T(-scoring::detail::exp_minus_one(T(-span)) / span));
+  return span + log(T(-math::exp_minus_one(T(-span)) / span));
 }
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/input_rows.hpp"
@@ -16,8 +17,8 @@ namespace detail {
 template <Real T>
 Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<T>& fourth,
                            std::int64_t context_length) {
-  const T l = real<T>(context_length);
-  const T k = real<T>(context_length - 1);
+  const T l = math::from_count<T>(context_length);
+  const T k = math::from_count<T>(context_length - 1);
   return (k / (l * l * l)) * (k * fourth + (k * k + T(1.0)) * (s * b * s) + trace_of_product<T>(b, s) * s);
 }
 
@@ -46,15 +47,15 @@ InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const
                                             const T& noise_variance, std::int64_t context_length,
                                             Offset offset = Offset::kept) {
   const std::int64_t d = rows.dimension();
-  detail::require_context_length("any_law_error", context_length);
+  require_context_length("any_law_error", context_length);
   validate(attention, d, "any_law_error");
-  detail::require_shape("any_law_error", "task_mean", task_mean, d, 1);
-  detail::require_finite("any_law_error", "task_mean", task_mean);
-  detail::require_positive_semidefinite("any_law_error", "task_covariance", task_covariance, d);
+  require_shape("any_law_error", "task_mean", task_mean, d, 1);
+  require_finite_entries("any_law_error", "task_mean", task_mean);
+  require_positive_semidefinite("any_law_error", "task_covariance", task_covariance, d);
   require_non_negative("any_law_error", "noise_variance", noise_variance);
 
-  const T l = detail::real<T>(context_length);
-  const T k = detail::real<T>(context_length - 1);
+  const T l = math::from_count<T>(context_length);
+  const T k = math::from_count<T>(context_length - 1);
   const Matrix<T>& s = rows.covariance();
   const detail::TaskMoments<T> task{task_mean, task_covariance, noise_variance};
   const Matrix<T> b = task.product(detail::value(attention), detail::value(attention));
@@ -86,13 +87,13 @@ InverseTemperatureParabola<T> labelled_rows_error(const Attention<T>& attention,
                                                   const Vector<T>& labels, std::int64_t context_length,
                                                   Offset offset = Offset::kept) {
   const std::int64_t d = rows.dimension();
-  detail::require_context_length("labelled_rows_error", context_length);
+  require_context_length("labelled_rows_error", context_length);
   validate(attention, d, "labelled_rows_error");
-  detail::require_shape("labelled_rows_error", "labels", labels, rows.count(), 1);
-  detail::require_finite("labelled_rows_error", "labels", labels);
+  require_shape("labelled_rows_error", "labels", labels, rows.count(), 1);
+  require_finite_entries("labelled_rows_error", "labels", labels);
 
-  const T l = detail::real<T>(context_length);
-  const T k = detail::real<T>(context_length - 1);
+  const T l = math::from_count<T>(context_length);
+  const T k = math::from_count<T>(context_length - 1);
   Matrix<T> table(rows.count(), d + 1);
   table << rows.centred(), labels;
   const InputRows<T> joint(std::move(table));

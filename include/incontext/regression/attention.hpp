@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::regression {
 
@@ -34,11 +34,11 @@ struct Attention {
 /// Runs on   host
 template <Real T>
 void validate(const Attention<T>& attention, std::int64_t dimension, std::string_view where = "validate") {
-  detail::require_shape(where, "key_query", attention.key_query, dimension, dimension);
-  detail::require_finite(where, "key_query", attention.key_query);
-  detail::require_shape(where, "input_value", attention.input_value, dimension, 1);
-  detail::require_finite(where, "input_value", attention.input_value);
-  detail::require_finite(where, "label_value", Vector<T>::Constant(1, attention.label_value));
+  require_shape(where, "key_query", attention.key_query, dimension, dimension);
+  require_finite_entries(where, "key_query", attention.key_query);
+  require_shape(where, "input_value", attention.input_value, dimension, 1);
+  require_finite_entries(where, "input_value", attention.input_value);
+  require_finite_entries(where, "label_value", Vector<T>::Constant(1, attention.label_value));
 }
 
 /// Whether the query attends to itself. Excluded: to the l examples only. Included: to all l + 1 tokens, its own with

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression {
@@ -34,7 +35,7 @@ class WhitenedContext {
       : noise_variance_(noise_variance) {
     require_context_length(where, inputs.rows());
     require_at_least(where, "inputs.cols()", inputs.cols(), Eigen::Index{1});
-    require_finite(where, "inputs", inputs);
+    require_finite_entries(where, "inputs", inputs);
     require_positive_definite(where, "task_covariance", task_covariance, inputs.cols());
     require_non_negative(where, "noise_variance", noise_variance);
     prior_factor_ = Eigen::LLT<Matrix<T>>(task_covariance).matrixL();
@@ -80,7 +81,8 @@ class WhitenedContext {
     const Eigen::JacobiSVD<Matrix<T>> svd(whitened_, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Vector<T>& s = svd.singularValues();
     // Centring alone makes one of them vanish for l <= d: what rounding leaves of it is not information.
-    const T negligible = real<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
+    const T negligible =
+        math::from_count<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
     Vector<T> along = Vector<T>::Zero(s.size());
     Vector<T> root_share = Vector<T>::Ones(whitened_.cols());
     for (Eigen::Index i = 0; i < s.size() && s(i) > negligible; ++i) {
@@ -121,10 +123,10 @@ class WhitenedContext {
 template <Real T>
 RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, const Vector<T>& task_mean,
                               const Matrix<T>& task_covariance, const T& noise_variance) {
-  detail::require_shape("bayes_ridge", "labels", labels, inputs.rows(), 1);
-  detail::require_finite("bayes_ridge", "labels", labels);
-  detail::require_shape("bayes_ridge", "task_mean", task_mean, inputs.cols(), 1);
-  detail::require_finite("bayes_ridge", "task_mean", task_mean);
+  require_shape("bayes_ridge", "labels", labels, inputs.rows(), 1);
+  require_finite_entries("bayes_ridge", "labels", labels);
+  require_shape("bayes_ridge", "task_mean", task_mean, inputs.cols(), 1);
+  require_finite_entries("bayes_ridge", "task_mean", task_mean);
   const detail::WhitenedContext<T> context("bayes_ridge", inputs, task_covariance, noise_variance);
   RidgePosterior<T> posterior = context.posterior(context.surprise(labels, task_mean));
   posterior.mean += task_mean;
@@ -146,8 +148,8 @@ RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, 
 template <Real T>
 T bayes_ridge_risk(const RidgePosterior<T>& posterior, const LinearTask<T>& task) {
   const Matrix<T>& p = posterior.covariance;
-  detail::require_shape("bayes_ridge_risk", "posterior.covariance", p, task.dimension(), task.dimension());
-  detail::require_finite("bayes_ridge_risk", "posterior.covariance", p);
+  require_shape("bayes_ridge_risk", "posterior.covariance", p, task.dimension(), task.dimension());
+  require_finite_entries("bayes_ridge_risk", "posterior.covariance", p);
   return task.noise_variance() + trace_of_product<T>(task.input_second_moment(), p);
 }
 

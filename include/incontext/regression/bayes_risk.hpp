@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression {
@@ -31,13 +32,13 @@ namespace incontext::regression {
 template <Real T>
 T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
   using std::sqrt;
-  detail::require_context_length("bayes_risk_isotropic_limit", context_length);
+  require_context_length("bayes_risk_isotropic_limit", context_length);
   detail::require_isotropic("bayes_risk_isotropic_limit", task);
-  const T n = detail::real<T>(context_length - 1);
+  const T n = math::from_count<T>(context_length - 1);
   const T signal = n * task.input_variance * task.task_variance;
-  const T gamma = detail::real<T>(task.dimension) / n;
+  const T gamma = math::from_count<T>(task.dimension) / n;
   const T lambda = task.noise_variance / signal;
-  const T c = detail::real<T>(context_length - 1 - task.dimension) / n + lambda;
+  const T c = math::from_count<T>(context_length - 1 - task.dimension) / n + lambda;
   const T root = sqrt(c * c + T(4.0) * gamma * lambda);
   if (c <= T(0.0)) return task.noise_variance + signal * (root - c) / T(2.0);
   return task.noise_variance * (T(1.0) + T(2.0) * gamma / (c + root));
@@ -63,8 +64,8 @@ template <Real T>
 T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::int64_t n) {
   const std::int64_t d = eigenvalues.size();
   if (!(noise_variance > T(0.0)) && d <= n) return T(0.0);
-  const T unexplained = real<T>(d > n ? d - n : 0);
-  const T spare = real<T>(n > d ? n - d : 0);
+  const T unexplained = math::from_count<T>(d > n ? d - n : 0);
+  const T spare = math::from_count<T>(n > d ? n - d : 0);
   const auto imbalance = [&](const T& kappa) {
     T filtered = T(0.0);
     for (Eigen::Index i = 0; i < d; ++i) filtered += kappa / (eigenvalues(i) + kappa);
@@ -72,8 +73,8 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
   };
   // kappa lies in [max(s2, (d - n) min e) / n, (s2 + sum e) / n]; twice as far on both sides the signs are certain.
   const T floor = unexplained * eigenvalues.minCoeff();
-  const T low = (noise_variance > floor ? noise_variance : floor) / (T(2.0) * real<T>(n));
-  const T high = T(2.0) * (noise_variance + eigenvalues.sum()) / real<T>(n);
+  const T low = (noise_variance > floor ? noise_variance : floor) / (T(2.0) * math::from_count<T>(n));
+  const T high = T(2.0) * (noise_variance + eigenvalues.sum()) / math::from_count<T>(n);
   const boost::math::tools::eps_tolerance<T> close(boost::math::tools::digits<T>() - 1);
   std::uintmax_t steps = 1000;
   const auto bracket = boost::math::tools::toms748_solve(imbalance, low, high, close, steps);
@@ -102,7 +103,7 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Runs on   host
 template <Real T>
 BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
-  detail::require_context_length("bayes_risk_deterministic_equivalent", context_length);
+  require_context_length("bayes_risk_deterministic_equivalent", context_length);
   const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
   const Matrix<T> whitened = c.transpose() * task.input_covariance() * c;
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);
@@ -113,7 +114,8 @@ BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& 
   const Vector<T> mean = spectrum.eigenvectors().transpose() * (c.transpose() * task.input_mean());
   T mean_excess = T(0.0);
   for (Eigen::Index i = 0; i < e.size(); ++i) mean_excess += kappa / (e(i) + kappa) * mean(i) * mean(i);
-  return {.effective_ridge = kappa, .risk = detail::real<T>(context_length - 1) * kappa, .mean_excess = mean_excess};
+  return {
+      .effective_ridge = kappa, .risk = math::from_count<T>(context_length - 1) * kappa, .mean_excess = mean_excess};
 }
 
 }  // namespace incontext::regression

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/detail/query_included.hpp"
@@ -20,7 +21,7 @@ ContextMoments<T> leading_context(const Attention<T>& attention, const LinearTas
   const TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
   const Matrix<T> b = moments.product(value(attention), value(attention));
   const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
-  const T spread = (trace_of_product<T>(b, s) + value_noise) / real<T>(l);
+  const T spread = (trace_of_product<T>(b, s) + value_noise) / math::from_count<T>(l);
   return {s, s * b * s + spread * s, Vector<T>::Zero(s.rows())};
 }
 
@@ -34,7 +35,7 @@ InverseTemperatureParabola<T> gaussian_error(const Attention<T>& attention, cons
 template <Real T>
 InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l,
                                           Offset offset) {
-  const T degrees = real<T>(l - 1) / real<T>(l);
+  const T degrees = math::from_count<T>(l - 1) / math::from_count<T>(l);
   ContextMoments<T> context = leading_context(attention, task, l);
   context.covariance *= degrees;
   context.vector *= degrees;
@@ -66,7 +67,7 @@ InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const L
 template <Real T>
 InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                    std::int64_t context_length, ErrorConvention convention = {}) {
-  detail::require_context_length("generalization_error", context_length);
+  require_context_length("generalization_error", context_length);
   validate(attention, task.dimension(), "generalization_error");
   if (convention.query == QueryToken::excluded) {
     return detail::exact_error(attention, task, context_length, convention.offset);
@@ -93,7 +94,7 @@ template <Real T>
 InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T>& attention,
                                                                  const LinearTask<T>& task,
                                                                  std::int64_t context_length) {
-  detail::require_context_length("generalization_error_leading_order", context_length);
+  require_context_length("generalization_error_leading_order", context_length);
   validate(attention, task.dimension(), "generalization_error_leading_order");
   const auto context = detail::leading_context(attention, task, context_length);
   return detail::gaussian_error(attention, task, context, context_length, Offset::removed);

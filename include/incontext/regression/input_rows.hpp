@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::regression {
 
@@ -28,7 +29,7 @@ class InputRows {
   explicit InputRows(Matrix<T> rows) : centred_(std::move(rows)) {
     require_at_least("InputRows", "rows.rows()", centred_.rows(), Eigen::Index{2});
     require_at_least("InputRows", "rows.cols()", centred_.cols(), Eigen::Index{1});
-    detail::require_finite("InputRows", "rows", centred_);
+    require_finite_entries("InputRows", "rows", centred_);
     mean_ = column_means();
     centred_.rowwise() -= mean_.transpose();
     // The second pass takes away what rounding left of the first: a mean far from 0 then costs no digits.
@@ -50,17 +51,17 @@ class InputRows {
 
   /// t(B) = E[(z^T B z) z] for a symmetric B.
   Vector<T> third_moment(const Matrix<T>& b) const {
-    return centred_.transpose() * quadratic_form(b) / detail::real<T>(count());
+    return centred_.transpose() * quadratic_form(b) / math::from_count<T>(count());
   }
 
  private:
-  Vector<T> column_means() const { return centred_.colwise().sum().transpose() / detail::real<T>(count()); }
+  Vector<T> column_means() const { return centred_.colwise().sum().transpose() / math::from_count<T>(count()); }
 
   Vector<T> quadratic_form(const Matrix<T>& b) const { return (centred_ * b).cwiseProduct(centred_).rowwise().sum(); }
 
   Matrix<T> weighted_square(const Vector<T>& weights) const {
     const Matrix<T> product = centred_.transpose() * (weights.asDiagonal() * centred_);
-    return (product + product.transpose()) / (T(2.0) * detail::real<T>(count()));  // symmetric to the last bit
+    return (product + product.transpose()) / (T(2.0) * math::from_count<T>(count()));  // symmetric to the last bit
   }
 
   Matrix<T> centred_;

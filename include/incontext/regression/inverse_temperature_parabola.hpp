@@ -1,8 +1,8 @@
 #pragma once
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 namespace incontext::regression {
 
@@ -31,14 +31,14 @@ struct InverseTemperatureParabola {
   T quadratic;
 
   INCONTEXT_HD T operator()(const T& temperature) const {
-    if (!(temperature > T(0.0))) return scoring::detail::not_a_number<T>();
+    if (!(temperature > T(0.0))) return math::not_a_number<T>();
     return constant + (quadratic / temperature - T(2.0) * linear) / temperature;
   }
 
   INCONTEXT_HD bool has_optimal_temperature() const { return linear > T(0.0) && quadratic > T(0.0); }
 
   INCONTEXT_HD T optimal_temperature() const {
-    if (linear <= T(0.0) || quadratic <= T(0.0)) return scoring::detail::infinity<T>();
+    if (linear <= T(0.0) || quadratic <= T(0.0)) return math::infinity<T>();
     return quadratic / linear;
   }
 
@@ -49,7 +49,7 @@ struct InverseTemperatureParabola {
 
   /// G(temperature) - minimum() without the cancellation of that difference.
   INCONTEXT_HD T excess(const T& temperature) const {
-    if (!(temperature > T(0.0))) return scoring::detail::not_a_number<T>();
+    if (!(temperature > T(0.0))) return math::not_a_number<T>();
     if (linear <= T(0.0) || quadratic <= T(0.0)) return (quadratic / temperature - T(2.0) * linear) / temperature;
     const T distance = T(1.0) / temperature - linear / quadratic;
     return quadratic * distance * distance;

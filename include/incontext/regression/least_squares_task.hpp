@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/regressable.hpp"
 
 namespace incontext::regression {
@@ -39,8 +40,8 @@ struct LeastSquaresTask {
 template <Real T>
 LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>& labels,
                                        std::span<const std::string> column_names = {}) {
-  detail::require_shape("least_squares_task", "labels", labels, inputs.rows(), 1);
-  detail::require_finite("least_squares_task", "labels", labels);
+  require_shape("least_squares_task", "labels", labels, inputs.rows(), 1);
+  require_finite_entries("least_squares_task", "labels", labels);
   const auto columns = detail::standardised_columns("least_squares_task", inputs, column_names);
   const InputRows<T> label_rows{Matrix<T>(labels)};
   const Vector<T> centred_labels = label_rows.centred();
@@ -49,7 +50,7 @@ LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>&
   const Vector<T> residual = centred_labels - (inputs.rowwise() - columns.mean.transpose()) * slope;
   return {.slope = slope,
           .intercept = label_rows.mean()(0) - slope.dot(columns.mean),
-          .residual_variance = residual.squaredNorm() / detail::real<T>(labels.size())};
+          .residual_variance = residual.squaredNorm() / math::from_count<T>(labels.size())};
 }
 
 }  // namespace incontext::regression

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstdint>
 
 #include "incontext/core/real.hpp"
 
@@ -32,15 +31,5 @@ template <Real T>
 T trace_of_product(const Matrix<T>& left, const Matrix<T>& right) {
   return left.cwiseProduct(right.transpose()).sum();
 }
-
-namespace detail {
-
-/// A count as a real number, by way of double (exact below 2^53), which is all that Real promises.
-template <Real T>
-T real(std::int64_t count) {
-  return T(static_cast<double>(count));
-}
-
-}  // namespace detail
 
 }  // namespace incontext::regression

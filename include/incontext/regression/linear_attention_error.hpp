@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"
@@ -28,9 +29,9 @@ namespace incontext::regression {
 template <Real T>
 InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                      std::int64_t context_length) {
-  detail::require_context_length("linear_attention_error", context_length);
+  require_context_length("linear_attention_error", context_length);
   validate(attention, task.dimension(), "linear_attention_error");
-  const T l = detail::real<T>(context_length);
+  const T l = math::from_count<T>(context_length);
   const Vector<T>& mu = task.input_mean();
   const Matrix<T> lambda = task.input_second_moment();
   const detail::TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};

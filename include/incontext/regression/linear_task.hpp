@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::regression {
 
@@ -62,11 +62,11 @@ class LinearTask {
   explicit LinearTask(Parameters parameters) : parameters_(std::move(parameters)) {
     const Eigen::Index d = parameters_.input_mean.size();
     require_at_least("LinearTask", "input_mean.size()", d, Eigen::Index{1});
-    detail::require_finite("LinearTask", "input_mean", parameters_.input_mean);
-    detail::require_positive_definite("LinearTask", "input_covariance", parameters_.input_covariance, d);
-    detail::require_shape("LinearTask", "task_mean", parameters_.task_mean, d, 1);
-    detail::require_finite("LinearTask", "task_mean", parameters_.task_mean);
-    detail::require_positive_definite("LinearTask", "task_covariance", parameters_.task_covariance, d);
+    require_finite_entries("LinearTask", "input_mean", parameters_.input_mean);
+    require_positive_definite("LinearTask", "input_covariance", parameters_.input_covariance, d);
+    require_shape("LinearTask", "task_mean", parameters_.task_mean, d, 1);
+    require_finite_entries("LinearTask", "task_mean", parameters_.task_mean);
+    require_positive_definite("LinearTask", "task_covariance", parameters_.task_covariance, d);
     require_non_negative("LinearTask", "noise_variance", parameters_.noise_variance);
     symmetrise(parameters_.input_covariance);
     symmetrise(parameters_.task_covariance);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/moment_ratio_from_scores.hpp"
@@ -62,10 +63,10 @@ MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& 
 template <Real T>
 T corrected_moment_ratio(const T& ratio, const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                          std::int64_t context_length) {
-  detail::require_context_length("corrected_moment_ratio", context_length);
+  require_context_length("corrected_moment_ratio", context_length);
   detail::require_isotropic("corrected_moment_ratio", task);
-  const T l = detail::real<T>(context_length);
-  return ratio * (T(1.0) + detail::real<T>(task.dimension) / l) +
+  const T l = math::from_count<T>(context_length);
+  return ratio * (T(1.0) + math::from_count<T>(task.dimension) / l) +
          task.noise_variance * attention.key_query_scale * attention.label_value / (task.task_variance * l);
 }
 

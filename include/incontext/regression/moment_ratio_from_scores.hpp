@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/detail/matrix_contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::regression {
 
@@ -47,7 +48,7 @@ template <Real T>
 MomentRatioEstimate<T> ratio_of_means(const Vector<T>& squares, const Vector<T>& selves) {
   using std::sqrt;
   const std::int64_t count = selves.size();
-  const T n = real<T>(count);
+  const T n = math::from_count<T>(count);
   const T second = squares.mean();
   if (!(second - second <= T(0.0))) {
     throw_domain_error("moment_ratio_from_scores", "the mean squared score is not finite", second,
@@ -115,7 +116,7 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
       ++visible;
     }
     if (visible == 0 || is_masked(self)) continue;
-    squares.push_back(sum / real<T>(visible));
+    squares.push_back(sum / math::from_count<T>(visible));
     selves.push_back(self);
   }
   require_at_least("moment_ratio_from_scores", "the number of queries that see themselves and another key",
@@ -154,7 +155,7 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const Vector<T>& self_scores) {
   detail::require_score_matrix(scores, 1);
-  detail::require_shape("moment_ratio_from_scores", "self_scores", self_scores, scores.rows(), 1);
+  require_shape("moment_ratio_from_scores", "self_scores", self_scores, scores.rows(), 1);
   detail::require_scores<T>("self_scores", self_scores);
   return detail::ratio_of_visible(
       scores, [&](Eigen::Index query) { return self_scores(query); }, [](Eigen::Index) { return Eigen::Index{-1}; });
@@ -170,7 +171,7 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const V
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnDiagonal) {
   detail::require_score_matrix(scores, 2);
-  detail::require_shape("moment_ratio_from_scores", "scores", scores, scores.rows(), scores.rows());
+  require_shape("moment_ratio_from_scores", "scores", scores, scores.rows(), scores.rows());
   return detail::ratio_of_visible(
       scores, [&](Eigen::Index query) { return scores(query, query); }, [](Eigen::Index query) { return query; });
 }

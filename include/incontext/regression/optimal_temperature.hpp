@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/generalization_error.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -54,12 +55,12 @@ struct IsotropicAttention {
 template <Real T>
 T optimal_temperature_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                 std::int64_t context_length) {
-  detail::require_context_length("optimal_temperature_isotropic", context_length);
+  require_context_length("optimal_temperature_isotropic", context_length);
   detail::require_isotropic("optimal_temperature_isotropic", task);
   const T gain = attention.key_query_scale * attention.label_value;
   if (gain <= T(0.0)) return std::numeric_limits<T>::infinity();
-  const T d = detail::real<T>(task.dimension);
-  const T l = detail::real<T>(context_length);
+  const T d = math::from_count<T>(task.dimension);
+  const T l = math::from_count<T>(context_length);
   return gain * (task.input_variance * (T(1.0) + d / l) + task.noise_variance / (task.task_variance * l));
 }
 

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <cstdint>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/input_rows.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -27,10 +28,10 @@ namespace incontext::regression {
 /// Runs on   host
 template <Real T>
 Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {
-  detail::require_context_length("pretrained_attention", context_length);
+  require_context_length("pretrained_attention", context_length);
   const Matrix<T>& sigma = task.input_covariance();
   const Eigen::LLT<Matrix<T>> prior(task.task_covariance());
-  const T ridge = task.noise_variance() / detail::real<T>(context_length);
+  const T ridge = task.noise_variance() / math::from_count<T>(context_length);
   const Matrix<T> c = prior.matrixL();
   const Matrix<T> system = c.transpose() * sigma * c + ridge * Matrix<T>::Identity(sigma.rows(), sigma.cols());
   const Matrix<T> root = Eigen::LLT<Matrix<T>>(system).matrixL().solve(c.transpose());

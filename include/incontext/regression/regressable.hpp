@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/input_rows.hpp"
 
 namespace incontext::regression {
@@ -69,7 +70,7 @@ StandardisedColumns<T> standardised_columns(std::string_view where, const Matrix
     }
   }
   const Matrix<T> unit = rows.centred() * result.norm.cwiseInverse().asDiagonal();
-  result.factor.setThreshold(T(4.0) * eps * real<T>(inputs.rows()));
+  result.factor.setThreshold(T(4.0) * eps * math::from_count<T>(inputs.rows()));
   result.factor.compute(unit);
   if (const Eigen::Index rank = result.factor.rank(); rank < d) {
     throw_domain_error(where,

@@ -7,13 +7,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include "incontext/laws/detail/standard_row.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/laws/quadrature.hpp"
+#include "incontext/laws/standard_row.hpp"
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/detail/softmax_domain.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/detail/weighted_chi_square.hpp"
+#include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/softmax_domain.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -73,14 +75,15 @@ class ReadQueries {
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
-requires std::same_as<T, scoring::Value<Map>>
-laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
-                                  const Map& map) {
+requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error(const Attention<T>& attention,
+                                                                                const LinearTask<T>& task,
+                                                                                std::int64_t context_length,
+                                                                                const Map& map) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
-  detail::require_softmax_domain(where, attention, task, context_length);
-  const laws::detail::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
-                                        detail::real<T>(context_length));
+  require_softmax_domain(where, attention, task, context_length);
+  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
+                                math::from_count<T>(context_length));
   const auto white = detail::white_attention(attention, task);
   const detail::ReadQueries<T> queries(white);
   const T v = attention.label_value, label_variance = task.noise_variance() + white.task.trace();

@@ -6,8 +6,9 @@
 #include <cstdint>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/laws/detail/standard_row.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/laws/quadrature.hpp"
+#include "incontext/laws/standard_row.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
@@ -34,7 +35,7 @@ class ChiQueries {
     using std::exp;
     using std::log;
     const T log_ratio = u - exp(T(-u)) - log(peak_);
-    return dimension_ * (log_ratio - scoring::detail::exp_minus_one(T(T(2) * log_ratio)) / T(2)) + log(radius_rate(u));
+    return dimension_ * (log_ratio - math::exp_minus_one(T(T(2) * log_ratio)) / T(2)) + log(radius_rate(u));
   }
 
   QueryDensity<T> operator()(const T& u) const {
@@ -70,18 +71,17 @@ class ChiQueries {
 ///           (tests/regression/softmax_error_isotropic.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
-requires std::same_as<T, scoring::Value<Map>>
-laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
-                                            std::int64_t context_length, const Map& map) {
+requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error_isotropic(
+    const IsotropicAttention<T>& attention, const IsotropicTask<T>& task, std::int64_t context_length, const Map& map) {
   constexpr auto where = "softmax_error_isotropic";
-  detail::require_context_length(where, context_length);
+  require_context_length(where, context_length);
   detail::require_isotropic(where, task);
   require_non_negative(where, "key_query_scale squared", T(attention.key_query_scale * attention.key_query_scale));
   require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
   using std::sqrt;
-  const laws::detail::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
-                                        detail::real<T>(context_length));
-  const T d = detail::real<T>(task.dimension), v = attention.label_value;
+  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
+                                math::from_count<T>(context_length));
+  const T d = math::from_count<T>(task.dimension), v = attention.label_value;
   const T score = task.input_variance * attention.key_query_scale;
   const T signal = task.input_variance * task.task_variance;
   const T label_variance = task.noise_variance + signal * d;

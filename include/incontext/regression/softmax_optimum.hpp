@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
@@ -98,7 +99,7 @@ struct IsotropicSearch {
   T deviation() const {
     using std::sqrt;
     const T score = task.input_variance * attention.key_query_scale;
-    return (score < T(0.0) ? T(-score) : score) * sqrt(real<T>(task.dimension));
+    return (score < T(0.0) ? T(-score) : score) * sqrt(math::from_count<T>(task.dimension));
   }
 
   template <class Map>
@@ -160,7 +161,7 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
   auto mirrored = attention;
   if (gain < T(0.0)) mirrored.key_query_scale = -attention.key_query_scale;
   const auto best = softmax_optimal_temperature_isotropic(mirrored, task, context_length);
-  const T scale = T(1.0) / (best.parameter * log(detail::real<T>(context_length)));
+  const T scale = T(1.0) / (best.parameter * log(math::from_count<T>(context_length)));
   return {gain < T(0.0) ? T(-scale) : scale, best.error};
 }
 

@@ -9,9 +9,11 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/detail/softmax_domain.hpp"
+#include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/softmax_domain.hpp"
 
 namespace incontext::regression {
 
@@ -56,7 +58,7 @@ template <Real T>
 T second_order_lowest_temperature(const Attention<T>& attention, const LinearTask<T>& task) {
   using std::sqrt;
   constexpr auto where = "second_order_lowest_temperature";
-  detail::require_softmax_domain(where, attention, task, 2);
+  require_softmax_domain(where, attention, task, 2);
   const auto white = detail::white_attention(attention, task);
   const Matrix<T> square = white.key_query.transpose() * white.key_query;
   const Matrix<T> identity = Matrix<T>::Identity(square.rows(), square.cols());
@@ -97,7 +99,7 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   using std::exp;
   using std::log;
   constexpr auto where = "softmax_error_second_order";
-  detail::require_softmax_domain(where, attention, task, context_length);
+  require_softmax_domain(where, attention, task, context_length);
   require_positive(where, "temperature", temperature);
   const auto white = detail::white_attention(attention, task);
   const Matrix<T> k = white.key_query / temperature;
@@ -118,7 +120,7 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   const T spread = trace_of_product<T>(k.transpose() * weighted, t) + white.task.trace() + noise;
   const T cross = trace_of_product<T>(h.transpose() * weighted, t);
   return noise + trace_of_product<T>(white.task * h, h.transpose()) +
-         v * z / detail::real<T>(context_length) * (v * spread + T(2.0) * cross);
+         v * z / math::from_count<T>(context_length) * (v * spread + T(2.0) * cross);
 }
 
 }  // namespace incontext::regression

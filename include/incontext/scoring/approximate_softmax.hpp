@@ -5,9 +5,10 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centre.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -44,8 +45,8 @@ template <Real T>
 INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
   const auto centre = detail::centre_of(detail::as_grid(scores));
-  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
-  const T count = detail::from_count<T>(centre.count);
+  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(centre.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T((T(1) + centre.deviation(z) / map.temperature) / count) : T(0);
@@ -64,8 +65,8 @@ template <Real T>
 INCONTEXT_HD void jvp(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto centre = detail::centre_of(detail::as_grid(scores), detail::as_grid(direction));
-  if (centre.count == 0 || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
-  const T count = detail::from_count<T>(centre.count);
+  if (centre.count == 0 || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(centre.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T change = centre.deviation(direction[i]);
     out[i] = detail::is_visible(scores[i]) ? T(change / map.temperature / count) : T(0);
@@ -96,8 +97,8 @@ template <Real T>
 INCONTEXT_HD void derivative(const ApproximateSoftmax<T>& map, parameter::Temperature,
                              Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
   const auto centre = detail::centre_of(detail::as_grid(scores));
-  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
-  const T count = detail::from_count<T>(centre.count);
+  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(centre.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T(-centre.deviation(z) / map.temperature / map.temperature / count) : T(0);

@@ -5,12 +5,13 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/detail/centre.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
@@ -20,7 +21,7 @@ namespace detail {
 /// n e_i from c_i and m - 1 = mean(e^c - 1 - c).
 template <Real T>
 INCONTEXT_HD T scaled_error(const T& c, const T& surplus) {
-  return (exp_minus_one_minus(c) - surplus * (T(1) + c)) / (T(1) + surplus);
+  return (math::exp_minus_one_minus(c) - surplus * (T(1) + c)) / (T(1) + surplus);
 }
 
 /// Above it e^c swamps 1 + c, so that the plain difference loses nothing and the form above would overflow.
@@ -49,13 +50,13 @@ INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Ro
                                             Row<std::type_identity_t<T>> out) {
   const auto centre = detail::centre_of(detail::as_grid(scores));
   const auto pass = detail::softmax_pass<T>(detail::Quotient<T>{map.temperature}, scores);
-  if (!centre.valid() || !pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  const T count = detail::from_count<T>(centre.count);
+  if (!centre.valid() || !pass.valid) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(centre.count);
   const bool far = detail::is_far(T(centre.deviation(pass.reference) / map.temperature));
   detail::Sum<T> sum;
   for (std::ptrdiff_t i = 0; !far && i < scores.size; ++i) {
     if (!detail::is_visible(scores[i])) continue;
-    sum.add(detail::exp_minus_one_minus(T(centre.deviation(scores[i]) / map.temperature)));
+    sum.add(math::exp_minus_one_minus(T(centre.deviation(scores[i]) / map.temperature)));
   }
   const T surplus = sum.value() / count;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
@@ -81,8 +82,8 @@ INCONTEXT_HD void approximate_softmax_leading_error(const ApproximateSoftmax<T>&
                                                     Row<const std::type_identity_t<T>> scores,
                                                     Row<std::type_identity_t<T>> out) {
   const auto centre = detail::centre_of(detail::as_grid(scores));
-  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
-  const T count = detail::from_count<T>(centre.count);
+  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(centre.count);
   detail::Sum<T> sum;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (!detail::is_visible(scores[i])) continue;

@@ -4,9 +4,9 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/approximate_softmax_error.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 namespace incontext::scoring {
 
@@ -24,15 +24,15 @@ namespace incontext::scoring {
 template <Real T>
 INCONTEXT_HD T approximate_softmax_error_at_gap(std::ptrdiff_t count, const T& gap) {
   using std::exp;
-  if (count < 1 || !detail::is_finite(gap)) return detail::not_a_number<T>();
-  const T n = detail::from_count<T>(count);
+  if (count < 1 || !math::is_finite(gap)) return math::not_a_number<T>();
+  const T n = math::from_count<T>(count);
   const T own = gap * ((n - T(1)) / n);
   const T others = -gap / n;
   if (detail::is_far(own) || detail::is_far(others)) {
     const T opposite = -gap;
     return T(1) / (T(1) + (n - T(1)) * exp(opposite)) - (T(1) + own) / n;
   }
-  const T surplus = (detail::exp_minus_one_minus(own) + (n - T(1)) * detail::exp_minus_one_minus(others)) / n;
+  const T surplus = (math::exp_minus_one_minus(own) + (n - T(1)) * math::exp_minus_one_minus(others)) / n;
   return detail::scaled_error(own, surplus) / n;
 }
 
@@ -52,11 +52,11 @@ INCONTEXT_HD T approximate_softmax_error_at_gap(std::ptrdiff_t count, const T& g
 template <Real T>
 INCONTEXT_HD T approximate_softmax_error_supremum(std::ptrdiff_t count, const T& range) {
   using std::log;
-  if (count < 1 || !(T(0) <= range) || !detail::is_finite(range)) return detail::not_a_number<T>();
+  if (count < 1 || !(T(0) <= range) || !math::is_finite(range)) return math::not_a_number<T>();
   if (count == 1) return T(0);
   const T below = approximate_softmax_error_at_gap(count, T(-range));
   if (count == 2) return below;
-  const T others = detail::from_count<T>(count - 1);
+  const T others = math::from_count<T>(count - 1);
   const T turn = T(2) * log(others);
   const T above = approximate_softmax_error_at_gap(count, range < turn ? range : turn);
   return above < below ? below : above;
@@ -98,11 +98,11 @@ template <Real T>
 INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std::ptrdiff_t count, const T& range) {
   using std::exp;
   using std::log;
-  if (count < 1 || !(T(0) <= range) || !detail::is_finite(range)) return {detail::not_a_number<T>(), 0, T(0)};
+  if (count < 1 || !(T(0) <= range) || !math::is_finite(range)) return {math::not_a_number<T>(), 0, T(0)};
   if (count == 1 || !(T(0) < range)) return {T(0), 0, T(0)};
-  const T n = detail::from_count<T>(count);
+  const T n = math::from_count<T>(count);
   const T competitors = n - T(1);
-  const T growth = detail::exp_minus_one(range);
+  const T growth = math::exp_minus_one(range);
   const T opposite = -range;
   const T decay = exp(opposite);
 
@@ -110,16 +110,16 @@ INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std:
   if (T(0.001) < range) fraction = T(1) / range - T(1) / growth;
   std::ptrdiff_t near = 0;  // floor((n - 1) kappa*), by doubling: T may have no conversion to an integer
   for (std::ptrdiff_t bit = std::ptrdiff_t{1} << 53; bit > 0; bit /= 2) {
-    if (near + bit < count && detail::from_count<T>(near + bit) <= fraction * competitors) near += bit;
+    if (near + bit < count && math::from_count<T>(near + bit) <= fraction * competitors) near += bit;
   }
 
   ApproximateSoftmaxInfimum<T> best{T(0), 0, T(0)};
   for (std::ptrdiff_t k = near; k <= near + 1 && k < count; ++k) {
-    const T share = detail::from_count<T>(k) / competitors;
-    const T remaining = detail::from_count<T>(count - 1 - k) / competitors;
+    const T share = math::from_count<T>(k) / competitors;
+    const T remaining = math::from_count<T>(count - 1 - k) / competitors;
     const T mixture = share + remaining * decay;
     // h(kappa), without its cancellation at small R and without e^R at large R
-    const T near_height = share * detail::exp_minus_one_minus(range) - detail::minus_log_one_plus(T(share * growth));
+    const T near_height = share * math::exp_minus_one_minus(range) - math::minus_log_one_plus(T(share * growth));
     const T far_height = log(mixture) + remaining * range;
     const T height = range <= T(1) ? near_height : far_height;
     const T value = -(competitors / n) * height / n;

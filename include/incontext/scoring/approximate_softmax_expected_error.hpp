@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Expected error of the approximate softmax on independent normal scores of mean 0 and variance v, in units of the
 /// temperature (v stands for v / tau^2). `participation` is Y_2 = E sum_j softmax_j^2 of such a row, an input here; it
@@ -27,8 +27,8 @@ namespace incontext::scoring {
 template <Real T>
 INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, const T& variance,
                                                           const T& participation) {
-  if (count < 1 || !(T(0) <= variance)) return detail::not_a_number<T>();
-  const T n = detail::from_count<T>(count);
+  if (count < 1 || !(T(0) <= variance)) return math::not_a_number<T>();
+  const T n = math::from_count<T>(count);
   return (n * participation - T(1)) + variance * (T(2) * participation - T(1) - T(1) / n);
 }
 
@@ -45,7 +45,7 @@ INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, 
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T approximate_softmax_expected_squared_error_limit(const T& variance) {
-  return T(0) <= variance ? detail::exp_minus_one_minus(variance) : detail::not_a_number<T>();
+  return T(0) <= variance ? math::exp_minus_one_minus(variance) : math::not_a_number<T>();
 }
 
 namespace detail {
@@ -53,10 +53,7 @@ namespace detail {
 /// Phi(b) - Phi(a) for a < 1 and a < b, from the lower tails.
 template <Real T>
 INCONTEXT_HD T normal_probability_between(const T& a, const T& b) {
-  using std::erfc;
-  using std::sqrt;
-  const T root = sqrt(T(2));
-  return (erfc(T(-b / root)) - erfc(T(-a / root))) / T(2);
+  return math::normal_tail(T(-b)) - math::normal_tail(T(-a));
 }
 
 /// Root of x - log(1 + x) = level > 0 on the side of `start`, by Newton's method on this convex function; the start
@@ -66,9 +63,9 @@ INCONTEXT_HD T outer_root(const T& level, const T& start) {
   T x = start;
   constexpr int limit = 4 * std::numeric_limits<T>::digits + 64;
   for (int i = 0; i < limit; ++i) {
-    const T step = (minus_log_one_plus(x) - level) * (T(1) + x) / x;
+    const T step = (math::minus_log_one_plus(x) - level) * (T(1) + x) / x;
     const T next = x - step;
-    if (!(magnitude(next) < magnitude(x))) break;
+    if (!(math::magnitude(next) < math::magnitude(x))) break;
     x = next;
   }
   return x;
@@ -94,7 +91,7 @@ template <Real T>
 INCONTEXT_HD T approximate_softmax_expected_absolute_error_limit(const T& variance) {
   using std::exp;
   using std::sqrt;
-  if (!(T(0) <= variance)) return detail::not_a_number<T>();
+  if (!(T(0) <= variance)) return math::not_a_number<T>();
   if (!(T(0) < variance)) return T(0);
   const T stddev = sqrt(variance);
   const T level = variance / T(2);
@@ -102,7 +99,7 @@ INCONTEXT_HD T approximate_softmax_expected_absolute_error_limit(const T& varian
   const T left_start = exp(deepest) - T(1);
   const T left = detail::outer_root(level, left_start) / stddev;
   const T right = detail::outer_root(level, T(stddev + variance)) / stddev;
-  const T root_two_pi = sqrt(T(T(2) * detail::pi<T>()));
+  const T root_two_pi = sqrt(T(T(2) * math::pi<T>()));
   const T left_exponent = -left * left / T(2);
   const T right_exponent = -right * right / T(2);
   const T densities = (exp(left_exponent) - exp(right_exponent)) / root_two_pi;
@@ -123,12 +120,11 @@ INCONTEXT_HD T approximate_softmax_expected_absolute_error_limit(const T& varian
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T approximate_softmax_negative_weight_probability(std::ptrdiff_t count, const T& variance) {
-  using std::erfc;
   using std::sqrt;
-  if (count < 1 || !(T(0) <= variance)) return detail::not_a_number<T>();
-  const T spread = T(2) * variance * (detail::from_count<T>(count - 1) / detail::from_count<T>(count));
+  if (count < 1 || !(T(0) <= variance)) return math::not_a_number<T>();
+  const T spread = variance * (math::from_count<T>(count - 1) / math::from_count<T>(count));
   if (!(T(0) < spread)) return T(0);
-  return erfc(T(T(1) / sqrt(spread))) / T(2);
+  return math::normal_tail(T(T(1) / sqrt(spread)));
 }
 
 /// Leading 1/n term of the squared distance between the outputs of both maps on standard normal tokens.
@@ -146,10 +142,10 @@ INCONTEXT_HD T approximate_softmax_negative_weight_probability(std::ptrdiff_t co
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T approximate_softmax_output_error(std::ptrdiff_t count, std::ptrdiff_t dimension, const T& variance) {
-  if (count < 1 || dimension < 1 || !(T(0) <= variance)) return detail::not_a_number<T>();
-  const T surplus = detail::exp_minus_one_minus(variance);
-  const T along = variance * detail::exp_minus_one(variance);
-  return (detail::from_count<T>(dimension) * surplus + along) / detail::from_count<T>(count);
+  if (count < 1 || dimension < 1 || !(T(0) <= variance)) return math::not_a_number<T>();
+  const T surplus = math::exp_minus_one_minus(variance);
+  const T along = variance * math::exp_minus_one(variance);
+  return (math::from_count<T>(dimension) * surplus + along) / math::from_count<T>(count);
 }
 
 }  // namespace incontext::scoring

@@ -3,8 +3,9 @@
 #include <cstddef>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
 
@@ -24,7 +25,7 @@ void validate(Row<const T> scores) {
   std::ptrdiff_t visible = 0;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (!detail::is_visible(scores[i])) continue;
-    if (!detail::is_finite(scores[i])) {
+    if (!math::is_finite(scores[i])) {
       throw_domain_error("scoring::validate", "score is NaN or infinite", scores[i], "finite, or -infinity for a mask");
     }
     ++visible;
@@ -84,7 +85,7 @@ void enter(const Map& map, Row<const typename Map::value_type> scores, std::ptrd
 template <Real T>
 void leave(Row<T> out) {
   for (std::ptrdiff_t i = 0; i < out.size; ++i) {
-    if (!(out[i] <= scoring::detail::infinity<T>())) {
+    if (!(out[i] <= math::infinity<T>())) {
       throw_domain_error("scoring::checked", "result is undefined here", out[i], "a row where the map is defined");
     }
   }

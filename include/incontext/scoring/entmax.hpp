@@ -6,9 +6,10 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/entmax_pass.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -81,7 +82,7 @@ INCONTEXT_HD void weights(const Map& map, Row<const typename Map::value_type> sc
                           Row<typename Map::value_type> out) {
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     out[i] = detail::is_visible(scores[i]) ? pass.weight(scores[i]) : T(0);
   }
@@ -98,9 +99,9 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type
                               Row<typename Map::value_type> out) {
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    out[i] = detail::is_visible(scores[i]) ? pass.log_weight(scores[i]) : T(-detail::infinity<T>());
+    out[i] = detail::is_visible(scores[i]) ? pass.log_weight(scores[i]) : T(-math::infinity<T>());
   }
 }
 
@@ -119,7 +120,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores
                       Row<const typename Map::value_type> direction, Row<typename Map::value_type> out) {
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T { return direction[i]; });
 }
 
@@ -150,9 +151,9 @@ template <Real T>
 INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const std::type_identity_t<T>> scores,
                              Row<std::type_identity_t<T>> out) {
   const auto pass = detail::read(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T {
-    return -detail::relative_entropy_term(T(pass.excess(scores[i]) - T(1))) / pass.slope / pass.slope;
+    return -math::relative_entropy_term(T(pass.excess(scores[i]) - T(1))) / pass.slope / pass.slope;
   });
 }
 
@@ -163,7 +164,7 @@ INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const s
 /// Runs on   host
 template <Real T>
 void validate(const Entmax<T>& map) {
-  if (!(T(1) < map.alpha && detail::is_finite(map.alpha))) {
+  if (!(T(1) < map.alpha && math::is_finite(map.alpha))) {
     throw_domain_error("scoring::validate", "alpha is not above 1", map.alpha, "1 < value < infinity");
   }
 }

@@ -4,8 +4,9 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -38,7 +39,7 @@ INCONTEXT_HD EntmaxSupport<typename Map::value_type> entmax_support(const Map& m
                                                                     Row<const typename Map::value_type> scores) {
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid()) return {detail::not_a_number<T>(), 0};
+  if (!pass.valid()) return {math::not_a_number<T>(), 0};
   EntmaxSupport<T> support{T(pass.slope * pass.anchor - pass.reach), 0};
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (detail::is_visible(scores[i]) && T(0) < pass.weight(scores[i])) ++support.size;

@@ -4,8 +4,9 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/feature_kernel.hpp"
 #include "incontext/scoring/kernel_attention.hpp"
 #include "incontext/scoring/linear_attention.hpp"
@@ -76,10 +77,10 @@ INCONTEXT_HD void attend(const KernelAttention<K>& map, Grid<const typename K::v
     if (map.normalisation == KernelNormalisation::sum) {
       if (T(0) < map.floor && total < map.floor) total = map.floor;
     } else {
-      total = map.normalisation == KernelNormalisation::none ? T(1) : detail::from_count<T>(seen);
+      total = map.normalisation == KernelNormalisation::none ? T(1) : math::from_count<T>(seen);
     }
-    const bool valid = detail::is_finite(total) && (total < T(0) || T(0) < total);
-    for (std::ptrdiff_t e = 0; e < row.size; ++e) row[e] = valid ? T(row[e] / total) : detail::not_a_number<T>();
+    const bool valid = math::is_finite(total) && (total < T(0) || T(0) < total);
+    for (std::ptrdiff_t e = 0; e < row.size; ++e) row[e] = valid ? T(row[e] / total) : math::not_a_number<T>();
   }
 }
 

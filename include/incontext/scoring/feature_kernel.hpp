@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/row.hpp"
@@ -143,7 +143,7 @@ struct CosformerKernel {
 
  private:
   INCONTEXT_HD T angle(std::ptrdiff_t offset) const {
-    return detail::divide_positive(T(detail::pi<T>() / T(2) * detail::from_count<T>(offset)), reach);
+    return detail::divide_positive(T(math::pi<T>() / T(2) * math::from_count<T>(offset)), reach);
   }
 };
 

@@ -5,8 +5,9 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
@@ -62,8 +63,8 @@ template <Real T>
 INCONTEXT_HD void weights(const Hardmax<T>&, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
   const auto largest = detail::largest_of(scores);
-  if (largest.count == 0) return detail::fill(out, detail::not_a_number<T>());
-  const T share = T(1) / detail::from_count<T>(largest.count);
+  if (largest.count == 0) return detail::fill(out, math::not_a_number<T>());
+  const T share = T(1) / math::from_count<T>(largest.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) out[i] = largest.score <= scores[i] ? share : T(0);
 }
 
@@ -78,11 +79,11 @@ INCONTEXT_HD void log_weights(const Hardmax<T>&, Row<const std::type_identity_t<
                               Row<std::type_identity_t<T>> out) {
   using std::log;
   const auto largest = detail::largest_of(scores);
-  if (largest.count == 0) return detail::fill(out, detail::not_a_number<T>());
-  const T count = detail::from_count<T>(largest.count);
+  if (largest.count == 0) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(largest.count);
   const T share = largest.count == 1 ? T(0) : T(-log(count));
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    out[i] = largest.score <= scores[i] ? share : T(-detail::infinity<T>());
+    out[i] = largest.score <= scores[i] ? share : T(-math::infinity<T>());
   }
 }
 
@@ -96,7 +97,7 @@ template <Real T>
 INCONTEXT_HD void jvp(const Hardmax<T>&, Row<const std::type_identity_t<T>> scores, Row<const std::type_identity_t<T>>,
                       Row<std::type_identity_t<T>> out) {
   const auto largest = detail::largest_of(scores);
-  detail::fill(out, largest.count == 1 ? T(0) : detail::not_a_number<T>());
+  detail::fill(out, largest.count == 1 ? T(0) : math::not_a_number<T>());
 }
 
 /// Transposed Jacobian times a cotangent: the same as `jvp`.

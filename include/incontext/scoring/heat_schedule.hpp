@@ -4,8 +4,8 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 namespace incontext::scoring {
 
@@ -32,16 +32,16 @@ struct HeatMix {
 
 template <Real T>
 INCONTEXT_HD HeatMix<T> heat_mix(HeatShape shape, int epoch, int epochs) {
-  if (!(0 <= epoch && epoch < epochs)) return {not_a_number<T>(), not_a_number<T>()};
+  if (!(0 <= epoch && epoch < epochs)) return {math::not_a_number<T>(), math::not_a_number<T>()};
   if (shape == HeatShape::constant) return {T(1), T(0)};
   const bool half = shape == HeatShape::half_cosine_inverse || shape == HeatShape::half_linear;
   const int length = half ? epochs / 2 : epochs - 1;
   if (epoch >= length) return {T(0), T(1)};
-  const T progress = from_count<T>(epoch) / from_count<T>(length);
-  const T rest = from_count<T>(length - epoch) / from_count<T>(length);
+  const T progress = math::from_count<T>(epoch) / math::from_count<T>(length);
+  const T rest = math::from_count<T>(length - epoch) / math::from_count<T>(length);
   if (shape == HeatShape::linear_inverse || shape == HeatShape::half_linear) return {rest, progress};
   using std::sin;
-  const T angle = pi<T>() / T(2);
+  const T angle = math::pi<T>() / T(2);
   const T done = sin(T(angle * progress));
   const T left = sin(T(angle * rest));
   return {T(left * left), T(done * done)};
@@ -49,7 +49,7 @@ INCONTEXT_HD HeatMix<T> heat_mix(HeatShape shape, int epoch, int epochs) {
 
 template <Real T>
 INCONTEXT_HD T positive_or_nan(const T& x) {
-  return T(0) < x ? x : not_a_number<T>();
+  return T(0) < x ? x : math::not_a_number<T>();
 }
 
 }  // namespace detail

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/row.hpp"
@@ -49,11 +49,11 @@ struct JacobianNorms {
 template <Real T>
 INCONTEXT_HD JacobianNorms<T> jacobian_norms(Row<const T> weights) {
   using std::sqrt;
-  const T nan = detail::not_a_number<T>();
+  const T nan = math::not_a_number<T>();
   if (weights.size == 0) return {nan, nan, nan, nan, nan};
   std::ptrdiff_t top = 0;
   for (std::ptrdiff_t i = 0; i < weights.size; ++i) {
-    if (!detail::is_finite(weights[i])) return {nan, nan, nan, nan, nan};
+    if (!math::is_finite(weights[i])) return {nan, nan, nan, nan, nan};
     if (weights[top] < weights[i]) top = i;
   }
   detail::Sum<T> others, squares, fourths;
@@ -95,7 +95,7 @@ INCONTEXT_HD JacobianNorms<T> jacobian_norms(Row<const T> weights) {
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T lipschitz_constant(const Softmax<T>& map) {
-  return T(0) < map.temperature ? T(T(1) / (T(2) * map.temperature)) : detail::not_a_number<T>();
+  return T(0) < map.temperature ? T(T(1) / (T(2) * map.temperature)) : math::not_a_number<T>();
 }
 
 /// Lipschitz constant of SSMax on rows of n visible scores: |s log n + b| / 2.
@@ -109,7 +109,7 @@ INCONTEXT_HD T lipschitz_constant(const Softmax<T>& map) {
 template <Real T>
 INCONTEXT_HD T lipschitz_constant(const SSMax<T>& map, std::ptrdiff_t visible_count) {
   const auto phi = map.elementwise(visible_count);
-  return phi.in_domain() ? T(detail::magnitude(phi.factor) / T(2)) : detail::not_a_number<T>();
+  return phi.in_domain() ? T(math::magnitude(phi.factor) / T(2)) : math::not_a_number<T>();
 }
 
 /// Lipschitz constant of SSA: k b / (2 tau), the slope of phi is largest at 0.
@@ -123,7 +123,7 @@ INCONTEXT_HD T lipschitz_constant(const SSMax<T>& map, std::ptrdiff_t visible_co
 template <Real T>
 INCONTEXT_HD T lipschitz_constant(const SSA<T>& map) {
   const auto phi = map.elementwise(1);
-  return phi.in_domain() ? T(phi.slope(T(0)) / T(2)) : detail::not_a_number<T>();
+  return phi.in_domain() ? T(phi.slope(T(0)) / T(2)) : math::not_a_number<T>();
 }
 
 /// Spectral norm of the approximate softmax' Jacobian on rows of n >= 2 visible scores: 1 / (n tau); 0 for n = 1.
@@ -136,9 +136,9 @@ INCONTEXT_HD T lipschitz_constant(const SSA<T>& map) {
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T lipschitz_constant(const ApproximateSoftmax<T>& map, std::ptrdiff_t visible_count) {
-  if (visible_count < 1 || !(T(0) < map.temperature)) return detail::not_a_number<T>();
+  if (visible_count < 1 || !(T(0) < map.temperature)) return math::not_a_number<T>();
   if (visible_count == 1) return T(0);
-  return T(1) / (detail::from_count<T>(visible_count) * map.temperature);
+  return T(1) / (math::from_count<T>(visible_count) * map.temperature);
 }
 
 /// Lipschitz constant of sparsemax: 1, it is a projection.

@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
@@ -21,9 +21,9 @@ INCONTEXT_HD bool orthogonalise(Row<T> a, Row<T> b) {
   const T size_a = dot<T>(a, a);
   const T size_b = dot<T>(b, b);
   const T common = dot<T>(a, b);
-  if (!(epsilon<T>() * sqrt(size_a) * sqrt(size_b) < magnitude(common))) return false;
+  if (!(math::epsilon<T>() * sqrt(size_a) * sqrt(size_b) < math::magnitude(common))) return false;
   const T ratio = (size_b - size_a) / (T(2) * common);
-  const T size = T(1) / (magnitude(ratio) + sqrt(T(T(1) + ratio * ratio)));
+  const T size = T(1) / (math::magnitude(ratio) + sqrt(T(T(1) + ratio * ratio)));
   if (!(T(0) < size)) return false;
   const T tangent = ratio < T(0) ? T(-size) : size;
   const T cosine = T(1) / sqrt(T(T(1) + tangent * tangent));
@@ -54,8 +54,8 @@ INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
   T largest = T(0);
   for (std::ptrdiff_t i = 0; i < matrix.rows; ++i) {
     for (std::ptrdiff_t j = 0; j < matrix.columns; ++j) {
-      const T size = detail::magnitude(matrix(i, j));
-      if (!detail::is_finite(size)) return detail::not_a_number<T>();
+      const T size = math::magnitude(matrix(i, j));
+      if (!math::is_finite(size)) return math::not_a_number<T>();
       if (largest < size) largest = size;
     }
   }

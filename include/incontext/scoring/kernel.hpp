@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
@@ -29,7 +29,7 @@ INCONTEXT_HD void add_multiple(Row<T> out, const T& factor, Row<const T> a) {
 
 template <Real T>
 INCONTEXT_HD T divide_positive(const T& x, const T& by) {
-  return T(0) < by ? T(x / by) : not_a_number<T>();
+  return T(0) < by ? T(x / by) : math::not_a_number<T>();
 }
 
 }  // namespace detail
@@ -183,7 +183,7 @@ struct PolynomialKernel {
   T offset = T(1);
 
   INCONTEXT_HD T score(Row<const T> q, Row<const T> k) const {
-    return degree < 1 ? detail::not_a_number<T>() : power(base(q, k), degree);
+    return degree < 1 ? math::not_a_number<T>() : power(base(q, k), degree);
   }
   INCONTEXT_HD T jvp(Row<const T> q, Row<const T> k, Row<const T> dq, Row<const T> dk) const {
     return slope(q, k) * scale * (detail::dot(dq, k) + detail::dot(q, dk));
@@ -201,8 +201,8 @@ struct PolynomialKernel {
  private:
   INCONTEXT_HD T base(Row<const T> q, Row<const T> k) const { return scale * detail::dot(q, k) + offset; }
   INCONTEXT_HD T slope(Row<const T> q, Row<const T> k) const {
-    if (degree < 1) return detail::not_a_number<T>();
-    return detail::from_count<T>(degree) * power(base(q, k), degree - 1);
+    if (degree < 1) return math::not_a_number<T>();
+    return math::from_count<T>(degree) * power(base(q, k), degree - 1);
   }
   INCONTEXT_HD static T power(const T& x, int exponent) {
     T result = T(1);

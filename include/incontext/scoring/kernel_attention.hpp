@@ -5,10 +5,11 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/kernel_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/feature_kernel.hpp"
 #include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/row.hpp"
@@ -60,7 +61,7 @@ INCONTEXT_HD void weights(const KernelAttention<K>& map, Row<const typename K::v
                           std::ptrdiff_t query_index = 0) {
   using T = typename K::value_type;
   const detail::KernelPass<K> pass(map, query, keys, query_index);
-  for (std::ptrdiff_t j = 0; j < keys.rows; ++j) out[j] = pass.valid() ? pass.weight(j) : detail::not_a_number<T>();
+  for (std::ptrdiff_t j = 0; j < keys.rows; ++j) out[j] = pass.valid() ? pass.weight(j) : math::not_a_number<T>();
 }
 
 /// Logarithms of the weights of one query, for exponential kernels under the sum.
@@ -80,7 +81,7 @@ requires(K::logarithmic) INCONTEXT_HD
   const bool valid = pass.valid() && map.normalisation == KernelNormalisation::sum;
   const T log_total = log(pass.total());
   for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
-    out[j] = valid ? T(pass.relative(j) - log_total) : detail::not_a_number<T>();
+    out[j] = valid ? T(pass.relative(j) - log_total) : math::not_a_number<T>();
   }
 }
 
@@ -120,8 +121,8 @@ INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value
                       std::ptrdiff_t query_index = 0) {
   using T = typename K::value_type;
   const detail::KernelPass<K> pass(map, query, keys, query_index);
-  detail::fill(query_out, pass.valid() ? T(0) : detail::not_a_number<T>());
-  detail::fill(key_out, pass.valid() ? T(0) : detail::not_a_number<T>());
+  detail::fill(query_out, pass.valid() ? T(0) : math::not_a_number<T>());
+  detail::fill(key_out, pass.valid() ? T(0) : math::not_a_number<T>());
   if (!pass.valid()) return;
   const bool moves = pass.normaliser_moves();
   const auto change = pass.centre([=](std::ptrdiff_t j) -> T { return cotangent[j]; });

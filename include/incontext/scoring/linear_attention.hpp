@@ -5,8 +5,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -49,8 +50,8 @@ template <Real T>
 INCONTEXT_HD void linear_attention_row(const LinearAttention<T>& map, Row<const T> scores, Row<const T> values,
                                        Row<T> out) {
   const std::ptrdiff_t visible = count_visible(scores);
-  if (visible == 0 || !(T(0) < map.temperature)) return fill(out, not_a_number<T>());
-  const T count = map.normalisation == LinearNormalisation::none ? T(1) : from_count<T>(visible);
+  if (visible == 0 || !(T(0) < map.temperature)) return fill(out, math::not_a_number<T>());
+  const T count = map.normalisation == LinearNormalisation::none ? T(1) : math::from_count<T>(visible);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     out[i] = is_visible(scores[i]) ? T(values[i] / map.temperature / count) : T(0);
   }
@@ -104,8 +105,8 @@ template <Real T>
 INCONTEXT_HD void derivative(const LinearAttention<T>& map, parameter::Temperature,
                              Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
   const std::ptrdiff_t visible = detail::count_visible(scores);
-  if (visible == 0 || !(T(0) < map.temperature)) return detail::fill(out, detail::not_a_number<T>());
-  const T count = map.normalisation == LinearNormalisation::none ? T(1) : detail::from_count<T>(visible);
+  if (visible == 0 || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = map.normalisation == LinearNormalisation::none ? T(1) : math::from_count<T>(visible);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T(-z / map.temperature / map.temperature / count) : T(0);

@@ -5,9 +5,10 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/sa_softmax.hpp"
 
@@ -75,7 +76,7 @@ template <Real T>
 INCONTEXT_HD void weights(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto range = detail::range_of(scores);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
@@ -94,13 +95,13 @@ INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type
                               Row<std::type_identity_t<T>> out) {
   using std::log;
   const auto pass = detail::plain_softmax_pass(scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto range = detail::range_of(scores);
-  const T log_total = detail::log_one_plus(pass.others);
+  const T log_total = math::log_one_plus(pass.others);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     if (!detail::is_visible(z) || !(range.low < z)) {
-      out[i] = T(-detail::infinity<T>());
+      out[i] = T(-math::infinity<T>());
       continue;
     }
     const T position = range.position(z);
@@ -123,7 +124,7 @@ INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   const auto range = detail::range_of(scores);
-  if (!pass.valid || range.flat()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid || range.flat()) return detail::fill(out, math::not_a_number<T>());
   const T low_rate = range.lowest < 0 ? T(0) : direction[range.lowest];
   const T high_rate = range.highest < 0 ? T(0) : direction[range.highest];
   const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
@@ -151,7 +152,7 @@ INCONTEXT_HD void vjp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   const auto range = detail::range_of(scores);
-  if (!pass.valid || range.flat()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid || range.flat()) return detail::fill(out, math::not_a_number<T>());
   const T width = range.high - range.low;
   const auto change =
       pass.centre(scores, [=](std::ptrdiff_t i) -> T { return range.position(scores[i]) * cotangent[i]; });

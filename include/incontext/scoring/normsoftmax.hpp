@@ -69,7 +69,7 @@ template <Real T>
 INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
                           Grid<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.weights(scores.row(r), out.row(r));
 }
 
@@ -83,7 +83,7 @@ template <Real T>
 INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
                               Grid<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.log_weights(scores.row(r), out.row(r));
 }
 
@@ -102,8 +102,8 @@ template <Real T>
 INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
                       Grid<const std::type_identity_t<T>> direction, Grid<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
-  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
+  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
   const T rate = pass.divisor_rate(scores, direction) / pass.divisor;
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.jvp(scores.row(r), direction.row(r), rate, out.row(r));
 }
@@ -121,8 +121,8 @@ template <Real T>
 INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
                       Grid<const std::type_identity_t<T>> cotangent, Grid<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
-  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
+  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
   const T pull = pass.pull(scores, cotangent);
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), pull, out.row(r));
 }
@@ -137,7 +137,7 @@ template <Real T>
 INCONTEXT_HD void derivative(const MatrixNormSoftmax<T>& map, parameter::Temperature,
                              Grid<const std::type_identity_t<T>> scores, Grid<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.temperature_derivative(scores.row(r), out.row(r));
 }
 

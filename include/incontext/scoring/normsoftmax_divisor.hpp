@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/normsoftmax_pass.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/row.hpp"
@@ -45,7 +45,7 @@ template <Real T>
 INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const MatrixNormSoftmax<T>& map,
                                                        Grid<const std::type_identity_t<T>> scores) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
-  const T nan = detail::not_a_number<T>();
+  const T nan = math::not_a_number<T>();
   if (!pass.valid()) return {nan, nan, NormSoftmaxBranch::constant_row};
   if (pass.constant()) return {pass.spread, pass.divisor, NormSoftmaxBranch::constant_row};
   return {pass.spread, pass.divisor, pass.capped() ? NormSoftmaxBranch::temperature : NormSoftmaxBranch::spread};
@@ -81,10 +81,10 @@ template <Real T = double>
 INCONTEXT_HD T normsoftmax_largest_weight(std::ptrdiff_t count, Spread spread = Spread::population_stddev) {
   using std::exp;
   using std::sqrt;
-  if (count < 1) return detail::not_a_number<T>();
+  if (count < 1) return math::not_a_number<T>();
   if (count == 1 || spread == Spread::population_variance) return T(1);
-  const T n = detail::from_count<T>(count);
-  const T others = detail::from_count<T>(count - 1);
+  const T n = math::from_count<T>(count);
+  const T others = math::from_count<T>(count - 1);
   const T gap = spread == Spread::sample_stddev ? T(sqrt(n)) : T(n / sqrt(others));
   const T opposite = -gap;
   return T(1) / (T(1) + others * exp(opposite));

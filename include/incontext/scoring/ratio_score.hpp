@@ -5,10 +5,11 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centred.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/score_function.hpp"
 
@@ -43,10 +44,10 @@ namespace detail {
 template <Real T>
 struct RatioPass {
   ScoreNormalisation normalisation;
-  T total = not_a_number<T>();
+  T total = math::not_a_number<T>();
   std::ptrdiff_t top = 0;
 
-  INCONTEXT_HD bool valid() const { return is_finite(total); }
+  INCONTEXT_HD bool valid() const { return math::is_finite(total); }
   INCONTEXT_HD bool moves() const {
     return normalisation == ScoreNormalisation::sum || normalisation == ScoreNormalisation::absolute_sum;
   }
@@ -69,7 +70,7 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (!is_visible(scores[i])) continue;
     const T value = Function::value(scores[i]);
-    const T size = magnitude(value);
+    const T size = math::magnitude(value);
     if (pass.moves()) sum.add(map.normalisation == ScoreNormalisation::sum ? value : size);
     if (!(largest < size)) continue;
     largest = size;
@@ -77,7 +78,7 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
   }
   const T total = sum.value();
   if (map.normalisation == ScoreNormalisation::none) pass.total = T(1);
-  if (map.normalisation == ScoreNormalisation::context_length) pass.total = from_count<T>(visible);
+  if (map.normalisation == ScoreNormalisation::context_length) pass.total = math::from_count<T>(visible);
   if (total < T(0) || T(0) < total) pass.total = total;
   return pass;
 }
@@ -94,7 +95,7 @@ template <class Function, Real T>
 INCONTEXT_HD void weights(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
   const auto pass = detail::ratio_pass(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     out[i] = detail::is_visible(scores[i]) ? T(Function::value(scores[i]) / pass.total) : T(0);
   }
@@ -112,12 +113,12 @@ requires(!std::is_same_v<Function, Tanh>) INCONTEXT_HD
                      Row<std::type_identity_t<T>> out) {
   using std::log;
   const auto pass = detail::ratio_pass(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   const T log_total = log(pass.total);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T value = detail::is_visible(z) ? Function::value(z) : T(0);
-    out[i] = T(0) < value ? T(log(value) - log_total) : T(-detail::infinity<T>());
+    out[i] = T(0) < value ? T(log(value) - log_total) : T(-math::infinity<T>());
   }
 }
 
@@ -135,7 +136,7 @@ template <class Function, Real T>
 INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::ratio_pass(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   // At the largest |f|, 1 - |a| cancels: there the others' share and change are summed on their own.
   detail::Sum<T> all, others, share;
   for (std::ptrdiff_t i = 0; pass.moves() && i < scores.size; ++i) {
@@ -172,7 +173,7 @@ template <class Function, Real T>
 INCONTEXT_HD void vjp(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::ratio_pass(map, scores);
-  if (!pass.valid()) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   const auto weight = [&](std::ptrdiff_t i) -> T {
     if (!pass.moves() || !detail::is_visible(scores[i])) return T(0);
     const T value = Function::value(scores[i]);

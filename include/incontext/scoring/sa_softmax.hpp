@@ -4,9 +4,10 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
@@ -45,7 +46,7 @@ template <Real T>
 INCONTEXT_HD void weights(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T(z * pass.weight(z)) : T(0);
@@ -65,7 +66,7 @@ template <Real T>
 INCONTEXT_HD void jvp(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
@@ -87,7 +88,7 @@ template <Real T>
 INCONTEXT_HD void vjp(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return scores[i] * cotangent[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Functions of one number with their slopes: the heads of ratio_score.hpp and the features of feature_kernel.hpp.
 namespace incontext::scoring {
@@ -36,7 +36,7 @@ struct Tanh {
   template <Real T>
   INCONTEXT_HD static T slope(const T& z) {
     using std::exp;
-    const T exponent = T(-2) * detail::magnitude(z);
+    const T exponent = T(-2) * math::magnitude(z);
     const T e = exp(exponent);
     return T(4) * e / ((T(1) + e) * (T(1) + e));
   }

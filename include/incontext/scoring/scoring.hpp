@@ -5,7 +5,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {

@@ -5,9 +5,10 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 /// Softmax after an elementwise map, a = softmax(phi(z)): the one implementation of Softmax, SSMax and SSA.
@@ -44,6 +45,14 @@ concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const 
   { phi.curvature(z) } -> std::same_as<T>;
 };
 
+/// Whether phi says that it is linear, phi(z) = phi'(0) z, by a member `static constexpr bool is_linear = true`. Laws
+/// of rows then have shared nodes and closed forms that are exact for linear maps alone.
+template <class Phi>
+inline constexpr bool is_linear = false;
+template <class Phi>
+requires requires { Phi::is_linear; }
+inline constexpr bool is_linear<Phi> = Phi::is_linear;
+
 namespace detail {
 
 template <class Member>
@@ -58,7 +67,7 @@ struct ClassOfMember<Type Class::*> {
 template <class Map>
 inline constexpr bool declares_elementwise = true;
 template <class Map>
-  requires requires { &Map::elementwise; }
+requires requires { &Map::elementwise; }
 inline constexpr bool declares_elementwise<Map> =
     std::same_as<typename ClassOfMember<decltype(&Map::elementwise)>::type, Map>;
 
@@ -118,10 +127,10 @@ template <SoftmaxLike Map>
 INCONTEXT_HD void log_weights(const Map& map, Row<const Value<Map>> scores, Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
-  const T log_total = detail::log_one_plus(pass.others);
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
+  const T log_total = math::log_one_plus(pass.others);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    out[i] = detail::is_visible(scores[i]) ? T(pass.relative(scores[i]) - log_total) : T(-detail::infinity<T>());
+    out[i] = detail::is_visible(scores[i]) ? T(pass.relative(scores[i]) - log_total) : T(-math::infinity<T>());
   }
 }
 
@@ -141,7 +150,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Va
                       Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   detail::write_centred(pass, scores, out,
                         [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * direction[i]; });
 }
@@ -162,7 +171,7 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
                       Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
@@ -189,7 +198,7 @@ requires requires(const Map& map, const Parameter& parameter, const Value<Map>& 
 INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Value<Map>> scores, Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   detail::write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T {
     return pass.phi.difference_by(parameter, scores[i], pass.reference);
   });
@@ -211,7 +220,7 @@ INCONTEXT_HD void second_derivative(const Map& map, Row<const Value<Map>> scores
                                     Row<const Value<Map>> second, Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, detail::not_a_number<T>());
+  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto s = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * first[i]; });
   const auto t = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * second[i]; });
   detail::write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T {

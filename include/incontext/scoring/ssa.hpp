@@ -7,10 +7,10 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
+#include "incontext/core/pack_functions.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
-#include "incontext/scoring/detail/pack_functions.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/softmax_of.hpp"
@@ -31,7 +31,7 @@ struct SignedProductExponent {
     const Pack<float> size = __builtin_bit_cast(Pack<float>, __builtin_bit_cast(Pack<std::int32_t>, z) & 0x7fffffff);
     const Pack<float> ratio = (size + knee) * (below ? pack_of(negative_rate) : pack_of(positive_rate));
     const Pack<float> lost = z - z;  // 0, but NaN for NaN, which the logarithm's integer steps would lose
-    return log2_of(ratio) * (below ? pack_of(-exponent) : pack_of(exponent)) + lost;
+    return elementary::log2_of(ratio) * (below ? pack_of(-exponent) : pack_of(exponent)) + lost;
   }
 };
 
@@ -49,11 +49,11 @@ struct SignedLogarithmExponent {
   Side negative;
   Side positive;
 
-  INCONTEXT_HD static bool is_normal(const T& x) { return Constants<T>::smallest <= x && is_finite(x); }
+  INCONTEXT_HD static bool is_normal(const T& x) { return math::Constants<T>::smallest <= x && math::is_finite(x); }
   INCONTEXT_HD bool fits(const RowExtent<T>& extent) const {
     for (const Side& side : {negative, positive}) {
-      if (!is_normal(side.rate) || !is_normal(T(knee * side.rate)) || !is_finite(side.offset)) return false;
-      if (!is_finite(T((knee + extent.largest_size()) * side.rate))) return false;
+      if (!is_normal(side.rate) || !is_normal(T(knee * side.rate)) || !math::is_finite(side.offset)) return false;
+      if (!math::is_finite(T((knee + extent.largest_size()) * side.rate))) return false;
     }
     return is_normal(knee);
   }
@@ -64,8 +64,8 @@ struct SignedLogarithmExponent {
   /// Whether the product is as good as the header promises.
   INCONTEXT_HD bool quick_fits(const RowExtent<T>& extent) const {
     const T size = knee + extent.largest_size();
-    return exponent <= T(1.5) && is_finite(T(size * product_rate(negative))) &&
-           is_finite(T(size * product_rate(positive)));
+    return exponent <= T(1.5) && math::is_finite(T(size * product_rate(negative))) &&
+           math::is_finite(T(size * product_rate(positive)));
   }
   INCONTEXT_HD T product_rate(const Side& side) const {
     const T size = negative.from + positive.from;  // |r|: one of them is 0
@@ -77,8 +77,8 @@ struct SignedLogarithmExponent {
     const Pack<T> from = below ? pack_of(negative.from) : pack_of(positive.from);
     const Pack<T> rate = below ? pack_of(negative.rate) : pack_of(positive.rate);
     const Pack<T> offset = below ? pack_of(negative.offset) : pack_of(positive.offset);
-    const Pack<T> logarithm = log_one_plus_of<T>((size - from) * rate, (size + knee) * rate);
-    const T octaves = exponent * log2_e<T>;
+    const Pack<T> logarithm = elementary::log_one_plus_of<T>((size - from) * rate, (size + knee) * rate);
+    const T octaves = exponent * elementary::log2_e<T>;
     return (logarithm + offset) * (below ? pack_of(T(-octaves)) : pack_of(octaves));
   }
 };
@@ -93,15 +93,15 @@ struct SignedLogarithm {
   T temperature;
 
   INCONTEXT_HD bool in_domain() const {
-    return T(0) < base && T(0) < temperature && T(1) <= exponent && is_finite(exponent) && T(0) < knee &&
-           is_finite(knee);
+    return T(0) < base && T(0) < temperature && T(1) <= exponent && math::is_finite(exponent) && T(0) < knee &&
+           math::is_finite(knee);
   }
   INCONTEXT_HD bool decreasing() const { return false; }
   INCONTEXT_HD static bool same_sign(const T& z, const T& w) { return (T(0) <= z) == (T(0) <= w); }
   INCONTEXT_HD T logarithm(const T& size) const {
     using std::log;
     const T ratio = size / knee;
-    if (is_finite(ratio)) return log_one_plus(ratio);
+    if (math::is_finite(ratio)) return math::log_one_plus(ratio);
     return log(size) - log(knee);
   }
   INCONTEXT_HD T value(const T& z) const {
@@ -110,30 +110,30 @@ struct SignedLogarithm {
   INCONTEXT_HD T difference(const T& z, const T& w) const {
     using std::log;
     if (!same_sign(z, w)) return value(z) - value(w);
-    const T size = magnitude(z);
-    const T reference = magnitude(w);
+    const T size = math::magnitude(z);
+    const T reference = math::magnitude(w);
     const T change = (size - reference) / (knee + reference);
     const T ratio = (knee + size) / (knee + reference);
-    const T growth = magnitude(change) <= T(0.5) ? log_one_plus(change) : T(log(ratio));
+    const T growth = math::magnitude(change) <= T(0.5) ? math::log_one_plus(change) : T(log(ratio));
     return z < T(0) ? T(-exponent * growth) : T(exponent * growth);
   }
   INCONTEXT_HD SignedLogarithmExponent<T> exponent_from(const T& reference) const {
-    const T size = magnitude(reference);
+    const T size = math::magnitude(reference);
     const typename SignedLogarithmExponent<T>::Side own{size, T(T(1) / (knee + size)), T(0)};
     const typename SignedLogarithmExponent<T>::Side other{T(0), T(T(1) / knee), logarithm(size)};
     if (reference < T(0)) return {knee, exponent, own, other};
     return {knee, exponent, other, own};
   }
-  INCONTEXT_HD T slope(const T& z) const { return exponent / (knee + magnitude(z)); }
+  INCONTEXT_HD T slope(const T& z) const { return exponent / (knee + math::magnitude(z)); }
   INCONTEXT_HD T curvature(const T& z) const {
-    const T distance = knee + magnitude(z);
+    const T distance = knee + math::magnitude(z);
     if (z < T(0)) return exponent / distance / distance;
     return T(0) < z ? T(-exponent / distance / distance) : T(0);
   }
   /// d phi / d (b / tau) = k z / (1 + |z| / c), as a difference.
   INCONTEXT_HD T difference_by_steepness(const T& z, const T& w) const {
-    const T far = knee / (knee + magnitude(z));
-    const T near = knee / (knee + magnitude(w));
+    const T far = knee / (knee + math::magnitude(z));
+    const T near = knee / (knee + math::magnitude(w));
     if (same_sign(z, w)) return exponent * (z - w) * far * near;
     return exponent * (z * far - w * near);
   }

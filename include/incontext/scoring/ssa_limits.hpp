@@ -4,9 +4,10 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
@@ -40,7 +41,7 @@ INCONTEXT_HD SurvivingSign<T> surviving_sign(Row<const T> scores) {
     if (is_visible(scores[i]) && (top < 0 || scores[top] < scores[i])) top = i;
   }
   const T z = scores[top];
-  return {T(0) < z ? 1 : z < T(0) ? -1 : 0, magnitude(z)};
+  return {T(0) < z ? 1 : z < T(0) ? -1 : 0, math::magnitude(z)};
 }
 
 }  // namespace detail
@@ -61,14 +62,14 @@ template <Real T>
 INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identity_t<T>> scores,
                                   Row<std::type_identity_t<T>> out) {
   if (detail::count_visible(scores) == 0 || !map.elementwise(1).in_domain()) {
-    return detail::fill(out, detail::not_a_number<T>());
+    return detail::fill(out, math::not_a_number<T>());
   }
   const auto surviving = detail::surviving_sign(scores);
   detail::Sum<T> sum;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const bool holds = detail::is_visible(z) && surviving.holds(z);
-    out[i] = holds ? detail::power(T(surviving.ratio(z)), map.exponent) : T(0);
+    out[i] = holds ? math::power(T(surviving.ratio(z)), map.exponent) : T(0);
     sum.add(out[i]);
   }
   const T total = sum.value();
@@ -94,10 +95,10 @@ INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identit
 template <Real T>
 INCONTEXT_HD void ssa_softmax_correction(const T& exponent, Row<const std::type_identity_t<T>> scores,
                                          Row<std::type_identity_t<T>> out) {
-  if (!(T(0) < exponent)) return detail::fill(out, detail::not_a_number<T>());
+  if (!(T(0) < exponent)) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    out[i] = detail::is_visible(z) ? T(-z * (detail::magnitude(z) / exponent) / T(2)) : T(0);
+    out[i] = detail::is_visible(z) ? T(-z * (math::magnitude(z) / exponent) / T(2)) : T(0);
   }
   jvp(Softmax<T>{T(1)}, scores, out, out);
 }

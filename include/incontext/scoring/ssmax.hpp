@@ -5,8 +5,8 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
@@ -17,11 +17,12 @@ namespace detail {
 /// phi(z) = beta z with beta = s log n + b.
 template <Real T>
 struct ScalableExponent {
+  static constexpr bool is_linear = true;
   T scale;
   T log_count;
   T count;
   T factor;
-  INCONTEXT_HD bool in_domain() const { return is_finite(factor); }
+  INCONTEXT_HD bool in_domain() const { return math::is_finite(factor); }
   INCONTEXT_HD bool decreasing() const { return factor < T(0); }
   INCONTEXT_HD T value(const T& z) const { return factor * z; }
   INCONTEXT_HD T difference(const T& z, const T& w) const { return factor * (z - w); }
@@ -63,7 +64,7 @@ struct SSMax {
   INCONTEXT_HD T inverse_temperature(std::ptrdiff_t visible_count) const { return elementwise(visible_count).factor; }
   INCONTEXT_HD detail::ScalableExponent<T> elementwise(std::ptrdiff_t visible_count) const {
     using std::log;
-    const T count = detail::from_count<T>(visible_count);
+    const T count = math::from_count<T>(visible_count);
     const T log_count = log(count);
     return {scale, log_count, count, T(scale * log_count + bias)};
   }

@@ -4,9 +4,10 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::scoring {
@@ -44,13 +45,13 @@ INCONTEXT_HD RowSummary<Value<Map>> summary(const Map& map, Row<const Value<Map>
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) {
-    const T nan = detail::not_a_number<T>();
+    const T nan = math::not_a_number<T>();
     return {0, nan, nan, nan, nan};
   }
-  const T log_total = detail::log_one_plus(pass.others);
+  const T log_total = math::log_one_plus(pass.others);
   const T spread = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
     const T gap = -pass.relative(scores[i]);
-    return detail::is_finite(gap) ? gap : T(0);
+    return math::is_finite(gap) ? gap : T(0);
   });
   const T participation = pass.mean(scores, [=](std::ptrdiff_t i) -> T { return pass.weight(scores[i]); });
   return {detail::count_visible(scores), pass.phi.value(pass.reference) + log_total, log_total + spread, participation,

@@ -6,19 +6,10 @@
 #include <limits>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/interval.hpp"
 #include "incontext/statistics/moments.hpp"
 
 namespace incontext::statistics {
-
-/// Two ends of a confidence interval.
-///
-/// Units     as the estimate.
-/// Runs on   host
-struct Interval {
-  double lower = 0;
-  double upper = 0;
-  [[nodiscard]] bool contains(double value) const { return lower <= value && value <= upper; }
-};
 
 /// A Monte Carlo mean and how well it is known.
 ///
@@ -50,7 +41,7 @@ struct Estimate {
   [[nodiscard]] double relative_error() const { return standard_error / std::abs(mean); }
 
   /// Student t interval of the given two-sided level.
-  [[nodiscard]] Interval interval(double level) const {
+  [[nodiscard]] Interval<double> interval(double level) const {
     if (!(level > 0 && level < 1)) {
       throw_domain_error("statistics::Estimate::interval", "level is not a probability", level, "0 < level < 1");
     }

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/quadrature.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// In-context learning of y = a x + b with a, b ~ N(0, sigma_F^2) and x ~ N(0, sigma_I^2), without noise.
 namespace incontext::training {
@@ -58,7 +58,7 @@ InverseSquareMeans<T> inverse_square_means(const T& input_stddev) {
   if (!(T(1e-30) < scaled)) return {T(1), T(0)};
   const T z = T(1) / scaled;
   if (z < T(2)) {
-    const T inverse = sqrt(scoring::detail::pi<T>()) * z * exp(T(z * z)) * erfc(z);
+    const T inverse = sqrt(math::pi<T>()) * z * exp(T(z * z)) * erfc(z);
     return {inverse, T(1) - inverse};
   }
   MillsFraction<T> fraction{z};
@@ -69,11 +69,10 @@ InverseSquareMeans<T> inverse_square_means(const T& input_stddev) {
 /// E (|y| - t)_+^2, y standard normal.
 template <Real T>
 T squared_excess(const T& t) {
-  using std::erfc;
   using std::exp;
   using std::sqrt;
-  const T density = exp(T(-t * t / T(2))) / sqrt(T(2) * scoring::detail::pi<T>());
-  return (T(1) + t * t) * erfc(T(t / sqrt(T(2)))) - T(2) * t * density;
+  const T density = exp(T(-t * t / T(2))) / sqrt(T(2) * math::pi<T>());
+  return T(2) * ((T(1) + t * t) * math::normal_tail(t) - t * density);
 }
 
 }  // namespace detail
@@ -155,7 +154,7 @@ laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bou
   if (!(T(0) < task.function_stddev)) return {T(0), T(0)};
   using std::log;
   const T reach = sqrt(T(T(2) * (T(6) - log(T(std::numeric_limits<T>::epsilon())))));
-  const T scale = T(2) * reach / sqrt(T(2) * scoring::detail::pi<T>());
+  const T scale = T(2) * reach / sqrt(T(2) * math::pi<T>());
   return laws::integrate_bump<T>("training::clipped_affine_error", [&](const T& u) {
     const T x = reach * (T(2) * u - T(1)), ratio = task.input_stddev * x;
     const T stddev = task.function_stddev * sqrt(T(T(1) + ratio * ratio));

@@ -5,8 +5,8 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/regression/detail/matrix_contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
@@ -40,8 +40,8 @@ namespace detail {
 template <Real T>
 void require_layer(const Matrix<T>& tokens, const Matrix<T>& queries, const LayerWeights<T>& layer,
                    const Matrix<T>& upstream) {
-  using regression::detail::require_finite;
-  using regression::detail::require_shape;
+  using regression::require_finite_entries;
+  using regression::require_shape;
   constexpr std::string_view where = "training::layer_gradients";
   require_at_least(where, "rows of tokens", tokens.rows(), Eigen::Index{1});
   require_shape(where, "queries", queries, queries.rows(), tokens.cols());
@@ -49,12 +49,12 @@ void require_layer(const Matrix<T>& tokens, const Matrix<T>& queries, const Laye
   require_shape(where, "layer.key", layer.key, tokens.cols(), layer.key.cols());
   require_shape(where, "layer.value", layer.value, tokens.cols(), layer.value.cols());
   require_shape(where, "upstream", upstream, queries.rows(), layer.value.cols());
-  require_finite(where, "tokens", tokens);
-  require_finite(where, "queries", queries);
-  require_finite(where, "layer.query", layer.query);
-  require_finite(where, "layer.key", layer.key);
-  require_finite(where, "layer.value", layer.value);
-  require_finite(where, "upstream", upstream);
+  require_finite_entries(where, "tokens", tokens);
+  require_finite_entries(where, "queries", queries);
+  require_finite_entries(where, "layer.query", layer.query);
+  require_finite_entries(where, "layer.key", layer.key);
+  require_finite_entries(where, "layer.value", layer.value);
+  require_finite_entries(where, "upstream", upstream);
 }
 
 /// What no map enters: projections, raw scores (a query's are a column, contiguous) and the gradient at the weights.

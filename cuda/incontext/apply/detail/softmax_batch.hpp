@@ -5,10 +5,10 @@
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/tile.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
-#include "incontext/scoring/detail/pack_functions.hpp"
-#include "incontext/scoring/detail/softmax_row.hpp"
+#include "incontext/core/pack_functions.hpp"
+#include "incontext/core/two_sum.hpp"
 
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
@@ -61,7 +61,7 @@ struct SoftmaxBatch {
     for (int l = 0; l < lanes; ++l) rates[l] = stream.octaves_a_unit(problem.seen(first + l));
     for (int p = 0; p < packs; ++p) {
       state.rate[p] = load_pack(rates + p * width);
-      state.reference[p] = pack_of(T(-scoring::detail::infinity<T>()));
+      state.reference[p] = pack_of(T(-math::infinity<T>()));
       state.total[p] = state.lost[p] = state.scale[p] = pack_of(T(0));
     }
   }
@@ -80,8 +80,8 @@ struct SoftmaxBatch {
   }
 
   INCONTEXT_HD void raise_to_powers(State& state, T* powers, std::int64_t count, bool all) const {
-    const Pack<T> lowest = pack_of(scoring::detail::lowest_power<T>);
-    const Pack<T> nothing = pack_of(T(-scoring::detail::infinity<T>()));
+    const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
+    const Pack<T> nothing = pack_of(T(-math::infinity<T>()));
     for (int p = 0; p < packs; ++p) {
       Pack<T> largest = state.reference[p];
       for (std::int64_t j = 0; j < count; ++j) {
@@ -92,19 +92,19 @@ struct SoftmaxBatch {
         store_pack(at, octaves);
       }
       const Pack<T> drop = state.reference[p] - largest;
-      state.scale[p] = scoring::detail::exp2_of<T>(drop < lowest ? lowest : drop);
+      state.scale[p] = elementary::exp2_of<T>(drop < lowest ? lowest : drop);
       state.reference[p] = largest;
       Pack<T> sum = pack_of(T(0));
       for (std::int64_t j = 0; j < count; ++j) {
         T* const at = powers + j * lanes + p * width;
         const Pack<T> octaves = load_pack<T>(at) - largest;
-        const Pack<T> power = scoring::detail::exp2_of<T>(octaves < lowest ? lowest : octaves);
+        const Pack<T> power = elementary::exp2_of<T>(octaves < lowest ? lowest : octaves);
         sum = sum + power;
         store_pack(at, power);
       }
       state.total[p] = state.total[p] * state.scale[p];
       state.lost[p] = state.lost[p] * state.scale[p];
-      scoring::detail::add_exactly<Pack<T>>(state.total[p], state.lost[p], sum);
+      math::add_compensated<Pack<T>>(state.total[p], state.lost[p], sum);
     }
   }
 };

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
-#include "incontext/scoring/detail/pack_functions.hpp"
-#include "incontext/scoring/detail/softmax_row.hpp"
+#include "incontext/core/pack_functions.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/ratio_score.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -33,7 +33,7 @@ struct LinearStream {
   bool fits() const { return true; }
   INCONTEXT_HD T octaves_a_unit(std::int64_t count) const {
     const auto phi = map.elementwise(count);
-    return phi.slope(T(0)) * scoring::detail::log2_e<T>;
+    return phi.slope(T(0)) * elementary::log2_e<T>;
   }
   INCONTEXT_HD Pack<T> shape(const Pack<T>& z) const { return z; }
 };
@@ -55,15 +55,15 @@ struct SignedLogarithmStream {
   scoring::SSA<T> map;
 
   bool fits() const {
-    using scoring::detail::Constants;
+    using math::Constants;
     const T knee = map.temperature / map.base;
     return 64 * Constants<T>::smallest <= knee && knee <= 1 / (64 * Constants<T>::smallest);
   }
-  INCONTEXT_HD T octaves_a_unit(std::int64_t) const { return map.exponent * scoring::detail::log2_e<T>; }
+  INCONTEXT_HD T octaves_a_unit(std::int64_t) const { return map.exponent * elementary::log2_e<T>; }
   INCONTEXT_HD Pack<T> shape(const Pack<T>& z) const {
     const Pack<T> zero = pack_of(T(0));
     const Pack<T> x = (z < zero ? -z : z) * (map.base / map.temperature);
-    const Pack<T> growth = scoring::detail::log_one_plus_of<T>(x, x + T(1));
+    const Pack<T> growth = elementary::log_one_plus_of<T>(x, x + T(1));
     return z < zero ? -growth : growth;
   }
 };
@@ -108,7 +108,7 @@ struct RatioStream {
     using enum scoring::ScoreNormalisation;
     if (map.normalisation == none) return T(1);
     if (map.normalisation == context_length) return static_cast<T>(count);
-    return total < T(0) || T(0) < total ? total : scoring::detail::not_a_number<T>();
+    return total < T(0) || T(0) < total ? total : math::not_a_number<T>();
   }
 };
 

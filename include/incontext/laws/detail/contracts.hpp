@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
 /// Refusals shared by the laws. Numbers of scores are real numbers here: thresholds in n are not whole, and laws of
@@ -13,13 +14,8 @@
 namespace incontext::laws::detail {
 
 template <Real T>
-bool is_finite(const T& value) {
-  return (std::numeric_limits<T>::lowest)() <= value && value <= (std::numeric_limits<T>::max)();
-}
-
-template <Real T>
 void require_count(std::string_view where, std::string_view parameter, const T& value, int minimum = 1) {
-  if (!(T(double(minimum)) <= value && is_finite(value))) {
+  if (!(T(double(minimum)) <= value && math::is_finite(value))) {
     throw_domain_error(where, std::string(parameter) + " is too small or not finite", value,
                        "at least " + std::to_string(minimum));
   }
@@ -27,7 +23,7 @@ void require_count(std::string_view where, std::string_view parameter, const T& 
 
 template <Real T>
 void require_more_than_one(std::string_view where, std::string_view parameter, const T& value) {
-  if (!(T(1) < value && is_finite(value))) {
+  if (!(T(1) < value && math::is_finite(value))) {
     throw_domain_error(where, std::string(parameter) + " is too small or not finite", value, "more than 1");
   }
 }

@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "incontext/core/interval.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/laws/log_concave.hpp"
 
 /// The double integral of the largest weight of n normal scores: docs/theory/laws.md#largest-weight. With d for how far
 /// a score lies below the largest one, g, and e^u = e^(s + x g),
@@ -29,16 +30,17 @@ class LargestShare {
  public:
   LargestShare(const T& count, const T& spread)
       : count_(count), x_(spread), log_count_(log_of(count)), mode_(root(T(T(2) * log_count_))) {
-    density_ = T(1) / root(T(T(2) * scoring::detail::pi<T>()));
+    density_ = T(1) / root(T(T(2) * math::pi<T>()));
     // E[max a | g] rises with g, at a rate of at most x, from no less than 1/n to no more than 1
     const auto low = [this](const T& g) { return log_density(g); };
     const auto high = [this](const T& g) { return T(log_density(g) + std::min(T(x_ * (g - mode_)), log_count_)); };
-    range_ = {support(low, mode_, negligible_drop<T>()).low, support(high, mode_, negligible_drop<T>()).high};
+    range_ = {log_concave_support(low, mode_, negligible_drop<T>()).lower,
+              log_concave_support(high, mode_, negligible_drop<T>()).upper};
   }
 
   /// Steps so short that sums of twice the step should reach the tolerance.
   MaximumSums<T> steps(const T& tolerance) const {
-    const T pi = scoring::detail::pi<T>(), per_unit = T(-2) * log_of(tolerance) / (pi * pi);
+    const T pi = math::pi<T>(), per_unit = T(-2) * log_of(tolerance) / (pi * pi);
     return {T(0.6) / per_unit, T(1) / (mode_ * per_unit + root(T(per_unit / T(2)))),
             T(1) / (T(1.5) * per_unit + T(0.9) * mode_ * root(per_unit))};
   }
@@ -51,12 +53,12 @@ class LargestShare {
     place_distances(step.d);
     tabulate();
     Sums sums{};
-    const int first = static_cast<int>(floor(T(range_.low / step.g)));
-    const int last = static_cast<int>(ceil(T(range_.high / step.g)));
+    const int first = static_cast<int>(floor(T(range_.lower / step.g)));
+    const int last = static_cast<int>(ceil(T(range_.upper / step.g)));
     for (int i = first; i <= last; ++i) add(T(T(double(i)) * step.g), sums.of[i & 1], sums.distances);
     const T even = sums.of[0][0] + sums.of[0][1], total = even + sums.of[1][0] + sums.of[1][1];
-    const auto off = [&](const T& half) { return scoring::detail::magnitude(T(T(2) * half / total - T(1))); };
-    change = {off(T(sums.of[0][0] + sums.of[1][0])), off(even), scoring::detail::magnitude(T(sums.distances / total))};
+    const auto off = [&](const T& half) { return math::magnitude(T(T(2) * half / total - T(1))); };
+    change = {off(T(sums.of[0][0] + sums.of[1][0])), off(even), math::magnitude(T(sums.distances / total))};
     return total * step.u * step.g;
   }
 
@@ -80,7 +82,7 @@ class LargestShare {
 
   /// Of the largest score, up to a constant.
   T log_density(const T& g) const {
-    return (count_ - T(1)) * scoring::detail::log_one_plus(T(-normal_tail(g))) - g * g / T(2);
+    return (count_ - T(1)) * math::log_one_plus(T(-math::normal_tail(g))) - g * g / T(2);
   }
 
   /// t = e^u with u = v - e^-(v + log n): the integrand ends doubly exponentially, below by this and above by e^-t.
@@ -104,7 +106,7 @@ class LargestShare {
     using std::ceil;
     using std::exp;
     using std::floor;
-    const T scale = T(1) / (T(1) + x_), ahead = range_.high - x_, drop = negligible_drop<T>() + T(5);
+    const T scale = T(1) / (T(1) + x_), ahead = range_.upper - x_, drop = negligible_drop<T>() + T(5);
     const T curve = root(T(std::min(ahead, T(0)) * std::min(ahead, T(0)) + T(2) * drop));
     const T end = ahead < T(0) ? T(T(2) * drop / (curve - ahead)) : T(ahead + curve);
     const int first = static_cast<int>(floor(T(-log_of(negligible_drop<T>()) / step)));
@@ -123,7 +125,7 @@ class LargestShare {
     kernel_.clear();
     for (const Node& d : distances_) {
       const T decay = exp(T(-x_ * d.place));
-      for (const Node& t : exponents_) kernel_.push_back(T(-scoring::detail::exp_minus_one(T(-t.place * decay))));
+      for (const Node& t : exponents_) kernel_.push_back(T(-math::exp_minus_one(T(-t.place * decay))));
     }
   }
 
@@ -137,11 +139,11 @@ class LargestShare {
       const T* const kernel = kernel_.data() + i * size;
       for (std::size_t j = 0; j < size; ++j) part[j] += weight * kernel[j];
     }
-    const T above = normal_tail(g), own = count_ * density_ * exp(T(-g * g / T(2)));
+    const T above = math::normal_tail(g), own = count_ * density_ * exp(T(-g * g / T(2)));
     for (std::size_t j = 0; j < size; ++j) {
       const T missing = above + lost_[0][j] + lost_[1][j];
       if (!(missing < T(1))) break;
-      const T term = own * exponents_[j].weight * exp(T((count_ - T(1)) * scoring::detail::log_one_plus(T(-missing))));
+      const T term = own * exponents_[j].weight * exp(T((count_ - T(1)) * math::log_one_plus(T(-missing))));
       sums[(j + odd_exponent_) & 1] += term;
       distances += term * (count_ - T(1)) * (lost_[0][j] - lost_[1][j]) / (T(1) - missing);
     }

@@ -1,14 +1,12 @@
 #pragma once
 
 #include <boost/math/constants/constants.hpp>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Expectations over one normal score z = x g, g ~ N(0, 1), that the laws of a row are made of:
 /// psi(s) = E exp(-e^y) and T_k,l(s) = E[(g - c)^l e^(k y - e^y)], y = s + x g.
@@ -41,18 +39,6 @@ T lambert_of_exp(const T& l) {
   return w;
 }
 
-/// P(g > value), accurate in both tails.
-template <Real T>
-T normal_tail(const T& value) {
-  using std::sqrt;
-  const T scaled = value / sqrt(T(2));
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::erfc(scaled) / T(2);
-  } else {
-    return boost::math::erfc(scaled) / T(2);
-  }
-}
-
 template <Real T>
 class NormalScores {
  public:
@@ -62,7 +48,7 @@ class NormalScores {
     using std::log;
     using std::sqrt;
     const T digits = T(10) - log(T(std::numeric_limits<T>::epsilon()));
-    const T pi = scoring::detail::pi<T>();
+    const T pi = math::pi<T>();
     cut_ = T(std::numeric_limits<T>::epsilon()) / T(64);
     // Errors of the rule: exp(-pi^2 / step) from the kernel in y, exp(-2 pi^2 / step^2) from the density in g.
     per_unit_ = digits / (pi * pi);
@@ -76,7 +62,7 @@ class NormalScores {
   /// log E exp(-e^(s + x g)), from the smaller of psi and 1 - psi.
   T log_psi(const T& s) const {
     using std::log;
-    if (s <= T(0)) return scoring::detail::log_one_plus(T(-complement(s)));
+    if (s <= T(0)) return math::log_one_plus(T(-complement(s)));
     return log(psi(s));
   }
 
@@ -85,19 +71,21 @@ class NormalScores {
   T complement(const T& s) const {
     using std::exp;
     if (by_parts_) {
-      return x_ * sum_from(peak(s, 1),
-                           [](const T&, const T& g, const T& y) { return T(exp(T(y - exp(y))) * normal_tail(g)); });
+      return x_ * sum_from(peak(s, 1), [](const T&, const T& g, const T& y) {
+               return T(exp(T(y - exp(y))) * math::normal_tail(g));
+             });
     }
     return density_ * sum_from(peak(s, 1), [](const T&, const T& g, const T& y) {
-             return T(-scoring::detail::exp_minus_one(T(-exp(y))) * exp(T(-g * g / T(2))));
+             return T(-math::exp_minus_one(T(-exp(y))) * exp(T(-g * g / T(2))));
            });
   }
 
   T psi(const T& s) const {
     using std::exp;
     if (by_parts_) {
-      return x_ * sum_from(peak(s, 1),
-                           [](const T&, const T& g, const T& y) { return T(exp(T(y - exp(y))) * normal_tail(T(-g))); });
+      return x_ * sum_from(peak(s, 1), [](const T&, const T& g, const T& y) {
+               return T(exp(T(y - exp(y))) * math::normal_tail(T(-g)));
+             });
     }
     return density_ *
            sum_from(peak(s, 0), [](const T&, const T& g, const T& y) { return T(exp(T(-g * g / T(2) - exp(y)))); });
@@ -112,7 +100,7 @@ class NormalScores {
 
   ScoreMoments<T> moments(const T& s) const {
     using std::exp;
-    nodes_.clear();
+    std::vector<Node> nodes;
     // the kernel alone has mean -gamma: what the density adds is small for wide scores, and summed as such
     const bool wide = T(16) < x_;
     const T middle = -s / x_, euler = boost::math::constants::euler<T>();
@@ -121,18 +109,18 @@ class NormalScores {
     const T unit = exp(T(-origin.y));  // rescales the stopping rule below, which would underflow in long rows
     sum_from(origin, [&](const T& offset, const T& g, const T& y) {
       const T e = exp(y), kernel = e * exp(T(-e)), weight = kernel * exp(T(-g * g / T(2)));
-      nodes_.push_back({offset, e, weight});
+      nodes.push_back({offset, e, weight});
       total += weight;
       mean += weight * offset;
       if (wide) {
         const T place = y / x_, tilt = -(middle + place / T(2)) * place;
-        surprise -= kernel * (y + euler) * scoring::detail::exp_minus_one(tilt);
+        surprise -= kernel * (y + euler) * math::exp_minus_one(tilt);
       }
       // to the right T_4 ends last, to the left T_1
       const T rise = e * unit;
       return offset <= T(0) ? weight : T(weight * rise * rise * rise);
     });
-    ScoreMoments<T> m = centred(T(mean / total));
+    ScoreMoments<T> m = centred(nodes, T(mean / total));
     m.centre = origin.g + mean / total;
     m.surprise = wide ? T(surprise * exp(T(-middle * middle / T(2))) * step_ * density_)
                       : T(-(euler + origin.y + x_ * (mean / total)) * m.first);
@@ -181,9 +169,9 @@ class NormalScores {
     return sum * step_;
   }
 
-  ScoreMoments<T> centred(const T& mean) const {
+  ScoreMoments<T> centred(const std::vector<Node>& nodes, const T& mean) const {
     ScoreMoments<T> m{};
-    for (const Node& node : nodes_) {
+    for (const Node& node : nodes) {
       const T u = node.offset - mean;
       const T u2 = u * u;
       const T second = node.weight * node.e;
@@ -207,7 +195,6 @@ class NormalScores {
 
   T x_, per_unit_, step_, cut_, density_;
   bool by_parts_ = false;
-  mutable std::vector<Node> nodes_;
 };
 
 }  // namespace incontext::laws::detail

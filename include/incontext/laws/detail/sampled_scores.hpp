@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// One normal score under a map w = e^phi(z), with g the score in units of its standard deviation, at one s:
 /// averages over g of products of t = e^s w, e^-t and g.
@@ -47,7 +47,7 @@ class SampledScores {
     using std::log;
     using std::sqrt;
     const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
-    const T pi = scoring::detail::pi<T>(), end = reach(count);
+    const T pi = math::pi<T>(), end = reach(count);
     const T step = T(1) / (spread * digits / (pi * pi) + sqrt(T(digits / (T(2) * pi * pi))));
     const int half = static_cast<int>(ceil(T(end / step)));
     SampledScores scores;
@@ -102,12 +102,12 @@ class SampledScores {
             const T e = exp(T(-t));
             return std::pair(e, T(T(1) - e));
           }
-          const T c = -scoring::detail::exp_minus_one(T(-t));
+          const T c = -math::exp_minus_one(T(-t));
           return std::pair(T(T(1) - c), c);
         });
       }
     }
-    sums.log_psi = complement < T(0.5) ? scoring::detail::log_one_plus(T(-complement)) : T(log(kept));
+    sums.log_psi = complement < T(0.5) ? math::log_one_plus(T(-complement)) : T(log(kept));
     return sums;
   }
 
@@ -162,7 +162,7 @@ class SampledScores {
       const T from = result.back();
       step = step + step < longest ? T(step + step) : longest;
       T there = phi.value(T(deviation * (from + step)));
-      while (longest < scoring::detail::magnitude(T(there - here))) {
+      while (longest < math::magnitude(T(there - here))) {
         step = step / T(2);
         there = phi.value(T(deviation * (from + step)));
       }

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 /// Expectations over the SSA weight w = (1 + c|g|)^(sgn(g) k) of one normal score, c = b sqrt(v) / tau. w has a kink in
 /// its second derivative at 0, so each side has its own Gauss-Legendre panels, in u = log(1 + c|g|) = |log w| / k.
@@ -33,7 +33,7 @@ class SsaWeights {
       const T next = u + panel(g, knee, exponent);
       add_panel(u, next, knee, exponent);
       u = next;
-      g = scoring::detail::exp_minus_one(u) / knee;
+      g = math::exp_minus_one(u) / knee;
     }
   }
 
@@ -41,7 +41,7 @@ class SsaWeights {
   static T largest_exponent(const T& knee) {
     using std::log;
     const T most = log((std::numeric_limits<T>::max)()) * T(0.49), reach = knee * (boundary() + T(1));
-    return T(0) < reach ? T(most / scoring::detail::log_one_plus(reach)) : (std::numeric_limits<T>::max)();
+    return T(0) < reach ? T(most / math::log_one_plus(reach)) : (std::numeric_limits<T>::max)();
   }
 
   T moment(int power) const {
@@ -58,13 +58,13 @@ class SsaWeights {
     for (const Node& node : nodes_) {
       const T e = exp(T(s + node.log_weight));
       if (e < T(0.5)) {
-        lost += node.probability * -scoring::detail::exp_minus_one(T(-e));
+        lost += node.probability * -math::exp_minus_one(T(-e));
       } else {
         kept += node.probability * exp(T(-e));
         lost += node.probability * (T(1) - exp(T(-e)));
       }
     }
-    if (lost < T(0.5)) return scoring::detail::log_one_plus(T(-lost));
+    if (lost < T(0.5)) return math::log_one_plus(T(-lost));
     for (const Node& node : nodes_) {
       const T e = exp(T(s + node.log_weight));
       if (e < T(0.5)) kept += node.probability * exp(T(-e));
@@ -110,11 +110,11 @@ class SsaWeights {
     using std::sqrt;
     using Rule = boost::math::quadrature::gauss<T, points>;
     const T half = (to - from) / T(2), middle = (to + from) / T(2);
-    const T scale = half / (knee * sqrt(T(2) * scoring::detail::pi<T>()));
+    const T scale = half / (knee * sqrt(T(2) * math::pi<T>()));
     for (std::size_t i = 0; i < Rule::abscissa().size(); ++i) {
       for (const T& side : {T(1), T(-1)}) {
         const T u = middle + side * half * Rule::abscissa()[i];
-        const T g = scoring::detail::exp_minus_one(u) / knee;
+        const T g = math::exp_minus_one(u) / knee;
         const T probability = scale * Rule::weights()[i] * exp(T(u - g * g / T(2)));
         nodes_.push_back({probability, T(exponent * u)});
         nodes_.push_back({probability, T(-exponent * u)});

@@ -4,10 +4,10 @@
 #include <limits>
 #include <vector>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
 namespace incontext::laws::detail {
 
@@ -28,7 +28,7 @@ class WideScores {
     using std::log;
     using std::sqrt;
     const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
-    const T pi = scoring::detail::pi<T>();
+    const T pi = math::pi<T>();
     // y = v - e^-(v + depth) ends doubly exponentially on the left, where densities grow at most like e^(-y reach / x)
     const T step = T(0.8) * pi * pi / digits, decay = T(1) - SampledScores<T>::reach(count) / x_;
     const T depth = T(3) / decay;
@@ -39,8 +39,8 @@ class WideScores {
     for (int i = first; i <= last; ++i) {
       const T v = T(double(i)) * step, steep = exp(T(-v - depth)), y = v - steep, t = exp(y);
       const T weight = scale * (T(1) + steep), once = weight * t * exp(T(-t));
-      const T beyond = y < T(0) ? T(-scoring::detail::exp_minus_one(T(-t)) - normal_tail(T(-y / width)))
-                                : T(normal_tail(T(y / width)) - exp(T(-t)));
+      const T beyond = y < T(0) ? T(-math::exp_minus_one(T(-t)) - math::normal_tail(T(-y / width)))
+                                : T(math::normal_tail(T(y / width)) - exp(T(-t)));
       nodes_.push_back({T(y / x_), T(weight * beyond), once, T(once * t), T(once * t * t), T(once * t * t * t)});
     }
     smooth_ = sqrt(T(width * width + x_ * x_));
@@ -63,9 +63,9 @@ class WideScores {
       sums.fourth += density * node.fourth;
     }
     sums.first_slope = x_ * sums.first;
-    const T complement = normal_tail(T(-s / smooth_)) + beyond;
-    sums.log_psi = complement < T(0.5) ? scoring::detail::log_one_plus(T(-complement))
-                                       : T(log(T(normal_tail(T(s / smooth_)) - beyond)));
+    const T complement = math::normal_tail(T(-s / smooth_)) + beyond;
+    sums.log_psi = complement < T(0.5) ? math::log_one_plus(T(-complement))
+                                       : T(log(T(math::normal_tail(T(s / smooth_)) - beyond)));
     return sums;
   }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_algebra.hpp"
@@ -86,8 +87,8 @@ InverseTemperatureParabola<T> error_parabola(const Attention<T>& attention, cons
       .quadratic = trace_of_product<T>(m * inputs.second() * m.transpose(), context.vector)};
   if (offset == Offset::kept) {
     const T value_noise = attention.label_value * attention.label_value * task.noise_variance;
-    error.constant +=
-        (trace_of_product<T>(task.product(p, p), inputs.covariance) + value_noise) / real<T>(context_length);
+    error.constant += (trace_of_product<T>(task.product(p, p), inputs.covariance) + value_noise) /
+                      math::from_count<T>(context_length);
     error.linear -= context.offset_third.dot(read_at_mean);
   }
   return error;

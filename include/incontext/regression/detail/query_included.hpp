@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -40,8 +41,8 @@ template <Real T>
 InverseTemperatureParabola<T> query_included_error(const InverseTemperatureParabola<T>& without_query,
                                                    const Attention<T>& attention, const LinearTask<T>& task,
                                                    std::int64_t context_length, Offset offset) {
-  const T l = real<T>(context_length);
-  const T n = real<T>(context_length + 1);
+  const T l = math::from_count<T>(context_length);
+  const T n = math::from_count<T>(context_length + 1);
   const T v = attention.label_value;
   const T share = l / n;
   const Matrix<T>& s = task.input_covariance();

@@ -6,8 +6,11 @@
 #include <string_view>
 
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/standard_row.hpp"
+#include "incontext/laws/joint_quadrature.hpp"
+#include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
+#include "incontext/laws/standard_row.hpp"
+#include "incontext/scoring/softmax_of.hpp"
 
 /// The error of true softmax attention given the query, averaged over it: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
@@ -56,8 +59,8 @@ struct QueryTerms {
 
 /// Whether the linear map is so flat at these deviations that a and b are near their limits slope and slope^2.
 template <class Phi, Real T>
-T mean_reference(const laws::detail::StandardRows<Phi, T>& rows, const T& deviation) {
-  if constexpr (laws::detail::is_linear<Phi>) {
+T mean_reference(const laws::StandardRows<Phi, T>& rows, const T& deviation) {
+  if constexpr (scoring::is_linear<Phi>) {
     const T spread = rows.slope() * deviation;
     if (T(-4) < spread && spread < T(4)) return rows.slope();
   }
@@ -71,10 +74,10 @@ struct Departures {
 
 /// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
 template <class Phi, Real T>
-Departures<T> departures(const laws::detail::StandardRows<Phi, T>& rows, const laws::detail::StandardRow<T>& row,
-                         const T& deviation, bool about_reference) {
+Departures<T> departures(const laws::StandardRows<Phi, T>& rows, const laws::StandardRow<T>& row, const T& deviation,
+                         bool about_reference) {
   const T mean = -row.mean_score / deviation;
-  if constexpr (laws::detail::is_linear<Phi>) {
+  if constexpr (scoring::is_linear<Phi>) {
     const T slope = rows.slope();
     if (about_reference) return {T(slope * row.participation), T(slope * slope * row.lost_square)};
   }
@@ -82,18 +85,18 @@ Departures<T> departures(const laws::detail::StandardRows<Phi, T>& rows, const l
 }
 
 template <class Phi, class Law, Real T>
-laws::Quadrature<T> average_over_queries(std::string_view where, const laws::detail::StandardRows<Phi, T>& rows,
-                                         const Law& law, const QueryTerms<T>& terms) {
-  const auto interval = laws::detail::support([&](const T& u) { return law.log_density(u); }, law.start(),
-                                              laws::detail::negligible_drop<T>());
-  const T width = interval.high - interval.low;
+laws::Quadrature<T> average_over_queries(std::string_view where, const laws::StandardRows<Phi, T>& rows, const Law& law,
+                                         const QueryTerms<T>& terms) {
+  const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
+                                                  laws::negligible_drop<T>());
+  const T width = interval.upper - interval.lower;
   const T v = terms.label_value;
   const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
   T row_error = T(0);
-  const auto sums = laws::detail::integrate_bumps<2, T>(
+  const auto sums = laws::integrate_bumps<2, T>(
       where,
       [&](const T& u) {
-        const QueryDensity<T> query = law(T(interval.low + width * u));
+        const QueryDensity<T> query = law(T(interval.lower + width * u));
         const auto row = rows(query.deviation);
         row_error = std::max(row_error, row.error_estimate);
         const auto off = departures(rows, row, query.deviation, about_reference);

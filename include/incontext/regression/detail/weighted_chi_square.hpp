@@ -5,7 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "incontext/laws/detail/joint_quadrature.hpp"
+#include "incontext/core/math.hpp"
+#include "incontext/laws/joint_quadrature.hpp"
+#include "incontext/laws/log_concave.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
@@ -77,13 +79,13 @@ class WeightedChiSquareQueries {
     using std::sqrt;
     const Vector<T>& w = saddle.slopes;
     const T bend = w.array().cube().sum() / (T(3.0) * w.squaredNorm());
-    const T reach = sqrt(T(T(2.0) * laws::detail::negligible_drop<T>() / (q * bend)));
+    const T reach = sqrt(T(T(2.0) * laws::negligible_drop<T>() / (q * bend)));
     const Vector<T> beta = beta_.cwiseQuotient(saddle.factor), delta = delta_.cwiseQuotient(saddle.factor);
-    const auto sums = laws::detail::integrate_bumps<3, T>(
+    const auto sums = laws::integrate_bumps<3, T>(
         where_,
         [&](const T& unit) {
           const T t = reach * (T(2.0) * unit - T(1.0));
-          return at(t, bend, q, w, beta, delta, T(reach / (T(2.0) * scoring::detail::pi<T>())));
+          return at(t, bend, q, w, beta, delta, T(reach / (T(2.0) * math::pi<T>())));
         },
         laws::quadrature_tolerance<T>());
     return sums.value;

@@ -3,9 +3,10 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring::detail {
@@ -18,7 +19,7 @@ struct Centre {
   T value = T(0);
   T offset = T(0);
 
-  INCONTEXT_HD bool valid() const { return count > 0 && is_finite(value); }
+  INCONTEXT_HD bool valid() const { return count > 0 && math::is_finite(value); }
   INCONTEXT_HD T deviation(const T& z) const { return (z - value) - offset; }
 };
 
@@ -32,7 +33,7 @@ INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores, Grid<const T> values) {
     for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
       for (std::ptrdiff_t j = 0; j < scores.columns; ++j) {
         if (!is_visible(scores(i, j))) continue;
-        if (!is_finite(scores(i, j))) return Centre<T>{};
+        if (!math::is_finite(scores(i, j))) return Centre<T>{};
         if (round == 0 && count == 0) centre.value = values(i, j);
         ++count;
         sum.add(values(i, j) - centre.value);
@@ -40,7 +41,7 @@ INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores, Grid<const T> values) {
     }
     if (count == 0) return Centre<T>{};
     centre.count = count;
-    centre.offset = sum.value() / from_count<T>(count);
+    centre.offset = sum.value() / math::from_count<T>(count);
     if (round == 0) centre.value = centre.value + centre.offset;
   }
   return centre;

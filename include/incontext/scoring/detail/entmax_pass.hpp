@@ -5,10 +5,11 @@
 #include <limits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centred.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring::detail {
@@ -24,7 +25,7 @@ struct EntmaxPass {
   T power = T(0);  // p
   T anchor = T(0);
   T reach = T(0);
-  T lowest = T(-infinity<T>());  // the anchor for p < 1
+  T lowest = T(-math::infinity<T>());  // the anchor for p < 1
   T lowest_weight = T(0);
   std::ptrdiff_t highest = -1;
 
@@ -34,13 +35,13 @@ struct EntmaxPass {
   INCONTEXT_HD T weight(const T& z) const {
     if (z == lowest) return lowest_weight;
     const T x = excess(z);
-    return T(0) < x ? detail::power(x, power) : T(0);
+    return T(0) < x ? math::power(x, power) : T(0);
   }
   INCONTEXT_HD T log_weight(const T& z) const {
     using std::log;
     if (z == lowest) return log(lowest_weight);
     const T x = excess(z);
-    return T(0) < x ? T(power * log(x)) : T(-infinity<T>());
+    return T(0) < x ? T(power * log(x)) : T(-math::infinity<T>());
   }
   /// s = a^(2 - alpha) = a / x: the Jacobian is diag(s) - s s^T / sum(s).
   INCONTEXT_HD T sensitivity(const T& z) const {
@@ -86,7 +87,7 @@ struct EntmaxPass {
       if (!is_visible(scores[i])) continue;
       const T x = excess(scores[i]);
       if (!(T(0) < x)) continue;
-      const T value = detail::power(x, power);
+      const T value = math::power(x, power);
       mass.add(value);
       slopes.add(value / x);
     }
@@ -94,7 +95,7 @@ struct EntmaxPass {
     const T gradient = slopes.value();
     const T logarithm = -log(total) / power;
     excess_mass = total - T(1);
-    return -total * exp_minus_one(logarithm) / gradient;
+    return -total * math::exp_minus_one(logarithm) / gradient;
   }
 };
 
@@ -104,7 +105,7 @@ template <Real T>
 INCONTEXT_HD bool has_weight(const EntmaxPass<T>& pass, Row<const T> scores, const T& z) {
   Sum<T> mass;
   for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
-    if (z < scores[j]) mass.add(detail::power(T(pass.slope * (scores[j] - z)), pass.power));
+    if (z < scores[j]) mass.add(math::power(T(pass.slope * (scores[j] - z)), pass.power));
   }
   return mass.value() < T(1);
 }
@@ -121,7 +122,8 @@ INCONTEXT_HD T lowest_of_support(const EntmaxPass<T>& pass, Row<const T> scores)
     std::ptrdiff_t nearest = -1;
     for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
       if (!(outside < scores[j] && scores[j] < inside)) continue;
-      if (nearest < 0 || magnitude(T(scores[j] - middle)) < magnitude(T(scores[nearest] - middle))) nearest = j;
+      if (nearest < 0 || math::magnitude(T(scores[j] - middle)) < math::magnitude(T(scores[nearest] - middle)))
+        nearest = j;
     }
     if (nearest < 0) break;
     const T tried = scores[nearest];
@@ -138,25 +140,25 @@ INCONTEXT_HD void solve_from_below(EntmaxPass<T>& pass, Row<const T> scores) {
   pass.lowest = pass.anchor = lowest_of_support(pass, scores);
   std::ptrdiff_t size = 0;
   for (std::ptrdiff_t j = 0; j < scores.size; ++j) size += scores[j] < pass.lowest || !is_visible(scores[j]) ? 0 : 1;
-  T y = T(1) / from_count<T>(size);
+  T y = T(1) / math::from_count<T>(size);
   int polish = 0;
   for (int iteration = 0; iteration < 200 && polish < 3; ++iteration) {
     pass.lowest_weight = y;
-    pass.reach = detail::power(y, pass.slope);
+    pass.reach = math::power(y, pass.slope);
     Sum<T> mass, slopes;
     for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
       if (scores[j] < pass.lowest || !is_visible(scores[j])) continue;
       const T a = pass.weight(scores[j]);
       mass.add(a);
-      slopes.add(a == y ? T(1) : detail::power(T(y / a), T(pass.slope - T(1))));
+      slopes.add(a == y ? T(1) : math::power(T(y / a), T(pass.slope - T(1))));
     }
     const T too_much = mass.value() - T(1);
-    if (!(epsilon<T>() * T(4) < magnitude(too_much))) ++polish;
+    if (!(math::epsilon<T>() * T(4) < math::magnitude(too_much))) ++polish;
     const T next = y - too_much / slopes.value();
     y = T(0) < next ? next : T(y / T(2));
   }
   pass.lowest_weight = y;
-  pass.reach = detail::power(y, pass.slope);
+  pass.reach = math::power(y, pass.slope);
 }
 
 /// Solves sum_i x_i^p = 1 for the reach by Newton's method inside a bracket that is halved whenever Newton leaves it or
@@ -169,7 +171,7 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   using std::sqrt;
   EntmaxPass<T> pass;
   const std::ptrdiff_t visible = count_visible(scores);
-  if (visible == 0 || !(T(1) < alpha) || !is_finite(alpha)) return pass;
+  if (visible == 0 || !(T(1) < alpha) || !math::is_finite(alpha)) return pass;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (is_visible(scores[i]) && (pass.highest < 0 || scores[pass.highest] < scores[i])) pass.highest = i;
   }
@@ -180,14 +182,14 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
     solve_from_below(pass, scores);
     return pass;
   }
-  const T count = from_count<T>(visible);
+  const T count = math::from_count<T>(visible);
   const T log_count = log(count);
   const T lowest = -pass.slope * log_count;
   T low = exp(lowest);  // all scores equal
   T high = T(1);        // one score alone
   pass.reach = high;
 
-  const T tolerance = sqrt(epsilon<T>()) / T(16);
+  const T tolerance = sqrt(math::epsilon<T>()) / T(16);
   constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;
   T width = high - low;
   for (int iteration = 0; iteration < limit && low < high; ++iteration) {
@@ -198,12 +200,12 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
     } else {
       low = pass.reach;
     }
-    if (magnitude(step) <= tolerance * pass.reach) break;
+    if (math::magnitude(step) <= tolerance * pass.reach) break;
     T next = pass.reach - step;
     const bool slow = iteration % 4 == 3 && !(high - low <= width / T(2));
     if (iteration % 4 == 3) width = high - low;
     if (slow || !(low < next && next < high)) next = low + (high - low) / T(2);
-    if (high - low <= epsilon<T>() * high) break;
+    if (high - low <= math::epsilon<T>() * high) break;
     pass.reach = next;
   }
   for (int polish = 0; polish < 3; ++polish) {

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centred.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -35,14 +36,14 @@ class KernelPass {
     moves_ = sum;
     for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
       const T score = this->score(j);
-      if (!is_finite(score)) return;
+      if (!math::is_finite(score)) return;
       if (j > 0 && !(largest_ < score)) continue;
       largest_ = score;
       reference_ = j;
     }
     if (logarithmic() && sum) offset_ = largest_;
     if (map.normalisation == KernelNormalisation::none) total_ = T(1);
-    if (map.normalisation == KernelNormalisation::context_length) total_ = from_count<T>(keys.rows);
+    if (map.normalisation == KernelNormalisation::context_length) total_ = math::from_count<T>(keys.rows);
     if (sum) {
       Sum<T> total;
       for (std::ptrdiff_t j = 0; j < keys.rows; ++j) total.add(value(j));
@@ -52,7 +53,7 @@ class KernelPass {
         moves_ = false;
       }
     }
-    valid_ = is_finite(total_) && (total_ < T(0) || T(0) < total_);
+    valid_ = math::is_finite(total_) && (total_ < T(0) || T(0) < total_);
   }
 
   INCONTEXT_HD bool valid() const { return valid_; }
@@ -83,7 +84,7 @@ class KernelPass {
   /// out_j = change of the weight when score j changes by rate(kernel, j).
   template <class Rate>
   INCONTEXT_HD void change(Row<T> out, Rate rate) const {
-    if (!valid_) return fill(out, not_a_number<T>());
+    if (!valid_) return fill(out, math::not_a_number<T>());
     if (logarithmic() && moves_) {
       const auto change = centre([&](std::ptrdiff_t j) -> T { return rate(kernel(j), j); });
       for (std::ptrdiff_t j = 0; j < keys_.rows; ++j) out[j] = weight(j) * change(j);
@@ -120,7 +121,7 @@ class KernelPass {
   std::ptrdiff_t reference_ = 0;
   T largest_ = T(0);
   T offset_ = T(0);
-  T total_ = not_a_number<T>();
+  T total_ = math::not_a_number<T>();
   bool moves_ = false;
   bool valid_ = false;
 };

@@ -4,11 +4,12 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centre.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
@@ -36,20 +37,20 @@ struct NormSoftmaxPass {
 
   /// Softmax over a row with the common divisor; a constant row has equal scores, so any divisor does.
   INCONTEXT_HD auto softmax(Row<const T> scores) const {
-    return softmax_pass<T>(Quotient<T>{constant() ? infinity<T>() : divisor}, scores);
+    return softmax_pass<T>(Quotient<T>{constant() ? math::infinity<T>() : divisor}, scores);
   }
 
   INCONTEXT_HD void weights(Row<const T> scores, Row<T> out) const {
-    const Quotient<T> phi{constant() ? infinity<T>() : divisor};
+    const Quotient<T> phi{constant() ? math::infinity<T>() : divisor};
     write_softmax<T>([&](std::ptrdiff_t) { return phi; }, scores, out);
   }
 
   INCONTEXT_HD void log_weights(Row<const T> scores, Row<T> out) const {
     const auto pass = softmax(scores);
-    if (!pass.valid) return fill(out, not_a_number<T>());
-    const T log_total = log_one_plus(pass.others);
+    if (!pass.valid) return fill(out, math::not_a_number<T>());
+    const T log_total = math::log_one_plus(pass.others);
     for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-      out[i] = is_visible(scores[i]) ? T(pass.relative(scores[i]) - log_total) : T(-infinity<T>());
+      out[i] = is_visible(scores[i]) ? T(pass.relative(scores[i]) - log_total) : T(-math::infinity<T>());
     }
   }
 
@@ -67,7 +68,7 @@ struct NormSoftmaxPass {
 
   INCONTEXT_HD void jvp(Row<const T> scores, Row<const T> direction, const T& rate, Row<T> out) const {
     const auto pass = softmax(scores);
-    if (!pass.valid) return fill(out, not_a_number<T>());
+    if (!pass.valid) return fill(out, math::not_a_number<T>());
     const T scale = divisor;
     write_centred(pass, scores, out,
                   [=](std::ptrdiff_t i) -> T { return (direction[i] - (scores[i] - pass.reference) * rate) / scale; });
@@ -91,7 +92,7 @@ struct NormSoftmaxPass {
 
   INCONTEXT_HD void vjp(Row<const T> scores, Row<const T> cotangent, const T& common, Row<T> out) const {
     const auto pass = softmax(scores);
-    if (!pass.valid) return fill(out, not_a_number<T>());
+    if (!pass.valid) return fill(out, math::not_a_number<T>());
     const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
     for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
       const T z = scores[i];
@@ -102,7 +103,7 @@ struct NormSoftmaxPass {
 
   INCONTEXT_HD void temperature_derivative(Row<const T> scores, Row<T> out) const {
     const auto pass = softmax(scores);
-    if (!pass.valid) return fill(out, not_a_number<T>());
+    if (!pass.valid) return fill(out, math::not_a_number<T>());
     const T factor = capped() ? T(T(1) / divisor) : T(0);
     write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T { return -pass.relative(scores[i]) * factor; });
   }
@@ -122,7 +123,7 @@ INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, Spread sp
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
     for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
       if (!is_visible(scores(r, i))) continue;
-      const T size = magnitude(pass.centre.deviation(scores(r, i)));
+      const T size = math::magnitude(pass.centre.deviation(scores(r, i)));
       if (largest < size) largest = size;
     }
   }
@@ -135,7 +136,7 @@ INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, Spread sp
         sum.add(ratio * ratio);
       }
     }
-    const T freedom = from_count<T>(spread == Spread::sample_stddev ? pass.count - 1 : pass.count);
+    const T freedom = math::from_count<T>(spread == Spread::sample_stddev ? pass.count - 1 : pass.count);
     const T variance = sum.value() / freedom;
     if (spread == Spread::population_variance) {
       pass.spread = largest * variance * largest;

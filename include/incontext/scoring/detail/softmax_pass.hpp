@@ -4,11 +4,12 @@
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centred.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring::detail {
@@ -69,7 +70,7 @@ INCONTEXT_HD SoftmaxPass<Phi, T> softmax_pass(const Phi& phi, Row<const T> score
   std::ptrdiff_t lowest = -1, highest = -1;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (!is_visible(scores[i])) continue;
-    if (!is_finite(scores[i])) return pass;
+    if (!math::is_finite(scores[i])) return pass;
     if (highest < 0 || scores[highest] < scores[i]) highest = i;
     if (lowest < 0 || scores[i] < scores[lowest]) lowest = i;
   }
@@ -97,7 +98,7 @@ INCONTEXT_HD void write_softmax(const PhiFor& phi_for, Row<const T> scores, Row<
     }
   }
   const auto pass = softmax_pass<T>(phi_for(count_visible(scores)), scores);
-  if (!pass.valid) return fill(out, not_a_number<T>());
+  if (!pass.valid) return fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) out[i] = pass.weight_or_zero(scores[i]);
 }
 

@@ -5,11 +5,13 @@
 #include <cstdint>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
+#include "incontext/core/pack_functions.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
-#include "incontext/scoring/detail/pack_functions.hpp"
+#include "incontext/core/two_sum.hpp"
 #include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
 /// Softmax of a whole row over packs: one reading for the largest score, one that leaves the exponentials in the
@@ -24,11 +26,13 @@ inline constexpr std::ptrdiff_t shortest_packed_row = 16;  // below, a block is 
 /// The ends of a row and how many of its scores are visible; NaN does not show.
 template <class T>
 struct RowExtent {
-  T low = infinity<T>();  // of the visible scores
-  T high = -infinity<T>();
+  T low = math::infinity<T>();  // of the visible scores
+  T high = -math::infinity<T>();
   std::ptrdiff_t count = 0;
 
-  INCONTEXT_HD T largest_size() const { return magnitude(low) < magnitude(high) ? magnitude(high) : magnitude(low); }
+  INCONTEXT_HD T largest_size() const {
+    return math::magnitude(low) < math::magnitude(high) ? math::magnitude(high) : math::magnitude(low);
+  }
 };
 
 /// factor (z - reference), in octaves.
@@ -37,9 +41,10 @@ struct LinearExponent {
   T octaves;
   T reference;
 
-  INCONTEXT_HD LinearExponent(const T& factor, const T& from) : octaves(factor * log2_e<T>), reference(from) {}
+  INCONTEXT_HD LinearExponent(const T& factor, const T& from)
+      : octaves(factor * elementary::log2_e<T>), reference(from) {}
   INCONTEXT_HD bool fits(const RowExtent<T>&) const {
-    return Constants<T>::smallest <= magnitude(octaves) && is_finite(octaves);
+    return math::Constants<T>::smallest <= math::magnitude(octaves) && math::is_finite(octaves);
   }
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const { return (z - reference) * octaves; }
 };
@@ -70,8 +75,8 @@ INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
   constexpr int side_by_side = width == 1 ? 1 : 4;
   Pack<T> low[side_by_side], high[side_by_side];
   for (int k = 0; k < side_by_side; ++k) {
-    low[k] = pack_of(infinity<T>());
-    high[k] = pack_of(T(-infinity<T>()));
+    low[k] = pack_of(math::infinity<T>());
+    high[k] = pack_of(T(-math::infinity<T>()));
   }
   for_each_block<T>(row, row[0], [&](const T* block, std::ptrdiff_t, bool) {
     for (int l = 0; l < row_block; l += side_by_side * width) {
@@ -94,22 +99,13 @@ INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
   }
   extent.count = row.size;
   if (is_visible(extent.low)) return extent;
-  extent = RowExtent<T>{infinity<T>(), extent.high, 0};
+  extent = RowExtent<T>{math::infinity<T>(), extent.high, 0};
   for (std::ptrdiff_t i = 0; i < row.size; ++i) {
     if (!is_visible(row[i])) continue;
     ++extent.count;
     if (row[i] < extent.low) extent.low = row[i];
   }
   return extent;
-}
-
-/// total + lost is the sum so far, all but exact.
-template <class P>
-INCONTEXT_HD inline void add_exactly(P& total, P& lost, const P& term) {
-  const P next = total + term;
-  const P rounded = next - total;
-  lost = lost + ((total - (next - rounded)) + (term - rounded));
-  total = next;
 }
 
 /// to_i = 2^exponent(z_i) of one block; `careful` where a score may be masked or a power below the normal range.
@@ -122,14 +118,14 @@ INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to
       const Pack<T> score = load_pack(z + g * sum_lanes + p * width);
       Pack<T> octaves = exponent(score);
       if constexpr (careful) {
-        const Pack<T> lowest = pack_of(lowest_power<T>);
+        const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
         octaves = octaves < lowest ? lowest : octaves;
-        octaves = score <= pack_of(T(-infinity<T>())) ? lowest : octaves;
+        octaves = score <= pack_of(T(-math::infinity<T>())) ? lowest : octaves;
       }
-      power[g] = exp2_of<T>(octaves);
+      power[g] = elementary::exp2_of<T>(octaves);
     }
     for (int g = 0; g < 4; ++g) store_pack(to + g * sum_lanes + p * width, power[g]);
-    add_exactly<Pack<T>>(total[p], lost[p], (power[0] + power[1]) + (power[2] + power[3]));
+    math::add_compensated<Pack<T>>(total[p], lost[p], (power[0] + power[1]) + (power[2] + power[3]));
   }
 }
 
@@ -155,7 +151,7 @@ INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T>
   constexpr int width = pack_width<T>;
   constexpr int packs = sum_lanes / width;
   Pack<T> total[packs] = {}, lost[packs] = {};
-  for_each_block<T>(scores, T(-infinity<T>()), [&](const T* z, std::ptrdiff_t first, bool whole) {
+  for_each_block<T>(scores, T(-math::infinity<T>()), [&](const T* z, std::ptrdiff_t first, bool whole) {
     expect_next_row(scores, first);
     if (whole && out.stride == 1 && !careful) return write_block<false>(exponent, z, out.data + first, total, lost);
     alignas(64) T copy[row_block];
@@ -179,9 +175,9 @@ INCONTEXT_HD void write_normalised_powers(const Exponent& exponent, const T& far
                                           Row<T> out) {
   T octaves[pack_width<T>];
   store_pack(octaves, exponent(pack_of(farthest)));
-  const bool careful = pack_width<T> == 1 || masked || !(lowest_power<T> + 1 < octaves[0]);
+  const bool careful = pack_width<T> == 1 || masked || !(elementary::lowest_power<T> + 1 < octaves[0]);
   const T total = write_powers<T>(exponent, careful, scores, out);
-  const T factor = is_finite(total) ? T(T(1) / total) : not_a_number<T>();
+  const T factor = math::is_finite(total) ? T(T(1) / total) : math::not_a_number<T>();
   for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] * factor;
 }
 
@@ -189,7 +185,7 @@ INCONTEXT_HD void write_normalised_powers(const Exponent& exponent, const T& far
 template <class T, class Phi>
 requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi, const RowExtent<T>& extent,
                                                                   Row<const T> scores, Row<T> out) {
-  if (extent.count == 0 || !is_finite(extent.high) || !phi.in_domain()) return false;
+  if (extent.count == 0 || !math::is_finite(extent.high) || !phi.in_domain()) return false;
   const auto exponent = phi.exponent_from(phi.decreasing() ? extent.low : extent.high);
   if (!exponent.fits(extent)) return false;
   const T farthest = phi.decreasing() ? extent.high : extent.low;

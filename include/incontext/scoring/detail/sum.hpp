@@ -4,8 +4,9 @@
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
+#include "incontext/core/two_sum.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring::detail {
@@ -19,12 +20,7 @@ class Sum {
     if constexpr (std::is_same_v<T, float>) {
       total_ += static_cast<double>(term);
     } else {
-      const T next = total_ + term;
-      const T rounded = next - total_;
-      const T lost_total = total_ - (next - rounded);
-      const T lost_term = term - rounded;
-      compensation_ = compensation_ + (lost_total + lost_term);
-      total_ = next;
+      math::add_compensated(total_, compensation_, term);
     }
   }
 
@@ -33,7 +29,7 @@ class Sum {
       return static_cast<float>(total_);
     } else {
       const T corrected = total_ + compensation_;
-      return is_finite(corrected) ? corrected : total_;
+      return math::is_finite(corrected) ? corrected : total_;
     }
   }
 

@@ -4,19 +4,32 @@
 #include <cstddef>
 #include <string_view>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/quadrature.hpp"
-#include "incontext/scoring/detail/elementary.hpp"
 
-namespace incontext::laws::detail {
+namespace incontext::laws {
 
 /// Several integrals over [0, 1] with their changes by the last halving, and the integrals of the absolute values.
+///
+/// Units     as the integrals.
+/// Runs on   host
 template <Real T, std::size_t N>
 struct JointQuadrature {
   std::array<T, N> value, change, size;
 };
 
 /// As integrate_bump, of several functions that share their nodes: one call of f gives the values of all.
+///
+/// Source    the trapezoidal rule, with steps halved until every change is below the tolerance times the integral of
+/// the
+///           absolute value.
+/// Shapes    f: u -> std::array of N values
+/// Units     of f.
+/// Domain    f analytic on [0, 1], vanished with its derivatives at both ends.
+/// Errors    QuadratureError after 2^12 steps.
+/// Accuracy  as integrate_bump.
+/// Runs on   host
 template <std::size_t N, Real T, class Function>
 JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f, const T& tolerance) {
   constexpr int first_level = 4, last_level = 12;
@@ -25,7 +38,7 @@ JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f,
     const std::array<T, N> values = f(u);
     for (std::size_t k = 0; k < N; ++k) {
       sums.value[k] += values[k];
-      sums.size[k] += scoring::detail::magnitude(values[k]);
+      sums.size[k] += math::magnitude(values[k]);
     }
   };
   T worst = T(1);
@@ -36,7 +49,7 @@ JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f,
     worst = T(0);
     for (std::size_t k = 0; k < N; ++k) {
       const T value = sums.value[k] * step;
-      const T change = scoring::detail::magnitude(T(value - result.value[k]));
+      const T change = math::magnitude(T(value - result.value[k]));
       result.value[k] = value;
       result.change[k] = change;
       result.size[k] = sums.size[k] * step;
@@ -47,4 +60,4 @@ JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f,
   throw QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance));
 }
 
-}  // namespace incontext::laws::detail
+}  // namespace incontext::laws

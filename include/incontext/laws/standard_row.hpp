@@ -7,35 +7,34 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/interval.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
-#include "incontext/laws/detail/joint_quadrature.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
 #include "incontext/laws/detail/wide_scores.hpp"
+#include "incontext/laws/joint_quadrature.hpp"
+#include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
-#include "incontext/scoring/softmax.hpp"
-#include "incontext/scoring/ssmax.hpp"
+#include "incontext/scoring/softmax_of.hpp"
 
-/// Moments of a row of weights of independent scores g ~ N(0, 1) under w = e^phi(g).
-namespace incontext::laws::detail {
+namespace incontext::laws {
 
+/// Moments of a row of weights p of independent standard normal scores g under w = e^phi(g).
+///
+/// Units     dimensionless.
+/// Runs on   host
 template <Real T>
 struct StandardRow {
-  T participation;      // E sum p^2
-  T mean_score;         // E sum p g
-  T mean_square_score;  // E (sum p g)^2
+  T participation;      ///< E sum p^2
+  T mean_score;         ///< E sum p g
+  T mean_square_score;  ///< E (sum p g)^2
   /// 1 - (mean_square_score - participation) / spread^2 for phi(g) = spread g, without that difference.
   T lost_square;
-  T error_estimate;  // relative
+  T error_estimate;  ///< relative
 };
 
-/// Whether phi(z) is slope z; then nodes are shared by the whole line and some differences have closed forms.
-template <class Phi>
-inline constexpr bool is_linear = false;
-template <class T>
-inline constexpr bool is_linear<scoring::detail::SoftmaxExponent<T>> = true;
-template <class T>
-inline constexpr bool is_linear<scoring::detail::ScalableExponent<T>> = true;
+namespace detail {
 
 /// The row's integrals over s: docs/theory/laws.md#row-moments. Their bump is looked for in steps of `scale` from
 /// `start`.
@@ -49,13 +48,13 @@ StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const
     const ScoreBlocks<T> m = scores(T(scale * unit));
     return T(log(T(m.second * exp(m.log_psi) + others * m.first * m.first)) + (others - T(1)) * m.log_psi);
   };
-  Interval<T> interval = support(log_density, T(start / scale), negligible_drop<T>());
-  interval = {T(scale * interval.low), T(scale * interval.high)};
-  const T width = interval.high - interval.low;
+  Interval<T> interval = log_concave_support(log_density, T(start / scale), negligible_drop<T>());
+  interval = {T(scale * interval.lower), T(scale * interval.upper)};
+  const T width = interval.upper - interval.lower;
   const auto row = integrate_bumps<5, T>(
       where,
       [&](const T& u) {
-        const ScoreBlocks<T> m = scores(T(interval.low + width * u));
+        const ScoreBlocks<T> m = scores(T(interval.lower + width * u));
         const T one = width * count * exp(T(others * m.log_psi));
         const T two = width * count * others * exp(T((others - T(1)) * m.log_psi));
         return std::array<T, 5>{T(one * m.second), T(two * m.first_slope * m.first),
@@ -65,13 +64,24 @@ StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const
                                 T(one * m.second + two * m.first * m.first)};
       },
       quadrature_tolerance<T>());
-  T worst = scoring::detail::magnitude(T(row.value[4] - T(1)));
+  T worst = math::magnitude(T(row.value[4] - T(1)));
   for (const std::size_t k : {std::size_t{0}, std::size_t{2}, std::size_t{4}})
     worst = std::max(worst, T(row.change[k] / row.size[k]));
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
 
-/// phi of a row of `count` scores, of which only the deviation of the scores is left open.
+}  // namespace detail
+
+/// Moments of rows of `count` independent normal scores under phi, of which only the scores' standard deviation is left
+/// open: rows(deviation) is the StandardRow for it.
+///
+/// Source    derived: docs/theory/laws.md#row-moments.
+/// Units     deviation in those of the scores.
+/// Domain    count >= 1; phi in its domain, smooth but for a kink at z = 0.
+/// Limits    count = 1: 1, 0, 1.
+/// Errors    std::domain_error from the constructor, for phi; QuadratureError from the call.
+/// Accuracy  as row_moments.
+/// Runs on   host
 template <class Phi, Real T>
 class StandardRows {
  public:
@@ -89,7 +99,7 @@ class StandardRows {
 
   StandardRow<T> operator()(const T& deviation) const {
     if (count_ <= T(1)) return {T(1), T(0), T(1), T(1), T(0)};
-    if constexpr (is_linear<Phi>) {
+    if constexpr (scoring::is_linear<Phi>) {
       return linear(T(slope() * deviation));
     } else {
       return curved(deviation);
@@ -105,33 +115,33 @@ class StandardRows {
     }
     using std::log;
     using std::sqrt;
-    if (spread < WideScores<T>::narrowest(count_)) {
-      return integrate_row(where_, SampledScores<T>::linear(spread, count_), count_, T(-log(count_)));
+    if (spread < detail::WideScores<T>::narrowest(count_)) {
+      return detail::integrate_row(where_, detail::SampledScores<T>::linear(spread, count_), count_, T(-log(count_)));
     }
-    return integrate_row(where_, WideScores<T>(spread, count_), count_, turning_point(count_, spread),
-                         T(spread / sqrt(T(T(1) + T(2) * log(count_)))));
+    return detail::integrate_row(where_, detail::WideScores<T>(spread, count_), count_,
+                                 detail::turning_point(count_, spread), T(spread / sqrt(T(T(1) + T(2) * log(count_)))));
   }
 
   StandardRow<T> curved(const T& deviation) const {
-    const auto scores = SampledScores<T>::panels(phi_, deviation, count_, T(1.5));
-    const auto finer = SampledScores<T>::panels(phi_, deviation, count_, T(0.75));
+    const auto scores = detail::SampledScores<T>::panels(phi_, deviation, count_, T(1.5));
+    const auto finer = detail::SampledScores<T>::panels(phi_, deviation, count_, T(0.75));
     if (scores.empty() || finer.empty()) {
       throw QuadratureError(where_, 1.0, static_cast<double>(quadrature_tolerance<T>()));
     }
     using std::log;
-    StandardRow<T> row = integrate_row(where_, scores, count_, T(-log(count_)));
+    StandardRow<T> row = detail::integrate_row(where_, scores, count_, T(-log(count_)));
     row.error_estimate += difference(scores, finer);
     return row;
   }
 
   /// Of the averages over one score by two sets of nodes, relative, at the s where an average weight is told apart.
-  T difference(const SampledScores<T>& coarse, const SampledScores<T>& fine) const {
+  T difference(const detail::SampledScores<T>& coarse, const detail::SampledScores<T>& fine) const {
     using std::log;
     const T s = -log(count_) - phi_.value(T(0));
-    const ScoreBlocks<T> a = coarse(s), b = fine(s);
+    const detail::ScoreBlocks<T> a = coarse(s), b = fine(s);
     T worst = T(0);
     for (const T& ratio : {T(a.log_psi / b.log_psi), T(a.first / b.first), T(a.second_square / b.second_square)}) {
-      const T off = scoring::detail::magnitude(T(ratio - T(1)));
+      const T off = math::magnitude(T(ratio - T(1)));
       if (!(off <= worst)) worst = off;
     }
     if (!(worst <= quadrature_tolerance<T>())) {
@@ -145,4 +155,4 @@ class StandardRows {
   T count_;
 };
 
-}  // namespace incontext::laws::detail
+}  // namespace incontext::laws

@@ -6,10 +6,13 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
 /// What the front doors ask of vectors and matrices. Every message names the parameter and the entry or eigenvalue.
-namespace incontext::regression::detail {
+namespace incontext::regression {
+
+namespace detail {
 
 inline std::string entry(std::string_view parameter, Eigen::Index row, Eigen::Index column) {
   return std::string(parameter) + "(" + std::to_string(row) + ", " + std::to_string(column) + ")";
@@ -17,28 +20,6 @@ inline std::string entry(std::string_view parameter, Eigen::Index row, Eigen::In
 
 inline std::string shape(Eigen::Index rows, Eigen::Index columns) {
   return std::to_string(rows) + " x " + std::to_string(columns);
-}
-
-template <class Derived>
-void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
-                   Eigen::Index rows, Eigen::Index columns) {
-  if (matrix.rows() != rows || matrix.cols() != columns) {
-    throw_invalid_argument(where, std::string(parameter) + " has the wrong shape", shape(matrix.rows(), matrix.cols()),
-                           shape(rows, columns));
-  }
-}
-
-template <class Derived>
-void require_finite(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix) {
-  using T = typename Derived::Scalar;
-  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
-    for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
-      const T value = matrix(row, column);
-      if (!(value - value <= T(0.0))) {  // infinity - infinity and NaN are NaN
-        throw_domain_error(where, entry(parameter, row, column) + " is not finite", value, "a finite number");
-      }
-    }
-  }
 }
 
 /// Symmetric up to what rounding of a product X^T X can do: 64 eps of the geometric mean of the two diagonal entries.
@@ -80,40 +61,90 @@ float smallest_eigenvalue(const Matrix<T>& matrix) {
   return static_cast<float>(high);
 }
 
+}  // namespace detail
+
+/// Accepts a matrix of this shape.
+///
+/// Errors    std::invalid_argument.
+/// Runs on   host
+template <class Derived>
+void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
+                   Eigen::Index rows, Eigen::Index columns) {
+  if (matrix.rows() != rows || matrix.cols() != columns) {
+    throw_invalid_argument(where, std::string(parameter) + " has the wrong shape",
+                           detail::shape(matrix.rows(), matrix.cols()), detail::shape(rows, columns));
+  }
+}
+
+/// Accepts a matrix whose entries are all finite; NaN is refused.
+///
+/// Errors    std::domain_error that names the entry.
+/// Runs on   host
+template <class Derived>
+void require_finite_entries(std::string_view where, std::string_view parameter,
+                            const Eigen::MatrixBase<Derived>& matrix) {
+  using T = typename Derived::Scalar;
+  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+    for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+      const T value = matrix(row, column);
+      if (!(value - value <= T(0.0))) {  // infinity - infinity and NaN are NaN
+        throw_domain_error(where, detail::entry(parameter, row, column) + " is not finite", value, "a finite number");
+      }
+    }
+  }
+}
+
+/// Accepts a covariance so far as symmetry tells: dimension x dimension, finite and symmetric up to what rounding of a
+/// product X^T X can do.
+///
+/// Errors    std::invalid_argument for the shape, std::domain_error for entries.
+/// Runs on   host
 template <Real T>
 void require_covariance(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                         Eigen::Index dimension) {
   require_shape(where, parameter, matrix, dimension, dimension);
-  require_finite(where, parameter, matrix);
-  require_symmetric(where, parameter, matrix);
+  require_finite_entries(where, parameter, matrix);
+  detail::require_symmetric(where, parameter, matrix);
 }
 
-/// Symmetric and with a Cholesky factor.
+/// Accepts a symmetric matrix that has a Cholesky factor.
+///
+/// Errors    std::invalid_argument for the shape, std::domain_error for values.
+/// Runs on   host
 template <Real T>
 void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                Eigen::Index dimension) {
   require_covariance(where, parameter, matrix, dimension);
-  if (!has_cholesky_factor(matrix)) {
+  if (!detail::has_cholesky_factor(matrix)) {
     throw_domain_error(where, std::string(parameter) + " is not positive definite: smallest eigenvalue",
-                       smallest_eigenvalue(matrix), "a symmetric positive definite matrix");
+                       detail::smallest_eigenvalue(matrix), "a symmetric positive definite matrix");
   }
 }
 
-/// Symmetric with no eigenvalue below -64 d eps times the largest variance: a singular covariance passes.
+/// Accepts a symmetric matrix with no eigenvalue below -64 d eps times the largest variance: a singular covariance
+/// passes.
+///
+/// Errors    std::invalid_argument for the shape, std::domain_error for values.
+/// Runs on   host
 template <Real T>
 void require_positive_semidefinite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                    Eigen::Index dimension) {
   require_covariance(where, parameter, matrix, dimension);
   if (!(matrix.cwiseAbs().maxCoeff() > T(0.0))) return;
-  const T rounding = T(64.0) * real<T>(dimension) * Eigen::NumTraits<T>::epsilon() * matrix.diagonal().maxCoeff();
-  if (!has_cholesky_factor<T>(matrix + rounding * Matrix<T>::Identity(dimension, dimension))) {
+  const T rounding =
+      T(64.0) * math::from_count<T>(dimension) * Eigen::NumTraits<T>::epsilon() * matrix.diagonal().maxCoeff();
+  if (!detail::has_cholesky_factor<T>(matrix + rounding * Matrix<T>::Identity(dimension, dimension))) {
     throw_domain_error(where, std::string(parameter) + " is not positive semidefinite: smallest eigenvalue",
-                       smallest_eigenvalue(matrix), "a symmetric positive semidefinite matrix");
+                       detail::smallest_eigenvalue(matrix), "a symmetric positive semidefinite matrix");
   }
 }
 
+/// Accepts the number of examples of a context: at least two.
+///
+/// Errors    std::invalid_argument.
+/// Runs on   host
 inline void require_context_length(std::string_view where, std::int64_t context_length) {
   require_at_least(where, "context_length", context_length, std::int64_t{2});
 }
 
-}  // namespace incontext::regression::detail
+}  // namespace incontext::regression

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "incontext/core/interval.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/quadrature.hpp"
+
+namespace incontext::laws {
+
+namespace detail {
+
+/// A point within about one nat of the maximum of a concave function: uphill by growing steps, then golden section.
+template <Real T, class Function>
+T near_maximum(const Function& f, T middle) {
+  T best = f(middle), step = T(1);
+  T low = middle - step, high = middle + step;
+  for (int i = 0; i < 100 && best < f(high); ++i, step = step * T(2)) {
+    low = middle;
+    middle = high;
+    best = f(middle);
+    high = middle + step;
+  }
+  for (int i = 0; i < 100 && best < f(low); ++i, step = step * T(2)) {
+    high = middle;
+    middle = low;
+    best = f(middle);
+    low = middle - step;
+  }
+  for (int i = 0; i < 40 && T(1) < high - low; ++i) {
+    const bool right = middle - low < high - middle;
+    const T probe = middle + (right ? T(high - middle) : T(low - middle)) * T(0.381966);
+    const T value = f(probe);
+    if (best < value) {
+      (right ? low : high) = middle;
+      middle = probe;
+      best = value;
+    } else {
+      (right ? high : low) = probe;
+    }
+  }
+  return middle;
+}
+
+}  // namespace detail
+
+/// How many nats below its maximum a log-concave integrand is negligible.
+///
+/// Units     nats.
+/// Runs on   host
+template <Real T>
+T negligible_drop() {
+  using std::log;
+  return T(3) - log(T(std::numeric_limits<T>::epsilon()));
+}
+
+/// Where exp of a concave function has fallen by at least so many nats from its maximum.
+///
+/// Shapes    (concave function f, a start near its maximum, drop) -> interval around the maximum
+/// Units     of f's argument; drop in nats.
+/// Domain    f concave, falling on both sides.
+/// Accuracy  the maximum to about one nat, the ends on the far side of the drop by at most 1/32 of their distance from
+///           the maximum.
+/// Runs on   host
+template <Real T, class Function>
+Interval<T> log_concave_support(const Function& f, const T& start, const T& drop) {
+  const T peak = detail::near_maximum(f, start);
+  const T threshold = f(peak) - drop;
+  const auto edge = [&](const T& direction) {
+    T inside = T(0), outside = T(2);
+    for (int i = 0; i < 100 && threshold < f(T(peak + direction * outside)); ++i) {
+      inside = outside;
+      outside = outside * T(2);
+    }
+    for (int i = 0; i < 5; ++i) {
+      const T middle = (inside + outside) / T(2);
+      (threshold < f(T(peak + direction * middle)) ? inside : outside) = middle;
+    }
+    return T(peak + direction * outside);
+  };
+  return {edge(T(-1)), edge(T(1))};
+}
+
+/// Integral of the exponential of a concave function.
+///
+/// \f[ \int ds\, e^{f(s)} \f]
+///
+/// Source    integrate_bump over log_concave_support.
+/// Units     of s.
+/// Domain    f concave and analytic, falling on both sides; the start near its maximum.
+/// Errors    QuadratureError.
+/// Accuracy  that of integrate_bump.
+/// Runs on   host
+template <Real T, class Function>
+Quadrature<T> integrate_log_concave(std::string_view where, const Function& log_density, const T& start) {
+  using std::exp;
+  const auto interval = log_concave_support(log_density, start, negligible_drop<T>());
+  const T width = interval.upper - interval.lower;
+  return integrate_bump<T>(where,
+                           [&](const T& u) { return T(width * T(exp(log_density(T(interval.lower + width * u))))); });
+}
+
+}  // namespace incontext::laws
