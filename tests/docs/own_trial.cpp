@@ -19,7 +19,7 @@ struct SinkTrial {  // a needle of score `needle` among `competitors` scores N(0
   template <int W, class Scratch>
   INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, Scratch, double* values,
                         std::int64_t stride) const {
-    const incontext::random::LaneStream<W> stream(seed, first_trial, /*stream=*/4096);
+    const incontext::random::LaneStream<W> stream({seed, first_trial}, random::StreamTag(/*stream=*/4096));
     constexpr int per_block = incontext::random::normals_per_block<double>;
     double normal[per_block][W], others[W] = {};
     for (std::int64_t j = 0; j < competitors; ++j) {
