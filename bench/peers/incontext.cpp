@@ -90,7 +90,7 @@ double time_sampler() {
   constexpr int blocks = 64;
   constexpr int per_block = random::normals_per_block<T>;
   alignas(64) static T buffer[blocks][per_block][lanes];
-  const random::LaneStream<lanes> stream(1, 0, 0);
+  const random::LaneStream<lanes> stream({1, 0}, incontext::random::StreamTag(0));
   std::uint32_t block = 0;
   const auto start = Clock::now();
   double seconds = 0;

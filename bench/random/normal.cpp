@@ -16,7 +16,7 @@ void normals(benchmark::State& state) {
   constexpr int per_block = random::normals_per_block<T>;
   constexpr std::int64_t numbers = std::int64_t{bench::buffer_blocks} * per_block * W;
   alignas(64) static T buffer[bench::buffer_blocks][per_block][W];
-  const random::LaneStream<W> stream(1, 0, 0);
+  const random::LaneStream<W> stream({1, 0}, random::StreamTag(0));
   const auto fill = [&](std::uint32_t round) {
     for (std::uint32_t block = 0; block < bench::buffer_blocks; ++block) {
       random::normals(stream, round * bench::buffer_blocks + block, buffer[block]);

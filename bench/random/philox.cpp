@@ -13,7 +13,7 @@ using namespace incontext;
 template <int W>
 void lane_words(benchmark::State& state) {
   alignas(64) static std::uint32_t buffer[bench::buffer_blocks][4][W];
-  const random::LaneStream<W> stream(7, 64, 3);
+  const random::LaneStream<W> stream({7, 64}, random::StreamTag(3));
   for (std::uint32_t block = 0; block < bench::buffer_blocks; ++block) {
     stream.words(block, buffer[block]);
     for (std::uint32_t lane = 0; lane < W; ++lane) {

@@ -16,7 +16,7 @@ constexpr std::int64_t count = std::int64_t{bench::buffer_blocks} * 4 * lanes;
 alignas(64) std::uint32_t words[count];
 
 void draw_words(std::uint32_t round) {
-  const random::LaneStream<lanes> stream(1, 0, 0);
+  const random::LaneStream<lanes> stream({1, 0}, random::StreamTag(0));
   for (std::uint32_t block = 0; block < bench::buffer_blocks; ++block) {
     stream.words(round * bench::buffer_blocks + block,
                  reinterpret_cast<std::uint32_t(&)[4][lanes]>(words[block * 4 * lanes]));

@@ -19,7 +19,7 @@ namespace {
 
 using namespace incontext;
 using simulate::ClassificationRule;
-using simulate::detail::Scratch;
+using simulate::LaneArray;
 
 constexpr int lanes = 64;
 
@@ -29,34 +29,33 @@ struct PlainRejection {
   simulate::SphereTaskDraw<float> task;
   bool one_class_at_a_time;
 
-  /// Proposals a point, over all lanes, until every lane has its context.
+  /// Proposals per point, over all lanes, until every lane has its context.
   double draw(std::uint64_t seed, std::uint64_t first, float* memory) const {
     const std::int64_t d = task.dimension, k = task.classes, m = task.class_size();
-    const Scratch<float, lanes> inputs{memory, lanes}, prototypes = inputs.after((k * m + 1) * d),
-                                                       counts = prototypes.after(k * d), candidate = counts.after(k);
-    const random::LaneStream<lanes> stream(seed, first, 80), labels(seed, first, 81);
+    const LaneArray<float, lanes> inputs{memory, lanes}, prototypes = inputs.after((k * m + 1) * d),
+                                  counts = prototypes.after(k * d), candidate = counts.after(k);
+    const random::LaneStream<lanes> stream({seed, first}, random::StreamTag(80)), labels({seed, first}, random::StreamTag(81));
     const std::uint32_t blocks = random::sphere_blocks<float>(task.dimension);
     for (std::int64_t c = 0; c < k; ++c) {
-      random::sphere_point(labels, static_cast<std::uint32_t>(c) * blocks, task.dimension, prototypes.row(c * d),
-                           lanes);
-      simulate::detail::fill<lanes>(counts.row(c), 0.0f);
+      simulate::draw_sphere_point(prototypes.after(c * d), labels, static_cast<std::uint32_t>(c) * blocks,
+                                  task.dimension);
+      counts[c] = 0.0f;
     }
-    alignas(64) float nearest[lanes];
     int wanted[lanes] = {}, missing[lanes];
     std::fill_n(missing, lanes, static_cast<int>(k * m + 1));
     std::int64_t proposals = 0;
     for (std::uint32_t attempt = 0, left = lanes; left > 0; ++attempt) {
-      random::sphere_point(stream, attempt * blocks, task.dimension, candidate.base, lanes);
-      simulate::detail::find_nearest<lanes>(prototypes, task.classes, candidate, task.dimension, nearest);
+      simulate::draw_sphere_point(candidate, stream, attempt * blocks, task.dimension);
+      const auto nearest = simulate::detail::find_nearest(prototypes, task.classes, candidate, task.dimension);
       left = 0;
       for (int lane = 0; lane < lanes; ++lane) {
         if (missing[lane] == 0) continue;
         ++proposals;
         const int c = static_cast<int>(nearest[lane]), quota = static_cast<int>(m) + (c == 0 ? 1 : 0);
-        float& count = counts.row(c)[lane];
+        float& count = counts[c][lane];
         if (count < static_cast<float>(quota) && (!one_class_at_a_time || c == wanted[lane])) {
           const auto row = (c * m + (c == 0 ? 0 : 1) + static_cast<std::int64_t>(count)) * d;
-          for (std::int64_t i = 0; i < d; ++i) inputs.row(row + i)[lane] = candidate.row(i)[lane];
+          for (std::int64_t i = 0; i < d; ++i) inputs[row + i][lane] = candidate[i][lane];
           count += 1;
           --missing[lane];
           if (count == static_cast<float>(quota)) ++wanted[lane];
@@ -70,15 +69,15 @@ struct PlainRejection {
 
 enum class Sampler { wedges, rejection, one_class_at_a_time };
 
-/// One batch of contexts; proposals a point.
+/// One batch of contexts; proposals per point.
 double draw(const simulate::SphereTaskDraw<float>& task, Sampler sampler, std::uint64_t first,
             std::vector<float>& memory) {
   if (sampler != Sampler::wedges) {
     return PlainRejection{task, sampler == Sampler::one_class_at_a_time}.draw(1, first, memory.data());
   }
-  const Scratch<float, lanes> rows{memory.data(), lanes};
-  task.draw<lanes>(1, first, rows);
-  const float* attempts = rows.row(task.attempts_row());
+  const LaneArray<float, lanes> rows{memory.data(), lanes};
+  task.draw<lanes>({1, first}, rows);
+  const auto& attempts = rows[task.attempts_row()];
   double sum = 0;
   for (int lane = 0; lane < lanes; ++lane) sum += static_cast<double>(attempts[lane]);
   return sum / (lanes * static_cast<double>(task.context_length + 1));
@@ -90,14 +89,14 @@ bool is_right(benchmark::State& state, const simulate::SphereTaskDraw<float>& ta
   std::vector<float> memory(static_cast<std::size_t>(two.rows() * lanes));
   statistics::Moments moments;
   for (std::uint64_t first = 0; first < 64 * lanes; first += lanes) {
-    const Scratch<float, lanes> rows{memory.data(), lanes};
-    two.draw<lanes>(1, first, rows);
+    const LaneArray<float, lanes> rows{memory.data(), lanes};
+    two.draw<lanes>({1, first}, rows);
     for (int lane = 0; lane < lanes; ++lane) {
       double along = 0, square = 0;
       for (std::int64_t i = 0; i < two.dimension; ++i) {
         const auto prototypes = rows.after(two.prototypes_row());
-        const double normal = static_cast<double>(prototypes.row(i)[lane] - prototypes.row(two.dimension + i)[lane]);
-        along += normal * static_cast<double>(rows.row(i)[lane]);
+        const double normal = static_cast<double>(prototypes[i][lane] - prototypes[two.dimension + i][lane]);
+        along += normal * static_cast<double>(rows[i][lane]);
         square += normal * normal;
       }
       const double lean = along / std::sqrt(square);

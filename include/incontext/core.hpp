@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every room stands on: the mark of device functions, the concept of a scalar, contracts, counts, packs of
-/// numbers, elementary functions, compensated sums and intervals.
+/// What every room stands on: the mark of device functions, the concept of a scalar, contracts, counts, packs and lanes
+/// of numbers, elementary functions, compensated sums and intervals.
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
@@ -9,6 +9,7 @@
 #include "incontext/core/floating_point.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/interval.hpp"
+#include "incontext/core/lanes.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"

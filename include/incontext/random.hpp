@@ -7,5 +7,6 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/sphere.hpp"
+#include "incontext/random/streams.hpp"
 #include "incontext/random/uniform.hpp"
 #include "incontext/random/wishart.hpp"

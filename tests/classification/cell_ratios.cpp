@@ -49,7 +49,7 @@ TEST_CASE("points about a query have von Mises and Fisher's cosine, and no prefe
       Draws cosine, square, side, side_square;
       Vector<double> point(d);
       for (std::uint64_t i = 0; i < 40'000; ++i) {
-        about.draw(random::LaneStream<1>(5, i, 0), point);
+        about.draw(random::LaneStream<1>({5, i}, random::StreamTag(0)), point);
         cosine.add(point.dot(query));
         square.add(std::pow(point.dot(query), 2));
         side.add(point.dot(across));

@@ -6,6 +6,8 @@
 #include <incontext/simulate/run.hpp>
 #include <incontext/statistics/agreement.hpp>
 
+using incontext::Lanes;
+namespace rng = incontext::random;
 namespace simulate = incontext::simulate;
 
 struct SinkTrial {  // a needle of score `needle` among `competitors` scores N(0, stddev^2)
@@ -13,23 +15,23 @@ struct SinkTrial {  // a needle of score `needle` among `competitors` scores N(0
   std::int64_t competitors;
   double stddev, needle;
 
-  INCONTEXT_HD int outputs() const { return 2; }  // the needle's weight: softmax, and softmax with a sink of score 0
+  enum class Stream : std::uint32_t { scores = 4096 };
+  enum class Weight { softmax, with_sink };  // the needle's weight, without and with a sink of score 0
+  INCONTEXT_HD int outputs() const { return 2; }
   INCONTEXT_HD std::int64_t scratch_rows() const { return 0; }
 
-  template <int W, class Scratch>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, Scratch, double* values,
-                        std::int64_t stride) const {
-    const incontext::random::LaneStream<W> stream(seed, first_trial, /*stream=*/4096);
-    constexpr int per_block = incontext::random::normals_per_block<double>;
-    double normal[per_block][W], others[W] = {};
+  template <int W>
+  INCONTEXT_HD void run(rng::Trials<W> trials, simulate::LaneArray<double, W> /*scratch*/,
+                        simulate::LaneArray<double, W> values) const {
+    const rng::LaneStream stream(trials, Stream::scores);
+    constexpr int per_block = rng::normals_per_block<double>;
+    Lanes<double, W> normal[per_block], others(0.0);
     for (std::int64_t j = 0; j < competitors; ++j) {
-      if (j % per_block == 0) incontext::random::normals(stream, static_cast<std::uint32_t>(j / per_block), normal);
-      for (int lane = 0; lane < W; ++lane) others[lane] += std::exp(stddev * normal[j % per_block][lane]);
+      if (j % per_block == 0) rng::normals(stream, static_cast<std::uint32_t>(j / per_block), normal);
+      others += exp(stddev * normal[j % per_block]);
     }
-    for (int lane = 0; lane < W; ++lane) {
-      values[lane] = std::exp(needle) / (std::exp(needle) + others[lane]);
-      values[stride + lane] = std::exp(needle) / (1 + std::exp(needle) + others[lane]);
-    }
+    values[Weight::softmax] = std::exp(needle) / (std::exp(needle) + others);
+    values[Weight::with_sink] = std::exp(needle) / (1 + std::exp(needle) + others);
   }
 };
 

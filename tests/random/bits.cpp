@@ -40,7 +40,7 @@ std::uint64_t normal_digest() {
   Digest digest;
   std::vector<T> all(static_cast<std::size_t>(trials) * 4 * per_block);
   for (std::uint64_t trial = 0; trial < trials; trial += W) {
-    const LaneStream<W> stream(0x0123456789abcdefULL, (1ULL << 32) - trials / 2 + trial, 3);
+    const LaneStream<W> stream({0x0123456789abcdefULL, (1ULL << 32) - trials / 2 + trial}, random::StreamTag(3));
     for (std::uint32_t block = 0; block < 4; ++block) {
       T z[per_block][W];
       normals(stream, block, z);
@@ -62,7 +62,7 @@ std::uint64_t chi_square_digest() {
   for (std::int64_t degrees_of_freedom : {1, 2, 3, 10, 99, 1000000}) {
     for (std::uint64_t trial = 0; trial < trials; trial += W) {
       double out[W];
-      chi_square(LaneStream<W>(0x0123456789abcdefULL, trial, 4), 7, degrees_of_freedom, out);
+      chi_square(LaneStream<W>({0x0123456789abcdefULL, trial}, random::StreamTag(4)), 7, degrees_of_freedom, out);
       for (const double value : out) digest.add(value);
     }
   }
@@ -76,7 +76,8 @@ std::uint64_t wishart_digest() {
   std::vector<T> factor(d * d * W, T(0));
   for (std::int64_t degrees_of_freedom : {3, 20}) {
     for (std::uint64_t trial = 0; trial < trials; trial += W) {
-      random::bartlett_factor<W>(0x0123456789abcdefULL, trial, 5, {d, degrees_of_freedom}, factor.data(), W);
+      random::bartlett_factor<W>({0x0123456789abcdefULL, trial}, {random::StreamTag(5), random::StreamTag(6)},
+                                 {d, degrees_of_freedom}, factor.data(), W);
       for (int lane = 0; lane < W; ++lane) {
         for (std::size_t entry = 0; entry < d * d; ++entry)
           digest.add(factor[entry * W + static_cast<std::size_t>(lane)]);

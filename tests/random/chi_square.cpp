@@ -30,7 +30,7 @@ double worst_deviation(std::int64_t sampled, std::int64_t judged, double scale =
   double square = 0;
   double out[lanes];
   for (std::uint64_t trial = 0; trial < draws; trial += lanes) {
-    chi_square(LaneStream<lanes>(71, trial, static_cast<std::uint32_t>(sampled)), 0, sampled, out);
+    chi_square(LaneStream<lanes>({71, trial}, random::StreamTag(static_cast<std::uint32_t>(sampled))), 0, sampled, out);
     for (const double value : out) {
       const double centred = scale * value - k;
       sum += centred;
@@ -88,7 +88,7 @@ TEST_CASE("a lane's chi-square is its own first accepted attempt") {
   double out[lanes];
   for (std::int64_t k : {1, 2, 3, 10, 99}) {
     for (std::uint64_t trial = 0; trial < 20000; trial += lanes) {
-      chi_square(LaneStream<lanes>(72, trial, 6), 300, k, out);
+      chi_square(LaneStream<lanes>({72, trial}, random::StreamTag(6)), 300, k, out);
       for (int lane = 0; lane < lanes; ++lane) {
         int attempts;
         const double truth = one_by_one(72, trial + static_cast<std::uint64_t>(lane), 6, 300, k, attempts);
@@ -119,10 +119,10 @@ TEST_CASE("a lane's chi-square does not depend on how many lanes there are") {
   double together[lanes];
   for (std::int64_t k : {1, 2, 3, 10, 99, 1000000, 1000000000}) {
     for (std::uint64_t trial = 0; trial < 4096; trial += lanes) {
-      chi_square(LaneStream<lanes>(74, trial, 2), 5, k, together);
+      chi_square(LaneStream<lanes>({74, trial}, random::StreamTag(2)), 5, k, together);
       for (int lane = 0; lane < lanes; ++lane) {
         double alone[1];
-        chi_square(LaneStream<1>(74, trial + static_cast<std::uint64_t>(lane), 2), 5, k, alone);
+        chi_square(LaneStream<1>({74, trial + static_cast<std::uint64_t>(lane)}, random::StreamTag(2)), 5, k, alone);
         different += __builtin_bit_cast(std::uint64_t, alone[0]) != __builtin_bit_cast(std::uint64_t, together[lane]);
       }
     }
@@ -137,7 +137,7 @@ TEST_CASE("at the largest degrees of freedom the standardised variate is still n
   double out[lanes];
   constexpr std::uint64_t draws = 1u << 18;
   for (std::uint64_t trial = 0; trial < draws; trial += lanes) {
-    chi_square(LaneStream<lanes>(75, trial, 0), 0, 1000000000, out);
+    chi_square(LaneStream<lanes>({75, trial}, random::StreamTag(0)), 0, 1000000000, out);
     for (const double value : out) {
       const double z = (value - k) / std::sqrt(2 * k);
       sum += z;
@@ -152,10 +152,10 @@ TEST_CASE("at the largest degrees of freedom the standardised variate is still n
 TEST_CASE("below one degree of freedom a chi-square is NaN and the sampler returns") {
   for (std::int64_t k : {0, -1, -1000}) {
     double out[lanes];
-    chi_square(LaneStream<lanes>(76, 0, 0), 0, k, out);
+    chi_square(LaneStream<lanes>({76, 0}, random::StreamTag(0)), 0, k, out);
     for (const double value : out) CHECK(std::isnan(value));
     double one[1];
-    chi_square(LaneStream<1>(76, 0, 0), 0, k, one);
+    chi_square(LaneStream<1>({76, 0}, random::StreamTag(0)), 0, k, one);
     CHECK(std::isnan(one[0]));
   }
 }

@@ -72,7 +72,7 @@ Deviations deviations(std::uint64_t seed, std::int64_t draws, const Change& chan
   Deviations result;
   T z[per_block][lanes];
   for (std::int64_t trial = 0; trial * blocks * per_block < draws; trial += lanes) {
-    const LaneStream<lanes> stream(seed, static_cast<std::uint64_t>(trial), 0);
+    const LaneStream<lanes> stream({seed, static_cast<std::uint64_t>(trial)}, random::StreamTag(0));
     for (std::uint32_t block = 0; block < blocks; ++block) {
       normals(stream, block, z);
       for (const auto& row : z) {
@@ -174,9 +174,9 @@ TEMPLATE_TEST_CASE("normals of a pair, of a block, of neighbouring blocks, trial
   constexpr int per_block = random::normals_per_block<TestType>;
   Dependence within_pair, within_block, blocks, trials, streams, seeds, correlated, common_radius;
   for (std::uint64_t trial = 0; trial < 1u << 15; trial += lanes) {
-    const LaneStream<lanes> stream(51, trial, 4);
-    const LaneStream<lanes> next_stream(51, trial, 5);
-    const LaneStream<lanes> next_seed(52, trial, 4);
+    const LaneStream<lanes> stream({51, trial}, random::StreamTag(4));
+    const LaneStream<lanes> next_stream({51, trial}, random::StreamTag(5));
+    const LaneStream<lanes> next_seed({52, trial}, random::StreamTag(4));
     for (std::uint32_t block = 0; block < 128; block += 2) {
       Block<TestType> here, next, other, seeded;
       normals(stream, block, here);
@@ -211,7 +211,7 @@ TEMPLATE_TEST_CASE("the two of a pair point in every direction alike", "", float
   testing::Cells directions(-0.5, 0.5, 1000);
   testing::Cells lost_quarter(-0.5, 0.5, 1000);
   for (std::uint64_t trial = 0; trial < 1u << 20; trial += lanes) {
-    const LaneStream<lanes> stream(53, trial, 4);
+    const LaneStream<lanes> stream({53, trial}, random::StreamTag(4));
     Block<TestType> z;
     normals(stream, 0, z);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -289,13 +289,13 @@ TEST_CASE("normals stay below their limits at the extreme words") {
 
 TEMPLATE_TEST_CASE("a lane's normals do not depend on how many lanes there are", "", float, double) {
   constexpr int per_block = random::normals_per_block<TestType>;
-  const LaneStream<lanes> wide(61, 640, 2);
+  const LaneStream<lanes> wide({61, 640}, random::StreamTag(2));
   Block<TestType> together;
   int different = 0;
   for (std::uint32_t block = 0; block < 64; ++block) {
     normals(wide, block, together);
     for (int lane = 0; lane < lanes; ++lane) {
-      const LaneStream<1> narrow(61, 640 + static_cast<std::uint64_t>(lane), 2);
+      const LaneStream<1> narrow({61, 640 + static_cast<std::uint64_t>(lane)}, random::StreamTag(2));
       TestType alone[per_block][1];
       normals(narrow, block, alone);
       for (int i = 0; i < per_block; ++i) {

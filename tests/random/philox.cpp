@@ -30,7 +30,7 @@ Words words_of(std::uint64_t seed, std::uint64_t trial, std::uint32_t block, std
 template <int W>
 int differences(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t block, std::uint32_t stream) {
   std::uint32_t lanes[4][W];
-  LaneStream<W>(seed, first_trial, stream).words(block, lanes);
+  LaneStream<W>({seed, first_trial}, random::StreamTag(stream)).words(block, lanes);
   int count = 0;
   for (int lane = 0; lane < W; ++lane) {
     const Words truth = words_of(seed, first_trial + static_cast<std::uint64_t>(lane), block, stream);
@@ -66,7 +66,7 @@ TEST_CASE("philox gives Random123's known answers") {
     const Words words = words_of(known.seed, known.trial, known.block, known.stream);
     for (int k = 0; k < 4; ++k) CHECK(words.value[k] == known.answer.value[k]);
     std::uint32_t lane[4][1];
-    LaneStream<1>(known.seed, known.trial, known.stream).words(known.block, lane);
+    LaneStream<1>({known.seed, known.trial}, random::StreamTag(known.stream)).words(known.block, lane);
     for (int k = 0; k < 4; ++k) CHECK(lane[k][0] == known.answer.value[k]);
   }
 }
@@ -101,7 +101,7 @@ TEMPLATE_TEST_CASE("every lane holds philox's words", "", Lanes<1>, Lanes<2>, La
 }
 
 TEST_CASE("a lane stream answers its blocks in any order") {
-  const LaneStream<64> stream(3, 1 << 20, 5);
+  const LaneStream<64> stream({3, 1 << 20}, random::StreamTag(5));
   std::uint32_t first[4][64], other[4][64], again[4][64];
   stream.words(9, first);
   stream.words(4000000000u, other);

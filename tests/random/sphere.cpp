@@ -22,7 +22,7 @@ using namespace incontext;
 template <int W, class T>
 std::vector<T> sphere_points(int dimension, std::uint64_t first, std::uint32_t block) {
   std::vector<T> rows(static_cast<std::size_t>(dimension * W));
-  random::sphere_point(random::LaneStream<W>(41, first, 7), block, dimension, rows.data(), W);
+  random::sphere_point(random::LaneStream<W>({41, first}, random::StreamTag(7)), block, dimension, rows.data(), W);
   return rows;
 }
 

@@ -18,6 +18,10 @@ using namespace incontext;
 using random::bartlett_factor;
 using random::LaneStream;
 
+random::WishartStreams streams(std::uint32_t first) {
+  return {random::StreamTag(first), random::StreamTag(first + 1)};
+}
+
 namespace {
 
 constexpr int lanes = 64;
@@ -29,7 +33,7 @@ template <class T, class Visit>
 void for_each_factor(std::int64_t degrees_of_freedom, std::uint64_t trials, const Visit& visit) {
   std::vector<T> factor(dimension * dimension * lanes, T(0));
   for (std::uint64_t trial = 0; trial < trials; trial += lanes) {
-    bartlett_factor<lanes>(81, trial, 10, {dimension, degrees_of_freedom}, factor.data(), lanes);
+    bartlett_factor<lanes>({81, trial}, streams(10), {dimension, degrees_of_freedom}, factor.data(), lanes);
     for (int lane = 0; lane < lanes; ++lane) {
       Matrix3 b;
       for (int i = 0; i < dimension; ++i) {
@@ -203,9 +207,9 @@ TEMPLATE_TEST_CASE("the factor's entries are the normals and chi-squares of the 
   for (std::int64_t n : {1, 3, 5, 40}) {
     CAPTURE(n);
     std::vector<TestType> factor(d * d * stride, untouched);
-    bartlett_factor<lanes>(82, 128, 20, {d, n}, factor.data(), stride);
-    const LaneStream<lanes> below(82, 128, 20);
-    const LaneStream<lanes> diagonal(82, 128, 21);
+    bartlett_factor<lanes>({82, 128}, streams(20), {d, n}, factor.data(), stride);
+    const LaneStream<lanes> below({82, 128}, random::StreamTag(20));
+    const LaneStream<lanes> diagonal({82, 128}, random::StreamTag(21));
     int wrong = 0;
     int used = 0;
     for (int i = 0; i < d; ++i) {
@@ -232,11 +236,11 @@ TEMPLATE_TEST_CASE("a lane's factor does not depend on how many lanes there are"
   constexpr int d = 4;
   for (std::int64_t n : {2, 4, 30}) {
     std::vector<TestType> together(d * d * lanes, TestType(0));
-    bartlett_factor<lanes>(83, 64, 30, {d, n}, together.data(), lanes);
+    bartlett_factor<lanes>({83, 64}, streams(30), {d, n}, together.data(), lanes);
     int different = 0;
     for (int lane = 0; lane < lanes; ++lane) {
       std::vector<TestType> alone(d * d, TestType(0));
-      bartlett_factor<1>(83, 64 + static_cast<std::uint64_t>(lane), 30, {d, n}, alone.data(), 1);
+      bartlett_factor<1>({83, 64 + static_cast<std::uint64_t>(lane)}, streams(30), {d, n}, alone.data(), 1);
       for (std::size_t entry = 0; entry < d * d; ++entry) {
         different += !(alone[entry] == together[entry * lanes + static_cast<std::size_t>(lane)]);
       }

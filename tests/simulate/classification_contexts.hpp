@@ -66,7 +66,7 @@ std::vector<typename TrialType::Scalar> values_of(const TrialType& trial, std::u
   static_assert(simulate::Trial<TrialType>);
   std::vector<T> scratch(static_cast<std::size_t>(trial.scratch_rows() * W));
   std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
-  trial.template run<W>(seed, first, {scratch.data(), W}, values.data(), W);
+  trial.template run<W>({seed, first}, {scratch.data(), W}, {values.data(), W});
   return values;
 }
 

@@ -38,7 +38,7 @@ template <class T>
 double drawn(std::uint64_t trial, GradientStream stream, std::int64_t block, std::int64_t index) {
   constexpr int per_block = random::normals_per_block<T>;
   T normal[per_block][1];
-  random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)),
+  random::normals(random::LaneStream<1>({seed, trial}, stream),
                   static_cast<std::uint32_t>(block + index / per_block), normal);
   return static_cast<double>(normal[index % per_block][0]);
 }
@@ -104,7 +104,7 @@ double largest_deviation(const GradientRow& row, double floor) {
   std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
   double largest = 0;
   for (std::uint64_t first = 0; first < 64; first += W) {
-    trial.template run<W>(seed, first, {scratch.data(), W}, values.data(), W);
+    trial.template run<W>({seed, first}, {scratch.data(), W}, {values.data(), W});
     for (std::size_t lane = 0; lane < W; ++lane) {
       const Layer<T> layer(row, first + lane);
       std::size_t output = 0;

@@ -77,18 +77,18 @@ double difference_z(double a, double a_error, double b, double b_error) {
 template <class T, class Exponent>
 std::pair<double, double> streamed(Exponent exponent, double s, const std::vector<double>& row) {
   const simulate::SoftmaxMomentsReadout<T, Exponent> readout{&exponent, 1};
-  T memory[7], participation, mean;
-  const simulate::detail::Scratch<T, 1> state{memory, 1};
-  readout.template start<1>(state);
-  const T deviation = static_cast<T>(s);
+  std::vector<T> memory(static_cast<std::size_t>(readout.rows()));
+  const simulate::LaneArray<T, 1> state{memory.data(), 1};
+  readout.start(state);
+  const Lanes<T, 1> deviation(static_cast<T>(s));
   for (std::size_t first = 0; first < row.size(); first += 16) {
-    T tile[16];
+    Lanes<T, 1> tile[16];
     const int tokens = static_cast<int>(std::min<std::size_t>(16, row.size() - first));
     for (int i = 0; i < tokens; ++i) tile[i] = static_cast<T>(row[first + static_cast<std::size_t>(i)]);
-    readout.template add<1>(state, &deviation, tile, tokens);
+    readout.add(state, deviation, tile, tokens);
   }
-  readout.template moments<1>(state, 0, &participation, &mean);
-  return {participation, mean};
+  const auto moments = readout.moments(state, 0);
+  return {moments.participation[0], moments.mean_normal[0]};
 }
 
 /// The same from the weights of the whole row.
@@ -148,22 +148,22 @@ namespace {
 /// The value of one trial in double, from the normals that a trial in single precision draws.
 double exact_value(const regression::LinearTask<double>& task, const regression::Attention<double>& attention,
                    std::int64_t context_length, const Softmax& map, std::uint64_t seed, std::uint64_t trial) {
-  const auto normals_of = [&](simulate::Stream stream, std::int64_t count) {
+  const auto normals_of = [&](random::RegressionStream stream, std::int64_t count) {
     std::vector<double> drawn;
     for (std::uint32_t block = 0; static_cast<std::int64_t>(drawn.size()) < count; ++block) {
       float four[random::normals_per_block<float>][1];
-      random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)), block, four);
+      random::normals(random::LaneStream<1>({seed, trial}, stream), block, four);
       for (const auto& one : four) drawn.push_back(static_cast<double>(one[0]));
     }
     drawn.resize(static_cast<std::size_t>(count));
     return drawn;
   };
-  const auto g = normals_of(simulate::Stream::query, task.dimension());
+  const auto g = normals_of(random::RegressionStream::query, task.dimension());
   const regression::Vector<double> query = simulate::detail::plain_cholesky(task.input_covariance()) *
                                            Eigen::Map<const regression::Vector<double>>(g.data(), task.dimension());
   const regression::Vector<double> key = attention.key_query * query, spread = task.input_covariance() * key;
   const double s = std::sqrt(key.dot(spread));
-  const auto [participation, mean] = at_once(map, s, normals_of(simulate::Stream::inputs, context_length));
+  const auto [participation, mean] = at_once(map, s, normals_of(random::RegressionStream::inputs, context_length));
   const regression::Vector<double> u = spread / s;
   const regression::Matrix<double> moment = task.task_covariance() + task.task_mean() * task.task_mean().transpose();
   const double v = attention.label_value, along = u.dot(moment * u);

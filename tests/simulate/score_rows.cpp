@@ -42,7 +42,7 @@ double drawn(ScoreLaw law, std::uint64_t trial, RowStream stream, std::int64_t i
   const auto within = static_cast<std::size_t>(index % per_block);
   if (law == ScoreLaw::normal) {
     T normal[per_block][1];
-    random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)), block, normal);
+    random::normals(random::LaneStream<1>({seed, trial}, stream), block, normal);
     return static_cast<double>(normal[within][0]);
   }
   std::uint32_t words[4];
@@ -96,7 +96,7 @@ double largest_deviation(const ScoreRow& row) {
   std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
   double largest = 0;
   for (std::uint64_t first = 0; first < 128; first += W) {
-    trial.template run<W>(seed, first, {scratch.data(), W}, values.data(), W);
+    trial.template run<W>({seed, first}, {scratch.data(), W}, {values.data(), W});
     for (std::size_t lane = 0; lane < W; ++lane) {
       std::size_t output = 0;
       for (const double beta : betas) {

@@ -83,7 +83,7 @@ std::vector<float> rows_of(const SphereTask& task, std::uint64_t trial, std::uin
   auto draw = simulate::detail::draw_of<float>(task);
   draw.most_failures = most_failures;
   std::vector<float> rows(static_cast<std::size_t>(draw.rows()));
-  draw.draw<1>(seed, trial, simulate::detail::Scratch<float, 1>{rows.data(), 1});
+  draw.draw<1>({seed, trial}, {rows.data(), 1});
   rows.resize(static_cast<std::size_t>(draw.attempts_row() + 1));
   return rows;
 }
@@ -253,11 +253,11 @@ TEST_CASE("sphere task: side by side or alone, a context has the same bits") {
       const SphereTask task{d, k, 4 * k, law};
       const auto draw = simulate::detail::draw_of<float>(task);
       std::vector<float> together(static_cast<std::size_t>(draw.rows() * 64));
-      draw.draw<64>(seed, 64, simulate::detail::Scratch<float, 64>{together.data(), 64});
+      draw.draw<64>({seed, 64}, {together.data(), 64});
       int different = 0;
       for (std::size_t lane = 0; lane < 64; ++lane) {
         std::vector<float> alone(static_cast<std::size_t>(draw.rows()));
-        draw.draw<1>(seed, 64 + lane, simulate::detail::Scratch<float, 1>{alone.data(), 1});
+        draw.draw<1>({seed, 64 + lane}, {alone.data(), 1});
         for (std::size_t row = 0; row < static_cast<std::size_t>(draw.attempts_row()) + 1; ++row) {
           different += alone[row] == together[row * 64 + lane] ? 0 : 1;
         }

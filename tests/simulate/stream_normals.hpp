@@ -12,16 +12,16 @@ namespace incontext::testing {
 
 /// Normal number `index` of a stream, as the trial of scalar T sees it.
 template <class T>
-double normal(std::uint64_t seed, std::uint64_t trial, simulate::Stream stream, std::int64_t index) {
+double normal(std::uint64_t seed, std::uint64_t trial, random::RegressionStream stream, std::int64_t index) {
   constexpr int per_block = random::normals_per_block<T>;
   T block[per_block][1];
-  random::normals(random::LaneStream<1>(seed, trial, static_cast<std::uint32_t>(stream)),
+  random::normals(random::LaneStream<1>({seed, trial}, stream),
                   static_cast<std::uint32_t>(index / per_block), block);
   return static_cast<double>(block[index % per_block][0]);
 }
 
 template <class T>
-regression::Vector<double> gaussian(std::uint64_t seed, std::uint64_t trial, simulate::Stream stream,
+regression::Vector<double> gaussian(std::uint64_t seed, std::uint64_t trial, random::RegressionStream stream,
                                     std::int64_t first, const regression::Vector<double>& mean,
                                     const regression::Matrix<double>& covariance) {
   regression::Vector<double> g(mean.size());

@@ -43,7 +43,7 @@ std::vector<Agreement> simulated_family(std::uint64_t trial, int members, int of
     double values[size];
     for (std::uint32_t block = 0; block < size / 2; ++block) {
       double z[2][1];
-      normals(random::LaneStream<1>(95, trial, static_cast<std::uint32_t>(member)), block, z);
+      normals(random::LaneStream<1>({95, trial}, random::StreamTag(static_cast<std::uint32_t>(member))), block, z);
       values[2 * block] = z[0][0];
       values[2 * block + 1] = z[1][0];
     }
@@ -174,7 +174,7 @@ TEST_CASE("p-values are valid for every rounding, and a wrong theory is still fo
     int false_alarms = 0, without_rounding = 0, found = 0;
     for (std::uint64_t trial = 0; trial < trials; ++trial) {
       double z[2][1];
-      normals(random::LaneStream<1>(98, trial, 0), 0, z);
+      normals(random::LaneStream<1>({98, trial}, random::StreamTag(0)), 0, z);
       Estimate estimate = estimate_of(1000000, 1 + share * error + error * z[0][0], error);
       without_rounding += agree(1.0, estimate).p_value() <= level;
       estimate.rounding = share * error;
@@ -211,7 +211,7 @@ TEST_CASE("the resolution is the deviation seen nine times in ten") {
   int seen_at_less = 0;
   for (std::uint64_t trial = 0; trial < trials; ++trial) {
     double z[2][1];
-    normals(random::LaneStream<1>(96, trial, 0), 0, z);
+    normals(random::LaneStream<1>({96, trial}, random::StreamTag(0)), 0, z);
     const double noise = error * z[0][0];
     seen += !agree(theory, estimate_of(1000000, theory * (1 + deviation) + noise, error)).within(bound);
     seen_at_less += !agree(theory, estimate_of(1000000, theory * (1 + 0.98 * deviation) + noise, error)).within(bound);
@@ -334,7 +334,7 @@ TEST_CASE("the largest of a family of normal deviates stays below the family's b
   int beyond_fewer = 0;
   for (std::uint64_t trial = 0; trial < families; ++trial) {
     double largest = 0;
-    const random::LaneStream<1> stream(97, trial, 0);
+    const random::LaneStream<1> stream({97, trial}, random::StreamTag(0));
     for (std::uint32_t block = 0; block < members / 2; ++block) {
       double z[2][1];
       normals(stream, block, z);

@@ -26,7 +26,7 @@ std::vector<double> sample(std::int64_t count, double mean, std::uint32_t stream
   std::vector<double> values;
   for (std::int64_t i = 0; i < count; ++i) {
     double z[2][1];
-    normals(random::LaneStream<1>(92, static_cast<std::uint64_t>(i), stream), 0, z);
+    normals(random::LaneStream<1>({92, static_cast<std::uint64_t>(i)}, random::StreamTag(stream)), 0, z);
     values.push_back(mean + z[0][0]);
   }
   return values;

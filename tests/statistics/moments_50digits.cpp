@@ -20,7 +20,7 @@ std::vector<T> normal_sample(std::int64_t count, double mean, double stddev, std
   std::vector<T> values;
   for (std::int64_t i = 0; i < count; ++i) {
     double z[2][1];
-    normals(random::LaneStream<1>(91, static_cast<std::uint64_t>(i), stream), 0, z);
+    normals(random::LaneStream<1>({91, static_cast<std::uint64_t>(i)}, random::StreamTag(stream)), 0, z);
     values.push_back(static_cast<T>(mean + stddev * z[0][0]));
   }
   return values;

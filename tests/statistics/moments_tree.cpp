@@ -31,7 +31,7 @@ std::vector<Moments> parts_of(std::size_t count) {
     const std::size_t size = part % 11 == 7 ? 0 : 1 + part * 5 % 37;
     for (std::size_t i = 0; i < size; ++i) {
       double z[2][1];
-      normals(random::LaneStream<1>(93, i, static_cast<std::uint32_t>(part)), 0, z);
+      normals(random::LaneStream<1>({93, i}, random::StreamTag(static_cast<std::uint32_t>(part))), 0, z);
       values.push_back(std::pow(7.0, static_cast<double>(part % 5)) * z[0][0] + z[1][0]);
     }
     parts.push_back(statistics::moments_of(values.data(), static_cast<std::int64_t>(size)));

@@ -91,7 +91,7 @@ SphereContext<T> draw_sphere_context(const SphereTask& task, std::uint64_t seed,
   validate(task, "simulate::draw_sphere_context");
   const SphereTaskDraw<T> draw = detail::draw_of<T>(task);
   std::vector<T> rows(static_cast<std::size_t>(draw.rows()));
-  draw.template draw<1>(seed, trial, detail::Scratch<T, 1>{rows.data(), 1});
+  draw.draw(random::Trials<1>{seed, trial}, LaneArray<T, 1>{rows.data(), 1});
   const auto numbers = [&](std::int64_t first, std::int64_t count) {
     return std::vector<T>(rows.begin() + first, rows.begin() + first + count);
   };

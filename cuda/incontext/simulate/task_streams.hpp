@@ -5,6 +5,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
+#include "incontext/random/streams.hpp"
 #include "incontext/random/uniform.hpp"
 #include "incontext/simulate/trials/score_row.hpp"
 
@@ -12,17 +13,7 @@
 /// a trainer's batch. A longer sequence begins with the shorter one.
 namespace incontext::simulate {
 
-/// Counter streams of the tasks, apart from those of the simulators. Part of the reproducibility contract.
-///
-/// Runs on   host and device
-enum class TaskStream : std::uint32_t {
-  quantifier = 40,
-  affine_function = 41,
-  affine_inputs = 42,
-  reasoning = 43,
-  needle_scores = 44,
-  needle_place = 45
-};
+using random::TaskStream;
 
 namespace detail {
 
@@ -30,9 +21,9 @@ namespace detail {
 template <class T>
 INCONTEXT_HD void draw_normals(std::uint64_t seed, std::uint64_t index, TaskStream stream, std::int64_t count, T* out) {
   constexpr int per_block = random::normals_per_block<T>;
-  const random::LaneStream<1> lanes(seed, index, static_cast<std::uint32_t>(stream));
+  const random::LaneStream<1> lanes({seed, index}, stream);
   for (std::int64_t first = 0; first < count; first += per_block) {
-    T normal[per_block][1];
+    Lanes<T, 1> normal[per_block];
     random::normals(lanes, static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < count; ++k) out[first + k] = normal[k][0];
   }
@@ -45,7 +36,7 @@ INCONTEXT_HD void draw_uniforms(std::uint64_t seed, std::uint64_t index, TaskStr
   constexpr int per_block = random::normals_per_block<T>;
   for (std::int64_t first = 0; first < count; first += per_block) {
     std::uint32_t words[4];
-    random::philox(seed, {index, static_cast<std::uint32_t>(first / per_block), static_cast<std::uint32_t>(stream)},
+    random::philox(seed, {index, static_cast<std::uint32_t>(first / per_block), random::StreamTag(stream).number()},
                    words);
     for (int k = 0; k < per_block && first + k < count; ++k) {
       if constexpr (sizeof(T) == 4) {
@@ -135,7 +126,7 @@ struct ReasoningInputs {
 
   INCONTEXT_HD ReasoningInput draw(std::uint64_t index) const {
     std::uint32_t words[4];
-    random::philox(seed, {index, 0, static_cast<std::uint32_t>(TaskStream::reasoning)}, words);
+    random::philox(seed, {index, 0, random::StreamTag(TaskStream::reasoning).number()}, words);
     std::int64_t values[4];
     for (int i = 0; i < 4; ++i) {
       values[i] = static_cast<std::int64_t>(words[i] * static_cast<std::uint64_t>(largest_value + 1) >> 32);
@@ -178,7 +169,7 @@ struct NeedleRows {
     }
     for (std::int64_t j = 0; j < competitors; ++j) scores[j] = location + scale * scores[j];
     std::uint32_t words[4];
-    random::philox(seed, {index, 0, static_cast<std::uint32_t>(TaskStream::needle_place)}, words);
+    random::philox(seed, {index, 0, random::StreamTag(TaskStream::needle_place).number()}, words);
     const auto place = static_cast<std::int64_t>(words[0] * static_cast<std::uint64_t>(length) >> 32);
     scores[competitors] = scores[place];
     scores[place] = needle;

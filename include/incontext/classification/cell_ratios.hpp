@@ -14,14 +14,10 @@
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/random/philox.hpp"
+#include "incontext/random/streams.hpp"
 
 /// Classes on the sphere in any dimension: what a query sees of the cells about the prototypes, from random draws.
 namespace incontext::classification {
-
-/// Counter streams of the draws. Part of the reproducibility contract.
-///
-/// Runs on   host
-enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
 
 /// Which points are drawn: uniform ones, weighed by the kernel, or von Mises and Fisher's about the query, counted.
 ///
@@ -69,7 +65,7 @@ class CellSampler {
         kernel_(static_cast<std::size_t>(prototypes.rows())),
         cosine_(kernel_.size()) {
     Vector<double> point(query_.size());
-    each_draw(CellStream::uniform, [&](const random::LaneStream<1>& stream) {
+    each_draw(random::CellStream::uniform, [&](const random::LaneStream<1>& stream) {
       direction(stream, 0, point);
       const auto c = nearest(prototypes_, point);
       const double cosine = point.dot(query_);
@@ -98,9 +94,9 @@ class CellSampler {
 
  private:
   template <class Visit>
-  void each_draw(CellStream tag, const Visit& visit) const {
+  void each_draw(random::CellStream tag, const Visit& visit) const {
     for (std::int64_t i = 0; i < draws_; ++i) {
-      visit(random::LaneStream<1>(seed_, static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(tag)));
+      visit(random::LaneStream<1>({seed_, static_cast<std::uint64_t>(i)}, tag));
     }
   }
 
@@ -128,7 +124,7 @@ class CellSampler {
     std::vector<double> shares(k), volumes(k), by_share(k), by_volume(k);
     const AboutQuery about(query_, kappa_);
     Vector<double> point(query_.size());
-    each_draw(CellStream::about_query, [&](const random::LaneStream<1>& stream) {
+    each_draw(random::CellStream::about_query, [&](const random::LaneStream<1>& stream) {
       about.draw(stream, point);
       shares[nearest(prototypes_, point)] += 1 / draws;
     });

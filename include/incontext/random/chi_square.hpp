@@ -5,6 +5,7 @@
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/lanes.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/uniform.hpp"
@@ -20,21 +21,21 @@ namespace incontext::random {
 /// lane's value depends on its trial alone, not on its neighbours. One degree of freedom is a squared normal.
 ///
 /// Source    Marsaglia and Tsang 2000; derivation: docs/theory/statistics.md#chi-square.
-/// Shapes    out: W.
+/// Shapes    out: W numbers, Lanes<double, W> or a plain array.
 /// Units     dimensionless.
 /// Domain    degrees_of_freedom >= 1 (not checked here; below, NaN).
 /// Limits    95 in 100 attempts are accepted at 2 degrees of freedom, 98 at 4, 99.9 at 99; degrees of freedom to 1e9.
 /// Accuracy  moments and Kolmogorov-Smirnov distance in tests/random/chi_square.cpp.
 /// Random    two counters a lane and attempt; bits depend on neither libm, compiler, nor instruction set.
 /// Runs on   host and device
-template <int W>
+template <int W, class Row>
 INCONTEXT_HD void chi_square(const LaneStream<W>& stream, std::uint32_t first_block, std::int64_t degrees_of_freedom,
-                             double (&out)[W]) {
+                             Row& out) {
   using std::sqrt;
   const double shift = 0.5 * static_cast<double>(degrees_of_freedom) - 1.0 / 3.0;
   const double scale = 1.0 / sqrt(9.0 * shift);
-  alignas(W >= 16 ? 64 : 8) double normal[2][W];
-  alignas(W >= 16 ? 64 : 8) std::uint32_t words[4][W];
+  Lanes<double, W> normal[2];
+  Lanes<std::uint32_t, W> words[4];
   bool accepted[W];
   for (int lane = 0; lane < W; ++lane) accepted[lane] = false;
   if (degrees_of_freedom == 1) {

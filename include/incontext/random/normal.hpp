@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/lanes.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/uniform.hpp"
 
@@ -57,27 +59,27 @@ INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, st
 /// The standard normals of one block for W trials: normal i of trial lane is out[i][lane].
 ///
 /// Source    box_muller on LaneStream's words.
+/// Shapes    out: normals_per_block rows of W numbers, Lanes<T, W> or plain arrays, T float or double.
 /// Domain    as LaneStream.
 /// Accuracy  as box_muller.
-/// Random    one counter a lane; normal i of a stream is number i mod normals_per_block of block i / normals_per_block.
+/// Random    one counter per lane; normal i of a stream is number i mod normals_per_block of block i / normals_per_block.
 /// Runs on   host and device
-template <int W>
-INCONTEXT_HD void normals(const LaneStream<W>& stream, std::uint32_t block, float (&out)[4][W]) {
-  alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
+template <int W, class Row, int size>
+INCONTEXT_HD void normals(const LaneStream<W>& stream, std::uint32_t block, Row (&out)[size]) {
+  using T = std::remove_cvref_t<decltype(out[0][0])>;
+  static_assert(size == normals_per_block<T>);
+  Lanes<std::uint32_t, W> words[4];
   stream.words(block, words);
-  for (int pair = 0; pair < 4; pair += 2) {
-    for (int lane = 0; lane < W; ++lane) {
-      box_muller(words[pair][lane], words[pair + 1][lane], out[pair][lane], out[pair + 1][lane]);
+  if constexpr (sizeof(T) == 4) {
+    for (int pair = 0; pair < 4; pair += 2) {
+      for (int lane = 0; lane < W; ++lane) {
+        box_muller(words[pair][lane], words[pair + 1][lane], out[pair][lane], out[pair + 1][lane]);
+      }
     }
-  }
-}
-
-template <int W>
-INCONTEXT_HD void normals(const LaneStream<W>& stream, std::uint32_t block, double (&out)[2][W]) {
-  alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
-  stream.words(block, words);
-  for (int lane = 0; lane < W; ++lane) {
-    box_muller(words[0][lane], words[1][lane], words[2][lane], words[3][lane], out[0][lane], out[1][lane]);
+  } else {
+    for (int lane = 0; lane < W; ++lane) {
+      box_muller(words[0][lane], words[1][lane], words[2][lane], words[3][lane], out[0][lane], out[1][lane]);
+    }
   }
 }
 

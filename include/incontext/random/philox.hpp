@@ -10,6 +10,7 @@
 #include <Random123/philox.h>
 
 #include "incontext/random/detail/wide_multiply.hpp"
+#include "incontext/random/streams.hpp"
 
 namespace incontext::random {
 
@@ -40,13 +41,27 @@ INCONTEXT_HD inline void philox(std::uint64_t seed, const Counter& at, std::uint
   for (int i = 0; i < 4; ++i) words[i] = result.v[i];
 }
 
+/// W consecutive trials of a run, from a trial on. A trial's random numbers are a pure function of the run's seed and
+/// the trial's number.
+///
+/// Domain    first a multiple of W.
+/// Runs on   host and device
+template <int W>
+struct Trials {
+  std::uint64_t seed;
+  std::uint64_t first;
+};
+
 /// The same words for W consecutive trials side by side: word k of trial first + lane is words[k][lane].
+///
+///     const random::LaneStream stream(trials, RowStream::scores);
 ///
 /// The first two of the ten rounds are shared: what depends on the lane alone is worked out once a stream, what depends
 /// on the block alone is a scalar. The products run in 64-bit lanes whose upper halves may hold anything.
 ///
 /// Source    as philox().
-/// Domain    W a power of two; first_trial a multiple of W (the trial's upper word is then the same in all lanes).
+/// Shapes    words: 4 rows of W words, Lanes<std::uint32_t, W> or plain arrays.
+/// Domain    W a power of two; trials.first a multiple of W (the trial's upper word is then the same in all lanes).
 /// Accuracy  every word equals philox()'s (tests/random/philox.cpp).
 /// Random    one counter a lane and call; W does not enter the words.
 /// Runs on   host and device (a GPU thread is W = 1)
@@ -55,22 +70,23 @@ class LaneStream {
   static_assert(W > 0 && (W & (W - 1)) == 0);
 
  public:
-  INCONTEXT_HD LaneStream(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t stream)
-      : key_low_(static_cast<std::uint32_t>(seed)),
-        key_high_(static_cast<std::uint32_t>(seed >> 32)),
-        trial_high_(static_cast<std::uint32_t>(first_trial >> 32)) {
+  INCONTEXT_HD LaneStream(Trials<W> trials, StreamTag stream)
+      : key_low_(static_cast<std::uint32_t>(trials.seed)),
+        key_high_(static_cast<std::uint32_t>(trials.seed >> 32)),
+        trial_high_(static_cast<std::uint32_t>(trials.first >> 32)) {
     for (int lane = 0; lane < W; ++lane) {
-      const std::uint32_t trial_low = static_cast<std::uint32_t>(first_trial) + static_cast<std::uint32_t>(lane);
+      const std::uint32_t trial_low = static_cast<std::uint32_t>(trials.first) + static_cast<std::uint32_t>(lane);
       const std::uint64_t first = std::uint64_t{multiplier0} * trial_low;
       const std::uint64_t second =
-          std::uint64_t{multiplier1} * (static_cast<std::uint32_t>(first >> 32) ^ stream ^ key_high_);
+          std::uint64_t{multiplier1} * (static_cast<std::uint32_t>(first >> 32) ^ stream.number() ^ key_high_);
       round1_[lane] = static_cast<std::uint32_t>(first);
       round2_low_[lane] = static_cast<std::uint32_t>(second);
       round2_high_[lane] = second >> 32;
     }
   }
 
-  INCONTEXT_HD void words(std::uint32_t block, std::uint32_t (&out)[4][W]) const {
+  template <class Row>
+  INCONTEXT_HD void words(std::uint32_t block, Row (&out)[4]) const {
     const std::uint64_t first = std::uint64_t{multiplier1} * block;
     const std::uint32_t left = static_cast<std::uint32_t>(first >> 32) ^ trial_high_ ^ key_low_;
     const std::uint64_t second = std::uint64_t{multiplier0} * left;
@@ -98,10 +114,10 @@ class LaneStream {
         c1 = product1;
         c3 = product0;
       }
-      Pack::store(out[0] + at, c0);
-      Pack::store(out[1] + at, c1);
-      Pack::store(out[2] + at, c2);
-      Pack::store(out[3] + at, c3);
+      Pack::store(&out[0][at], c0);
+      Pack::store(&out[1][at], c1);
+      Pack::store(&out[2][at], c2);
+      Pack::store(&out[3][at], c3);
     }
   }
 

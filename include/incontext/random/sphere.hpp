@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/lanes.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
 
@@ -31,11 +32,9 @@ INCONTEXT_HD constexpr std::uint32_t sphere_blocks(int dimension) {
 template <int W, class T>
 INCONTEXT_HD void sphere_point(const LaneStream<W>& stream, std::uint32_t first_block, int dimension, T* out,
                                std::int64_t stride) {
-  using std::sqrt;
   constexpr int per_block = normals_per_block<T>;
-  alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
-  alignas(W >= 16 ? 64 : 8) T scale[W];
-  for (int lane = 0; lane < W; ++lane) scale[lane] = T(0);
+  Lanes<T, W> normal[per_block];
+  Lanes<T, W> scale(T(0));
   for (int first = 0; first < dimension; first += per_block) {
     normals(stream, first_block + static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < dimension; ++k) {
@@ -46,7 +45,7 @@ INCONTEXT_HD void sphere_point(const LaneStream<W>& stream, std::uint32_t first_
       }
     }
   }
-  for (int lane = 0; lane < W; ++lane) scale[lane] = T(1) / sqrt(scale[lane]);
+  scale = T(1) / sqrt(scale);
   for (int i = 0; i < dimension; ++i) {
     T* __restrict__ row = out + i * stride;
     for (int lane = 0; lane < W; ++lane) row[lane] *= scale[lane];

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/lanes.hpp"
 #include "incontext/random/chi_square.hpp"
 #include "incontext/random/normal.hpp"
 
@@ -18,6 +19,14 @@ struct WishartLaw {
   std::int64_t degrees_of_freedom = 1;
 };
 
+/// The two streams that Bartlett's factor reads.
+///
+/// Runs on   host and device
+struct WishartStreams {
+  StreamTag below_diagonal;
+  StreamTag diagonal;
+};
+
 /// Bartlett's factor B of a standard Wishart matrix for each of W trials: \f$ B B^T \sim W_d(n, I) \f$.
 ///
 /// \f[ B_{ii} = \sqrt{\chi^2_{n-i}},\quad B_{ij} \sim N(0,1)\ (i > j),\quad j < \min(d, n) \f]
@@ -29,20 +38,20 @@ struct WishartLaw {
 /// Units     dimensionless.
 /// Domain    as WishartLaw (not checked here).
 /// Accuracy  first two moments of B B^T (Lemma G.1 of arXiv 2511.01292) in tests/random/wishart.cpp.
-/// Random    normals below the diagonal: stream, row by row; chi-squares: stream + 1, 2^16 blocks an entry.
+/// Random    normals below the diagonal, row by row; chi-squares of the diagonal, 2^16 blocks per entry.
 /// Runs on   host and device
 template <int W, class T>
-INCONTEXT_HD void bartlett_factor(std::uint64_t seed, std::uint64_t first_trial, std::uint32_t stream,
-                                  const WishartLaw& law, T* factor, std::int64_t stride) {
+INCONTEXT_HD void bartlett_factor(Trials<W> trials, const WishartStreams& streams, const WishartLaw& law, T* factor,
+                                  std::int64_t stride) {
   using std::sqrt;
   const int dimension = law.dimension;
   const std::int64_t degrees_of_freedom = law.degrees_of_freedom;
   constexpr int per_block = normals_per_block<T>;
-  const LaneStream<W> below(seed, first_trial, stream);
-  const LaneStream<W> diagonal(seed, first_trial, stream + 1);
+  const LaneStream<W> below(trials, streams.below_diagonal);
+  const LaneStream<W> diagonal(trials, streams.diagonal);
   const int columns = degrees_of_freedom < dimension ? static_cast<int>(degrees_of_freedom) : dimension;
-  alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
-  alignas(W >= 16 ? 64 : 8) double square[W];
+  Lanes<T, W> normal[per_block];
+  Lanes<double, W> square;
   std::int64_t used = 0;
   for (int i = 0; i < dimension; ++i) {
     for (int j = 0; j < (i < columns ? i : columns); ++j, ++used) {

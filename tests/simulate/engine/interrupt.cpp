@@ -34,16 +34,16 @@ struct StoppingTrial {
   INCONTEXT_HD std::int64_t scratch_rows() const { return 1; }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, simulate::detail::Scratch<double, W>,
-                        double* values, std::int64_t) const {
-    double normal[2][W];
-    random::normals(random::LaneStream<W>(seed, first_trial, 0u), 0u, normal);
-    for (int lane = 0; lane < W; ++lane) values[lane] = normal[0][lane];
-    if (first_trial <= stops_at && stops_at < first_trial + W) {
+  INCONTEXT_HD void run(random::Trials<W> trials, simulate::LaneArray<double, W>,
+                        simulate::LaneArray<double, W> values) const {
+    Lanes<double, W> normal[2];
+    random::normals(random::LaneStream(trials, random::StreamTag(0)), 0u, normal);
+    values[0] = normal[0];
+    if (trials.first <= stops_at && stops_at < trials.first + W) {
       std::raise(SIGINT);
       while (!simulate::stop_requested()) {
       }
-      for (int lane = 0; lane < W; ++lane) values[lane] = 1e300;  // must not reach the estimate
+      values[0] = 1e300;  // must not reach the estimate
     }
   }
 };

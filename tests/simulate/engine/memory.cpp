@@ -32,12 +32,12 @@ struct WideTrial {
   INCONTEXT_HD std::int64_t scratch_rows() const { return rows; }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t, std::uint64_t first_trial, Scratch<double, W> scratch, double* values,
-                        std::int64_t) const {
+  INCONTEXT_HD void run(random::Trials<W> trials, simulate::LaneArray<double, W> scratch,
+                        simulate::LaneArray<double, W> values) const {
     for (int lane = 0; lane < W; ++lane) {
-      scratch.row(rows - 1)[lane] = static_cast<double>(static_cast<std::int64_t>(first_trial) + lane);
-      values[lane] = scratch.row(rows - 1)[lane];
+      scratch[rows - 1][lane] = static_cast<double>(static_cast<std::int64_t>(trials.first) + lane);
     }
+    values[0] = scratch[rows - 1];
   }
 };
 

@@ -28,15 +28,15 @@ struct SquareTrial {
   INCONTEXT_HD std::int64_t scratch_rows() const { return rows; }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, simulate::detail::Scratch<double, W> scratch,
-                        double* values, std::int64_t stride) const {
-    double normal[2][W];
-    random::normals(random::LaneStream<W>(seed, first_trial, 0u), 0u, normal);
+  INCONTEXT_HD void run(random::Trials<W> trials, simulate::LaneArray<double, W> scratch,
+                        simulate::LaneArray<double, W> values) const {
+    Lanes<double, W> normal[2];
+    random::normals(random::LaneStream(trials, random::StreamTag(0)), 0u, normal);
+    scratch[0] = normal[0];
     for (int lane = 0; lane < W; ++lane) {
-      scratch.row(0)[lane] = normal[0][lane];
-      const auto trial = static_cast<std::int64_t>(first_trial) + lane;
-      values[lane] = trial == poisoned ? std::nan("") : scratch.row(0)[lane] * scratch.row(0)[lane];
-      values[stride + lane] = static_cast<double>(trial);
+      const auto trial = static_cast<std::int64_t>(trials.first) + lane;
+      values[0][lane] = trial == poisoned ? std::nan("") : scratch[0][lane] * scratch[0][lane];
+      values[1][lane] = static_cast<double>(trial);
     }
   }
 };

@@ -11,7 +11,7 @@ namespace {
 
 using namespace incontext;
 using simulate::Trial;
-using simulate::detail::Scratch;
+using simulate::LaneArray;
 
 /// A trial with the members that Trial requires and no others, without assignment and default constructor. The missing
 /// part: 0 outputs, 1 scratch_rows, 2 run on one lane, 3 run on the lanes of a CPU.
@@ -26,10 +26,9 @@ class Counting {
 
   template <int W>
   requires((W != 1 || absent != 2) && (W != simulate::detail::host_lanes || absent != 3))  //
-      void run(std::uint64_t, std::uint64_t first_trial, Scratch<Number, W> scratch, Number* values,
-               std::int64_t) const {
-    for (int lane = 0; lane < W; ++lane) scratch.row(0)[lane] = static_cast<Number>(first_trial) + Number(lane);
-    for (int lane = 0; lane < W; ++lane) values[lane] = factor_ * scratch.row(0)[lane];
+      void run(random::Trials<W> trials, LaneArray<Number, W> scratch, LaneArray<Number, W> values) const {
+    for (int lane = 0; lane < W; ++lane) scratch[0][lane] = static_cast<Number>(trials.first) + Number(lane);
+    values[0] = factor_ * scratch[0];
   }
 
  private:
@@ -40,7 +39,7 @@ struct WithoutScalar {
   int outputs() const { return 1; }
   std::int64_t scratch_rows() const { return 1; }
   template <int W>
-  void run(std::uint64_t, std::uint64_t, Scratch<double, W>, double*, std::int64_t) const {}
+  void run(random::Trials<W>, LaneArray<double, W>, LaneArray<double, W>) const {}
 };
 struct WithContainer : Counting<-1> {
   std::vector<double> container;
@@ -50,14 +49,14 @@ struct Moving {
   int outputs() { return 1; }
   std::int64_t scratch_rows() const { return 1; }
   template <int W>
-  void run(std::uint64_t, std::uint64_t, Scratch<double, W>, double*, std::int64_t) const {}
+  void run(random::Trials<W>, LaneArray<double, W>, LaneArray<double, W>) const {}
 };
 struct Returning {
   using Scalar = double;
   int outputs() const { return 1; }
   std::int64_t scratch_rows() const { return 1; }
   template <int W>
-  int run(std::uint64_t, std::uint64_t, Scratch<double, W>, double*, std::int64_t) const {
+  int run(random::Trials<W>, LaneArray<double, W>, LaneArray<double, W>) const {
     return 0;
   }
 };
@@ -66,7 +65,7 @@ struct RealOutputs {
   double outputs() const { return 1; }
   std::int64_t scratch_rows() const { return 1; }
   template <int W>
-  void run(std::uint64_t, std::uint64_t, Scratch<double, W>, double*, std::int64_t) const {}
+  void run(random::Trials<W>, LaneArray<double, W>, LaneArray<double, W>) const {}
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 using namespace incontext;
 using regression::QueryToken;
-using simulate::Stream;
+using random::RegressionStream;
 using Vector = regression::Vector<double>;
 using Matrix = regression::Matrix<double>;
 template <class T>
@@ -41,7 +41,7 @@ std::vector<T> simulated(std::uint64_t first_trial, const std::vector<Map>& maps
       storage.model(), {}, {{exponents.data(), static_cast<int>(exponents.size())}}, query};
   std::vector<T> scratch(static_cast<std::size_t>(trial.scratch_rows() * W));
   std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
-  trial.template run<W>(seed, first_trial, {scratch.data(), W}, values.data(), W);
+  trial.template run<W>({seed, first_trial}, {scratch.data(), W}, {values.data(), W});
   return values;
 }
 
@@ -52,13 +52,13 @@ double written_out(std::uint64_t trial, const Map& map, QueryToken query, double
   const auto attention = testing::general_attention();
   const Eigen::Index d = task.dimension();
   const double noise = std::sqrt(task.noise_variance());
-  const Vector w = testing::gaussian<T>(seed, trial, Stream::task, 0, task.task_mean(), task.task_covariance());
-  const Vector asked = testing::gaussian<T>(seed, trial, Stream::query, 0, task.input_mean(), task.input_covariance());
+  const Vector w = testing::gaussian<T>(seed, trial, RegressionStream::task, 0, task.task_mean(), task.task_covariance());
+  const Vector asked = testing::gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
   std::vector<double> scores, values;
   for (std::int64_t j = 0; j < context_length; ++j) {
     const Vector x =
-        testing::gaussian<T>(seed, trial, Stream::inputs, j * d, task.input_mean(), task.input_covariance());
-    const double label = w.dot(x) + noise * testing::normal<T>(seed, trial, Stream::noise, j);
+        testing::gaussian<T>(seed, trial, RegressionStream::inputs, j * d, task.input_mean(), task.input_covariance());
+    const double label = w.dot(x) + noise * testing::normal<T>(seed, trial, RegressionStream::noise, j);
     scores.push_back(x.dot(attention.key_query * asked) + shift);
     values.push_back(attention.input_value.dot(x) + attention.label_value * label);
   }
@@ -70,7 +70,7 @@ double written_out(std::uint64_t trial, const Map& map, QueryToken query, double
   scoring::weights(map, scoring::Row<const double>(scores), scoring::Row<double>(a));
   double prediction = 0;
   for (std::size_t j = 0; j < a.size(); ++j) prediction += a[j] * values[j];
-  const double label = w.dot(asked) + noise * testing::normal<T>(seed, trial, Stream::query_noise, 0);
+  const double label = w.dot(asked) + noise * testing::normal<T>(seed, trial, RegressionStream::query_noise, 0);
   return (prediction - label) * (prediction - label);
 }
 

@@ -20,7 +20,7 @@ namespace regression_trial_test {
 namespace {
 
 using namespace incontext;
-using simulate::Stream;
+using random::RegressionStream;
 template <class T>
 using Memory = std::vector<T>;
 using Matrix = regression::Matrix<double>;
@@ -86,23 +86,23 @@ struct Fixture {
         storage.model(), {}, readout, query};
     std::vector<T> scratch(static_cast<std::size_t>(trial.scratch_rows() * W));
     std::vector<T> values(static_cast<std::size_t>(trial.outputs() * W));
-    trial.template run<W>(seed, first_trial, {scratch.data(), W}, values.data(), W);
+    trial.template run<W>({seed, first_trial}, {scratch.data(), W}, {values.data(), W});
     return values;
   }
 
   double by_matrices(std::uint64_t trial, Map map, double temperature) const {
     const Eigen::Index d = task.dimension();
-    const Vector w = gaussian<T>(seed, trial, Stream::task, 0, task.task_mean(), task.task_covariance());
+    const Vector w = gaussian<T>(seed, trial, RegressionStream::task, 0, task.task_mean(), task.task_covariance());
     Matrix tokens = Matrix::Zero(d + 1, context_length + 1);
     const double noise = std::sqrt(task.noise_variance());
     for (Eigen::Index j = 0; j < context_length; ++j) {
       tokens.col(j).head(d) =
-          gaussian<T>(seed, trial, Stream::inputs, j * d, task.input_mean(), task.input_covariance());
-      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(seed, trial, Stream::noise, j);
+          gaussian<T>(seed, trial, RegressionStream::inputs, j * d, task.input_mean(), task.input_covariance());
+      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(seed, trial, RegressionStream::noise, j);
     }
-    const Vector query_input = gaussian<T>(seed, trial, Stream::query, 0, task.input_mean(), task.input_covariance());
+    const Vector query_input = gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
     tokens.col(context_length).head(d) = query_input;
-    const double label = w.dot(query_input) + noise * normal<T>(seed, trial, Stream::query_noise, 0);
+    const double label = w.dot(query_input) + noise * normal<T>(seed, trial, RegressionStream::query_noise, 0);
     const double error = matrix_form(tokens, attention, map, temperature, query) - label;
     return error * error;
   }

@@ -1,103 +1,151 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/lanes.hpp"
 #include "incontext/random/normal.hpp"
+#include "incontext/random/sphere.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
 
-/// Arithmetic on W trials side by side: every variable is an array of W lanes, every loop over lanes is plain and
-/// vectorises. On a GPU thread W is 1 and the loops vanish.
-namespace incontext::simulate::detail {
+/// What the trials are written in: arrays of Lanes in memory, and the vector algebra on them.
+namespace incontext::simulate {
 
-/// The working memory of W trials: row i is the i-th variable of all lanes.
+/// An array of Lanes in memory: a trial's working memory, a vector in it, or the values that the trial writes.
+///
+///     const auto query = scratch.take(d), keyed_query = scratch.take(d);   // two vectors of the working memory
+///     own[State::largest] = 0.0;                                           // a variable with a name
+///
+/// Runs on   host and device
 template <class T, int W>
-struct Scratch {
+struct LaneArray {
   T* base;
-  std::int64_t stride;  // between rows: W on a CPU, all trials of the wave on a GPU (neighbours read neighbours)
+  std::int64_t stride;  // numbers between neighbors; on a GPU all threads' first elements come first, so that threads
+                        // that run side by side read side by side
 
-  INCONTEXT_HD T* row(std::int64_t i) const { return base + i * stride; }
-  INCONTEXT_HD Scratch after(std::int64_t rows) const { return {base + rows * stride, stride}; }
+  INCONTEXT_HD Lanes<T, W>& operator[](std::int64_t i) const {
+    return reinterpret_cast<Lanes<T, W>&>(base[i * stride]);
+  }
+  template <class Name>
+  requires std::is_enum_v<Name> INCONTEXT_HD Lanes<T, W>& operator[](Name variable) const {
+    return (*this)[static_cast<std::int64_t>(variable)];
+  }
+
+  /// The array without its first elements.
+  INCONTEXT_HD LaneArray after(std::int64_t size) const { return {base + size * stride, stride}; }
+
+  /// Takes the first elements away: returns them, and keeps the rest.
+  INCONTEXT_HD LaneArray take(std::int64_t size) {
+    const LaneArray taken = *this;
+    base += size * stride;
+    return taken;
+  }
 };
 
-template <int W, class T>
-INCONTEXT_HD inline void fill(T* __restrict__ y, T value) {
-  for (int lane = 0; lane < W; ++lane) y[lane] = value;
+/// x_0 = ... = x_(size - 1) = value.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void fill(LaneArray<T, W> x, std::int64_t size, T value) {
+  for (std::int64_t i = 0; i < size; ++i) x[i] = value;
 }
 
-template <int W, class T>
-INCONTEXT_HD inline void add_scaled(T* __restrict__ y, T factor, const T* __restrict__ x) {
-  for (int lane = 0; lane < W; ++lane) y[lane] += factor * x[lane];
-}
-
-template <int W, class T>
-INCONTEXT_HD inline void add_product(T* __restrict__ y, const T* __restrict__ a, const T* __restrict__ b) {
-  for (int lane = 0; lane < W; ++lane) y[lane] += a[lane] * b[lane];
-}
-
-/// y = A x, A given by rows; the lower triangle alone if triangular. Zero entries cost a comparison.
-template <int W, class T>
-INCONTEXT_HD void multiply(Scratch<T, W> y, const T* matrix, Scratch<T, W> x, int dimension) {
+/// y = A x, A given by rows. Zero entries cost a comparison.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
   for (int i = 0; i < dimension && !stop_requested(); ++i) {
-    fill<W>(y.row(i), T(0));
+    y[i] = T(0);
     for (int j = 0; j < dimension; ++j) {
-      if (matrix[i * dimension + j] != T(0)) add_scaled<W>(y.row(i), matrix[i * dimension + j], x.row(j));
+      if (matrix[i * dimension + j] != T(0)) add_scaled(y[i], matrix[i * dimension + j], x[j]);
     }
   }
 }
 
 /// y = A^T x.
-template <int W, class T>
-INCONTEXT_HD void multiply_transposed(Scratch<T, W> y, const T* matrix, Scratch<T, W> x, int dimension) {
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void multiply_transposed(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
   for (int i = 0; i < dimension && !stop_requested(); ++i) {
-    fill<W>(y.row(i), T(0));
+    y[i] = T(0);
     for (int j = 0; j < dimension; ++j) {
-      if (matrix[j * dimension + i] != T(0)) add_scaled<W>(y.row(i), matrix[j * dimension + i], x.row(j));
+      if (matrix[j * dimension + i] != T(0)) add_scaled(y[i], matrix[j * dimension + i], x[j]);
     }
   }
 }
 
-/// out += x . y over dimension.
-template <int W, class T>
-INCONTEXT_HD void add_dot(T* out, Scratch<T, W> x, Scratch<T, W> y, int dimension) {
-  for (int i = 0; i < dimension; ++i) add_product<W>(out, x.row(i), y.row(i));
+/// sum += x . y.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void add_dot(Lanes<T, W>& sum, LaneArray<T, W> x, LaneArray<T, W> y, int dimension) {
+  for (int i = 0; i < dimension; ++i) add_product(sum, x[i], y[i]);
 }
 
-/// out += a . x over dimension, a the same for all lanes.
-template <int W, class T>
-INCONTEXT_HD void add_dot(T* out, const T* a, Scratch<T, W> x, int dimension) {
+/// sum += a . x for a vector a that is the same in all trials. Zero entries cost a comparison.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void add_dot(Lanes<T, W>& sum, const T* a, LaneArray<T, W> x, int dimension) {
   for (int i = 0; i < dimension; ++i) {
-    if (a[i] != T(0)) add_scaled<W>(out, a[i], x.row(i));
+    if (a[i] != T(0)) add_scaled(sum, a[i], x[i]);
   }
 }
 
-/// x = mean + A g with fresh standard normals g, read from blocks 0, 1, ... of the stream.
-template <int W, class T>
-INCONTEXT_HD void draw_gaussian(Scratch<T, W> x, const random::LaneStream<W>& stream, const T* mean, const T* factor,
+/// x . y, where x may be a vector that is the same in all trials.
+///
+/// Runs on   host and device
+template <class Left, class T, int W>
+INCONTEXT_HD Lanes<T, W> dot(Left x, LaneArray<T, W> y, int dimension) {
+  Lanes<T, W> sum(T(0));
+  add_dot(sum, x, y, dimension);
+  return sum;
+}
+
+/// x = consecutive standard normals of a stream, from a block on.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void draw_normals(LaneArray<T, W> x, const random::LaneStream<W>& stream, std::uint32_t first_block,
+                               std::int64_t size) {
+  constexpr int per_block = random::normals_per_block<T>;
+  Lanes<T, W> normal[per_block];
+  for (std::int64_t first = 0; first < size && !stop_requested(); first += per_block) {
+    random::normals(stream, first_block + static_cast<std::uint32_t>(first / per_block), normal);
+    for (int k = 0; k < per_block && first + k < size; ++k) x[first + k] = normal[k];
+  }
+}
+
+/// x = mean + A g, with standard normals g from the first blocks of the stream. A is given by rows.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void draw_gaussian(LaneArray<T, W> x, const random::LaneStream<W>& stream, const T* mean, const T* factor,
                                 int dimension) {
   constexpr int per_block = random::normals_per_block<T>;
-  alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
-  for (int i = 0; i < dimension; ++i) fill<W>(x.row(i), mean[i]);
+  Lanes<T, W> normal[per_block];
+  for (int i = 0; i < dimension; ++i) x[i] = mean[i];
   for (int first = 0; first < dimension && !stop_requested(); first += per_block) {
     random::normals(stream, static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < dimension; ++k) {
       for (int i = 0; i < dimension; ++i) {
         const T entry = factor[i * dimension + first + k];
-        if (entry != T(0)) add_scaled<W>(x.row(i), entry, normal[k]);
+        if (entry != T(0)) add_scaled(x[i], entry, normal[k]);
       }
     }
   }
 }
 
-/// A compensated sum a lane: exact to a rounding or two whatever the number of terms.
-template <int W, class T>
-INCONTEXT_HD inline void add_compensated(T* __restrict__ sum, T* __restrict__ lost, const T* __restrict__ term) {
-  for (int lane = 0; lane < W; ++lane) {
-    const T corrected = term[lane] - lost[lane];
-    const T next = sum[lane] + corrected;
-    lost[lane] = (next - sum[lane]) - corrected;
-    sum[lane] = next;
-  }
+/// x = a uniform point of the unit sphere, from a block on.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void draw_sphere_point(LaneArray<T, W> x, const random::LaneStream<W>& stream, std::uint32_t first_block,
+                                    int dimension) {
+  random::sphere_point(stream, first_block, dimension, x.base, x.stride);
 }
 
-}  // namespace incontext::simulate::detail
+}  // namespace incontext::simulate

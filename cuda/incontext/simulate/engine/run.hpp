@@ -31,17 +31,17 @@ inline constexpr std::int64_t chunk_trials = 1024;
 namespace detail {
 
 template <class T, class Scalar, int W>
-concept RunsOnLanes = requires(const T& trial, const std::uint64_t& seed, const std::uint64_t& first_trial,
-                               const Scratch<Scalar, W>& scratch, Scalar* const& values, const std::int64_t& stride) {
-  { trial.template run<W>(seed, first_trial, scratch, values, stride) } -> std::same_as<void>;
+concept RunsOnLanes = requires(const T& trial, const random::Trials<W>& trials, const LaneArray<Scalar, W>& scratch,
+                               const LaneArray<Scalar, W>& values) {
+  { trial.template run<W>(trials, scratch, values) } -> std::same_as<void>;
 };
 
 }  // namespace detail
 
 /// A simulation's trial: plain data that runs W consecutive trials side by side and writes outputs() >= 1 values each:
-/// value k of trial i at values[k * stride + i]. A trial is a pure function of its parameters, the seed and the trial's
-/// index; W never shows in its values. On a CPU W is detail::host_lanes, on a GPU 1. Loops that can take more than a
-/// tenth of a second must call stop_requested().
+/// value k of trial trials.first + i is values[k][i]. A trial is a pure function of its parameters, the seed and the
+/// trial's index; W does not change its values. On a CPU W is detail::host_lanes, on a GPU 1. Loops that can take more
+/// than a tenth of a second must call stop_requested().
 ///
 /// A trial may define two static constants: `double rounding_in_eps`, a bound on the relative error of a value in eps
 /// of its scalar (1024 by default), from which the rounding of estimates follows; and `std::string_view grows_with`,

@@ -25,11 +25,12 @@ struct RunSlot {
   T* scratch;  // a slot's rows one after the other on a CPU, all slots side by side on a GPU
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
-    const Scratch<T, W> own{scratch + (W == 1 ? slot : slot * W * trial.scratch_rows()), W == 1 ? slots : W};
+    const LaneArray<T, W> own{scratch + (W == 1 ? slot : slot * W * trial.scratch_rows()), W == 1 ? slots : W};
     for (std::int64_t batch = slot; batch < batches; batch += slots) {
       if (stop_requested()) [[unlikely]] return;
       const std::int64_t at = batch * W;
-      trial.template run<W>(seed, static_cast<std::uint64_t>(first_trial + at), own, values + at, value_stride);
+      trial.template run<W>(random::Trials<W>{seed, static_cast<std::uint64_t>(first_trial + at)}, own,
+                            LaneArray<T, W>{values + at, value_stride});
     }
   }
 };

@@ -9,11 +9,11 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 
-/// Attention as written, streamed: a readout takes the tokens of a context a few at a time (raw score, value) and at
-/// the end says what the layer predicts at every temperature of a grid. No token is kept, so memory does not grow with
-/// the context, and the whole grid costs one pass.
+/// Attention as written, streamed: a readout takes the tokens of a context a few at a time (score and value) and at the
+/// end says what the layer predicts at every temperature of a grid. No token is kept, so memory does not grow with the
+/// context, and the whole grid costs one pass.
 ///
-/// A readout is plain data with rows(), start, add (score and value of one tile of tokens) and predict. Scores arrive
+/// A readout is plain data with rows(), start, add (scores and values of one tile of tokens) and predict. Scores arrive
 /// with their expectation over the inputs subtracted; `score_mean` restores it where it matters (linear attention, and
 /// elementwise maps that are not linear).
 namespace incontext::simulate {
@@ -41,38 +41,35 @@ struct ApproximateSoftmaxReadout {
   INCONTEXT_HD int rows() const { return 6; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T*) const {
-    for (int i = 0; i < 6; ++i) detail::fill<W>(state.row(i), T(0));
+  INCONTEXT_HD void start(LaneArray<T, W> state, const Lanes<T, W>&) const {
+    fill(state, rows(), T(0));
   }
 
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> state, const T* scores, const T* values, int tokens) const {
-    alignas(W >= 16 ? 64 : 8) T score_sum[W] = {};
-    alignas(W >= 16 ? 64 : 8) T value_sum[W] = {};
-    alignas(W >= 16 ? 64 : 8) T product_sum[W] = {};
+  INCONTEXT_HD void add(LaneArray<T, W> state, const Lanes<T, W>* scores, const Lanes<T, W>* values, int tokens) const {
+    Lanes<T, W> score_sum(T(0)), value_sum(T(0)), product_sum(T(0));
     for (int token = 0; token < tokens; ++token) {
-      detail::add_scaled<W>(score_sum, T(1), scores + token * W);
-      detail::add_scaled<W>(value_sum, T(1), values + token * W);
-      detail::add_product<W>(product_sum, scores + token * W, values + token * W);
+      score_sum += scores[token];
+      value_sum += values[token];
+      add_product(product_sum, scores[token], values[token]);
     }
-    detail::add_compensated<W>(state.row(0), state.row(3), score_sum);
-    detail::add_compensated<W>(state.row(1), state.row(4), value_sum);
-    detail::add_compensated<W>(state.row(2), state.row(5), product_sum);
+    add_compensated(state[State::scores], state[State::scores_lost], score_sum);
+    add_compensated(state[State::values], state[State::values_lost], value_sum);
+    add_compensated(state[State::products], state[State::products_lost], product_sum);
   }
 
   template <int W>
-  INCONTEXT_HD void predict(detail::Scratch<T, W> state, const T*, std::int64_t tokens, int point, T* out) const {
+  INCONTEXT_HD Lanes<T, W> predict(LaneArray<T, W> state, const Lanes<T, W>&, std::int64_t tokens, int point) const {
     const T share = T(1) / static_cast<T>(tokens);
-    const T inverse_temperature = grid.inverse_temperatures[point];
-    const T* scores = state.row(0);
-    const T* values = state.row(1);
-    const T* products = state.row(2);
-    for (int lane = 0; lane < W; ++lane) {
-      const T mean_value = values[lane] * share;
-      const T covariance = products[lane] * share - scores[lane] * share * mean_value;
-      out[lane] = (offset_removed ? T(0) : mean_value) + inverse_temperature * covariance;
-    }
+    const Lanes<T, W> mean_value = state[State::values] * share;
+    const Lanes<T, W> covariance = state[State::products] * share - state[State::scores] * share * mean_value;
+    const Lanes<T, W> slope = grid.inverse_temperatures[point] * covariance;
+    return offset_removed ? slope : mean_value + slope;
   }
+
+ private:
+  /// The sums over the tokens so far, and what each has lost to rounding.
+  enum class State { scores, values, products, scores_lost, values_lost, products_lost };
 };
 
 /// Prediction of linear attention: \f$ \frac{1}{n\tau} \sum_j z_j v_j \f$.
@@ -88,30 +85,31 @@ struct LinearAttentionReadout {
   INCONTEXT_HD int rows() const { return 4; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T*) const {
-    for (int i = 0; i < 4; ++i) detail::fill<W>(state.row(i), T(0));
+  INCONTEXT_HD void start(LaneArray<T, W> state, const Lanes<T, W>&) const {
+    fill(state, rows(), T(0));
   }
 
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> state, const T* scores, const T* values, int tokens) const {
-    alignas(W >= 16 ? 64 : 8) T value_sum[W] = {};
-    alignas(W >= 16 ? 64 : 8) T product_sum[W] = {};
+  INCONTEXT_HD void add(LaneArray<T, W> state, const Lanes<T, W>* scores, const Lanes<T, W>* values, int tokens) const {
+    Lanes<T, W> value_sum(T(0)), product_sum(T(0));
     for (int token = 0; token < tokens; ++token) {
-      detail::add_scaled<W>(value_sum, T(1), values + token * W);
-      detail::add_product<W>(product_sum, scores + token * W, values + token * W);
+      value_sum += values[token];
+      add_product(product_sum, scores[token], values[token]);
     }
-    detail::add_compensated<W>(state.row(0), state.row(2), value_sum);
-    detail::add_compensated<W>(state.row(1), state.row(3), product_sum);
+    add_compensated(state[State::values], state[State::values_lost], value_sum);
+    add_compensated(state[State::products], state[State::products_lost], product_sum);
   }
 
   template <int W>
-  INCONTEXT_HD void predict(detail::Scratch<T, W> state, const T* score_mean, std::int64_t tokens, int point,
-                            T* out) const {
+  INCONTEXT_HD Lanes<T, W> predict(LaneArray<T, W> state, const Lanes<T, W>& score_mean, std::int64_t tokens,
+                                   int point) const {
     const T factor = grid.inverse_temperatures[point] / static_cast<T>(tokens);
-    const T* values = state.row(0);
-    const T* products = state.row(1);
-    for (int lane = 0; lane < W; ++lane) out[lane] = factor * (products[lane] + score_mean[lane] * values[lane]);
+    return factor * (state[State::products] + score_mean * state[State::values]);
   }
+
+ private:
+  /// The sums over the tokens so far, and what each has lost to rounding.
+  enum class State { values, products, values_lost, products_lost };
 };
 
 /// Prediction of softmax attention: \f$ \sum_j e^{z_j/\tau} v_j / \sum_j e^{z_j/\tau} \f$, by a running maximum.
@@ -124,52 +122,77 @@ template <class T>
 struct SoftmaxReadout {
   TemperatureGrid<T> grid;
 
-  INCONTEXT_HD int rows() const { return 1 + 2 * grid.size; }
+  INCONTEXT_HD int rows() const { return 1 + sums_per_point * grid.size; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T*) const {
-    detail::fill<W>(state.row(0), T(-1e30));  // below every score, and finite: no infinity minus infinity
-    for (int i = 1; i < rows(); ++i) detail::fill<W>(state.row(i), T(0));
+  INCONTEXT_HD void start(LaneArray<T, W> state, const Lanes<T, W>&) const {
+    largest(state) = T(-1e30);  // below every score, and finite: no infinity minus infinity
+    fill(state.after(1), rows() - 1, T(0));
   }
 
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> state, const T* scores, const T* values, int tokens) const {
-    alignas(W >= 16 ? 64 : 8) T drop[W];
-    T* maximum = state.row(0);
-    for (int lane = 0; lane < W; ++lane) {
-      T highest = maximum[lane];
-      for (int token = 0; token < tokens; ++token) {
-        highest = scores[token * W + lane] > highest ? scores[token * W + lane] : highest;
-      }
-      drop[lane] = maximum[lane] - highest;
-      maximum[lane] = highest;
-    }
+  INCONTEXT_HD void add(LaneArray<T, W> state, const Lanes<T, W>* scores, const Lanes<T, W>* values, int tokens) const {
+    Lanes<T, W> highest = largest(state);
+    for (int token = 0; token < tokens; ++token) raise(highest, scores[token]);
+    const Lanes<T, W> drop = largest(state) - highest;
+    largest(state) = highest;
     for (int point = 0; point < grid.size; ++point) {
       const T inverse_temperature = grid.inverse_temperatures[point];
-      T* __restrict__ weights = state.row(1 + 2 * point);
-      T* __restrict__ sums = state.row(2 + 2 * point);
-      for (int lane = 0; lane < W; ++lane) {
-        const T kept = elementary::exp(drop[lane] * inverse_temperature);
-        weights[lane] *= kept;
-        sums[lane] *= kept;
-      }
+      const auto own = sums(state, point);
+      shrink(own, drop, inverse_temperature);
       for (int token = 0; token < tokens; ++token) {
-        const T* __restrict__ score = scores + token * W;
-        const T* __restrict__ value = values + token * W;
-        for (int lane = 0; lane < W; ++lane) {
-          const T weight = elementary::exp((score[lane] - maximum[lane]) * inverse_temperature);
-          weights[lane] += weight;
-          sums[lane] += weight * value[lane];
-        }
+        add_token(own, scores[token], highest, values[token], inverse_temperature);
       }
     }
   }
 
   template <int W>
-  INCONTEXT_HD void predict(detail::Scratch<T, W> state, const T*, std::int64_t, int point, T* out) const {
-    const T* weights = state.row(1 + 2 * point);
-    const T* sums = state.row(2 + 2 * point);
-    for (int lane = 0; lane < W; ++lane) out[lane] = sums[lane] / weights[lane];
+  INCONTEXT_HD Lanes<T, W> predict(LaneArray<T, W> state, const Lanes<T, W>&, std::int64_t, int point) const {
+    return sums(state, point)[Sum::weighted_values] / sums(state, point)[Sum::weights];
+  }
+
+ private:
+  static constexpr int sums_per_point = 2;
+  enum class Sum { weights, weighted_values };
+
+  /// The state is the largest score so far, and then the sums of each temperature relative to it.
+  template <int W>
+  INCONTEXT_HD static Lanes<T, W>& largest(LaneArray<T, W> state) {
+    return state[0];
+  }
+  template <int W>
+  INCONTEXT_HD static LaneArray<T, W> sums(LaneArray<T, W> state, int point) {
+    return state.after(1 + sums_per_point * point);
+  }
+
+  template <int W>
+  INCONTEXT_HD static void raise(Lanes<T, W>& __restrict__ highest, const Lanes<T, W>& __restrict__ score) {
+    for (int lane = 0; lane < W; ++lane) highest[lane] = score[lane] > highest[lane] ? score[lane] : highest[lane];
+  }
+
+  /// Sums relative to the largest score before become sums relative to the one now.
+  template <int W>
+  INCONTEXT_HD static void shrink(LaneArray<T, W> own, const Lanes<T, W>& __restrict__ drop, T inverse_temperature) {
+    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
+    Lanes<T, W>& __restrict__ weighted_values = own[Sum::weighted_values];
+    for (int lane = 0; lane < W; ++lane) {
+      const T kept = elementary::exp(drop[lane] * inverse_temperature);
+      weights[lane] *= kept;
+      weighted_values[lane] *= kept;
+    }
+  }
+
+  template <int W>
+  INCONTEXT_HD static void add_token(LaneArray<T, W> own, const Lanes<T, W>& __restrict__ score,
+                                     const Lanes<T, W>& __restrict__ highest, const Lanes<T, W>& __restrict__ value,
+                                     T inverse_temperature) {
+    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
+    Lanes<T, W>& __restrict__ weighted_values = own[Sum::weighted_values];
+    for (int lane = 0; lane < W; ++lane) {
+      const T weight = elementary::exp((score[lane] - highest[lane]) * inverse_temperature);
+      weights[lane] += weight;
+      weighted_values[lane] += weight * value[lane];
+    }
   }
 };
 

@@ -12,7 +12,7 @@
 
 namespace incontext::simulate {
 
-/// The Gram matrix of a Gaussian context's centred inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A
+/// The Gram matrix of a Gaussian context's centered inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A
 /// and Bartlett's B of l - 1 degrees of freedom.
 ///
 /// Source    derived: docs/theory/regression.md#simulators.
@@ -26,27 +26,24 @@ struct GaussianGram {
   INCONTEXT_HD static std::int64_t scratch_rows(int dimension) { return 2 * std::int64_t{dimension} * dimension; }
 
   template <int W>
-  INCONTEXT_HD void draw(std::uint64_t seed, std::uint64_t first_trial, int d, detail::Scratch<double, W> gram,
-                         detail::Scratch<double, W> scratch) const {
-    const auto factor = scratch;
-    const auto product = scratch.after(std::int64_t{d} * d);
+  INCONTEXT_HD void draw(random::Trials<W> trials, int d, LaneArray<double, W> gram,
+                         LaneArray<double, W> scratch) const {
+    const auto factor = scratch.take(std::int64_t{d} * d), product = scratch.take(std::int64_t{d} * d);
     const std::int64_t freedom = context_length - 1;
     const int columns = freedom < d ? static_cast<int>(freedom) : d;
-    random::bartlett_factor<W>(seed, first_trial, static_cast<std::uint32_t>(Stream::wishart), {d, freedom},
-                               factor.row(0), factor.stride);
+    random::bartlett_factor(trials, {RegressionStream::wishart, RegressionStream::wishart_diagonal}, {d, freedom},
+                            factor.base, factor.stride);
     for (int i = 0; i < d && !stop_requested(); ++i) {
       for (int j = 0; j < columns; ++j) {
-        double* entry = product.row(i * d + j);
-        detail::fill<W>(entry, 0.0);
+        Lanes<double, W>& entry = product[i * d + j];
+        entry = 0.0;
         for (int k = j; k < d; ++k) {
-          if (transform[i * d + k] != 0) detail::add_scaled<W>(entry, transform[i * d + k], factor.row(k * d + j));
+          if (transform[i * d + k] != 0) add_scaled(entry, transform[i * d + k], factor[k * d + j]);
         }
       }
       for (int j = 0; j <= i; ++j) {
-        detail::fill<W>(gram.row(i * d + j), 0.0);
-        for (int k = 0; k < columns; ++k) {
-          detail::add_product<W>(gram.row(i * d + j), product.row(i * d + k), product.row(j * d + k));
-        }
+        gram[i * d + j] = 0.0;
+        for (int k = 0; k < columns; ++k) add_product(gram[i * d + j], product[i * d + k], product[j * d + k]);
       }
     }
   }
@@ -54,9 +51,9 @@ struct GaussianGram {
 
 /// The same from rows of a data set drawn with replacement.
 ///
-/// Source    the definition: the centred sum of outer products.
-/// Shapes    rows: count x d, already centred over the data set and multiplied by C.
-/// Random    stream rows, one word a token.
+/// Source    the definition: the centered sum of outer products.
+/// Shapes    rows: count x d, already centered over the data set and multiplied by C.
+/// Random    stream rows, one word per token.
 /// Runs on   host and device
 struct RowGram {
   const double* rows;
@@ -66,45 +63,41 @@ struct RowGram {
   INCONTEXT_HD static std::int64_t scratch_rows(int dimension) { return 2 * std::int64_t{dimension}; }
 
   template <int W>
-  INCONTEXT_HD void draw(std::uint64_t seed, std::uint64_t first_trial, int d, detail::Scratch<double, W> gram,
-                         detail::Scratch<double, W> scratch) const {
-    const auto sum = scratch;
-    const auto row = scratch.after(d);
-    const random::LaneStream<W> choice(seed, first_trial, static_cast<std::uint32_t>(Stream::rows));
-    std::uint32_t words[4][W];
-    std::int64_t chosen[W];
+  INCONTEXT_HD void draw(random::Trials<W> trials, int d, LaneArray<double, W> gram,
+                         LaneArray<double, W> scratch) const {
+    constexpr int words_per_block = 4;  // one word per token
+    const auto sum = scratch.take(d), row = scratch.take(d);
+    const random::LaneStream choice(trials, RegressionStream::rows);
+    Lanes<std::uint32_t, W> words[words_per_block];
     for (int i = 0; i < d; ++i) {
-      detail::fill<W>(sum.row(i), 0.0);
-      for (int j = 0; j <= i; ++j) detail::fill<W>(gram.row(i * d + j), 0.0);
+      sum[i] = 0.0;
+      fill(gram.after(i * d), i + 1, 0.0);
     }
     for (std::int64_t token = 0; token < context_length && !stop_requested(); ++token) {
-      if (token % 4 == 0) choice.words(static_cast<std::uint32_t>(token / 4), words);
-      choose_rows<W>(words[token % 4], count, chosen);
+      const int word = static_cast<int>(token % words_per_block);
+      if (word == 0) choice.words(static_cast<std::uint32_t>(token / words_per_block), words);
+      const Lanes<std::int64_t, W> chosen = choose_rows(words[word], count);
       for (int i = 0; i < d; ++i) {
-        for (int lane = 0; lane < W; ++lane) row.row(i)[lane] = rows[chosen[lane] * d + i];
-        detail::add_scaled<W>(sum.row(i), 1.0, row.row(i));
-        for (int j = 0; j <= i; ++j) detail::add_product<W>(gram.row(i * d + j), row.row(i), row.row(j));
+        row[i] = Lanes<double, W>::each([&](int lane) { return rows[chosen[lane] * d + i]; });
+        sum[i] += row[i];
+        for (int j = 0; j <= i; ++j) add_product(gram[i * d + j], row[i], row[j]);
       }
     }
     const double share = 1.0 / static_cast<double>(context_length);
     for (int i = 0; i < d; ++i) {
-      for (int j = 0; j <= i; ++j) {
-        for (int lane = 0; lane < W; ++lane) {
-          gram.row(i * d + j)[lane] -= share * sum.row(i)[lane] * sum.row(j)[lane];
-        }
-      }
+      for (int j = 0; j <= i; ++j) gram[i * d + j] -= share * sum[i] * sum[j];
     }
   }
 };
 
 /// One trial of the Bayes ridge: the risk of the posterior mean given the inputs of one context, by a Cholesky
-/// factorisation in every lane.
+/// factorization for every trial.
 ///
-/// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) = \sigma^2 \bigl(1 + |R^{-1} K|_F^2\bigr),\quad R R^T = \sigma^2 I + C^T X_c^T
-/// X_c C,\ K K^T = C^T \Lambda C \f]
+/// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) = \sigma^2 \bigl(1 + |R^{-1} K|_F^2\bigr),\quad
+///     R R^T = \sigma^2 I + C^T X_c^T X_c C,\ K K^T = C^T \Lambda C \f]
 ///
 /// Source    arXiv 2511.01292 eqs. (11), (23)-(32), in the coordinates of the prior W = C C^T.
-/// Shapes    one value a trial; second_moment_factor K: d x d lower, by rows.
+/// Shapes    one value per trial; second_moment_factor K: d x d lower, by rows.
 /// Units     label units squared.
 /// Domain    noise_variance > 0.
 /// Accuracy  against regression::bayes_ridge on drawn contexts, tests/simulate/ridge_trial.cpp.
@@ -125,48 +118,38 @@ struct RidgeRiskTrial {
   }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<double, W> scratch,
-                        double* values, std::int64_t) const {
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<double, W> scratch, LaneArray<double, W> risk) const {
     const int d = dimension;
-    const auto matrix = scratch;
-    const auto column = scratch.after(std::int64_t{d} * d);
-    gram.template draw<W>(seed, first_trial, d, matrix, scratch.after(std::int64_t{d} * (d + 1)));
-    factorise<W>(matrix);
-    alignas(W >= 16 ? 64 : 8) double total[W];
-    detail::fill<W>(total, 0.0);
+    const auto matrix = scratch.take(std::int64_t{d} * d), column = scratch.take(d);
+    gram.draw(trials, d, matrix, scratch);
+    factorize(matrix);
+    Lanes<double, W> total(0.0);
     for (int j = 0; j < d && !stop_requested(); ++j) {  // column j of R^{-1} K, from row j, as K is lower triangular
       for (int i = j; i < d; ++i) {
-        double* entry = column.row(i);
-        detail::fill<W>(entry, second_moment_factor[i * d + j]);
-        for (int k = j; k < i; ++k) subtract_product<W>(entry, matrix.row(i * d + k), column.row(k));
-        const double* pivot = matrix.row(i * d + i);
-        for (int lane = 0; lane < W; ++lane) entry[lane] /= pivot[lane];
-        detail::add_product<W>(total, entry, entry);
+        column[i] = second_moment_factor[i * d + j];
+        for (int k = j; k < i; ++k) subtract_product(column[i], matrix[i * d + k], column[k]);
+        column[i] /= matrix[i * d + i];
+        add_product(total, column[i], column[i]);
       }
     }
-    for (int lane = 0; lane < W; ++lane) values[lane] = noise_variance * (1.0 + total[lane]);
+    risk[0] = noise_variance * (1.0 + total);
   }
 
  private:
-  template <int W>
-  INCONTEXT_HD static void subtract_product(double* __restrict__ y, const double* a, const double* b) {
-    for (int lane = 0; lane < W; ++lane) y[lane] -= a[lane] * b[lane];
-  }
-
   /// Cholesky in place of noise_variance I + gram, lower triangle.
   template <int W>
-  INCONTEXT_HD void factorise(detail::Scratch<double, W> matrix) const {
-    using std::sqrt;
+  INCONTEXT_HD void factorize(LaneArray<double, W> matrix) const {
     const int d = dimension;
     for (int i = 0; i < d && !stop_requested(); ++i) {
       for (int j = 0; j <= i; ++j) {
-        double* entry = matrix.row(i * d + j);
+        Lanes<double, W>& entry = matrix[i * d + j];
+        if (i == j) entry = entry + noise_variance;
+        for (int k = 0; k < j; ++k) subtract_product(entry, matrix[i * d + k], matrix[j * d + k]);
         if (i == j) {
-          for (int lane = 0; lane < W; ++lane) entry[lane] += noise_variance;
+          entry = sqrt(entry);
+        } else {
+          entry /= matrix[j * d + j];
         }
-        for (int k = 0; k < j; ++k) subtract_product<W>(entry, matrix.row(i * d + k), matrix.row(j * d + k));
-        const double* pivot = matrix.row(j * d + j);
-        for (int lane = 0; lane < W; ++lane) entry[lane] = i == j ? sqrt(entry[lane]) : entry[lane] / pivot[lane];
       }
     }
   }

@@ -32,7 +32,7 @@ inline constexpr int classification_metrics = 5;
 /// \f[ p = \mathrm{softmax}\Bigl(\mathrm{gain} \sum_j a_j y_j\Bigr) \f]
 ///
 /// Source    arXiv 2510.10425: attention as written, over the tokens.
-/// Shapes    5 values a point, in the order of ClassificationMetric.
+/// Shapes    5 values per point, in the order of ClassificationMetric.
 /// Units     as ClassificationMetric.
 /// Domain    as SphereTaskDraw; kernel: kappa >= 0.
 /// Accuracy  trial by trial against classification::linear_descent and its kin: tests/simulate/classification.cpp.
@@ -53,49 +53,38 @@ struct ClassificationTrial {
   }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t value_stride) const {
-    const auto context = scratch, state = scratch.after(task.rows());
-    task.template draw<W>(seed, first_trial, context);
-    votes().template start<W>(context, state);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    const auto context = scratch.take(task.rows());
+    const auto state = votes().state(scratch.take(votes().rows_with_derivatives()));
+    task.draw(trials, context);
+    votes().start(context, state);
     for (int i = 0; i < size && !stop_requested(); ++i) {
       const bool is_new = i == 0 || points[i].rule != points[i - 1].rule || points[i].kappa != points[i - 1].kappa;
-      if (is_new) votes().template vote<W>(context, state, points[i].rule, points[i].kappa);
-      measure<W>(context, state, points[i].gain, values + i * detail::classification_metrics * value_stride,
-                 value_stride);
+      if (is_new) votes().vote(context, state, points[i].rule, points[i].kappa);
+      measure(task.query_label(context), state, points[i].gain, scratch,
+              values.after(i * detail::classification_metrics));
     }
   }
 
  private:
   INCONTEXT_HD detail::ContextVotes<T> votes() const { return {task}; }
 
-  template <int W>
-  INCONTEXT_HD void measure(detail::Scratch<T, W> context, detail::Scratch<T, W> state, T gain, T* out,
-                            std::int64_t stride) const {
-    using std::sqrt;
+  template <int W, class State>
+  INCONTEXT_HD void measure(const Lanes<T, W>& label, const State& state, T gain, LaneArray<T, W> scratch,
+                            LaneArray<T, W> values) const {
+    using Metric = ClassificationMetric;
     const detail::VotedPrediction<T> prediction{task};
-    const auto logits = state.after(votes().rows_with_derivatives()), probabilities = logits.after(task.classes),
-               jacobian = probabilities.after(task.classes);
-    const T* label = context.row(task.label_row());
-    alignas(W >= 16 ? 64 : 8) T log_sum[W], is_right[W], square[W], tilted[W], logit[W], probability[W];
-    prediction.template predict<W>(state.after(votes().votes_row()), gain, label, logits, probabilities, log_sum,
-                                   is_right);
-    prediction.template differentiate<W>(state.after(votes().derivative_row()), gain, probabilities, jacobian);
-    detail::fill<W>(square, T(0));
-    detail::add_dot<W>(square, jacobian, jacobian, task.classes * task.dimension);
-    detail::fill<W>(tilted, T(0));
-    detail::add_dot<W>(tilted, probabilities, logits, task.classes);
-    for (int lane = 0; lane < W; ++lane) {
-      logit[lane] = logits.row(static_cast<int>(label[lane]))[lane];
-      probability[lane] = probabilities.row(static_cast<int>(label[lane]))[lane];
-    }
-    for (int lane = 0; lane < W; ++lane) {
-      out[lane] = log_sum[lane] - logit[lane];
-      out[stride + lane] = is_right[lane];
-      out[2 * stride + lane] = log_sum[lane] - tilted[lane];
-      out[3 * stride + lane] = probability[lane];
-      out[4 * stride + lane] = sqrt(square[lane]);
-    }
+    const auto logits = scratch.take(task.classes), probabilities = scratch.take(task.classes), jacobian = scratch;
+    const auto outcome = prediction.predict(state.votes, gain, label, logits, probabilities);
+    prediction.differentiate(state.derivative, gain, probabilities, jacobian);
+    const auto of_label = [&](LaneArray<T, W> numbers) {
+      return Lanes<T, W>::each([&](int lane) { return numbers[static_cast<int>(label[lane])][lane]; });
+    };
+    values[Metric::loss] = outcome.log_sum - of_label(logits);
+    values[Metric::accuracy] = outcome.is_right;
+    values[Metric::entropy] = outcome.log_sum - dot(probabilities, logits, task.classes);
+    values[Metric::probability] = of_label(probabilities);
+    values[Metric::sensitivity] = sqrt(dot(jacobian, jacobian, task.classes * task.dimension));
   }
 };
 

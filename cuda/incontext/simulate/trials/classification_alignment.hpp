@@ -20,6 +20,12 @@ namespace incontext::simulate {
 /// Runs on   host and device
 enum class AlignmentMetric { predictions_difference, cosine_similarity, sensitivity_difference };
 
+namespace detail {
+
+inline constexpr int alignment_metrics = 3;
+
+}  // namespace detail
+
 /// Two rules to be compared on the same contexts.
 ///
 /// Runs on   host and device
@@ -35,7 +41,7 @@ struct ClassificationPair {
 /// A class whose derivative vanishes counts 0: saturated predictions make its direction meaningless.
 ///
 /// Source    arXiv 2510.10425, Section 4.
-/// Shapes    3 values a pair, in the order of AlignmentMetric.
+/// Shapes    3 values per pair, in the order of AlignmentMetric.
 /// Units     dimensionless.
 /// Domain    as ClassificationTrial.
 /// Accuracy  trial by trial against classification::linear_descent and its kin: tests/simulate/classification.cpp.
@@ -50,75 +56,68 @@ struct AlignmentTrial {
   const ClassificationPair<T>* pairs;
   int size;
 
-  INCONTEXT_HD int outputs() const { return 3 * size; }
+  INCONTEXT_HD int outputs() const { return detail::alignment_metrics * size; }
   INCONTEXT_HD std::int64_t scratch_rows() const {
     return task.rows() + votes().rows_with_derivatives() + task.classes + 2 * prediction_rows();
   }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t value_stride) const {
-    const auto context = scratch, state = scratch.after(task.rows());
-    const auto first = state.after(votes().rows_with_derivatives() + task.classes);
-    task.template draw<W>(seed, first_trial, context);
-    votes().template start<W>(context, state);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    const auto context = scratch.take(task.rows());
+    const auto state = votes().state(scratch.take(votes().rows_with_derivatives()));
+    const auto logits = scratch.take(task.classes);
+    const Prediction<W> first(scratch.take(prediction_rows()), task.classes), second(scratch, task.classes);
+    task.draw(trials, context);
+    votes().start(context, state);
     for (int i = 0; i < size && !stop_requested(); ++i) {
-      predict<W>(context, state, pairs[i].first, first);
-      predict<W>(context, state, pairs[i].second, first.after(prediction_rows()));
-      compare<W>(first, values + 3 * i * value_stride, value_stride);
+      predict(context, state, pairs[i].first, logits, first);
+      predict(context, state, pairs[i].second, logits, second);
+      compare(first, second, values.after(detail::alignment_metrics * i));
     }
   }
 
  private:
+  /// The probabilities of the classes, and their derivatives by the query, class by class.
+  template <int W>
+  struct Prediction {
+    LaneArray<T, W> probabilities;
+    LaneArray<T, W> jacobian;
+
+    INCONTEXT_HD Prediction(LaneArray<T, W> memory, int classes)
+        : probabilities(memory), jacobian(memory.after(classes)) {}
+  };
+
   INCONTEXT_HD detail::ContextVotes<T> votes() const { return {task}; }
   INCONTEXT_HD std::int64_t prediction_rows() const { return std::int64_t{task.classes} * (1 + task.dimension); }
 
-  template <int W>
-  INCONTEXT_HD void predict(detail::Scratch<T, W> context, detail::Scratch<T, W> state,
-                            const ClassificationPoint<T>& point, detail::Scratch<T, W> out) const {
+  template <int W, class State>
+  INCONTEXT_HD void predict(LaneArray<T, W> context, const State& state, const ClassificationPoint<T>& point,
+                            LaneArray<T, W> logits, const Prediction<W>& out) const {
     const detail::VotedPrediction<T> prediction{task};
-    alignas(W >= 16 ? 64 : 8) T log_sum[W], is_right[W];
-    votes().template vote<W>(context, state, point.rule, point.kappa);
-    prediction.template predict<W>(state.after(votes().votes_row()), point.gain, context.row(task.label_row()),
-                                   state.after(votes().rows_with_derivatives()), out, log_sum, is_right);
-    prediction.template differentiate<W>(state.after(votes().derivative_row()), point.gain, out,
-                                         out.after(task.classes));
+    votes().vote(context, state, point.rule, point.kappa);
+    (void)prediction.predict(state.votes, point.gain, task.query_label(context), logits, out.probabilities);
+    prediction.differentiate(state.derivative, point.gain, out.probabilities, out.jacobian);
   }
 
   template <int W>
-  INCONTEXT_HD void compare(detail::Scratch<T, W> first, T* out, std::int64_t stride) const {
-    using std::sqrt;
+  INCONTEXT_HD void compare(const Prediction<W>& first, const Prediction<W>& second, LaneArray<T, W> values) const {
+    using Metric = AlignmentMetric;
     const int d = task.dimension, k = task.classes;
-    const auto second = first.after(prediction_rows());
-    alignas(W >= 16 ? 64 : 8) T square[W], product[W], square_a[W], square_b[W], apart[W], cosine[W];
-    detail::fill<W>(square, T(0));
-    detail::fill<W>(apart, T(0));
-    detail::fill<W>(cosine, T(0));
+    Lanes<T, W> square(T(0)), apart(T(0)), cosine(T(0));
     for (int c = 0; c < k; ++c) {
-      const T *p = first.row(c), *q = second.row(c);
-      for (int lane = 0; lane < W; ++lane) square[lane] += (p[lane] - q[lane]) * (p[lane] - q[lane]);
-      detail::fill<W>(product, T(0));
-      detail::fill<W>(square_a, T(0));
-      detail::fill<W>(square_b, T(0));
+      const Lanes<T, W> difference = first.probabilities[c] - second.probabilities[c];
+      add_product(square, difference, difference);
+      const auto a = first.jacobian.after(c * d), b = second.jacobian.after(c * d);
       for (int i = 0; i < d; ++i) {
-        const T *a = first.row(k + c * d + i), *b = second.row(k + c * d + i);
-        for (int lane = 0; lane < W; ++lane) {
-          product[lane] += a[lane] * b[lane];
-          square_a[lane] += a[lane] * a[lane];
-          square_b[lane] += b[lane] * b[lane];
-          apart[lane] += (a[lane] - b[lane]) * (a[lane] - b[lane]);
-        }
+        const Lanes<T, W> change = a[i] - b[i];
+        add_product(apart, change, change);
       }
-      for (int lane = 0; lane < W; ++lane) {
-        const T norms = sqrt(square_a[lane]) * sqrt(square_b[lane]);
-        cosine[lane] += norms > T(0) ? product[lane] / norms : T(0);
-      }
+      const Lanes<T, W> product = dot(a, b, d), norms = sqrt(dot(a, a, d)) * sqrt(dot(b, b, d));
+      cosine += Lanes<T, W>::each([&](int lane) { return norms[lane] > T(0) ? product[lane] / norms[lane] : T(0); });
     }
-    for (int lane = 0; lane < W; ++lane) {
-      out[lane] = sqrt(square[lane]);
-      out[stride + lane] = cosine[lane] / static_cast<T>(k);
-      out[2 * stride + lane] = sqrt(apart[lane]);
-    }
+    values[Metric::predictions_difference] = sqrt(square);
+    values[Metric::cosine_similarity] = cosine / static_cast<T>(k);
+    values[Metric::sensitivity_difference] = sqrt(apart);
   }
 };
 

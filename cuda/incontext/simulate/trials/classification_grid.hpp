@@ -51,54 +51,50 @@ struct ClassificationGridTrial {
   INCONTEXT_HD std::int64_t scratch_rows() const { return context_rows() + row_rows(); }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t stride) const {
-    prepare<W>(seed, first_trial, scratch);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    const auto loss = values.take(losses()), is_right = values.take(row_count), difference = values;
+    prepare(trials, scratch);
     for (int i = 0; i < row_count && !stop_requested(); ++i) {
-      run_row<W>(scratch, scratch.after(context_rows()), i, 0, gain_count,
-                 values + std::int64_t{i} * gain_count * stride, values + (losses() + i) * stride, stride);
+      run_row(scratch, scratch.after(context_rows()), i, {0, gain_count}, loss.after(std::int64_t{i} * gain_count),
+              is_right[i]);
     }
-    for (int i = 0; i < losses() && reference >= 0; ++i) {
-      subtract<W>(values + i * stride, values + reference * stride, values + (losses() + row_count + i) * stride);
-    }
+    for (int i = 0; i < losses() && reference >= 0; ++i) difference[i] = loss[i] - loss[reference];
   }
 
   /// A context and its scores, for any number of rows.
   template <int W>
-  INCONTEXT_HD void prepare(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> context) const {
-    task.template draw<W>(seed, first_trial, context);
-    votes().template start<W>(context, context.after(task.rows()));
+  INCONTEXT_HD void prepare(random::Trials<W> trials, LaneArray<T, W> context) const {
+    task.draw(trials, context);
+    votes().start(context, votes().state(context.after(task.rows())));
   }
 
-  /// Losses of one row at some of the gains, one after the other at `loss`; `own` is the row's memory.
-  template <int W>
-  INCONTEXT_HD void run_row(detail::Scratch<T, W> context, detail::Scratch<T, W> own, int row, int first_gain,
-                            int count, T* loss, T* is_right, std::int64_t stride) const {
-    alignas(W >= 16 ? 64 : 8) T gap[W];
-    const auto behind = own.after(task.classes);
-    votes().template vote<W>(context, context.after(task.rows()), rows[row].rule, rows[row].kappa, own);
-    order<W>(own, rows[row].scale, context.row(task.label_row()), behind, gap, is_right);
-    for (int j = 0; j < count && !stop_requested(); ++j) lose<W>(behind, gains[first_gain + j], gap, loss + j * stride);
-  }
+  /// Some of the gains.
+  struct GainRange {
+    int first;
+    int count;
+  };
 
+  /// The losses of one row at some of the gains; `own` is the row's memory.
   template <int W>
-  INCONTEXT_HD static void subtract(const T* loss, const T* other, T* out) {
-    for (int lane = 0; lane < W; ++lane) out[lane] = loss[lane] - other[lane];
+  INCONTEXT_HD void run_row(LaneArray<T, W> context, LaneArray<T, W> own, int row, GainRange range,
+                            LaneArray<T, W> loss, Lanes<T, W>& is_right) const {
+    const auto row_votes = own.take(task.classes), behind = own;
+    votes().vote(context, votes().state(context.after(task.rows())), rows[row].rule, rows[row].kappa, row_votes);
+    const Lanes<T, W> gap = order(row_votes, rows[row].scale, task.query_label(context), behind, is_right);
+    for (int j = 0; j < range.count && !stop_requested(); ++j) lose(behind, gains[range.first + j], gap, loss[j]);
   }
 
  private:
   INCONTEXT_HD detail::ContextVotes<T> votes() const { return {task}; }
 
-  /// How far every other class and the label are behind the class of most votes, and whether that one is the label.
+  /// How far every other class is behind the class of most votes, and whether that one is the label. Returns how far the
+  /// label is behind.
   template <int W>
-  INCONTEXT_HD void order(detail::Scratch<T, W> votes, T scale, const T* label, detail::Scratch<T, W> behind, T* gap,
-                          T* is_right) const {
-    alignas(W >= 16 ? 64 : 8) T largest[W], first[W];
-    detail::fill<W>(largest, T(0));
-    detail::fill<W>(first, T(0));
-    detail::fill<W>(gap, T(0));
+  INCONTEXT_HD Lanes<T, W> order(LaneArray<T, W> votes, T scale, const Lanes<T, W>& label, LaneArray<T, W> behind,
+                                 Lanes<T, W>& is_right) const {
+    Lanes<T, W> largest(T(0)), first(T(0)), gap(T(0));
     for (int c = 0; c < task.classes; ++c) {
-      T* __restrict__ vote = votes.row(c);
+      Lanes<T, W>& __restrict__ vote = votes[c];
       const T number = static_cast<T>(c);
       for (int lane = 0; lane < W; ++lane) {
         vote[lane] *= scale;
@@ -108,27 +104,25 @@ struct ClassificationGridTrial {
         gap[lane] = number == label[lane] ? vote[lane] : gap[lane];
       }
     }
-    for (int lane = 0; lane < W; ++lane) {
-      gap[lane] = largest[lane] - gap[lane];
-      is_right[lane] = first[lane] == label[lane] ? T(1) : T(0);
-    }
+    is_right = Lanes<T, W>::each([&](int lane) { return first[lane] == label[lane] ? T(1) : T(0); });
     for (int c = 0; c + 1 < task.classes; ++c) {
-      const T* __restrict__ here = votes.row(c), * __restrict__ next = votes.row(c + 1);
-      T* __restrict__ out = behind.row(c);
+      const Lanes<T, W>& __restrict__ here = votes[c];
+      const Lanes<T, W>& __restrict__ next = votes[c + 1];
+      Lanes<T, W>& __restrict__ out = behind[c];
       const T number = static_cast<T>(c);
       for (int lane = 0; lane < W; ++lane) out[lane] = (number < first[lane] ? here[lane] : next[lane]) - largest[lane];
     }
+    return largest - gap;
   }
 
   template <int W>
-  INCONTEXT_HD void lose(detail::Scratch<T, W> behind, T gain, const T* gap, T* out) const {
-    alignas(W >= 16 ? 64 : 8) T sum[W];
-    detail::fill<W>(sum, T(0));
+  INCONTEXT_HD void lose(LaneArray<T, W> behind, T gain, const Lanes<T, W>& gap, Lanes<T, W>& loss) const {
+    Lanes<T, W> sum(T(0));
     for (int c = 0; c + 1 < task.classes; ++c) {
-      const T* __restrict__ row = behind.row(c);
+      const Lanes<T, W>& __restrict__ row = behind[c];
       for (int lane = 0; lane < W; ++lane) sum[lane] += elementary::exp(gain * row[lane]);
     }
-    for (int lane = 0; lane < W; ++lane) out[lane] = gain * gap[lane] + detail::log_one_plus(sum[lane]);
+    for (int lane = 0; lane < W; ++lane) loss[lane] = gain * gap[lane] + detail::log_one_plus(sum[lane]);
   }
 };
 

@@ -29,7 +29,7 @@ struct ChunkMemory {
   std::int64_t rows;
   std::int64_t stride;
 
-  INCONTEXT_HD Scratch<T, W> batch(std::int64_t at) const {
+  INCONTEXT_HD LaneArray<T, W> batch(std::int64_t at) const {
     return {base + (W == 1 ? at : at * W * rows), W == 1 ? stride : W};
   }
 };
@@ -43,7 +43,7 @@ struct PrepareContexts {
 
   INCONTEXT_HD void operator()(std::int64_t batch) const {
     if (stop_requested()) [[unlikely]] return;
-    trial.template prepare<W>(seed, static_cast<std::uint64_t>(first_trial + batch * W), contexts.batch(batch));
+    trial.prepare(random::Trials<W>{seed, static_cast<std::uint64_t>(first_trial + batch * W)}, contexts.batch(batch));
   }
 };
 
@@ -56,20 +56,19 @@ struct RunGridRows {
   int first_row, rows, first_gain, gains;
   T* values;
   std::int64_t stride;
-  const T* reference;
+  T* reference;
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
     if (stop_requested()) [[unlikely]] return;
     const int row = static_cast<int>(index / batches);
     const std::int64_t batch = index % batches;
     const int outputs = gains * (reference == nullptr ? 1 : 2) + 1;
-    T* loss = values + std::int64_t{row} * outputs * stride + batch * W;
-    trial.template run_row<W>(contexts.batch(batch), own.batch(index), first_row + row, first_gain, gains, loss,
-                              loss + gains * stride, stride);
+    LaneArray<T, W> here{values + std::int64_t{row} * outputs * stride + batch * W, stride};
+    const auto loss = here.take(gains), is_right = here.take(1), difference = here;
+    trial.run_row(contexts.batch(batch), own.batch(index), first_row + row, {first_gain, gains}, loss, is_right[0]);
     if (reference == nullptr) return;
-    for (int i = 0; i < gains; ++i) {
-      trial.template subtract<W>(loss + i * stride, reference + batch * W, loss + (gains + 1 + i) * stride);
-    }
+    const Lanes<T, W>& other = LaneArray<T, W>{reference + batch * W, stride}[0];
+    for (int i = 0; i < gains; ++i) difference[i] = loss[i] - other;
   }
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -51,7 +50,7 @@ struct KernelReference {
 /// One trial of the kernel mass around a query, for every kernel of a list, and of the classes' shares.
 ///
 /// Source    the definition; classification::kernel_mean, inverse_kernel_mass and circle_cells are what it judges.
-/// Shapes    7 values a kernel in the order of MassMetric, then 4 in the order of BalanceMetric.
+/// Shapes    7 values per kernel in the order of MassMetric, then 4 in the order of BalanceMetric.
 /// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.
 /// Limits    1/S~ beyond T: infinity.
@@ -70,38 +69,29 @@ struct KernelMassTrial {
   INCONTEXT_HD std::int64_t scratch_rows() const { return task.rows() + task.context_length + task.classes; }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t stride) const {
-    const auto scores = scratch.after(task.rows());
-    alignas(W >= 16 ? 64 : 8) T largest[W];
-    detail::fill<W>(largest, T(0));
-    task.template draw<W>(seed, first_trial, scratch);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    const auto context = scratch.take(task.rows()), scores = scratch.take(task.context_length), counts = scratch;
+    task.draw(trials, context);
+    Lanes<T, W> largest(T(0));
     for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
-      T* __restrict__ score = scores.row(j);
-      detail::fill<W>(score, T(0));
-      detail::add_dot<W>(score, scratch.after(j * task.dimension), scratch.after(task.query_row()), task.dimension);
-      for (int lane = 0; lane < W; ++lane) {
-        largest[lane] = j == 0 || score[lane] > largest[lane] ? score[lane] : largest[lane];
-      }
+      scores[j] = dot(task.point(context, j), task.query(context), task.dimension);
+      largest = j == 0 ? scores[j] : max(largest, scores[j]);
     }
     for (int i = 0; i < size && !stop_requested(); ++i) {
-      measure<W>(scratch, scores, largest, kernels[i], values + i * detail::mass_metrics * stride, stride);
+      measure(context, scores, largest, kernels[i], values.take(detail::mass_metrics));
     }
-    balance<W>(scratch, scores.after(task.context_length), values + size * detail::mass_metrics * stride, stride);
+    balance(context, counts, values);
   }
 
  private:
   template <int W>
-  INCONTEXT_HD void measure(detail::Scratch<T, W> context, detail::Scratch<T, W> scores, const T* largest,
-                            KernelReference<T> kernel, T* out, std::int64_t stride) const {
-    alignas(W >= 16 ? 64 : 8) T sum[W], squares[W], own[W], label[W];
-    detail::fill<W>(sum, T(0));
-    detail::fill<W>(squares, T(0));
-    detail::fill<W>(own, T(0));
+  INCONTEXT_HD void measure(LaneArray<T, W> context, LaneArray<T, W> scores, const Lanes<T, W>& largest,
+                            KernelReference<T> kernel, LaneArray<T, W> values) const {
+    Lanes<T, W> sum(T(0)), squares(T(0)), own(T(0));
+    const Lanes<T, W>& __restrict__ wanted = task.query_label(context);
     for (std::int64_t j = 0; j < task.context_length; ++j) {
-      const T* __restrict__ score = scores.row(j);
-      label_of<W>(context, j, label);
-      const T* __restrict__ wanted = context.row(task.label_row());
+      const Lanes<T, W>& __restrict__ score = scores[j];
+      const Lanes<T, W> label = label_of(context, j);
       for (int lane = 0; lane < W; ++lane) {
         const T weight = elementary::exp(kernel.kappa * (score[lane] - largest[lane]));
         sum[lane] += weight;
@@ -109,56 +99,49 @@ struct KernelMassTrial {
         own[lane] += label[lane] == wanted[lane] ? weight : T(0);
       }
     }
-    for (int lane = 0; lane < W; ++lane) {
-      const T mass = sum[lane] * elementary::exp(kernel.kappa * (largest[lane] - T(1)));
-      const T relative = mass / kernel.mass, share = T(1) / sum[lane];
-      out[lane] = relative;
-      out[stride + lane] = (relative - T(1)) * (relative - T(1));
-      out[2 * stride + lane] = T(1) / mass;
-      out[3 * stride + lane] = T(1) / (T(1) + mass);
-      out[4 * stride + lane] = squares[lane] * share * share;
-      out[5 * stride + lane] = share;
-      out[6 * stride + lane] = own[lane] * share;
-    }
+    const auto top = Lanes<T, W>::each(
+        [&](int lane) { return elementary::exp(kernel.kappa * (largest[lane] - T(1))); });
+    const Lanes<T, W> mass = sum * top, relative = mass / kernel.mass, share = T(1) / sum;
+    values[MassMetric::mass] = relative;
+    values[MassMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));
+    values[MassMetric::inverse_mass] = T(1) / mass;
+    values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + mass);
+    values[MassMetric::participation] = squares * share * share;
+    values[MassMetric::largest_weight] = share;
+    values[MassMetric::label_share] = own * share;
   }
 
   template <int W>
-  INCONTEXT_HD void label_of(detail::Scratch<T, W> context, std::int64_t j, T* label) const {
-    if (task.law == ContextLaw::balanced) return detail::fill<W>(label, static_cast<T>(j / task.class_size()));
-    const T* row = context.row(task.labels_row() + j);
-    for (int lane = 0; lane < W; ++lane) label[lane] = row[lane];
+  INCONTEXT_HD Lanes<T, W> label_of(LaneArray<T, W> context, std::int64_t j) const {
+    if (task.law == ContextLaw::balanced) return static_cast<T>(j / task.class_size());
+    return context[task.labels_row() + j];
   }
 
   template <int W>
-  INCONTEXT_HD void balance(detail::Scratch<T, W> context, detail::Scratch<T, W> counts, T* out,
-                            std::int64_t stride) const {
-    using std::sqrt;
+  INCONTEXT_HD void balance(LaneArray<T, W> context, LaneArray<T, W> counts, LaneArray<T, W> values) const {
     const T share = T(1) / static_cast<T>(task.context_length);
-    alignas(W >= 16 ? 64 : 8) T label[W], sum[W];
-    for (int c = 0; c < task.classes; ++c) detail::fill<W>(counts.row(c), T(0));
+    fill(counts, task.classes, T(0));
     for (std::int64_t j = 0; j < task.context_length; ++j) {
-      label_of<W>(context, j, label);
-      for (int lane = 0; lane < W; ++lane) counts.row(static_cast<int>(label[lane]))[lane] += T(1);
+      const Lanes<T, W> label = label_of(context, j);
+      for (int lane = 0; lane < W; ++lane) counts[static_cast<int>(label[lane])][lane] += T(1);
     }
-    for (int i = 0; i < detail::balance_metrics; ++i) detail::fill<W>(out + i * stride, T(i == 1 ? 1 : 0));
+    Lanes<T, W> largest(T(0)), smallest(T(1)), squares(T(0));
     for (int c = 0; c < task.classes; ++c) {
-      const T* __restrict__ count = counts.row(c);
-      for (int lane = 0; lane < W; ++lane) {
-        const T part = share * count[lane];
-        out[lane] = part > out[lane] ? part : out[lane];
-        out[stride + lane] = part < out[stride + lane] ? part : out[stride + lane];
-        out[2 * stride + lane] += part * part;
-      }
+      const Lanes<T, W> part = share * counts[c];
+      largest = max(largest, part);
+      smallest = min(smallest, part);
+      add_product(squares, part, part);
     }
-    T* __restrict__ length = out + 3 * stride;
+    Lanes<T, W> length_square(T(0));
     for (int i = 0; i < task.dimension && !stop_requested(); ++i) {
-      detail::fill<W>(sum, T(0));
-      for (std::int64_t j = 0; j < task.context_length; ++j) {
-        detail::add_scaled<W>(sum, share, context.row(j * task.dimension + i));
-      }
-      for (int lane = 0; lane < W; ++lane) length[lane] += sum[lane] * sum[lane];
+      Lanes<T, W> mean(T(0));
+      for (std::int64_t j = 0; j < task.context_length; ++j) add_scaled(mean, share, task.point(context, j)[i]);
+      add_product(length_square, mean, mean);
     }
-    for (int lane = 0; lane < W; ++lane) length[lane] = sqrt(length[lane]);
+    values[BalanceMetric::largest_share] = largest;
+    values[BalanceMetric::smallest_share] = smallest;
+    values[BalanceMetric::squared_shares] = squares;
+    values[BalanceMetric::mean_point_length] = sqrt(length_square);
   }
 };
 

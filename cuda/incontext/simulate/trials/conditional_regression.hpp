@@ -20,12 +20,11 @@ enum class AffineAttention { approximate_softmax, approximate_softmax_without_of
 /// One trial with task vector, noise and query label averaged in closed form: the same mean as RegressionErrorTrial, a
 /// fraction of its variance. Moments says how the context is drawn (TokenMoments or WishartMoments).
 ///
-/// \f[ \sigma^2 \bigl(1 + v_y^2 \sum_j a_j^2\bigr) + (v_x^T t + \mu_w^T r)^2 + r^T W r,\quad t = \sum_j a_j x_j,\ r =
-/// v_y t
-/// - x_q \f]
+/// \f[ \sigma^2 \bigl(1 + v_y^2 \sum_j a_j^2\bigr) + (v_x^T t + \mu_w^T r)^2 + r^T W r,\quad
+///     t = \sum_j a_j x_j,\ r = v_y t - x_q \f]
 ///
 /// Source    derived: docs/theory/regression.md#simulators, for any v_x and task mean.
-/// Shapes    one value a temperature.
+/// Shapes    one value per temperature.
 /// Units     label units squared.
 /// Domain    query excluded.
 /// Accuracy  against the literal trial in tests/simulate/regression.cpp.
@@ -45,83 +44,71 @@ struct ConditionalErrorTrial {
   }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t value_stride) const {
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> errors) const {
     const int d = model.dimension;
-    const auto query = scratch;
-    const auto direction = scratch.after(d);  // A^T M x_q
-    const auto keyed_query = scratch.after(2 * d);
-    const auto residual = scratch.after(3 * d);
-    const ContextMoments<T, W> moments(scratch.after(4 * d), d);
-    detail::draw_gaussian<W>(query, {seed, first_trial, static_cast<std::uint32_t>(Stream::query)}, model.input_mean,
-                             model.input_factor, d);
-    detail::multiply<W>(keyed_query, model.key_query, query, d);
-    detail::multiply_transposed<W>(direction, model.input_factor, keyed_query, d);
-    alignas(W >= 16 ? 64 : 8) T score_mean[W];
-    detail::fill<W>(score_mean, T(0));
-    detail::add_dot<W>(score_mean, model.input_mean, keyed_query, d);
-    Moments::template draw<W>(model, seed, first_trial, direction, scratch.after(4 * d + ContextMoments<T, W>::rows(d)),
-                              moments);
+    const auto query = scratch.take(d);
+    const auto direction = scratch.take(d);  // A^T M x_q
+    const auto keyed_query = scratch.take(d), residual = scratch.take(d);
+    const ContextMoments<T, W> moments(scratch.take(ContextMoments<T, W>::rows(d)), d);
+    draw_gaussian(query, random::LaneStream(trials, RegressionStream::query), model.input_mean, model.input_factor, d);
+    multiply(keyed_query, model.key_query, query, d);
+    multiply_transposed(direction, model.input_factor, keyed_query, d);
+    const Lanes<T, W> score_mean = dot(model.input_mean, keyed_query, d);
+    Moments::draw(model, trials, direction, scratch, moments);
 
-    const auto attended = keyed_query;  // no longer needed
-    alignas(W >= 16 ? 64 : 8) T mean_weight[W];
-    alignas(W >= 16 ? 64 : 8) T square_sum[W];
+    const auto attended = keyed_query;  // M x_q is no longer needed
     for (int point = 0; point < grid.size; ++point) {
-      attend<W>(moments, score_mean, grid.inverse_temperatures[point], attended, mean_weight, square_sum);
-      average_labels<W>(query, attended, mean_weight, square_sum, residual, values + point * value_stride);
+      const Weights<W> weights = attend(moments, score_mean, grid.inverse_temperatures[point], attended);
+      average_labels(query, attended, weights, residual, errors[point]);
     }
   }
 
  private:
   template <int W>
-  INCONTEXT_HD void attend(ContextMoments<T, W> moments, const T* score_mean, T inverse_temperature,
-                           detail::Scratch<T, W> attended, T* mean_weight, T* square_sum) const {
+  struct Weights {
+    Lanes<T, W> mean;        // the weight of mu_x
+    Lanes<T, W> square_sum;  // sum a_j^2
+  };
+
+  /// What the query attends to at one temperature, in the coordinates g.
+  template <int W>
+  INCONTEXT_HD Weights<W> attend(const ContextMoments<T, W>& moments, const Lanes<T, W>& score_mean,
+                                 T inverse_temperature, LaneArray<T, W> attended) const {
     const T share = T(1) / static_cast<T>(model.context_length);
-    for (int lane = 0; lane < W; ++lane) {
-      mean_weight[lane] = kind == AffineAttention::linear
-                              ? inverse_temperature * (score_mean[lane] + moments.score_mean[lane])
-                              : (kind == AffineAttention::approximate_softmax ? T(1) : T(0));
-      square_sum[lane] = share * (mean_weight[lane] * mean_weight[lane] +
-                                  inverse_temperature * inverse_temperature * moments.score_variance[lane]);
+    Weights<W> weights;
+    if (kind == AffineAttention::linear) {
+      weights.mean = inverse_temperature * (score_mean + moments.score_mean);
+    } else {
+      weights.mean = kind == AffineAttention::approximate_softmax ? T(1) : T(0);
     }
+    weights.square_sum = share * (weights.mean * weights.mean +
+                                  inverse_temperature * inverse_temperature * moments.score_variance);
     for (int i = 0; i < model.dimension; ++i) {
-      const T* mean = moments.mean.row(i);
-      const T* slope = moments.attended.row(i);
-      T* out = attended.row(i);
-      for (int lane = 0; lane < W; ++lane) {
-        out[lane] = mean_weight[lane] * mean[lane] + inverse_temperature * slope[lane];
-      }
+      attended[i] = weights.mean * moments.mean[i] + inverse_temperature * moments.attended[i];
     }
+    return weights;
   }
 
+  /// The squared error, averaged over the task vector and the noise of all labels.
   template <int W>
-  INCONTEXT_HD void average_labels(detail::Scratch<T, W> query, detail::Scratch<T, W> attended, const T* mean_weight,
-                                   const T* square_sum, detail::Scratch<T, W> residual, T* out) const {
+  INCONTEXT_HD void average_labels(LaneArray<T, W> query, LaneArray<T, W> attended, const Weights<W>& weights,
+                                   LaneArray<T, W> residual, Lanes<T, W>& error) const {
     const int d = model.dimension;
-    alignas(W >= 16 ? 64 : 8) T bias[W];
-    alignas(W >= 16 ? 64 : 8) T input[W];
-    detail::fill<W>(bias, T(0));
+    Lanes<T, W> bias(T(0));
     for (int i = 0; i < d && !stop_requested(); ++i) {  // input = t_i = (weight of the mean) mu_i + (A attended)_i
-      for (int lane = 0; lane < W; ++lane) input[lane] = mean_weight[lane] * model.input_mean[i];
-      detail::add_dot<W>(input, model.input_factor + i * d, attended, d);
-      T* r = residual.row(i);
-      for (int lane = 0; lane < W; ++lane) {
-        r[lane] = model.label_value * input[lane] - query.row(i)[lane];
-        bias[lane] += model.input_value[i] * input[lane] + model.task_mean[i] * r[lane];
-      }
+      Lanes<T, W> input = weights.mean * model.input_mean[i];
+      add_dot(input, model.input_factor + i * d, attended, d);
+      residual[i] = model.label_value * input - query[i];
+      bias += model.input_value[i] * input + model.task_mean[i] * residual[i];
     }
     const T noise_variance = model.noise_stddev * model.noise_stddev;
-    for (int lane = 0; lane < W; ++lane) {
-      out[lane] =
-          noise_variance * (T(1) + model.label_value * model.label_value * square_sum[lane]) + bias[lane] * bias[lane];
-    }
+    error = noise_variance * (T(1) + model.label_value * model.label_value * weights.square_sum) + bias * bias;
     for (int i = 0; i < d && !stop_requested(); ++i) {  // |C^T r|^2
-      detail::fill<W>(input, T(0));
+      Lanes<T, W> part(T(0));
       for (int j = i; j < d; ++j) {
-        if (model.task_factor[j * d + i] != T(0))
-          detail::add_scaled<W>(input, model.task_factor[j * d + i], residual.row(j));
+        if (model.task_factor[j * d + i] != T(0)) add_scaled(part, model.task_factor[j * d + i], residual[j]);
       }
-      detail::add_product<W>(out, input, input);
+      add_product(error, part, part);
     }
   }
 };

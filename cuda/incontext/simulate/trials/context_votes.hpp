@@ -21,161 +21,162 @@ INCONTEXT_HD inline double log_one_plus(double x) {
 }
 
 /// The votes of a context's points, W trials side by side. Plain sums over the points, in their order.
-///
-/// Rows of state: scores n, weights n, the largest and the least score, votes k; with derivatives k d more, and d for
-/// the mean point.
 template <class T>
 struct ContextVotes {
   SphereTaskDraw<T> task;
 
-  INCONTEXT_HD std::int64_t largest_row() const { return 2 * task.context_length; }
-  INCONTEXT_HD std::int64_t votes_row() const { return largest_row() + 2; }
-  INCONTEXT_HD std::int64_t derivative_row() const { return votes_row() + task.classes; }
-  INCONTEXT_HD std::int64_t rows() const { return derivative_row(); }
+  /// What a trial keeps of its context. The last two are worked out and need memory only where derivatives are wanted.
+  template <int W>
+  struct State {
+    LaneArray<T, W> scores;    // n
+    LaneArray<T, W> weights;   // n
+    Lanes<T, W>& largest;      // score
+    Lanes<T, W>& least;        // score
+    LaneArray<T, W> votes;     // k
+    LaneArray<T, W> derivative;  // k x d: of the votes, by the query
+    LaneArray<T, W> mean_point;  // d
+
+    INCONTEXT_HD State(LaneArray<T, W> memory, const SphereTaskDraw<T>& task)
+        : scores(memory.take(task.context_length)),
+          weights(memory.take(task.context_length)),
+          largest(memory.take(1)[0]),
+          least(memory.take(1)[0]),
+          votes(memory.take(task.classes)),
+          derivative(memory.take(std::int64_t{task.classes} * task.dimension)),
+          mean_point(memory) {}
+  };
+
+  INCONTEXT_HD std::int64_t rows() const { return 2 * task.context_length + 2 + task.classes; }
   INCONTEXT_HD std::int64_t rows_with_derivatives() const {
     return rows() + (std::int64_t{task.classes} + 1) * task.dimension;
+  }
+  template <int W>
+  INCONTEXT_HD State<W> state(LaneArray<T, W> memory) const {
+    return {memory, task};
   }
 
   /// Scores of all points with the query.
   template <int W>
-  INCONTEXT_HD void start(Scratch<T, W> context, Scratch<T, W> state) const {
-    T* __restrict__ largest = state.row(largest_row());
-    T* __restrict__ least = state.row(largest_row() + 1);
-    const auto query = context.after(task.query_row());
+  INCONTEXT_HD void start(LaneArray<T, W> context, const State<W>& state) const {
+    const auto query = task.query(context);
     for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
-      T* __restrict__ score = state.row(j);
-      fill<W>(score, T(0));
-      add_dot<W>(score, context.after(j * task.dimension), query, task.dimension);
-      for (int lane = 0; lane < W; ++lane) {
-        largest[lane] = j == 0 || score[lane] > largest[lane] ? score[lane] : largest[lane];
-        least[lane] = j == 0 || score[lane] < least[lane] ? score[lane] : least[lane];
-      }
+      state.scores[j] = dot(task.point(context, j), query, task.dimension);
+      state.largest = j == 0 ? state.scores[j] : max(state.largest, state.scores[j]);
+      state.least = j == 0 ? state.scores[j] : min(state.least, state.scores[j]);
     }
   }
 
   /// Votes per unit of gain and their derivatives by the query. The kernel is the Gaussian, the query's
   /// own key e^(kappa x.x): off the sphere, where the derivatives look, they differ from their kin.
   template <int W>
-  INCONTEXT_HD void vote(Scratch<T, W> context, Scratch<T, W> state, ClassificationRule rule, T kappa) const {
-    alignas(W >= 16 ? 64 : 8) T scale[W], own[W];
-    const auto votes = state.after(votes_row());
-    weigh<W>(state, rule, kappa);
-    for (int c = 0; c < task.classes; ++c) fill<W>(votes.row(c), T(0));
+  INCONTEXT_HD void vote(LaneArray<T, W> context, const State<W>& state, ClassificationRule rule, T kappa) const {
+    fill(state.votes, task.classes, T(0));
     for (std::int64_t j = 0; j < task.context_length; ++j) {
-      add_by_class<W>(context, j, votes, state.row(task.context_length + j), 1, 0);
+      state.weights[j] = rule == ClassificationRule::linear ? state.scores[j] : weight(state, j, kappa);
+      add_by_class(context, j, state.votes, state.weights[j], 1, 0);
     }
-    normalise_votes<W>(state, votes, rule, kappa, scale, own);
-    differentiate<W>(context, state, rule, kappa, scale, own);
+    const Normalization<W> by = normalize_votes(state, state.votes, rule, kappa);
+    differentiate(context, state, rule, kappa, by);
   }
 
   /// The votes alone, elsewhere, bit by bit the same: for many rows at once, which keep no weights.
   template <int W>
-  INCONTEXT_HD void vote(Scratch<T, W> context, Scratch<T, W> state, ClassificationRule rule, T kappa,
-                         Scratch<T, W> votes) const {
-    alignas(W >= 16 ? 64 : 8) T scale[W], own[W], weight[W];
-    const T* __restrict__ top = state.row(largest_row() + (kappa < T(0) ? 1 : 0));
-    for (int c = 0; c < task.classes; ++c) fill<W>(votes.row(c), T(0));
+  INCONTEXT_HD void vote(LaneArray<T, W> context, const State<W>& state, ClassificationRule rule, T kappa,
+                         LaneArray<T, W> votes) const {
+    fill(votes, task.classes, T(0));
     for (std::int64_t j = 0; j < task.context_length; ++j) {
-      const T* __restrict__ score = state.row(j);
       if (rule == ClassificationRule::linear) {
-        add_by_class<W>(context, j, votes, score, 1, 0);
+        add_by_class(context, j, votes, state.scores[j], 1, 0);
       } else {
-        for (int lane = 0; lane < W; ++lane) weight[lane] = elementary::exp(kappa * (score[lane] - top[lane]));
-        add_by_class<W>(context, j, votes, weight, 1, 0);
+        add_by_class(context, j, votes, weight(state, j, kappa), 1, 0);
       }
     }
-    normalise_votes<W>(state, votes, rule, kappa, scale, own);
+    (void)normalize_votes(state, votes, rule, kappa);
   }
 
  private:
+  /// What turns weights into shares of a vote: the factor of the points' weights, and the query's own share.
   template <int W>
-  INCONTEXT_HD void weigh(Scratch<T, W> state, ClassificationRule rule, T kappa) const {
-    const T* __restrict__ top = state.row(largest_row() + (kappa < T(0) ? 1 : 0));
-    for (std::int64_t j = 0; j < task.context_length; ++j) {
-      const T* __restrict__ score = state.row(j);
-      T* __restrict__ weight = state.row(task.context_length + j);
-      if (rule == ClassificationRule::linear) {
-        for (int lane = 0; lane < W; ++lane) weight[lane] = score[lane];
-      } else {
-        for (int lane = 0; lane < W; ++lane) weight[lane] = elementary::exp(kappa * (score[lane] - top[lane]));
-      }
-    }
+  struct Normalization {
+    Lanes<T, W> scale;
+    Lanes<T, W> own;
+  };
+
+  /// The kernel of point j, relative to that of the point with the largest.
+  template <int W>
+  INCONTEXT_HD static Lanes<T, W> weight(const State<W>& state, std::int64_t j, T kappa) {
+    const Lanes<T, W>&score = state.scores[j], &top = kappa < T(0) ? state.least : state.largest;
+    return Lanes<T, W>::each([&](int lane) { return elementary::exp(kappa * (score[lane] - top[lane])); });
   }
 
-  /// Adds a row to component i of the class of point j, `stride` components a class.
+  /// Adds to component i of the class of point j, where each class has `stride` components.
   template <int W>
-  INCONTEXT_HD void add_by_class(Scratch<T, W> context, std::int64_t j, Scratch<T, W> sums, const T* term, int stride,
-                                 int i) const {
+  INCONTEXT_HD void add_by_class(LaneArray<T, W> context, std::int64_t j, LaneArray<T, W> sums, const Lanes<T, W>& term,
+                                 int stride, int i) const {
     if (task.law == ContextLaw::balanced) {
-      return add_scaled<W>(sums.row(j / task.class_size() * stride + i), T(1), term);
+      sums[j / task.class_size() * stride + i] += term;
+      return;
     }
-    const T* label = context.row(task.labels_row() + j);
-    for (int lane = 0; lane < W; ++lane) sums.row(static_cast<int>(label[lane]) * stride + i)[lane] += term[lane];
+    const Lanes<T, W>& label = context[task.labels_row() + j];
+    for (int lane = 0; lane < W; ++lane) sums[static_cast<int>(label[lane]) * stride + i][lane] += term[lane];
   }
 
-  /// Turns class sums of weights into votes; `scale` is what a weight was multiplied by, `own` the query's weight.
+  /// Turns class sums of weights into votes.
   template <int W>
-  INCONTEXT_HD void normalise_votes(Scratch<T, W> state, Scratch<T, W> votes, ClassificationRule rule, T kappa,
-                                    T* scale, T* own) const {
+  INCONTEXT_HD Normalization<W> normalize_votes(const State<W>& state, LaneArray<T, W> votes, ClassificationRule rule,
+                                                T kappa) const {
     const T share = T(1) / static_cast<T>(task.context_length);
-    const T *largest = state.row(largest_row()), *least = state.row(largest_row() + 1);
-    fill<W>(own, T(0));
-    fill<W>(scale, rule == ClassificationRule::linear ? share : T(0));
+    Normalization<W> by{rule == ClassificationRule::linear ? share : T(0), T(0)};
     if (rule == ClassificationRule::kernel) {
-      for (int lane = 0; lane < W; ++lane) scale[lane] = share * elementary::exp(kappa * (largest[lane] - T(1)));
+      by.scale = Lanes<T, W>::each(
+          [&](int lane) { return share * elementary::exp(kappa * (state.largest[lane] - T(1))); });
     } else if (rule != ClassificationRule::linear) {
-      for (int c = 0; c < task.classes; ++c) add_scaled<W>(scale, T(1), votes.row(c));
+      for (int c = 0; c < task.classes; ++c) by.scale += votes[c];
       const bool selects = !(kappa < T(0)), is_key = rule == ClassificationRule::adaptive_with_query;
       for (int lane = 0; lane < W; ++lane) {
-        // the query's weight and the points', both relative to the larger
-        const T gap = kappa * (selects ? largest[lane] - T(1) : T(1) - least[lane]);
+        // The weights of the query and of the points, both relative to the larger one.
+        const T gap = kappa * (selects ? state.largest[lane] - T(1) : T(1) - state.least[lane]);
         const T smaller = is_key ? elementary::exp(gap) : T(0);
         const T points = is_key && selects ? smaller : T(1), query = is_key && selects ? T(1) : smaller;
-        const T inverse = T(1) / (points * scale[lane] + query);
-        scale[lane] = points * inverse;
-        own[lane] = query * inverse;
+        const T inverse = T(1) / (points * by.scale[lane] + query);
+        by.scale[lane] = points * inverse;
+        by.own[lane] = query * inverse;
       }
     }
-    for (int c = 0; c < task.classes; ++c) {
-      T* __restrict__ vote = votes.row(c);
-      for (int lane = 0; lane < W; ++lane) vote[lane] *= scale[lane];
-    }
+    for (int c = 0; c < task.classes; ++c) votes[c] *= by.scale;
+    return by;
   }
 
   template <int W>
-  INCONTEXT_HD void differentiate(Scratch<T, W> context, Scratch<T, W> state, ClassificationRule rule, T kappa,
-                                  const T* scale, const T* own) const {
+  INCONTEXT_HD void differentiate(LaneArray<T, W> context, const State<W>& state, ClassificationRule rule, T kappa,
+                                  const Normalization<W>& by) const {
     const int d = task.dimension, k = task.classes;
-    const auto derivative = state.after(derivative_row()), mean = derivative.after(std::int64_t{k} * d);
-    const auto query = context.after(task.query_row());
-    for (int i = 0; i < k * d; ++i) fill<W>(derivative.row(i), T(0));
-    alignas(W >= 16 ? 64 : 8) T term[W];
+    const auto query = task.query(context);
+    fill(state.derivative, std::int64_t{k} * d, T(0));
     for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
-      const T* __restrict__ weight = state.row(task.context_length + j);
+      const auto point = task.point(context, j);
       for (int i = 0; i < d; ++i) {
-        const T* __restrict__ x = context.row(j * d + i);
         if (rule == ClassificationRule::linear) {
-          for (int lane = 0; lane < W; ++lane) term[lane] = scale[lane] * x[lane];
+          add_by_class(context, j, state.derivative, by.scale * point[i], d, i);
         } else {
-          for (int lane = 0; lane < W; ++lane) term[lane] = scale[lane] * weight[lane] * x[lane];
+          const auto term = Lanes<T, W>::each(
+              [&](int lane) { return by.scale[lane] * state.weights[j][lane] * point[i][lane]; });
+          add_by_class(context, j, state.derivative, term, d, i);
         }
-        add_by_class<W>(context, j, derivative, term, d, i);
       }
     }
     if (rule == ClassificationRule::linear) return;
     for (int i = 0; i < d; ++i) {
-      const T* __restrict__ x = query.row(i);
-      T* __restrict__ centre = mean.row(i);
+      Lanes<T, W>& center = state.mean_point[i];
       if (rule == ClassificationRule::kernel) {
-        for (int lane = 0; lane < W; ++lane) centre[lane] = x[lane];
+        center = query[i];
       } else {
-        for (int lane = 0; lane < W; ++lane) centre[lane] = T(2) * own[lane] * x[lane];
-        for (int c = 0; c < k; ++c) add_scaled<W>(centre, T(1), derivative.row(c * d + i));
+        center = T(2) * by.own * query[i];
+        for (int c = 0; c < k; ++c) center += state.derivative[c * d + i];
       }
       for (int c = 0; c < k; ++c) {
-        T* __restrict__ row = derivative.row(c * d + i);
-        const T* __restrict__ vote = state.row(votes_row() + c);
-        for (int lane = 0; lane < W; ++lane) row[lane] = kappa * (row[lane] - vote[lane] * centre[lane]);
+        Lanes<T, W>& row = state.derivative[c * d + i];
+        row = kappa * (row - state.votes[c] * center);
       }
     }
   }

@@ -30,61 +30,71 @@ struct ElementwiseSoftmaxReadout {
   static constexpr int tile = 4;  // tokens between two updates of the largest exponent
   ExponentGrid<Exponent> grid;
 
-  INCONTEXT_HD int rows() const { return 1 + 3 * grid.size; }
+  INCONTEXT_HD int rows() const { return 1 + sums_per_point * grid.size; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state, const T* score_mean) const {
-    for (int lane = 0; lane < W; ++lane) state.row(0)[lane] = score_mean[lane];
+  INCONTEXT_HD void start(LaneArray<T, W> state, const Lanes<T, W>& score_mean) const {
+    state[0] = score_mean;
     for (int point = 0; point < grid.size; ++point) {
-      const auto sums = state.after(1 + 3 * point);  // largest exponent; sums of weights, of weights times values
-      detail::fill<W>(sums.row(0), T(-1e30));
-      detail::fill<W>(sums.row(1), T(0));
-      detail::fill<W>(sums.row(2), T(0));
+      const auto own = sums(state, point);
+      own[Sum::largest] = T(-1e30);  // below every exponent, and finite: no infinity minus infinity
+      own[Sum::weights] = T(0);
+      own[Sum::weighted_values] = T(0);
     }
   }
 
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> state, const T* scores, const T* values, int tokens) const {
+  INCONTEXT_HD void add(LaneArray<T, W> state, const Lanes<T, W>* scores, const Lanes<T, W>* values, int tokens) const {
+    const Lanes<T, W>& score_mean = state[0];
     for (int first = 0; first < tokens; first += tile) {
       const int count = tokens - first < tile ? tokens - first : tile;
       for (int point = 0; point < grid.size; ++point) {
-        add_tile<W>(state.after(1 + 3 * point), grid.exponents[point], state.row(0), scores + first * W,
-                    values + first * W, count);
+        add_tile(sums(state, point), grid.exponents[point], score_mean, scores + first, values + first, count);
       }
     }
   }
 
   template <int W>
-  INCONTEXT_HD void predict(detail::Scratch<T, W> state, const T*, std::int64_t, int point, T* out) const {
-    const auto sums = state.after(1 + 3 * point);
-    for (int lane = 0; lane < W; ++lane) out[lane] = sums.row(2)[lane] / sums.row(1)[lane];
+  INCONTEXT_HD Lanes<T, W> predict(LaneArray<T, W> state, const Lanes<T, W>&, std::int64_t, int point) const {
+    return sums(state, point)[Sum::weighted_values] / sums(state, point)[Sum::weights];
   }
 
  private:
+  /// The largest exponent so far, and sums of weights relative to it.
+  enum class Sum { largest, weights, weighted_values };
+  static constexpr int sums_per_point = 3;
+
+  /// The state is the scores' mean, and then the sums of each exponent.
   template <int W>
-  INCONTEXT_HD void add_tile(detail::Scratch<T, W> sums, const Exponent& exponent, const T* score_mean, const T* scores,
-                             const T* values, int tokens) const {
-    alignas(W >= 16 ? 64 : 8) T logs[tile][W];
-    alignas(W >= 16 ? 64 : 8) T highest[W];
-    for (int lane = 0; lane < W; ++lane) highest[lane] = sums.row(0)[lane];
+  INCONTEXT_HD static LaneArray<T, W> sums(LaneArray<T, W> state, int point) {
+    return state.after(1 + sums_per_point * point);
+  }
+
+  template <int W>
+  INCONTEXT_HD void add_tile(LaneArray<T, W> own, const Exponent& exponent, const Lanes<T, W>& score_mean,
+                             const Lanes<T, W>* scores, const Lanes<T, W>* values, int tokens) const {
+    Lanes<T, W> logs[tile], highest = own[Sum::largest];
     for (int token = 0; token < tokens; ++token) {
       for (int lane = 0; lane < W; ++lane) {
-        const T log_weight = exponent(scores[token * W + lane] + score_mean[lane]);
+        const T log_weight = exponent(scores[token][lane] + score_mean[lane]);
         logs[token][lane] = log_weight;
         highest[lane] = log_weight > highest[lane] ? log_weight : highest[lane];
       }
     }
+    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
+    Lanes<T, W>& __restrict__ weighted_values = own[Sum::weighted_values];
+    Lanes<T, W>& __restrict__ largest = own[Sum::largest];
     for (int lane = 0; lane < W; ++lane) {
-      const T kept = elementary::exp(sums.row(0)[lane] - highest[lane]);
-      sums.row(1)[lane] *= kept;
-      sums.row(2)[lane] *= kept;
-      sums.row(0)[lane] = highest[lane];
+      const T kept = elementary::exp(largest[lane] - highest[lane]);
+      weights[lane] *= kept;
+      weighted_values[lane] *= kept;
+      largest[lane] = highest[lane];
     }
     for (int token = 0; token < tokens; ++token) {
       for (int lane = 0; lane < W; ++lane) {
         const T weight = elementary::exp(logs[token][lane] - highest[lane]);
-        sums.row(1)[lane] += weight;
-        sums.row(2)[lane] += weight * values[token * W + lane];
+        weights[lane] += weight;
+        weighted_values[lane] += weight * values[token][lane];
       }
     }
   }

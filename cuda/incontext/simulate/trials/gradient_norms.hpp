@@ -24,18 +24,11 @@ enum class GradientMap { softmax, normsoftmax };
 /// Runs on   host and device
 enum class GradientNorm { value, key, product, ratio, key_parallel, key_orthogonal };
 
-/// Streams of a gradient's trial. Part of the reproducibility contract.
-///
-/// Runs on   host and device
-enum class GradientStream : std::uint32_t { tokens = 24, upstream = 25 };
+using random::GradientStream;
 
 namespace detail {
 
 inline constexpr int gradient_norms = 6;
-
-/// Rows a spread: inverse temperature, sum a (g - g_top), sum a (y - y_top) of component 1, C_00, C_01, and whether the
-/// row's own spread is the temperature.
-inline constexpr int gradient_state = 6;
 
 }  // namespace detail
 
@@ -68,182 +61,175 @@ struct GradientNormsTrial {
   int points;
 
   INCONTEXT_HD int outputs() const { return points * detail::gradient_norms; }
-  INCONTEXT_HD std::int64_t scratch_rows() const { return tokens * (3 + points) + points * detail::gradient_state; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return tokens * (3 + points) + points * states_per_point; }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t value_stride) const {
-    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(GradientStream::tokens));
-    alignas(W >= 16 ? 64 : 8) T cosine[W], sine[W], top_value[W], mean[W], variance[W];
-    std::int32_t top[W];
-    direction<W>({seed, first_trial, static_cast<std::uint32_t>(GradientStream::upstream)}, cosine, sine);
-    const auto scores = scratch, second = scratch.after(tokens), component = scratch.after(2 * tokens);
-    detail::draw_component<W>(stream, 0, tokens, scores);
-    detail::find_top<W>(scores, tokens, top);
-    detail::subtract_top<W>(scores, tokens, top, top_value);
-    detail::spread_of_row<W>(scores, tokens, mean, variance);
-    detail::draw_component<W>(stream, 1, tokens, second);
-    alignas(W >= 16 ? 64 : 8) T second_top[W];
-    detail::subtract_top<W>(second, tokens, top, second_top);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    const random::LaneStream stream(trials, GradientStream::tokens);
+    const Direction<W> upstream = draw_direction(trials);
+    const auto scores = scratch.take(tokens), second = scratch.take(tokens), component = scratch.take(tokens);
+    const auto weights = scratch.take(tokens * points), states = scratch;
+    const auto weights_at = [&](int point) { return weights.after(tokens * point); };
+    const auto state_at = [&](int point) { return states.after(states_per_point * point); };
+    const auto norms_at = [&](int point) { return values.after(detail::gradient_norms * point); };
+
+    detail::draw_component(scores, stream, 0, tokens);
+    const Lanes<std::int32_t, W> top = detail::find_top(scores, tokens);
+    const Lanes<T, W> top_score = detail::subtract_top(scores, tokens, top);
+    const detail::ScoreMoments<T, W> moments = detail::moments_of(scores, tokens);
+    detail::draw_component(second, stream, 1, tokens);
+    (void)detail::subtract_top(second, tokens, top);
     for (int point = 0; point < points && !stop_requested(); ++point) {
-      weigh<W>(scratch, point, variance);
-      begin<W>(scratch, point, top_value, cosine, sine, values, value_stride);
+      weigh(scores, second, moments.variance, spreads[point], weights_at(point), state_at(point));
+      begin(state_at(point), top_score, upstream, norms_at(point));
     }
     for (std::int64_t c = 1; c < dimension && !stop_requested(); ++c) {
-      alignas(W >= 16 ? 64 : 8) T slope[W];
-      detail::draw_component<W>(stream, c, tokens, component);
-      detail::subtract_top<W>(component, tokens, top, top_value);
-      detail::fill<W>(slope, T(0));
-      if (map == GradientMap::normsoftmax) {
-        detail::regress<W>(scores, component, tokens, mean, variance, slope);
-      }
+      detail::draw_component(component, stream, c, tokens);
+      const Lanes<T, W> top_value = detail::subtract_top(component, tokens, top);
+      Lanes<T, W> slope(T(0));
+      if (map == GradientMap::normsoftmax) slope = detail::regress(scores, component, tokens, moments);
       for (int point = 0; point < points; ++point) {
-        add<W>(scratch, point, top_value, slope, cosine, sine, values, value_stride);
+        const Component<W> sums = average(scores, second, component, weights_at(point), state_at(point));
+        add(sums, state_at(point), top_value, slope, upstream, norms_at(point));
       }
     }
-    for (int point = 0; point < points; ++point) finish<W>(state<W>(scratch, point), point, values, value_stride);
+    for (int point = 0; point < points; ++point) finish(state_at(point), norms_at(point));
   }
 
  private:
-  template <int W>
-  INCONTEXT_HD detail::Scratch<T, W> weights(detail::Scratch<T, W> scratch, int point) const {
-    return scratch.after(tokens * (3 + point));
-  }
+  /// What is kept of each spread. `narrow` is 1 where the row's own standard deviation is the temperature, else 0.
+  enum class State {
+    inverse_temperature,
+    mean_score,     // sum a (g - g_top)
+    mean_second,    // sum a (y - y_top) of component 1
+    variance,       // C_00
+    covariance,     // C_01
+    narrow
+  };
+  static constexpr int states_per_point = 6;
 
+  /// The direction h = cosine e_0 + sine e_1.
   template <int W>
-  INCONTEXT_HD detail::Scratch<T, W> state(detail::Scratch<T, W> scratch, int point) const {
-    return scratch.after(tokens * (3 + points) + point * detail::gradient_state);
-  }
+  struct Direction {
+    Lanes<T, W> cosine;
+    Lanes<T, W> sine;
+  };
 
-  /// h = cosine e_0 + sine e_1, a rotation of an isotropic direction that leaves w alone.
+  /// One component of \bar x_a relative to the top token, and of C_a e_0 and C_a e_1.
   template <int W>
-  INCONTEXT_HD void direction(const random::LaneStream<W>& stream, T* cosine, T* sine) const {
-    using std::sqrt;
+  struct Component {
+    Lanes<T, W> token;
+    Lanes<T, W> parallel;
+    Lanes<T, W> orthogonal;
+  };
+
+  /// A rotation that leaves w alone brings an isotropic direction into the plane of e_0 and e_1.
+  template <int W>
+  INCONTEXT_HD Direction<W> draw_direction(random::Trials<W> trials) const {
     constexpr int per_block = random::normals_per_block<T>;
-    alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
-    detail::fill<W>(cosine, T(0));
-    detail::fill<W>(sine, T(0));
-    for (std::int64_t first = 0; first < dimension && !stop_requested(); first += per_block) {
-      random::normals(stream, static_cast<std::uint32_t>(first / per_block), normal);
-      for (int k = 0; k < per_block && first + k < dimension; ++k) {
-        if (first + k == 0) {
-          for (int lane = 0; lane < W; ++lane) cosine[lane] = normal[0][lane];
-        } else {
-          detail::add_product<W>(sine, normal[k], normal[k]);
-        }
+    const random::LaneStream stream(trials, GradientStream::upstream);
+    Lanes<T, W> normal[per_block], along(T(0)), across_square(T(0));
+    for (std::int64_t i = 0; i < dimension && !stop_requested(); ++i) {
+      if (i % per_block == 0) random::normals(stream, static_cast<std::uint32_t>(i / per_block), normal);
+      if (i == 0) {
+        along = normal[0];
+      } else {
+        add_product(across_square, normal[i % per_block], normal[i % per_block]);
       }
     }
-    for (int lane = 0; lane < W; ++lane) {
-      const T length = sqrt(cosine[lane] * cosine[lane] + sine[lane]);
-      cosine[lane] /= length;
-      sine[lane] = sqrt(sine[lane]) / length;
-    }
+    const Lanes<T, W> length = sqrt(along * along + across_square);
+    return {along / length, sqrt(across_square) / length};
   }
 
   /// The weights at one spread, and the state that every component needs.
   template <int W>
-  INCONTEXT_HD void weigh(detail::Scratch<T, W> scratch, int point, const T* variance) const {
+  INCONTEXT_HD void weigh(LaneArray<T, W> scores, LaneArray<T, W> second, const Lanes<T, W>& score_variance, T spread,
+                          LaneArray<T, W> weights, LaneArray<T, W> own) const {
     using std::sqrt;
-    const auto a = weights<W>(scratch, point), own = state<W>(scratch, point);
-    alignas(W >= 16 ? 64 : 8) T sum[W];
-    detail::fill<W>(sum, T(0));
-    for (int i = 0; i < detail::gradient_state; ++i) detail::fill<W>(own.row(i), T(0));
+    fill(own, states_per_point, T(0));
     for (int lane = 0; lane < W; ++lane) {
-      const T x = spreads[point];
-      const bool narrow = map == GradientMap::normsoftmax && x * x * variance[lane] < T(1);
-      own.row(0)[lane] = narrow ? T(1) / sqrt(variance[lane]) : x;
-      own.row(5)[lane] = narrow ? T(1) : T(0);
+      const bool narrow = map == GradientMap::normsoftmax && spread * spread * score_variance[lane] < T(1);
+      own[State::inverse_temperature][lane] = narrow ? T(1) / sqrt(score_variance[lane]) : spread;
+      own[State::narrow][lane] = narrow ? T(1) : T(0);
+    }
+    Lanes<T, W> sum(T(0));
+    for (std::int64_t j = 0; j < tokens; ++j) {
+      weights[j] = Lanes<T, W>::each(
+          [&](int lane) { return elementary::exp(own[State::inverse_temperature][lane] * scores[j][lane]); });
+      sum += weights[j];
+    }
+    sum = T(1) / sum;
+    for (std::int64_t j = 0; j < tokens; ++j) {
+      weights[j] *= sum;
+      add_product(own[State::mean_score], weights[j], scores[j]);
+      add_product(own[State::mean_second], weights[j], second[j]);
     }
     for (std::int64_t j = 0; j < tokens; ++j) {
-      for (int lane = 0; lane < W; ++lane) {
-        const T exponent = own.row(0)[lane] * scratch.row(j)[lane];
-        a.row(j)[lane] = elementary::exp(exponent);
-        sum[lane] += a.row(j)[lane];
-      }
-    }
-    for (int lane = 0; lane < W; ++lane) sum[lane] = T(1) / sum[lane];
-    for (std::int64_t j = 0; j < tokens; ++j) {
-      for (int lane = 0; lane < W; ++lane) a.row(j)[lane] *= sum[lane];
-      detail::add_product<W>(own.row(1), a.row(j), scratch.row(j));
-      detail::add_product<W>(own.row(2), a.row(j), scratch.row(tokens + j));
-    }
-    for (std::int64_t j = 0; j < tokens; ++j) {
-      const T *g = scratch.row(j), *y = scratch.row(tokens + j), *weight = a.row(j);
-      for (int lane = 0; lane < W; ++lane) {
-        const T tilted = weight[lane] * (g[lane] - own.row(1)[lane]);
-        own.row(3)[lane] += tilted * g[lane];
-        own.row(4)[lane] += tilted * y[lane];
-      }
+      const Lanes<T, W> tilted = weights[j] * (scores[j] - own[State::mean_score]);
+      add_product(own[State::variance], tilted, scores[j]);
+      add_product(own[State::covariance], tilted, second[j]);
     }
   }
 
   /// Component 0, along w.
   template <int W>
-  INCONTEXT_HD void begin(detail::Scratch<T, W> scratch, int point, const T* top_value, const T* cosine, const T* sine,
-                          T* values, std::int64_t stride) const {
-    const auto own = state<W>(scratch, point);
-    T* out = values + point * detail::gradient_norms * stride;
-    for (int i = 0; i < detail::gradient_norms; ++i) detail::fill<W>(out + i * stride, T(0));
-    for (int lane = 0; lane < W; ++lane) {
-      const T kept = T(1) - own.row(5)[lane];
-      add_component(out + lane, stride, top_value[lane] + own.row(1)[lane], kept * own.row(3)[lane],
-                    kept * own.row(4)[lane], cosine[lane], sine[lane]);
-    }
+  INCONTEXT_HD static void begin(LaneArray<T, W> own, const Lanes<T, W>& top_score, const Direction<W>& upstream,
+                                 LaneArray<T, W> norms) {
+    fill(norms, detail::gradient_norms, T(0));
+    const Lanes<T, W> kept = T(1) - own[State::narrow];
+    add_squares({top_score + own[State::mean_score], kept * own[State::variance], kept * own[State::covariance]},
+                upstream, norms);
   }
 
+  /// The sums over the tokens of one component.
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> scratch, int point, const T* top_value, const T* slope, const T* cosine,
-                        const T* sine, T* values, std::int64_t stride) const {
-    const auto a = weights<W>(scratch, point), own = state<W>(scratch, point);
-    alignas(W >= 16 ? 64 : 8) T token[W], parallel[W], orthogonal[W];
-    detail::fill<W>(token, T(0));
-    detail::fill<W>(parallel, T(0));
-    detail::fill<W>(orthogonal, T(0));
-    const T* __restrict__ mean = own.row(1);
-    const T* __restrict__ second_mean = own.row(2);
+  INCONTEXT_HD Component<W> average(LaneArray<T, W> scores, LaneArray<T, W> second, LaneArray<T, W> component,
+                                    LaneArray<T, W> weights, LaneArray<T, W> own) const {
+    Component<W> sums{T(0), T(0), T(0)};
+    const Lanes<T, W>& __restrict__ mean = own[State::mean_score];
+    const Lanes<T, W>& __restrict__ second_mean = own[State::mean_second];
     for (std::int64_t j = 0; j < tokens; ++j) {
-      const T* __restrict__ g = scratch.row(j);
-      const T* __restrict__ second = scratch.row(tokens + j);
-      const T* __restrict__ y = scratch.row(2 * tokens + j);
-      const T* __restrict__ weight = a.row(j);
+      const Lanes<T, W>& __restrict__ g = scores[j];
+      const Lanes<T, W>& __restrict__ y = second[j];
+      const Lanes<T, W>& __restrict__ x = component[j];
+      const Lanes<T, W>& __restrict__ weight = weights[j];
       for (int lane = 0; lane < W; ++lane) {
-        const T share = weight[lane] * y[lane];
-        token[lane] += share;
-        parallel[lane] += (g[lane] - mean[lane]) * share;
-        orthogonal[lane] += (second[lane] - second_mean[lane]) * share;
+        const T share = weight[lane] * x[lane];
+        sums.token[lane] += share;
+        sums.parallel[lane] += (g[lane] - mean[lane]) * share;
+        sums.orthogonal[lane] += (y[lane] - second_mean[lane]) * share;
       }
     }
-    T* out = values + point * detail::gradient_norms * stride;
-    for (int lane = 0; lane < W; ++lane) {
-      const T lost = own.row(5)[lane] * slope[lane];
-      add_component(out + lane, stride, top_value[lane] + token[lane], parallel[lane] - lost * own.row(3)[lane],
-                    orthogonal[lane] - lost * own.row(4)[lane], cosine[lane], sine[lane]);
-    }
-  }
-
-  INCONTEXT_HD static void add_component(T* out, std::int64_t stride, T token, T parallel, T orthogonal, T cosine,
-                                         T sine) {
-    const T along = cosine * parallel + sine * orthogonal;
-    out[static_cast<int>(GradientNorm::value) * stride] += token * token;
-    out[static_cast<int>(GradientNorm::key) * stride] += along * along;
-    out[static_cast<int>(GradientNorm::key_parallel) * stride] += parallel * parallel;
-    out[static_cast<int>(GradientNorm::key_orthogonal) * stride] += orthogonal * orthogonal;
+    return sums;
   }
 
   template <int W>
-  INCONTEXT_HD void finish(detail::Scratch<T, W> own, int point, T* values, std::int64_t stride) const {
-    using std::sqrt;
-    T* out = values + point * detail::gradient_norms * stride;
-    T* key_row = out + static_cast<int>(GradientNorm::key) * stride;
-    for (int lane = 0; lane < W; ++lane) {
-      const T square = own.row(0)[lane] * own.row(0)[lane];
-      const T value = out[static_cast<int>(GradientNorm::value) * stride + lane], key = square * key_row[lane];
-      key_row[lane] = key;
-      out[static_cast<int>(GradientNorm::product) * stride + lane] = key * value;
-      out[static_cast<int>(GradientNorm::ratio) * stride + lane] = sqrt(key / value);
-      out[static_cast<int>(GradientNorm::key_parallel) * stride + lane] *= square;
-      out[static_cast<int>(GradientNorm::key_orthogonal) * stride + lane] *= square;
-    }
+  INCONTEXT_HD static void add(const Component<W>& sums, LaneArray<T, W> own, const Lanes<T, W>& top_value,
+                               const Lanes<T, W>& slope, const Direction<W>& upstream, LaneArray<T, W> norms) {
+    const Lanes<T, W> lost = own[State::narrow] * slope;
+    add_squares({top_value + sums.token, sums.parallel - lost * own[State::variance],
+                 sums.orthogonal - lost * own[State::covariance]},
+                upstream, norms);
+  }
+
+  template <int W>
+  INCONTEXT_HD static void add_squares(const Component<W>& part, const Direction<W>& upstream, LaneArray<T, W> norms) {
+    const Lanes<T, W> along = upstream.cosine * part.parallel + upstream.sine * part.orthogonal;
+    add_product(norms[GradientNorm::value], part.token, part.token);
+    add_product(norms[GradientNorm::key], along, along);
+    add_product(norms[GradientNorm::key_parallel], part.parallel, part.parallel);
+    add_product(norms[GradientNorm::key_orthogonal], part.orthogonal, part.orthogonal);
+  }
+
+  template <int W>
+  INCONTEXT_HD static void finish(LaneArray<T, W> own, LaneArray<T, W> norms) {
+    const Lanes<T, W> square = own[State::inverse_temperature] * own[State::inverse_temperature];
+    const Lanes<T, W> value = norms[GradientNorm::value], key = square * norms[GradientNorm::key];
+    norms[GradientNorm::key] = key;
+    norms[GradientNorm::product] = key * value;
+    norms[GradientNorm::ratio] = sqrt(key / value);
+    norms[GradientNorm::key_parallel] *= square;
+    norms[GradientNorm::key_orthogonal] *= square;
   }
 };
 

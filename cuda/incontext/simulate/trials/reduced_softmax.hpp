@@ -14,18 +14,18 @@ namespace incontext::simulate {
 
 /// One trial of softmax attention that draws the query and its scores alone: given those, what is left of the inputs,
 /// the task, the noise and the label are averaged in closed form. The same mean as RegressionErrorTrial at l + d
-/// normals a trial instead of l (d + 1).
+/// normals per trial instead of l (d + 1).
 ///
 /// \f[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v\, m_1\, x_q^T R u + v^2 \left( m_1^2\, u^T R u
 ///     + p_2 (\mathrm{tr}(R \Sigma) - u^T R u) \right),\quad u = \Sigma k / s,\ k = M x_q,\ s^2 = k^T \Sigma k \f]
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error (10), the drawn row in place of its moments.
-/// Shapes    one value an exponent of the readout's grid.
+/// Shapes    one value per exponent of the readout's grid.
 /// Units     label units squared.
 /// Domain    query excluded, input_mean = 0, input_value = 0.
 /// Limits    s = 0: uniform weights, u = 0.
 /// Accuracy  against the literal trial and regression::softmax_error in tests/simulate/reduced_softmax.cpp.
-/// Random    streams query (d normals) and inputs (a normal a score).
+/// Random    streams query (d normals) and inputs (one normal per score).
 /// Runs on   host and device
 template <class T, class Exponent>
 struct ReducedSoftmaxTrial {
@@ -39,95 +39,77 @@ struct ReducedSoftmaxTrial {
   INCONTEXT_HD std::int64_t scratch_rows() const { return 4 * std::int64_t{model.dimension} + readout.rows(); }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t value_stride) const {
-    alignas(W >= 16 ? 64 : 8) T deviation[W];
-    alignas(W >= 16 ? 64 : 8) T query_label[W];  // x_q^T R x_q
-    alignas(W >= 16 ? 64 : 8) T cross[W];        // x_q^T R u
-    alignas(W >= 16 ? 64 : 8) T along[W];        // u^T R u
-    draw_query<W>(seed, first_trial, scratch, deviation, query_label, cross, along);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> errors) const {
+    const Query<W> query = draw_query(trials, scratch);
     const auto state = scratch.after(4 * std::int64_t{model.dimension});
-    readout.template start<W>(state);
-    read_scores<W>(seed, first_trial, deviation, state);
+    readout.start(state);
+    read_scores(trials, query.score_stddev, state);
 
     const T noise = model.noise_stddev * model.noise_stddev;
     const T v = model.label_value;
-    alignas(W >= 16 ? 64 : 8) T participation[W];
-    alignas(W >= 16 ? 64 : 8) T mean[W];
     for (int point = 0; point < readout.size; ++point) {
-      readout.template moments<W>(state, point, participation, mean);
-      T* __restrict__ out = values + point * value_stride;
-      for (int lane = 0; lane < W; ++lane) {
-        const T read = v * mean[lane];
-        const T across = noise + (signal_variance - along[lane]);
-        out[lane] = noise + query_label[lane] + read * (read * along[lane] - T(2) * cross[lane]) +
-                    v * v * participation[lane] * across;
-      }
+      const auto moments = readout.moments(state, point);
+      const Lanes<T, W> read = v * moments.mean_normal;
+      const Lanes<T, W> across = noise + (signal_variance - query.along);
+      errors[point] = noise + query.label + read * (read * query.along - T(2) * query.cross) +
+                      v * v * moments.participation * across;
     }
   }
 
  private:
+  /// What a drawn query contributes to the error.
   template <int W>
-  INCONTEXT_HD void draw_query(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch,
-                               T* deviation, T* query_label, T* cross, T* along) const {
+  struct Query {
+    Lanes<T, W> score_stddev;  // s = sqrt(k^T S k), k = M x_q
+    Lanes<T, W> label;         // x_q^T R x_q
+    Lanes<T, W> cross;         // x_q^T R u
+    Lanes<T, W> along;         // u^T R u
+  };
+
+  template <int W>
+  INCONTEXT_HD Query<W> draw_query(random::Trials<W> trials, LaneArray<T, W> scratch) const {
     const int d = model.dimension;
-    const auto query = scratch;
-    const auto keyed_query = scratch.after(d);  // M x_q, then u
-    const auto direction = scratch.after(2 * d);
-    const auto task_direction = scratch.after(3 * d);
-    detail::draw_gaussian<W>(query, {seed, first_trial, static_cast<std::uint32_t>(Stream::query)}, model.input_mean,
-                             model.input_factor, d);
-    detail::multiply<W>(keyed_query, model.key_query, query, d);
-    detail::multiply_transposed<W>(direction, model.input_factor, keyed_query, d);
-    detail::fill<W>(deviation, T(0));
-    detail::add_dot<W>(deviation, direction, direction, d);
-    for (int lane = 0; lane < W; ++lane) {
-      using std::sqrt;
-      deviation[lane] = sqrt(deviation[lane]);
-    }
-    for (int i = 0; i < d; ++i) {
-      T* row = direction.row(i);
-      for (int lane = 0; lane < W; ++lane) {
-        row[lane] = row[lane] / (deviation[lane] > T(0) ? deviation[lane] : T(1));
-      }
-    }
-    const auto attended = keyed_query;
-    detail::multiply<W>(attended, model.input_factor, direction, d);
+    const auto x = scratch.take(d), u = scratch.take(d), direction = scratch.take(d), task_u = scratch.take(d);
+    draw_gaussian(x, random::LaneStream(trials, RegressionStream::query), model.input_mean, model.input_factor, d);
+
+    // The direction of the scores A^T M x_q, its length s, and u = A (A^T M x_q) / s.
+    Query<W> query;
+    multiply(u, model.key_query, x, d);
+    multiply_transposed(direction, model.input_factor, u, d);
+    query.score_stddev = sqrt(dot(direction, direction, d));
+    const auto divisor = Lanes<T, W>::each(
+        [&](int lane) { return query.score_stddev[lane] > T(0) ? query.score_stddev[lane] : T(1); });
+    for (int i = 0; i < d; ++i) direction[i] /= divisor;
+    multiply(u, model.input_factor, direction, d);
 
     // Inner products with R = C C^T + mu mu^T.
-    const auto task_query = direction;
-    detail::multiply_transposed<W>(task_query, model.task_factor, query, d);
-    detail::multiply_transposed<W>(task_direction, model.task_factor, attended, d);
-    alignas(W >= 16 ? 64 : 8) T query_mean[W];
-    alignas(W >= 16 ? 64 : 8) T attended_mean[W];
-    detail::fill<W>(query_mean, T(0));
-    detail::fill<W>(attended_mean, T(0));
-    detail::add_dot<W>(query_mean, model.task_mean, query, d);
-    detail::add_dot<W>(attended_mean, model.task_mean, attended, d);
-    for (int lane = 0; lane < W; ++lane) {
-      query_label[lane] = query_mean[lane] * query_mean[lane];
-      cross[lane] = query_mean[lane] * attended_mean[lane];
-      along[lane] = attended_mean[lane] * attended_mean[lane];
-    }
-    detail::add_dot<W>(query_label, task_query, task_query, d);
-    detail::add_dot<W>(cross, task_query, task_direction, d);
-    detail::add_dot<W>(along, task_direction, task_direction, d);
+    const auto task_x = direction;  // the direction is no longer needed
+    multiply_transposed(task_x, model.task_factor, x, d);
+    multiply_transposed(task_u, model.task_factor, u, d);
+    const Lanes<T, W> mean_x = dot(model.task_mean, x, d), mean_u = dot(model.task_mean, u, d);
+    query.label = mean_x * mean_x;
+    query.cross = mean_x * mean_u;
+    query.along = mean_u * mean_u;
+    add_dot(query.label, task_x, task_x, d);
+    add_dot(query.cross, task_x, task_u, d);
+    add_dot(query.along, task_u, task_u, d);
+    return query;
   }
 
   template <int W>
-  INCONTEXT_HD void read_scores(std::uint64_t seed, std::uint64_t first_trial, const T* deviation,
-                                detail::Scratch<T, W> state) const {
+  INCONTEXT_HD void read_scores(random::Trials<W> trials, const Lanes<T, W>& score_stddev,
+                                LaneArray<T, W> state) const {
     constexpr int tile = SoftmaxMomentsReadout<T, Exponent>::tile;
     constexpr int per_block = random::normals_per_block<T>;
-    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(Stream::inputs));
-    alignas(W >= 16 ? 64 : 8) T normal[tile / per_block][per_block][W];
+    const random::LaneStream stream(trials, RegressionStream::inputs);
+    Lanes<T, W> normal[tile / per_block][per_block];
     for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       for (int block = 0; block * per_block < tokens; ++block) {
         random::normals(stream, static_cast<std::uint32_t>(first / per_block + block), normal[block]);
       }
-      readout.template add<W>(state, deviation, normal[0][0], tokens);
+      readout.add(state, score_stddev, normal[0], tokens);
     }
   }
 };

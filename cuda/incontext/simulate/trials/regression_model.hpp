@@ -9,26 +9,14 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/random/streams.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/engine/factors.hpp"
 
 namespace incontext::simulate {
 
-/// Streams of one trial: what each counter's last word means. Part of the reproducibility contract.
-///
-/// Runs on   host and device
-enum class Stream : std::uint32_t {
-  task,
-  query,
-  query_noise,
-  inputs,
-  noise,
-  input_mean,
-  direction,
-  wishart,  // and wishart + 1: Bartlett's factor takes two
-  rows = wishart + 2,
-};
+using random::RegressionStream;
 
 /// Everything a regression trial reads, as plain pointers into the memory of the system it runs on.
 ///

@@ -30,21 +30,7 @@ enum class RowFunctional {
   signal_weight
 };
 
-/// Streams of a row's trial, apart from those of regression. Part of the reproducibility contract.
-///
-/// Runs on   host and device
-enum class RowStream : std::uint32_t { scores = 16, signal = 17 };
-
-namespace detail {
-
-/// Scores drawn at once: enough to make the running maximum cheap, few enough for the nearest cache.
-inline constexpr int row_tile = 16;
-
-/// Compensated sums over the scores met so far, in units of the largest one's exponential: sum e^u, sum u e^u,
-/// sum e^(2u), sum e^(3u) with u = beta (z - max) <= 0, and what each lost to rounding.
-inline constexpr int row_sums = 4;
-
-}  // namespace detail
+using random::RowStream;
 
 /// One trial of a row of scores: draw them a tile at a time, keep none, and say how softmax spreads its weight at every
 /// inverse temperature of a grid.
@@ -74,77 +60,89 @@ struct ScoreRowTrial {
   const T* inverse_temperatures;
   int points;
 
-  INCONTEXT_HD int functionals() const { return has_signal ? 7 : 6; }
+  /// Without a signal there is no signal_weight, the last of them.
+  INCONTEXT_HD int functionals() const { return static_cast<int>(RowFunctional::signal_weight) + (has_signal ? 1 : 0); }
   INCONTEXT_HD int outputs() const { return points * functionals(); }
-  INCONTEXT_HD std::int64_t scratch_rows() const { return 2 + 2 * detail::row_sums * std::int64_t{points}; }
+  INCONTEXT_HD std::int64_t scratch_rows() const {
+    return row_variables + 2 * sums_per_point * std::int64_t{points};
+  }
 
   template <int W>
-  INCONTEXT_HD void run(std::uint64_t seed, std::uint64_t first_trial, detail::Scratch<T, W> scratch, T* values,
-                        std::int64_t value_stride) const {
-    constexpr int tile = detail::row_tile;
-    alignas(W >= 16 ? 64 : 8) T scores[tile][W];
-    detail::fill<W>(scratch.row(0), T(-1e30));  // below every score, and finite: no infinity minus infinity
-    for (std::int64_t i = 1; i < scratch_rows(); ++i) detail::fill<W>(scratch.row(i), T(0));
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> row, LaneArray<T, W> values) const {
+    fill(row, scratch_rows(), T(0));
+    row[RowState::largest] = T(-1e30);  // below every score, and finite: no infinity minus infinity
     if (has_signal) {
-      draw_signal<W>({seed, first_trial, static_cast<std::uint32_t>(RowStream::signal)}, scores[0]);
-      for (int lane = 0; lane < W; ++lane) scratch.row(1)[lane] = scores[0][lane];
-      add<W>(scratch, scores, 1);
+      row[RowState::signal] = draw_signal(trials);
+      add(row, &row[RowState::signal], 1);
     }
-    const random::LaneStream<W> stream(seed, first_trial, static_cast<std::uint32_t>(RowStream::scores));
+    const random::LaneStream stream(trials, RowStream::scores);
+    Lanes<T, W> scores[tile];
     for (std::int64_t first = 0; first < competitors && !stop_requested(); first += tile) {
       const int count = competitors - first < tile ? static_cast<int>(competitors - first) : tile;
-      draw<W>(stream, first, count, scores);
-      add<W>(scratch, scores, count);
+      draw(stream, first, count, scores);
+      add(row, scores, count);
     }
-    for (int point = 0; point < points; ++point) {
-      read<W>(scratch, point, values + point * functionals() * value_stride, value_stride);
-    }
+    for (int point = 0; point < points; ++point) read(row, point, values.after(point * functionals()));
   }
 
  private:
+  /// Scores drawn at once: enough to make the running maximum cheap, few enough for the nearest cache.
+  static constexpr int tile = 16;
+
+  /// What is kept of a row: its largest score so far and its signal, and then the sums of each inverse temperature.
+  enum class RowState { largest, signal };
+  static constexpr int row_variables = 2;
+
+  /// Compensated sums over the scores so far, in units of the largest one's exponential, with
+  /// u = beta (z - max) <= 0: e^u, u e^u, e^(2u), e^(3u). After them comes what each has lost to rounding.
+  enum class Sum { weights, tilted, squares, cubes };
+  static constexpr int sums_per_point = 4;
+
   template <int W>
-  INCONTEXT_HD static detail::Scratch<T, W> sums(detail::Scratch<T, W> scratch, int point) {
-    return scratch.after(2 + 2 * detail::row_sums * std::int64_t{point});
+  INCONTEXT_HD static LaneArray<T, W> sums(LaneArray<T, W> row, int point) {
+    return row.after(row_variables + 2 * sums_per_point * std::int64_t{point});
   }
 
   template <int W>
-  INCONTEXT_HD void draw_signal(const random::LaneStream<W>& stream, T* score) const {
-    alignas(W >= 16 ? 64 : 8) T normal[random::normals_per_block<T>][W];
-    random::normals(stream, 0u, normal);
-    for (int lane = 0; lane < W; ++lane) score[lane] = signal + signal_stddev * normal[0][lane];
+  INCONTEXT_HD Lanes<T, W> draw_signal(random::Trials<W> trials) const {
+    Lanes<T, W> normal[random::normals_per_block<T>];
+    random::normals(random::LaneStream(trials, RowStream::signal), 0, normal);
+    return signal + signal_stddev * normal[0];
   }
 
   /// Scores first ... first + count - 1.
   template <int W>
-  INCONTEXT_HD void draw(const random::LaneStream<W>& stream, std::int64_t first, int count, T (&scores)[16][W]) const {
+  INCONTEXT_HD void draw(const random::LaneStream<W>& stream, std::int64_t first, int count,
+                         Lanes<T, W> (&scores)[tile]) const {
     constexpr int per_block = random::normals_per_block<T>;
-    if (law == ScoreLaw::grid) {
-      const double share = competitors > 1 ? 1.0 / static_cast<double>(competitors - 1) : 0.0;
-      for (int k = 0; k < count; ++k) {
-        const double step = static_cast<double>(first + k) * share;
-        detail::fill<W>(scores[k], static_cast<T>(static_cast<double>(location) + static_cast<double>(scale) * step));
-      }
-      return;
-    }
-    alignas(W >= 16 ? 64 : 8) T drawn[per_block][W];
+    if (law == ScoreLaw::grid) return set_grid(first, count, scores);
+    Lanes<T, W> drawn[per_block];
     for (int k = 0; k < count; k += per_block) {
       const auto block = static_cast<std::uint32_t>((first + k) / per_block);
       if (law == ScoreLaw::normal) {
         random::normals(stream, block, drawn);
       } else {
-        uniforms<W>(stream, block, drawn);
+        draw_uniforms(stream, block, drawn);
       }
-      for (int i = 0; i < per_block; ++i) {
-        for (int lane = 0; lane < W; ++lane) scores[k + i][lane] = location + scale * drawn[i][lane];
-      }
+      for (int i = 0; i < per_block; ++i) scores[k + i] = location + scale * drawn[i];
     }
   }
 
   template <int W>
-  INCONTEXT_HD static void uniforms(const random::LaneStream<W>& stream, std::uint32_t block, T (*out)[W]) {
-    alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
+  INCONTEXT_HD void set_grid(std::int64_t first, int count, Lanes<T, W> (&scores)[tile]) const {
+    const double share = competitors > 1 ? 1.0 / static_cast<double>(competitors - 1) : 0.0;
+    for (int k = 0; k < count; ++k) {
+      const double step = static_cast<double>(first + k) * share;
+      scores[k] = static_cast<T>(static_cast<double>(location) + static_cast<double>(scale) * step);
+    }
+  }
+
+  template <int W, int size>
+  INCONTEXT_HD static void draw_uniforms(const random::LaneStream<W>& stream, std::uint32_t block,
+                                         Lanes<T, W> (&out)[size]) {
+    Lanes<std::uint32_t, W> words[4];
     stream.words(block, words);
-    for (int i = 0; i < random::normals_per_block<T>; ++i) {
+    for (int i = 0; i < size; ++i) {
       for (int lane = 0; lane < W; ++lane) {
         if constexpr (sizeof(T) == 4) {
           out[i][lane] = random::uniform_open(words[i][lane]);
@@ -155,75 +153,74 @@ struct ScoreRowTrial {
     }
   }
 
-  /// Takes a tile of scores in: a higher maximum first shrinks what has been summed.
+  /// Adds a tile of scores. A new largest score first shrinks what has been summed.
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> scratch, const T (&scores)[16][W], int count) const {
-    T* __restrict__ maximum = scratch.row(0);
-    alignas(W >= 16 ? 64 : 8) T drop[W];
-    for (int lane = 0; lane < W; ++lane) {
-      T highest = maximum[lane];
-      for (int k = 0; k < count; ++k) highest = scores[k][lane] > highest ? scores[k][lane] : highest;
-      drop[lane] = maximum[lane] - highest;
-      maximum[lane] = highest;
-    }
-    alignas(W >= 16 ? 64 : 8) T part[detail::row_sums][W];
+  INCONTEXT_HD void add(LaneArray<T, W> row, const Lanes<T, W>* scores, int count) const {
+    Lanes<T, W> highest = row[RowState::largest];
+    for (int k = 0; k < count; ++k) highest = max(highest, scores[k]);
+    const Lanes<T, W> drop = row[RowState::largest] - highest;
+    row[RowState::largest] = highest;
     for (int point = 0; point < points; ++point) {
       const T beta = inverse_temperatures[point];
-      const auto state = sums<W>(scratch, point);
-      shrink<W>(state, beta, drop);
-      for (int i = 0; i < detail::row_sums; ++i) detail::fill<W>(part[i], T(0));
+      const auto own = sums(row, point), lost = own.after(sums_per_point);
+      shrink(own, beta, drop);
+      shrink(lost, beta, drop);
+      Lanes<T, W> weights(T(0)), tilted(T(0)), squares(T(0)), cubes(T(0));
       for (int k = 0; k < count; ++k) {
         for (int lane = 0; lane < W; ++lane) {
-          const T exponent = (scores[k][lane] - maximum[lane]) * beta;
+          const T exponent = (scores[k][lane] - highest[lane]) * beta;
           const T weight = elementary::exp(exponent);
           const T square = weight * weight;
-          part[0][lane] += weight;
-          part[1][lane] += weight * exponent;
-          part[2][lane] += square;
-          part[3][lane] += square * weight;
+          weights[lane] += weight;
+          tilted[lane] += weight * exponent;
+          squares[lane] += square;
+          cubes[lane] += square * weight;
         }
       }
-      for (int i = 0; i < detail::row_sums; ++i) {
-        detail::add_compensated<W>(state.row(i), state.row(detail::row_sums + i), part[i]);
-      }
+      add_compensated(own[Sum::weights], lost[Sum::weights], weights);
+      add_compensated(own[Sum::tilted], lost[Sum::tilted], tilted);
+      add_compensated(own[Sum::squares], lost[Sum::squares], squares);
+      add_compensated(own[Sum::cubes], lost[Sum::cubes], cubes);
     }
   }
 
+  /// Sums relative to the largest score before become sums relative to the one now.
   template <int W>
-  INCONTEXT_HD static void shrink(detail::Scratch<T, W> state, T beta, const T* drop) {
-    for (int half = 0; half < 2; ++half) {  // the sums, then what they lost
-      T* __restrict__ first = state.row(detail::row_sums * half);
-      T* __restrict__ tilted = state.row(detail::row_sums * half + 1);
-      T* __restrict__ second = state.row(detail::row_sums * half + 2);
-      T* __restrict__ third = state.row(detail::row_sums * half + 3);
-      for (int lane = 0; lane < W; ++lane) {
-        const T exponent = beta * drop[lane];
-        const T kept = elementary::exp(exponent);
-        tilted[lane] = kept * (tilted[lane] + exponent * first[lane]);
-        first[lane] *= kept;
-        second[lane] *= kept * kept;
-        third[lane] *= kept * kept * kept;
-      }
-    }
-  }
-
-  template <int W>
-  INCONTEXT_HD void read(detail::Scratch<T, W> scratch, int point, T* out, std::int64_t stride) const {
-    const T beta = inverse_temperatures[point];
-    const auto state = sums<W>(scratch, point);
+  INCONTEXT_HD static void shrink(LaneArray<T, W> own, T beta, const Lanes<T, W>& __restrict__ drop) {
+    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
+    Lanes<T, W>& __restrict__ tilted = own[Sum::tilted];
+    Lanes<T, W>& __restrict__ squares = own[Sum::squares];
+    Lanes<T, W>& __restrict__ cubes = own[Sum::cubes];
     for (int lane = 0; lane < W; ++lane) {
-      const T share = T(1) / state.row(0)[lane];
-      const T log_sum = static_cast<T>(elementary::log(static_cast<double>(state.row(0)[lane])));
-      const T participation = state.row(2)[lane] * share * share;
-      out[lane] = participation;
-      out[stride + lane] = state.row(3)[lane] * share * share * share;
-      out[2 * stride + lane] = participation * participation;
-      out[3 * stride + lane] = share;
-      out[4 * stride + lane] = log_sum - state.row(1)[lane] * share;
-      out[5 * stride + lane] = log_sum + beta * scratch.row(0)[lane];
-      if (has_signal) {
-        out[6 * stride + lane] = elementary::exp((scratch.row(1)[lane] - scratch.row(0)[lane]) * beta) * share;
-      }
+      const T exponent = beta * drop[lane];
+      const T kept = elementary::exp(exponent);
+      tilted[lane] = kept * (tilted[lane] + exponent * weights[lane]);
+      weights[lane] *= kept;
+      squares[lane] *= kept * kept;
+      cubes[lane] *= kept * kept * kept;
+    }
+  }
+
+  template <int W>
+  INCONTEXT_HD void read(LaneArray<T, W> row, int point, LaneArray<T, W> values) const {
+    const T beta = inverse_temperatures[point];
+    const auto own = sums(row, point);
+    const Lanes<T, W>& largest = row[RowState::largest];
+    const Lanes<T, W> share = T(1) / own[Sum::weights];
+    const auto log_sum = Lanes<T, W>::each([&](int lane) {
+      return static_cast<T>(elementary::log(static_cast<double>(own[Sum::weights][lane])));
+    });
+    const Lanes<T, W> participation = own[Sum::squares] * share * share;
+    values[RowFunctional::participation] = participation;
+    values[RowFunctional::third_participation] = own[Sum::cubes] * share * share * share;
+    values[RowFunctional::squared_participation] = participation * participation;
+    values[RowFunctional::largest_weight] = share;
+    values[RowFunctional::entropy] = log_sum - own[Sum::tilted] * share;
+    values[RowFunctional::log_partition] = log_sum + beta * largest;
+    if (has_signal) {
+      values[RowFunctional::signal_weight] = Lanes<T, W>::each([&](int lane) {
+        return elementary::exp((row[RowState::signal][lane] - largest[lane]) * beta) * share[lane];
+      });
     }
   }
 };

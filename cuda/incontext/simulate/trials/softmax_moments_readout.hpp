@@ -17,81 +17,88 @@ namespace incontext::simulate {
 /// Runs on   host and device
 template <class T, class Exponent>
 struct SoftmaxMomentsReadout {
-  static constexpr int tile = 16;         // scores between two looks at the largest exponent
-  static constexpr int rows_a_point = 7;  // largest exponent; sums of p, p^2, p g; what rounding took from each
+  static constexpr int tile = 16;  // scores between two updates of the largest exponent
   const Exponent* exponents;
   int size;
 
-  INCONTEXT_HD int rows() const { return rows_a_point * size; }
+  /// The moments p_2 and m_1 of one row of weights.
+  template <int W>
+  struct Moments {
+    Lanes<T, W> participation;
+    Lanes<T, W> mean_normal;
+  };
+
+  INCONTEXT_HD int rows() const { return sums_per_point * size; }
 
   template <int W>
-  INCONTEXT_HD void start(detail::Scratch<T, W> state) const {
-    for (int i = 0; i < rows(); ++i) detail::fill<W>(state.row(i), T(i % rows_a_point == 0 ? -1e30 : 0));
+  INCONTEXT_HD void start(LaneArray<T, W> state) const {
+    fill(state, rows(), T(0));
+    for (int point = 0; point < size; ++point) sums(state, point)[Sum::largest] = T(-1e30);
   }
 
   /// `normals` are g_j, `deviation` is s.
   template <int W>
-  INCONTEXT_HD void add(detail::Scratch<T, W> state, const T* deviation, const T* normals, int tokens) const {
-    alignas(W >= 16 ? 64 : 8) T logs[tile][W];
+  INCONTEXT_HD void add(LaneArray<T, W> state, const Lanes<T, W>& deviation, const Lanes<T, W>* normals,
+                        int tokens) const {
+    Lanes<T, W> logs[tile];
     for (int point = 0; point < size; ++point) {
-      const auto sums = state.after(rows_a_point * point);
+      const auto own = sums(state, point);
       const Exponent exponent = exponents[point];
-      alignas(W >= 16 ? 64 : 8) T highest[W];
-      for (int lane = 0; lane < W; ++lane) highest[lane] = sums.row(0)[lane];
+      Lanes<T, W> highest = own[Sum::largest];
       for (int token = 0; token < tokens; ++token) {
         for (int lane = 0; lane < W; ++lane) {
-          const T log_weight = exponent(deviation[lane] * normals[token * W + lane]);
+          const T log_weight = exponent(deviation[lane] * normals[token][lane]);
           logs[token][lane] = log_weight;
           highest[lane] = log_weight > highest[lane] ? log_weight : highest[lane];
         }
       }
-      add_tile<W>(sums, highest, logs[0], normals, tokens);
+      add_tile(own, highest, logs, normals, tokens);
     }
   }
 
   template <int W>
-  INCONTEXT_HD void moments(detail::Scratch<T, W> state, int point, T* participation, T* mean_normal) const {
-    const auto sums = state.after(rows_a_point * point);
-    const T* weights = sums.row(1);
-    const T* squares = sums.row(2);
-    const T* products = sums.row(3);
-    for (int lane = 0; lane < W; ++lane) {
-      const T share = T(1) / weights[lane];
-      participation[lane] = squares[lane] * share * share;
-      mean_normal[lane] = products[lane] * share;
-    }
+  INCONTEXT_HD Moments<W> moments(LaneArray<T, W> state, int point) const {
+    const auto own = sums(state, point);
+    const Lanes<T, W> share = T(1) / own[Sum::weights];
+    return {own[Sum::squares] * share * share, own[Sum::products] * share};
   }
 
  private:
-  /// A tile is summed by itself, then added with what rounding takes: the many small weights of a long row count.
+  /// The largest exponent so far; sums of p, p^2 and p g relative to it, and what each has lost to rounding.
+  enum class Sum { largest, weights, squares, products, weights_lost, squares_lost, products_lost };
+  static constexpr int sums_per_point = 7;
+
   template <int W>
-  INCONTEXT_HD void add_tile(detail::Scratch<T, W> sums, const T* highest, const T* logs, const T* normals,
-                             int tokens) const {
-    alignas(W >= 16 ? 64 : 8) T weight_sum[W] = {};
-    alignas(W >= 16 ? 64 : 8) T square_sum[W] = {};
-    alignas(W >= 16 ? 64 : 8) T product_sum[W] = {};
+  INCONTEXT_HD static LaneArray<T, W> sums(LaneArray<T, W> state, int point) {
+    return state.after(sums_per_point * point);
+  }
+
+  /// Sums a tile by itself and then adds it by compensated summation, so that the many small weights of a long row
+  /// count.
+  template <int W>
+  INCONTEXT_HD static void add_tile(LaneArray<T, W> own, const Lanes<T, W>& highest, const Lanes<T, W>* logs,
+                                    const Lanes<T, W>* normals, int tokens) {
+    Lanes<T, W> weights(T(0)), squares(T(0)), products(T(0));
     for (int token = 0; token < tokens; ++token) {
       for (int lane = 0; lane < W; ++lane) {
-        const T weight = elementary::exp(logs[token * W + lane] - highest[lane]);
-        weight_sum[lane] += weight;
-        square_sum[lane] += weight * weight;
-        product_sum[lane] += weight * normals[token * W + lane];
+        const T weight = elementary::exp(logs[token][lane] - highest[lane]);
+        weights[lane] += weight;
+        squares[lane] += weight * weight;
+        products[lane] += weight * normals[token][lane];
       }
     }
-    T* __restrict__ maximum = sums.row(0);
-    alignas(W >= 16 ? 64 : 8) T kept[W];
-    for (int lane = 0; lane < W; ++lane) {
-      kept[lane] = elementary::exp(maximum[lane] - highest[lane]);
-      maximum[lane] = highest[lane];
-    }
-    for (int row = 1; row < rows_a_point; ++row) {
-      const bool squares = row % 3 == 2;
-      T* __restrict__ sum = sums.row(row);
-      for (int lane = 0; lane < W; ++lane) sum[lane] *= squares ? kept[lane] * kept[lane] : kept[lane];
-    }
-    detail::add_compensated<W>(sums.row(1), sums.row(4), weight_sum);
-    detail::add_compensated<W>(sums.row(2), sums.row(5), square_sum);
-    detail::add_compensated<W>(sums.row(3), sums.row(6), product_sum);
+    const auto kept = Lanes<T, W>::each(
+        [&](int lane) { return elementary::exp(own[Sum::largest][lane] - highest[lane]); });
+    own[Sum::largest] = highest;
+    own[Sum::weights] *= kept;
+    own[Sum::squares] *= kept * kept;
+    own[Sum::products] *= kept;
+    own[Sum::weights_lost] *= kept;
+    own[Sum::squares_lost] *= kept * kept;
+    own[Sum::products_lost] *= kept;
+    add_compensated(own[Sum::weights], own[Sum::weights_lost], weights);
+    add_compensated(own[Sum::squares], own[Sum::squares_lost], squares);
+    add_compensated(own[Sum::products], own[Sum::products_lost], products);
   }
 };
 

@@ -10,7 +10,7 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_points.hpp"
 
-/// Wedges of the sphere: what lies on the right side of two hyperplanes through its centre.
+/// Wedges of the sphere: what is on the right side of two hyperplanes through its center.
 namespace incontext::simulate::detail {
 
 /// The angle, in turns, of a unit vector of the first quadrant: two steps of third order on sincos_turns, so that no
@@ -26,46 +26,62 @@ INCONTEXT_HD inline double angle_in_turns(double sine, double cosine) {
   return angle < 0 ? 0 : angle > 0.25 ? 0.25 : angle;
 }
 
-/// The narrowest wedge between two bounding hyperplanes of the cell of a prototype.
-///
-/// Rows: 0 ... d - 1 the middle of the wedge, d ... 2d - 1 a direction across in the plane of the two normals, 2d half
-/// its arc in turns; then the two sides a class, and prototypes' squared distances and what they divide by.
+/// One wedge for each of W trials, in working memory.
+template <class T, int W>
+struct Wedge {
+  LaneArray<T, W> middle;  // the direction of its middle
+  LaneArray<T, W> across;  // a direction across, in the plane of the two hyperplanes' normals
+  Lanes<T, W>& half_arc;   // half of its arc in that plane, in turns
+
+  INCONTEXT_HD static constexpr std::int64_t rows(int dimension) { return 2 * std::int64_t{dimension} + 1; }
+  INCONTEXT_HD Wedge(LaneArray<T, W> scratch, int dimension)
+      : middle(scratch.take(dimension)), across(scratch.take(dimension)), half_arc(scratch[0]) {}
+};
+
+/// The narrowest wedges between two hyperplanes that bound the cell of a prototype.
 template <class T>
 struct SphereWedges {
   int dimension;
   int classes;
 
-  INCONTEXT_HD std::int64_t rows() const { return distances_row() + 2 * std::int64_t{classes} * classes; }
+  INCONTEXT_HD std::int64_t rows() const {
+    return Wedge<T, 1>::rows(dimension) + 2 * std::int64_t{classes} + 2 * std::int64_t{classes} * classes;
+  }
 
-  /// The two sides of each cell whose wedge is the narrowest, from the prototypes' squared distances.
+  /// The wedge that set worked out last.
   template <int W>
-  INCONTEXT_HD void find(Scratch<T, W> prototypes, Scratch<T, W> scratch) const {
-    using std::sqrt;
-    const auto squares = scratch.after(distances_row()), inverse = squares.after(std::int64_t{classes} * classes);
+  INCONTEXT_HD Wedge<T, W> wedge(LaneArray<T, W> scratch) const {
+    return {scratch, dimension};
+  }
+
+  /// Finds the two sides of each cell whose wedge is the narrowest, from the prototypes' squared distances.
+  template <int W>
+  INCONTEXT_HD void find(LaneArray<T, W> prototypes, LaneArray<T, W> scratch) const {
+    const Cells<W> cells(scratch, *this);
     for (int a = 0; a < classes && !stop_requested(); ++a) {
       for (int b = 0; b < classes; ++b) {
-        const std::int64_t at = std::int64_t{a} * classes + b;
-        T* __restrict__ square = squares.row(at);
-        T* __restrict__ closeness = inverse.row(at);
-        fill<W>(square, T(1e-30));
+        const std::int64_t pair = std::int64_t{a} * classes + b;
+        cells.squares[pair] = T(1e-30);
         for (int i = 0; i < dimension; ++i) {
-          const T* __restrict__ x = prototypes.row(std::int64_t{a} * dimension + i);
-          const T* __restrict__ y = prototypes.row(std::int64_t{b} * dimension + i);
-          for (int lane = 0; lane < W; ++lane) square[lane] += (x[lane] - y[lane]) * (x[lane] - y[lane]);
+          const Lanes<T, W> difference =
+              prototypes[std::int64_t{a} * dimension + i] - prototypes[std::int64_t{b} * dimension + i];
+          add_product(cells.squares[pair], difference, difference);
         }
-        for (int lane = 0; lane < W; ++lane) closeness[lane] = T(1) / sqrt(square[lane]);
+        cells.closeness[pair] = T(1) / sqrt(cells.squares[pair]);
       }
     }
-    for (int c = 0; c < classes && !stop_requested(); ++c) find_sides<W>(scratch, c);
+    for (int c = 0; c < classes && !stop_requested(); ++c) find_sides(cells, c);
   }
 
   /// Works out the wedge of one trial's class.
   template <int W>
-  INCONTEXT_HD void set(Scratch<T, W> prototypes, Scratch<T, W> scratch, int lane, int c) const {
-    if (classes == 2) return set_half_sphere<W>(prototypes, scratch, lane, c);
-    const int a = static_cast<int>(scratch.row(sides_row() + 2 * c)[lane]);
-    const int b = static_cast<int>(scratch.row(sides_row() + 2 * c + 1)[lane]);
-    const auto normal = [&](int side, int i) { return difference<W>(prototypes, lane, c, side, i); };
+  INCONTEXT_HD void set(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
+    if (classes == 2) return set_half_sphere(prototypes, scratch, lane, c);
+    const Cells<W> cells(scratch, *this);
+    const Wedge<T, W> own = wedge(scratch);
+    const int a = static_cast<int>(cells.first_sides[c][lane]);
+    const int b = static_cast<int>(cells.second_sides[c][lane]);
+    const auto normal = [&](int side, int i) { return difference(prototypes, lane, c, side, i); };
     double square_a = 0, square_b = 0;
     for (int i = 0; i < dimension; ++i) {
       square_a += normal(a, i) * normal(a, i);
@@ -73,36 +89,46 @@ struct SphereWedges {
     }
     const double scale_a = inverse_root(square_a), scale_b = inverse_root(square_b);
     // Sum and difference in loops of their own: side by side, g++ 12 contracts them to vfmaddsub whatever the flags.
-    const auto combine = [&](double sign, std::int64_t first) {
+    const auto combine = [&](double sign, LaneArray<T, W> direction) {
       const auto entry = [&](int i) { return normal(b, i) * scale_b + sign * (normal(a, i) * scale_a); };
       double square = 0;
       for (int i = 0; i < dimension; ++i) square += entry(i) * entry(i);
       const double scale = inverse_root(square);
-      for (int i = 0; i < dimension; ++i) scratch.row(first + i)[lane] = static_cast<T>(entry(i) * scale);
+      for (int i = 0; i < dimension; ++i) direction[i][lane] = static_cast<T>(entry(i) * scale);
       return scale;
     };
-    const double middle = combine(1, 0), across = combine(-1, dimension);
-    scratch.row(2 * std::int64_t{dimension})[lane] = static_cast<T>(angle_in_turns(0.5 / middle, 0.5 / across));
+    const double middle = combine(1, own.middle), across = combine(-1, own.across);
+    own.half_arc[lane] = static_cast<T>(angle_in_turns(0.5 / middle, 0.5 / across));
   }
 
  private:
-  INCONTEXT_HD std::int64_t sides_row() const { return 2 * std::int64_t{dimension} + 1; }
-  INCONTEXT_HD std::int64_t distances_row() const { return sides_row() + 2 * std::int64_t{classes}; }
+  /// What is known of the cells, after the wedge in working memory: the two sides of each, and for each pair of
+  /// prototypes the squared distance and the inverse of the distance.
+  template <int W>
+  struct Cells {
+    LaneArray<T, W> first_sides, second_sides, squares, closeness;
+
+    INCONTEXT_HD Cells(LaneArray<T, W> scratch, const SphereWedges& wedges)
+        : first_sides(scratch.after(Wedge<T, W>::rows(wedges.dimension))),
+          second_sides(first_sides.after(wedges.classes)),
+          squares(second_sides.after(wedges.classes)),
+          closeness(squares.after(std::int64_t{wedges.classes} * wedges.classes)) {}
+  };
 
   template <int W>
-  INCONTEXT_HD void find_sides(Scratch<T, W> scratch, int c) const {
-    const auto squares = scratch.after(distances_row()), inverse = squares.after(std::int64_t{classes} * classes);
-    T* __restrict__ first = scratch.row(sides_row() + 2 * c);
-    T* __restrict__ second = scratch.row(sides_row() + 2 * c + 1);
-    alignas(W >= 16 ? 64 : 8) T least[W];
-    fill<W>(least, T(4));
+  INCONTEXT_HD void find_sides(const Cells<W>& cells, int c) const {
+    Lanes<T, W>& __restrict__ first = cells.first_sides[c];
+    Lanes<T, W>& __restrict__ second = cells.second_sides[c];
+    Lanes<T, W> least(T(4));
     const std::int64_t own = std::int64_t{c} * classes;
     for (int a = 0; a < classes; ++a) {
       for (int b = a + 1; b < classes; ++b) {
         if (a == c || b == c) continue;
-        const T* __restrict__ ca = squares.row(own + a), * __restrict__ cb = squares.row(own + b);
-        const T* __restrict__ ab = squares.row(std::int64_t{a} * classes + b);
-        const T* __restrict__ near_a = inverse.row(own + a), * __restrict__ near_b = inverse.row(own + b);
+        const Lanes<T, W>& __restrict__ ca = cells.squares[own + a];
+        const Lanes<T, W>& __restrict__ cb = cells.squares[own + b];
+        const Lanes<T, W>& __restrict__ ab = cells.squares[std::int64_t{a} * classes + b];
+        const Lanes<T, W>& __restrict__ near_a = cells.closeness[own + a];
+        const Lanes<T, W>& __restrict__ near_b = cells.closeness[own + b];
         const T number_a = static_cast<T>(a), number_b = static_cast<T>(b);
         for (int lane = 0; lane < W; ++lane) {
           const T cosine = (ca[lane] + cb[lane] - ab[lane]) * near_a[lane] * near_b[lane];  // twice the cosine
@@ -115,35 +141,36 @@ struct SphereWedges {
     }
   }
 
-  /// Of two classes each has half of the sphere: any plane through the normal does.
+  /// Of two classes each has half of the sphere, and any plane through the normal will do.
   template <int W>
-  INCONTEXT_HD void set_half_sphere(Scratch<T, W> prototypes, Scratch<T, W> scratch, int lane, int c) const {
+  INCONTEXT_HD void set_half_sphere(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
+    const Wedge<T, W> own = wedge(scratch);
     double square = 0;
     for (int i = 0; i < dimension; ++i) {
-      const double x = difference<W>(prototypes, lane, c, 1 - c, i);
+      const double x = difference(prototypes, lane, c, 1 - c, i);
       square += x * x;
     }
     const double scale = inverse_root(square);
     int axis = 0;
     double least = 2;
     for (int i = 0; i < dimension; ++i) {
-      const double x = difference<W>(prototypes, lane, c, 1 - c, i) * scale, size = x < 0 ? -x : x;
-      scratch.row(i)[lane] = static_cast<T>(x);
+      const double x = difference(prototypes, lane, c, 1 - c, i) * scale, size = x < 0 ? -x : x;
+      own.middle[i][lane] = static_cast<T>(x);
       axis = size < least ? i : axis;
       least = size < least ? size : least;
     }
-    const double part = difference<W>(prototypes, lane, c, 1 - c, axis) * scale, rest = inverse_root(1 - part * part);
+    const double part = difference(prototypes, lane, c, 1 - c, axis) * scale, rest = inverse_root(1 - part * part);
     for (int i = 0; i < dimension; ++i) {
-      const double x = difference<W>(prototypes, lane, c, 1 - c, i) * scale;
-      scratch.row(dimension + i)[lane] = static_cast<T>(((i == axis ? 1.0 : 0.0) - part * x) * rest);
+      const double x = difference(prototypes, lane, c, 1 - c, i) * scale;
+      own.across[i][lane] = static_cast<T>(((i == axis ? 1.0 : 0.0) - part * x) * rest);
     }
-    scratch.row(2 * std::int64_t{dimension})[lane] = T(0.25);
+    own.half_arc[lane] = T(0.25);
   }
 
   template <int W>
-  INCONTEXT_HD double difference(Scratch<T, W> prototypes, int lane, int c, int side, int i) const {
-    return static_cast<double>(prototypes.row(std::int64_t{c} * dimension + i)[lane]) -
-           static_cast<double>(prototypes.row(std::int64_t{side} * dimension + i)[lane]);
+  INCONTEXT_HD double difference(LaneArray<T, W> prototypes, int lane, int c, int side, int i) const {
+    return static_cast<double>(prototypes[std::int64_t{c} * dimension + i][lane]) -
+           static_cast<double>(prototypes[std::int64_t{side} * dimension + i][lane]);
   }
 
   INCONTEXT_HD static double inverse_root(double square) {
@@ -154,23 +181,20 @@ struct SphereWedges {
 
 /// Uniform point number `index` of a wedge: a normal vector whose part in the plane of the sides is turned into the
 /// arc.
-template <int W, class T>
-INCONTEXT_HD void draw_in_wedge(const random::LaneStream<W>& stream, std::uint32_t index, Scratch<T, W> wedge,
-                                int dimension, Scratch<T, W> out) {
+template <class T, int W>
+INCONTEXT_HD void draw_in_wedge(LaneArray<T, W> point, const random::LaneStream<W>& stream, std::uint32_t index,
+                                const Wedge<T, W>& wedge, int dimension) {
   using std::sqrt;
   const std::uint32_t blocks = dimension > 2 ? random::sphere_blocks<T>(dimension) : 0;
   const std::uint32_t first = index * (blocks + 1);
-  alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
-  alignas(W >= 16 ? 64 : 8) T along[W], across[W];
-  fill<W>(along, T(0));
-  fill<W>(across, T(0));
+  Lanes<T, W> along(T(0)), across(T(0));
   if (dimension > 2) {
-    draw_normals<W>(stream, first, dimension, out);
-    add_dot<W>(along, wedge, out, dimension);
-    add_dot<W>(across, wedge.after(dimension), out, dimension);
+    draw_normals(point, stream, first, dimension);
+    along = dot(wedge.middle, point, dimension);
+    across = dot(wedge.across, point, dimension);
   }
+  Lanes<std::uint32_t, W> words[4];
   stream.words(first + blocks, words);
-  const T* half = wedge.row(2 * std::int64_t{dimension});
   for (int lane = 0; lane < W; ++lane) {
     T uniform, sine, cosine;
     if constexpr (sizeof(T) == 4) {
@@ -178,17 +202,17 @@ INCONTEXT_HD void draw_in_wedge(const random::LaneStream<W>& stream, std::uint32
     } else {
       uniform = random::uniform_open(words[0][lane], words[1][lane]);
     }
-    elementary::sincos_turns(half[lane] * (T(2) * uniform - T(1)), sine, cosine);
+    elementary::sincos_turns(wedge.half_arc[lane] * (T(2) * uniform - T(1)), sine, cosine);
     const T radius = dimension > 2 ? sqrt(along[lane] * along[lane] + across[lane] * across[lane]) : T(1);
     along[lane] = radius * cosine - along[lane];
     across[lane] = radius * sine - across[lane];
   }
   for (int i = 0; i < dimension; ++i) {
-    if (dimension == 2) fill<W>(out.row(i), T(0));
-    add_product<W>(out.row(i), along, wedge.row(i));
-    add_product<W>(out.row(i), across, wedge.row(dimension + i));
+    if (dimension == 2) point[i] = T(0);
+    add_product(point[i], along, wedge.middle[i]);
+    add_product(point[i], across, wedge.across[i]);
   }
-  normalise<W>(out, dimension);
+  normalize(point, dimension);
 }
 
 }  // namespace incontext::simulate::detail

@@ -6,77 +6,74 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 
-/// One number a token: row j of a Scratch is token j.
+/// One number per token: element j of a LaneArray is token j.
 namespace incontext::simulate::detail {
 
-/// One component of all tokens: consecutive numbers from a block of its own.
-template <int W, class T>
-INCONTEXT_HD void draw_component(const random::LaneStream<W>& stream, std::int64_t component, std::int64_t tokens,
-                                 Scratch<T, W> out) {
+/// One component of all tokens: consecutive normals from a block of its own.
+template <class T, int W>
+INCONTEXT_HD void draw_component(LaneArray<T, W> component, const random::LaneStream<W>& stream, std::int64_t index,
+                                 std::int64_t tokens) {
   constexpr int per_block = random::normals_per_block<T>;
   const std::int64_t blocks = (tokens + per_block - 1) / per_block;
-  alignas(W >= 16 ? 64 : 8) T normal[per_block][W];
-  for (std::int64_t first = 0; first < tokens; first += per_block) {
-    random::normals(stream, static_cast<std::uint32_t>(component * blocks + first / per_block), normal);
-    for (int k = 0; k < per_block && first + k < tokens; ++k) {
-      T* row = out.row(first + k);
-      for (int lane = 0; lane < W; ++lane) row[lane] = normal[k][lane];
-    }
-  }
+  draw_normals(component, stream, static_cast<std::uint32_t>(index * blocks), tokens);
 }
 
-/// Each lane's highest score.
-template <int W, class T>
-INCONTEXT_HD void find_top(Scratch<T, W> scores, std::int64_t tokens, std::int32_t* top) {
-  alignas(W >= 16 ? 64 : 8) T highest[W];
-  for (int lane = 0; lane < W; ++lane) {
-    highest[lane] = scores.row(0)[lane];
-    top[lane] = 0;
-  }
+/// Which token has the highest score, in each trial; the first of equals.
+template <class T, int W>
+INCONTEXT_HD Lanes<std::int32_t, W> find_top(LaneArray<T, W> scores, std::int64_t tokens) {
+  Lanes<T, W> highest = scores[0];
+  Lanes<std::int32_t, W> top(0);
   for (std::int64_t j = 1; j < tokens; ++j) {
-    const T* row = scores.row(j);
+    const Lanes<T, W>& score = scores[j];
     for (int lane = 0; lane < W; ++lane) {
-      const bool higher = row[lane] > highest[lane];
-      highest[lane] = higher ? row[lane] : highest[lane];
+      const bool higher = score[lane] > highest[lane];
+      highest[lane] = higher ? score[lane] : highest[lane];
       top[lane] = higher ? static_cast<std::int32_t>(j) : top[lane];
     }
   }
+  return top;
 }
 
-/// Makes one token the origin; `value` keeps what it was.
-template <int W, class T>
-INCONTEXT_HD void subtract_top(Scratch<T, W> rows, std::int64_t tokens, const std::int32_t* top, T* value) {
-  for (int lane = 0; lane < W; ++lane) value[lane] = rows.row(top[lane])[lane];
-  for (std::int64_t j = 0; j < tokens; ++j) {
-    T* row = rows.row(j);
-    for (int lane = 0; lane < W; ++lane) row[lane] -= value[lane];
-  }
+/// Makes one token the origin, and returns what its number was.
+template <class T, int W>
+INCONTEXT_HD Lanes<T, W> subtract_top(LaneArray<T, W> component, std::int64_t tokens,
+                                      const Lanes<std::int32_t, W>& top) {
+  const auto origin = Lanes<T, W>::each([&](int lane) { return component[top[lane]][lane]; });
+  for (std::int64_t j = 0; j < tokens; ++j) component[j] -= origin;
+  return origin;
 }
 
-/// Mean and population variance of the scores.
-template <int W, class T>
-INCONTEXT_HD void spread_of_row(Scratch<T, W> scores, std::int64_t tokens, T* mean, T* variance) {
+/// Mean and population variance of the tokens' scores.
+template <class T, int W>
+struct ScoreMoments {
+  Lanes<T, W> mean;
+  Lanes<T, W> variance;
+};
+
+template <class T, int W>
+INCONTEXT_HD ScoreMoments<T, W> moments_of(LaneArray<T, W> scores, std::int64_t tokens) {
   const T share = T(1) / static_cast<T>(tokens);
-  fill<W>(mean, T(0));
-  fill<W>(variance, T(0));
-  for (std::int64_t j = 0; j < tokens; ++j) add_scaled<W>(mean, share, scores.row(j));
+  ScoreMoments<T, W> moments{T(0), T(0)};
+  for (std::int64_t j = 0; j < tokens; ++j) add_scaled(moments.mean, share, scores[j]);
   for (std::int64_t j = 0; j < tokens; ++j) {
-    const T* g = scores.row(j);
-    for (int lane = 0; lane < W; ++lane) variance[lane] += share * (g[lane] - mean[lane]) * (g[lane] - mean[lane]);
+    const Lanes<T, W> deviation = scores[j] - moments.mean;
+    moments.variance += share * deviation * deviation;
   }
+  return moments;
 }
 
-/// How a component of the tokens goes with the scores: what NormSoftmax' own spread takes away.
-template <int W, class T>
-INCONTEXT_HD void regress(Scratch<T, W> scores, Scratch<T, W> component, std::int64_t tokens, const T* mean,
-                          const T* variance, T* slope) {
-  fill<W>(slope, T(0));
+/// The slope of the regression of a component on the scores. NormSoftmax takes this part away, because the standard
+/// deviation of the scores follows them.
+template <class T, int W>
+INCONTEXT_HD Lanes<T, W> regress(LaneArray<T, W> scores, LaneArray<T, W> component, std::int64_t tokens,
+                                 const ScoreMoments<T, W>& moments) {
+  Lanes<T, W> slope(T(0));
   for (std::int64_t j = 0; j < tokens; ++j) {
-    const T* g = scores.row(j);
-    const T* y = component.row(j);
-    for (int lane = 0; lane < W; ++lane) slope[lane] += (g[lane] - mean[lane]) * y[lane];
+    const Lanes<T, W>&score = scores[j], &number = component[j];
+    for (int lane = 0; lane < W; ++lane) slope[lane] += (score[lane] - moments.mean[lane]) * number[lane];
   }
-  for (int lane = 0; lane < W; ++lane) slope[lane] /= static_cast<T>(tokens) * variance[lane];
+  slope /= static_cast<T>(tokens) * moments.variance;
+  return slope;
 }
 
 }  // namespace incontext::simulate::detail

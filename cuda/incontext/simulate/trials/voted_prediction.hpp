@@ -14,60 +14,58 @@ template <class T>
 struct VotedPrediction {
   SphereTaskDraw<T> task;
 
-  /// Logits relative to the largest, then probabilities; and which trials' label has the largest.
+  /// What follows from a row of logits: the logarithm of the sum of their exponentials relative to the largest, and
+  /// whether the label has the largest, 1 or 0.
   template <int W>
-  INCONTEXT_HD void predict(Scratch<T, W> votes, T gain, const T* label, Scratch<T, W> logits,
-                            Scratch<T, W> probabilities, T* log_sum, T* is_right) const {
-    alignas(W >= 16 ? 64 : 8) T largest[W], first[W], sum[W];
-    fill<W>(largest, T(0));
-    fill<W>(first, T(0));
+  struct Outcome {
+    Lanes<T, W> log_sum;
+    Lanes<T, W> is_right;
+  };
+
+  /// Works out logits relative to the largest, and probabilities.
+  template <int W>
+  INCONTEXT_HD Outcome<W> predict(LaneArray<T, W> votes, T gain, const Lanes<T, W>& label, LaneArray<T, W> logits,
+                                  LaneArray<T, W> probabilities) const {
+    Lanes<T, W> largest(T(0)), first(T(0));
     for (int c = 0; c < task.classes; ++c) {
-      const T* __restrict__ vote = votes.row(c);
-      T* __restrict__ logit = logits.row(c);
+      logits[c] = gain * votes[c];
+      raise(largest, first, logits[c], c);
+    }
+    Lanes<T, W> sum(T(0));  // of all but the largest, whose term is 1
+    for (int c = 0; c < task.classes; ++c) {
+      logits[c] -= largest;
+      probabilities[c] = Lanes<T, W>::each([&](int lane) { return elementary::exp(logits[c][lane]); });
       const T number = static_cast<T>(c);
-      for (int lane = 0; lane < W; ++lane) {
-        logit[lane] = gain * vote[lane];
-        const bool higher = c == 0 || logit[lane] > largest[lane];
-        largest[lane] = higher ? logit[lane] : largest[lane];
-        first[lane] = higher ? number : first[lane];
-      }
+      sum += Lanes<T, W>::each([&](int lane) { return number == first[lane] ? T(0) : probabilities[c][lane]; });
     }
-    fill<W>(sum, T(0));
-    for (int c = 0; c < task.classes; ++c) {
-      T* __restrict__ logit = logits.row(c);
-      T* __restrict__ p = probabilities.row(c);
-      const T number = static_cast<T>(c);
-      for (int lane = 0; lane < W; ++lane) {
-        logit[lane] -= largest[lane];
-        p[lane] = elementary::exp(logit[lane]);
-        sum[lane] += number == first[lane] ? T(0) : p[lane];  // all but the largest, whose term is 1
-      }
-    }
-    for (int lane = 0; lane < W; ++lane) {
-      log_sum[lane] = log_one_plus(sum[lane]);
-      is_right[lane] = first[lane] == label[lane] ? T(1) : T(0);
-      sum[lane] = T(1) / (T(1) + sum[lane]);
-    }
-    for (int c = 0; c < task.classes; ++c) {
-      T* __restrict__ p = probabilities.row(c);
-      for (int lane = 0; lane < W; ++lane) p[lane] *= sum[lane];
-    }
+    const Lanes<T, W> share = T(1) / (T(1) + sum);
+    for (int c = 0; c < task.classes; ++c) probabilities[c] *= share;
+    return {Lanes<T, W>::each([&](int lane) { return log_one_plus(sum[lane]); }),
+            Lanes<T, W>::each([&](int lane) { return first[lane] == label[lane] ? T(1) : T(0); })};
   }
 
   /// dp/dx from the votes' derivatives: (diag p - p p^T) gain D.
   template <int W>
-  INCONTEXT_HD void differentiate(Scratch<T, W> derivative, T gain, Scratch<T, W> probabilities,
-                                  Scratch<T, W> jacobian) const {
+  INCONTEXT_HD void differentiate(LaneArray<T, W> derivative, T gain, LaneArray<T, W> probabilities,
+                                  LaneArray<T, W> jacobian) const {
     const int d = task.dimension, k = task.classes;
-    alignas(W >= 16 ? 64 : 8) T mean[W];
     for (int i = 0; i < d; ++i) {
-      fill<W>(mean, T(0));
-      for (int c = 0; c < k; ++c) add_product<W>(mean, probabilities.row(c), derivative.row(c * d + i));
-      for (int c = 0; c < k; ++c) {
-        const T* __restrict__ p = probabilities.row(c), * __restrict__ row = derivative.row(c * d + i);
-        T* __restrict__ out = jacobian.row(c * d + i);
-        for (int lane = 0; lane < W; ++lane) out[lane] = gain * p[lane] * (row[lane] - mean[lane]);
-      }
+      Lanes<T, W> mean(T(0));
+      for (int c = 0; c < k; ++c) add_product(mean, probabilities[c], derivative[c * d + i]);
+      for (int c = 0; c < k; ++c) jacobian[c * d + i] = gain * probabilities[c] * (derivative[c * d + i] - mean);
+    }
+  }
+
+ private:
+  /// Makes a class the first of the largest logit, in the trials where it is.
+  template <int W>
+  INCONTEXT_HD static void raise(Lanes<T, W>& __restrict__ largest, Lanes<T, W>& __restrict__ first,
+                                 const Lanes<T, W>& __restrict__ logit, int c) {
+    const T number = static_cast<T>(c);
+    for (int lane = 0; lane < W; ++lane) {
+      const bool higher = c == 0 || logit[lane] > largest[lane];
+      largest[lane] = higher ? logit[lane] : largest[lane];
+      first[lane] = higher ? number : first[lane];
     }
   }
 };

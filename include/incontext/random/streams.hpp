@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "incontext/core/host_device.hpp"
+
+/// The one table of stream tags. A number of this table is part of the reproducibility contract: whoever changes it
+/// changes every result. The library uses the numbers below 64, and adds multiples of 256 to them where a stream has
+/// several parts; streams of your own start at 4096.
+namespace incontext::random {
+
+/// What a regression trial draws.
+///
+/// Source    the contract: numbers never change.
+/// Runs on   host and device
+enum class RegressionStream : std::uint32_t {
+  task = 0,
+  query = 1,
+  query_noise = 2,
+  inputs = 3,
+  noise = 4,
+  input_mean = 5,
+  direction = 6,
+  wishart = 7,           ///< what Bartlett's factor has below its diagonal, or a chi-square alone
+  wishart_diagonal = 8,  ///< the chi-squares of Bartlett's factor
+  rows = 9
+};
+
+/// What a trial of a row of scores draws.
+///
+/// Runs on   host and device
+enum class RowStream : std::uint32_t { scores = 16, signal = 17 };
+
+/// What a trial of a layer's gradients draws.
+///
+/// Runs on   host and device
+enum class GradientStream : std::uint32_t { tokens = 24, upstream = 25 };
+
+/// What the sequences of the papers' tasks draw.
+///
+/// Runs on   host and device
+enum class TaskStream : std::uint32_t {
+  quantifier = 40,
+  affine_function = 41,
+  affine_inputs = 42,
+  reasoning = 43,
+  needle_scores = 44,
+  needle_place = 45
+};
+
+/// What the averages over cells of the sphere draw.
+///
+/// Runs on   host and device
+enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
+
+/// What the sphere task draws.
+///
+/// Runs on   host and device
+enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals = 58, wedges = 59 };
+
+/// The number of a stream, the last word of its counters. Every enum over std::uint32_t converts to it, so that a stream
+/// of your own is an enumerator too.
+///
+///     enum class MyStream : std::uint32_t { scores = 4096, labels };
+///
+/// Runs on   host and device
+class StreamTag {
+ public:
+  explicit constexpr INCONTEXT_HD StreamTag(std::uint32_t number) : number_(number) {}
+  template <class Enum>
+  requires(std::is_enum_v<Enum>&& std::is_same_v<std::underlying_type_t<Enum>, std::uint32_t>)
+      // NOLINTNEXTLINE: implicit, as an enumerator is a tag
+      constexpr INCONTEXT_HD StreamTag(Enum stream) : number_(static_cast<std::uint32_t>(stream)) {}
+
+  [[nodiscard]] constexpr INCONTEXT_HD std::uint32_t number() const { return number_; }
+
+  /// Part k of a stream that needs more than 2^32 blocks: number + 256 k.
+  [[nodiscard]] constexpr INCONTEXT_HD StreamTag part(std::uint32_t k) const { return StreamTag(number_ + (k << 8)); }
+
+ private:
+  std::uint32_t number_;
+};
+
+namespace detail {
+
+/// Whether no two streams have a part in common: their numbers differ below 256.
+template <std::size_t size>
+constexpr bool disjoint(const StreamTag (&streams)[size]) {
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (streams[i].number() % 256 == streams[j].number() % 256) return false;
+    }
+    if (streams[i].number() >= 64) return false;
+  }
+  return true;
+}
+
+static_assert(disjoint({RegressionStream::task,
+                        RegressionStream::query,
+                        RegressionStream::query_noise,
+                        RegressionStream::inputs,
+                        RegressionStream::noise,
+                        RegressionStream::input_mean,
+                        RegressionStream::direction,
+                        RegressionStream::wishart,
+                        RegressionStream::wishart_diagonal,
+                        RegressionStream::rows,
+                        RowStream::scores,
+                        RowStream::signal,
+                        GradientStream::tokens,
+                        GradientStream::upstream,
+                        TaskStream::quantifier,
+                        TaskStream::affine_function,
+                        TaskStream::affine_inputs,
+                        TaskStream::reasoning,
+                        TaskStream::needle_scores,
+                        TaskStream::needle_place,
+                        CellStream::uniform,
+                        CellStream::about_query,
+                        SphereStream::prototypes,
+                        SphereStream::label,
+                        SphereStream::proposals,
+                        SphereStream::wedges}));
+
+}  // namespace detail
+
+}  // namespace incontext::random
