@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -208,4 +208,4 @@ void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments) {
   if (one_rule && o.rule == RuleChoice::all) arguments["rule"] = "softmax";
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

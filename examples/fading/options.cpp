@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 std::int64_t most_scores(const FadingOptions& o) {
   if (o.most_scores) return *o.most_scores;
@@ -79,4 +79,4 @@ UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   return unused;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

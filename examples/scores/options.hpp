@@ -11,7 +11,7 @@
 #include "examples/support/unused_options.hpp"
 
 /// What incontext-scores can be asked, and which questions do not go together.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 struct ScoresOptions {
   std::string figure = {};
@@ -198,4 +198,4 @@ inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions&
   return unused;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

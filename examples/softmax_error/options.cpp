@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 namespace {
 
@@ -99,4 +99,4 @@ void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments)
   arguments["exponents"] = o.exponents;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

@@ -162,10 +162,13 @@ void add_run_options(CLI::App& app, SimulationOptions& options) {
       ->excludes(trials)
       ->default_str("");
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
-  add_choice<std::string>(
-      app, "--device", options.device, "Where to simulate",
-      {{"automatic", "automatic"}, {"serial", "serial"}, {"openmp", "openmp"}, {"tbb", "tbb"}, {"cuda", "cuda"}});
-  add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, 4096);
+  using simulate::Device;
+  std::vector<std::pair<std::string, Device>> devices;
+  for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb, Device::cuda}) {
+    devices.emplace_back(name(device), device);
+  }
+  add_choice(app, "--device", options.device, "Where to simulate", devices);
+  add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, simulate::most_threads);
   head_options(app, "Simulation");
 }
 

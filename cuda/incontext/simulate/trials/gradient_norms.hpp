@@ -9,20 +9,9 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/token_rows.hpp"
+#include "incontext/simulate/types/gradient_norms.hpp"
 
 namespace incontext::simulate {
-
-/// Which map the layer's attention is: softmax(S / tau), or NormSoftmax, softmax(S / min(sigma(S), tau)).
-///
-/// Runs on   host and device
-enum class GradientMap { softmax, normsoftmax };
-
-/// What a trial measures at every spread: squared norms of one query's contributions to the gradients of W_V (over
-/// |g|^2) and of W_K (with W_K and W_V of equal variances; over |g|^2 too), their product, the ratio of the norms, and
-/// W_K's with h along and orthogonal to w.
-///
-/// Runs on   host and device
-enum class GradientNorm { value, key, product, ratio, key_parallel, key_orthogonal };
 
 /// Streams of a gradient's trial. Part of the reproducibility contract.
 ///
@@ -30,8 +19,6 @@ enum class GradientNorm { value, key, product, ratio, key_parallel, key_orthogon
 enum class GradientStream : std::uint32_t { tokens = 24, upstream = 25 };
 
 namespace detail {
-
-inline constexpr int gradient_norms = 6;
 
 /// Rows a spread: inverse temperature, sum a (g - g_top), sum a (y - y_top) of component 1, C_00, C_01, and whether the
 /// row's own spread is the temperature.
