@@ -93,6 +93,17 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, double& target, 
   return add_read(app, name, read, description, "X", detail::number_text(target));
 }
 
+CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
+                        const std::string& description, std::int64_t minimum, std::int64_t maximum) {
+  const auto read = [&target, name, minimum, maximum](const std::string& text) {
+    target.clear();
+    for (const std::string& part : parse_list(text)) {
+      target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
+    }
+  };
+  return add_read(app, name, read, description, "N,N,...");
+}
+
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
                                   const std::string& description) {
   const auto read = [&target, name](const std::string& text) {

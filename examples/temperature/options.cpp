@@ -62,14 +62,8 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
     }
     o.figure = name;
   };
-  const auto read_lengths = [&o](const std::string& text) {
-    o.context_lengths.clear();
-    for (const std::string& part : parse_list(text)) {
-      o.context_lengths.push_back(parse_count<std::int64_t>("--context-lengths", part, 2, 100000000));
-    }
-  };
   add_read(app, "--figure", read_figure, "A figure of the paper: 2a|2b|2c|3a|3b|3c|6|7|mean-shift", "NAME");
-  add_read(app, "--context-lengths", read_lengths, "Context lengths of figures 2a, 2c, 3a", "N,N,...");
+  add_counts(app, "--context-lengths", o.context_lengths, "Context lengths of figures 2a, 2c, 3a", 2, 100000000);
   add_positive_numbers(app, "--shifts", o.shifts, "Values the shifted quantity takes in the other figures");
 }
 
