@@ -62,7 +62,7 @@ enum class AlignmentMetric { predictions_difference, cosine_similarity, sensitiv
 
 namespace detail {
 
-inline constexpr int classification_metrics = 5;
+inline constexpr int classification_metrics = 5, alignment_metrics = 3;
 
 }  // namespace detail
 
@@ -86,7 +86,7 @@ struct AlignmentSimulation {
   Simulation run;
 
   [[nodiscard]] const statistics::Estimate& at(std::size_t pair, AlignmentMetric metric) const {
-    return run.estimates.at(pair * 3 + static_cast<std::size_t>(metric));
+    return run.estimates.at(pair * detail::alignment_metrics + static_cast<std::size_t>(metric));
   }
 };
 
