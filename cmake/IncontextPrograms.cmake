@@ -5,7 +5,7 @@
 # builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA_SOURCES and where nvcc is found,
 # <name>-cuda with every backend inside. CUDA_SOURCES, which nvcc takes minutes for, are compiled for each edition: they
 # hold what simulates and little else. SOURCES are compiled once, by the host compiler, for both: beside CUDA_SOURCES
-# they include no simulate header, because these differ between the editions.
+# of the simulate headers they include those of types/ alone, because the others differ between the editions.
 
 add_library(incontext_warnings INTERFACE)
 target_compile_options(incontext_warnings INTERFACE

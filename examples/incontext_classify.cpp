@@ -12,6 +12,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::classify;
 
 Report report_of(const CLI::App& app, ClassifyOptions& options) {
   const UnusedOptions unused = complete(app, options);

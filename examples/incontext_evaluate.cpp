@@ -19,6 +19,7 @@
 
 int main(int argc, char** argv) {
   using namespace incontext::examples;
+  using namespace incontext::examples::evaluate;
   std::string file;
   OutputOptions output;
   const auto add_options = [&](CLI::App& app) {

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::fading;
 
 Report report_of(const CLI::App& app, const FadingOptions& options) {
   const UnusedOptions unused = check_combination(app, options);

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::gradients;
 
 Report report_of(const CLI::App& app, GradientOptions& options) {
   const UnusedOptions unused = complete(app, options);

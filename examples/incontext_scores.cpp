@@ -12,6 +12,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::scores;
 
 std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
   if (o.figure == "approximation") return approximation_figure(o, claims);

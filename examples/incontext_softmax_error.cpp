@@ -11,6 +11,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::softmax_error;
 
 Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   const UnusedOptions unused = complete(app, options);

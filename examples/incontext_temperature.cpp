@@ -14,6 +14,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::temperature;
 
 Report report_of(const CLI::App& app, TemperatureOptions& options) {
   const UnusedOptions unused = check_combination(app, options);

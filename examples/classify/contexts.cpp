@@ -6,7 +6,7 @@
 
 #include "examples/support/npy.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 std::string labels_file(const std::string& inputs_file) {
   const std::string end = ".npy";
@@ -38,7 +38,7 @@ void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {
   const Eigen::Index each = task.context_length + 1, d = task.dimension;
   Eigen::MatrixXd inputs(o.contexts * each, d), labels(o.contexts, each);
   for (Eigen::Index i = 0; i < o.contexts; ++i) {
-    const DrawnContext drawn = simulator.context(task, static_cast<std::uint64_t>(i));
+    const SphereContext<double> drawn = simulator.context(task, static_cast<std::uint64_t>(i));
     for (Eigen::Index j = 0; j < each; ++j) {
       const bool is_query = j + 1 == each;
       const double* point = is_query ? drawn.query.data() : drawn.inputs.data() + j * d;
@@ -50,4 +50,4 @@ void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {
   write_files({{o.contexts_file, input_bytes}, {labels_file(o.contexts_file), label_bytes}}, "--contexts");
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

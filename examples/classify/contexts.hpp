@@ -5,7 +5,7 @@
 #include "examples/classify/options.hpp"
 
 /// Contexts of the task as .npy files, for those who simulate elsewhere.
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 /// The labels' file beside that of the inputs: FILE.npy -> FILE-labels.npy.
 std::string labels_file(const std::string& inputs_file);
@@ -17,4 +17,4 @@ void require_writable_files(const ClassifyOptions& o);
 /// (n + 1). Neither file appears before both are complete.
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -7,7 +7,7 @@
 #include "examples/classify/figures.hpp"
 #include "examples/classify/theory.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -21,16 +21,16 @@ Table equal_law_table(ClassifyRun& run) {
   table.columns[5].heading = "-kappa, -c";
   for (const std::int64_t d : run.options.dimensions) {
     const SphereTask task{d, 2, n};
-    Classifier selects{Rule::adaptive, 3, 0};
+    Classifier selects{ClassificationRule::adaptive, 3, 0};
     selects.gain = predicted_gain(task, selects);
-    const Classifier eliminates{Rule::adaptive, -selects.kappa, -selects.gain};
+    const Classifier eliminates{ClassificationRule::adaptive, -selects.kappa, -selects.gain};
     const auto one = run.simulator.metrics("selection", task, {selects});
     const auto other = run.simulator.metrics("elimination", task, {eliminates});
-    for (const auto& [name, metric] : {std::pair{"loss", Metric::loss},
-                                       {"accuracy", Metric::accuracy},
-                                       {"entropy", Metric::entropy},
-                                       {"sensitivity", Metric::sensitivity}}) {
-      const auto &a = one[0][metric], &b = other[0][metric];
+    for (const auto& [name, metric] : {std::pair{"loss", ClassificationMetric::loss},
+                                       {"accuracy", ClassificationMetric::accuracy},
+                                       {"entropy", ClassificationMetric::entropy},
+                                       {"sensitivity", ClassificationMetric::sensitivity}}) {
+      const auto &a = one.at(0, metric), &b = other.at(0, metric);
       statistics::Estimate both = b;
       both.standard_error = std::hypot(a.standard_error, b.standard_error);
       std::vector<Cell> cells{d, selects.kappa, selects.gain, std::string(name)};
@@ -44,8 +44,8 @@ Table equal_law_table(ClassifyRun& run) {
 }
 
 /// The chart in which both sides meet: kappa of either sign, and kappa c about the linear rule's rate.
-Grid sides_grid(double rate) {
-  Grid grid{Rule::adaptive_with_query, {}, {}, true};
+ClassificationGrid sides_grid(double rate) {
+  ClassificationGrid grid{ClassificationRule::adaptive_with_query, {}, {}, GridChart::slope};
   const std::vector<double> kappas = log_spaced(0.1, 204.8, 12);
   for (std::size_t i = 7; i-- > 0;) grid.kappas.push_back(-kappas[i]);
   grid.kappas.push_back(0);
@@ -62,12 +62,15 @@ struct Best {
   std::string edge;
 };
 
-Best best_among(const Grid& grid, const std::vector<statistics::Estimate>& losses, std::size_t first,
+Best best_among(const ClassificationGrid& grid, const ClassificationGridSimulation& map, std::size_t first,
                 std::size_t count) {
-  const std::size_t width = grid.gains.size(), begin = first * width, end = (first + count) * width;
-  std::size_t best = begin;
-  for (std::size_t i = begin; i < end; ++i) best = losses[i].mean < losses[best].mean ? i : best;
-  const std::size_t row = best / width, column = best % width;
+  const std::size_t width = grid.gains.size();
+  std::size_t row = first, column = 0;
+  for (std::size_t i = first * width; i < (first + count) * width; ++i) {
+    if (!(map.loss(i / width, i % width).mean < map.loss(row, column).mean)) continue;
+    row = i / width;
+    column = i % width;
+  }
   std::string edge;
   if (count > 1 && row == first) edge = "lowest kappa";
   if (count > 1 && row + 1 == first + count) edge = "highest kappa";
@@ -76,10 +79,15 @@ Best best_among(const Grid& grid, const std::vector<statistics::Estimate>& losse
   return {grid.kappas[row], grid.gains[column], edge};
 }
 
+/// Where a number of an axis is on it.
+std::size_t index_of(double number, const std::vector<double>& axis) {
+  return static_cast<std::size_t>(std::find(axis.begin(), axis.end(), number) - axis.begin());
+}
+
 /// Losses of points less the linear rule's, then its own, on common contexts.
 std::vector<statistics::Estimate> differences(ClassifyRun& run, const SphereTask& task, const Best& linear,
                                               const std::vector<Best>& points) {
-  Grid grid{Rule::adaptive_with_query, {0}, {linear.slope}, true};
+  ClassificationGrid grid{ClassificationRule::adaptive_with_query, {0}, {linear.slope}, GridChart::slope};
   for (const Best& one : points) {
     grid.kappas.push_back(one.kappa);
     grid.gains.push_back(one.slope);
@@ -88,17 +96,14 @@ std::vector<statistics::Estimate> differences(ClassifyRun& run, const SphereTask
     std::sort(axis->begin(), axis->end());
     axis->erase(std::unique(axis->begin(), axis->end()), axis->end());
   }
-  const auto at = [&grid](double kappa, double slope) {
-    const auto row = std::find(grid.kappas.begin(), grid.kappas.end(), kappa) - grid.kappas.begin();
-    const auto column = std::find(grid.gains.begin(), grid.gains.end(), slope) - grid.gains.begin();
-    return static_cast<std::size_t>(row) * grid.gains.size() + static_cast<std::size_t>(column);
-  };
-  const std::size_t reference = at(0, linear.slope);
-  const auto all = run.simulator.losses("differences", task, grid, static_cast<int>(reference), Effort::twofold);
+  const std::size_t row = index_of(0, grid.kappas), column = index_of(linear.slope, grid.gains);
+  const auto reference = static_cast<std::int64_t>(row * grid.gains.size() + column);
+  const auto all = run.simulator.losses("differences", task, grid, reference, Effort::twofold);
   std::vector<statistics::Estimate> result;
-  if (all.differences.empty()) return result;
-  for (const Best& one : points) result.push_back(all.differences[at(one.kappa, one.slope)]);
-  result.push_back(all.losses[reference]);
+  for (const Best& one : points) {
+    result.push_back(all.loss_difference(index_of(one.kappa, grid.kappas), index_of(one.slope, grid.gains)));
+  }
+  result.push_back(all.loss(row, column));
   return result;
 }
 
@@ -117,16 +122,14 @@ struct SideOfLinear {
 /// The linear rule's loss and both sides, with no trials where the run was stopped earlier.
 std::pair<statistics::Estimate, std::vector<SideOfLinear>> sides_of(ClassifyRun& run, const SphereTask& task) {
   std::vector<SideOfLinear> sides{{"elimination"}, {"selection"}};
-  const Grid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).slope);
-  const auto map = run.simulator.losses("both sides", task, grid, -1, Effort::twofold).losses;
-  if (map.empty() || map.front().count < 2) return {{}, sides};
-  const auto zero =
-      static_cast<std::size_t>(std::find(grid.kappas.begin(), grid.kappas.end(), 0) - grid.kappas.begin());
+  const ClassificationGrid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).classifier.gain);
+  const auto map = run.simulator.losses("both sides", task, grid, simulate::no_reference, Effort::twofold);
+  if (map.loss(0, 0).count < 2) return {{}, sides};
+  const std::size_t zero = index_of(0, grid.kappas);
   const Best linear = best_among(grid, map, zero, 1);
   sides[0].best = best_among(grid, map, 0, zero);
   sides[1].best = best_among(grid, map, zero + 1, grid.kappas.size() - zero - 1);
   const auto less = differences(run, task, linear, {sides[0].best, sides[1].best});
-  if (less.empty()) return {{}, sides};
   for (std::size_t i = 0; i < sides.size(); ++i) sides[i].difference = less[i];
   return {less.back(), sides};
 }
@@ -173,4 +176,4 @@ Table strategies_table(ClassifyRun& run) {
 
 std::vector<Table> elimination_figure(ClassifyRun& run) { return {equal_law_table(run), strategies_table(run)}; }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

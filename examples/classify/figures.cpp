@@ -10,7 +10,7 @@
 #include "examples/classify/theory.hpp"
 #include "examples/support/render.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 const char* const closed_form_note =
     "Theory: closed forms for Gaussian noise of the context, which for the linear rule are off by at most 0.4/n of the "
@@ -43,7 +43,7 @@ Table comparison_table(std::string title, std::vector<Column> columns) {
 }
 
 void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, const SphereTask& task,
-                    const Chosen& chosen, Metric metric, const statistics::Estimate& estimate) {
+                    const Chosen& chosen, ClassificationMetric metric, const statistics::Estimate& estimate) {
   const auto known = two_class_theory(task, chosen.classifier, metric);
   std::vector<Cell> comparison;
   if (!chosen.reached) {
@@ -66,18 +66,19 @@ Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensi
       {{"d"}, {"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
   for (const std::int64_t d : dimensions) {
     const SphereTask task{d, 2, n};
-    Classifier softmax{Rule::adaptive_with_query, 1, 0};
+    Classifier softmax{ClassificationRule::adaptive_with_query, 1, 0};
     softmax.gain = predicted_gain(task, softmax);
     const std::vector<Chosen> rules{
-        given(RuleChoice::linear, {Rule::linear, 0, two_class_best_rate(d, n).rate}),
+        given(RuleChoice::linear, {ClassificationRule::linear, 0, two_class_best_rate(d, n).rate}),
         given(RuleChoice::adaptive_with_query, softmax)};
     const auto simulated =
         run.simulator.metrics("two classes", task, {rules[0].classifier, rules[1].classifier}, most_trials);
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      for (const auto& [name, metric] : {std::pair{"loss", Metric::loss}, {"accuracy", Metric::accuracy}}) {
+      for (const auto& [name, metric] :
+           {std::pair{"loss", ClassificationMetric::loss}, {"accuracy", ClassificationMetric::accuracy}}) {
         add_comparison(table, run,
                        {d, name_of(rules[i].choice), rules[i].kappa(), rules[i].gain(), std::string(name)}, task,
-                       rules[i], metric, simulated[i][metric]);
+                       rules[i], metric, simulated.at(i, metric));
       }
     }
   }
@@ -105,4 +106,4 @@ std::vector<Table> figure_tables(ClassifyRun& run) {
   return elimination_figure(run);
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

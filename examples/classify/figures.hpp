@@ -10,7 +10,7 @@
 #include "examples/support/table.hpp"
 
 /// The figures of in-context classification, closed forms beside simulation where there are any.
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 /// What the parts of a run share.
 struct ClassifyRun {
@@ -37,7 +37,7 @@ Table comparison_table(std::string title, std::vector<Column> columns);
 
 /// A row of such a table: judged where there is a closed form whose error is known.
 void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, const SphereTask& task,
-                    const Chosen& chosen, Metric metric, const statistics::Estimate& estimate);
+                    const Chosen& chosen, ClassificationMetric metric, const statistics::Estimate& estimate);
 
 /// An estimate's mean and error, absent if the run was stopped earlier, and its number of trials for CSV and JSON.
 Cell mean_cell(const statistics::Estimate& estimate);
@@ -54,4 +54,4 @@ Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensi
 /// The rows that have a theory and those that have an approximation.
 extern const char* const closed_form_note;
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

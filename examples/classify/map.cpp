@@ -6,7 +6,7 @@
 #include "examples/classify/figures.hpp"
 #include "examples/classify/theory.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -23,24 +23,25 @@ char shade_of(double loss, double least) {
 }
 
 struct Map {
-  Grid grid;
-  std::vector<statistics::Estimate> losses;
+  ClassificationGrid grid;
+  ClassificationGridSimulation simulated;
 
-  bool reached() const { return losses.front().count > 1; }
-  const statistics::Estimate& at(std::size_t i, std::size_t j) const { return losses[i * grid.gains.size() + j]; }
+  std::size_t width() const { return grid.gains.size(); }
+  bool reached() const { return loss(0).count > 1; }
+  /// Row after row.
+  const statistics::Estimate& loss(std::size_t i) const { return simulated.loss(i / width(), i % width()); }
   /// Of a row, or of all.
   std::size_t best_of(std::size_t first, std::size_t count) const {
     std::size_t best = first;
-    for (std::size_t i = first; i < first + count; ++i) best = losses[i].mean < losses[best].mean ? i : best;
+    for (std::size_t i = first; i < first + count; ++i) best = loss(i).mean < loss(best).mean ? i : best;
     return best;
   }
 };
 
 std::string row_of(const Map& map, std::size_t i, std::size_t best) {
   std::string shades;
-  for (std::size_t j = 0; j < map.grid.gains.size(); ++j) {
-    const bool is_best = best == i * map.grid.gains.size() + j;
-    shades += is_best ? '@' : shade_of(map.at(i, j).mean, map.losses[best].mean);
+  for (std::size_t j = i * map.width(); j < (i + 1) * map.width(); ++j) {
+    shades += j == best ? '@' : shade_of(map.loss(j).mean, map.loss(best).mean);
   }
   return shades;
 }
@@ -65,13 +66,13 @@ Table map_table(const Map& map, const std::string& title, double rate, bool is_k
                           {.name = "loss", .digits = 4, .decimals_as = 1},
                           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
                           trials_column()}};
-  const std::size_t width = map.grid.gains.size(), best = map.best_of(0, map.losses.size());
+  const std::size_t width = map.width(), best = map.best_of(0, width * map.grid.kappas.size());
   for (std::size_t i = 0; i < map.grid.kappas.size(); ++i) {
     const std::size_t at = map.best_of(i * width, width);
     const double kappa = map.grid.kappas[i], gain = map.grid.gains[at - i * width];
     std::vector<Cell> cells{kappa, row_of(map, i, best), gain, kappa * gain};
     if (!map.reached()) cells = {kappa, Cell(), Cell(), Cell()};
-    cells.insert(cells.end(), {mean_cell(map.losses[at]), error_cell(map.losses[at]), map.losses[at].count});
+    cells.insert(cells.end(), {mean_cell(map.loss(at)), error_cell(map.loss(at)), map.loss(at).count});
     table.add_row(std::move(cells));
   }
   table.notes = {
@@ -90,7 +91,7 @@ Table map_numbers(const Map& map) {
               .columns = {{"kappa"}, {"gain"}, {"loss"}, {"standard_error"}, trials_column()}};
   for (std::size_t i = 0; i < map.grid.kappas.size(); ++i) {
     for (std::size_t j = 0; j < map.grid.gains.size(); ++j) {
-      const statistics::Estimate& loss = map.at(i, j);
+      const statistics::Estimate& loss = map.simulated.loss(i, j);
       table.add_row({map.grid.kappas[i], map.grid.gains[j], mean_cell(loss), error_cell(loss), loss.count});
     }
   }
@@ -109,12 +110,12 @@ std::vector<Table> map_figure(ClassifyRun& run) {
   const bool is_kernel = choice == RuleChoice::kernel;
   const double rate = predicted_rate(task);
   Map map;
-  map.grid.rule = is_kernel                        ? Rule::kernel
-                  : choice == RuleChoice::adaptive ? Rule::adaptive
-                                                   : Rule::adaptive_with_query;
+  map.grid.rule = is_kernel                        ? ClassificationRule::kernel
+                  : choice == RuleChoice::adaptive ? ClassificationRule::adaptive
+                                                   : ClassificationRule::adaptive_with_query;
   map.grid.kappas = log_spaced(0.03, 100, map_kappas);
   map.grid.gains = log_spaced(1, is_kernel ? 1e5 : 1e4, map_gains);
-  map.losses = run.simulator.losses("map", task, map.grid, -1, Effort::search).losses;
+  map.simulated = run.simulator.losses("map", task, map.grid, simulate::no_reference, Effort::search);
   const Chosen best = best_of(run.simulator, task, choice);
   Table table = map_table(
       map, "Loss of " + name_of(choice) + " over kappa and " + (is_kernel ? "rate" : "gain") + ": " + in_words(task),
@@ -131,4 +132,4 @@ std::vector<Table> map_figure(ClassifyRun& run) {
   return tables;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -7,7 +7,7 @@
 #include "examples/classify/figures.hpp"
 #include "examples/classify/theory.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -17,12 +17,13 @@ std::int64_t limit_contexts(const SphereTask& task) {
   return std::max<std::int64_t>(32, usual * 32 / std::max<std::int64_t>(32, task.classes));
 }
 
-const std::vector<std::pair<std::string, Metric>>& metric_names() {
-  static const std::vector<std::pair<std::string, Metric>> names{{"loss", Metric::loss},
-                                                                 {"accuracy", Metric::accuracy},
-                                                                 {"entropy", Metric::entropy},
-                                                                 {"probability", Metric::probability},
-                                                                 {"sensitivity", Metric::sensitivity}};
+const std::vector<std::pair<std::string, ClassificationMetric>>& metric_names() {
+  static const std::vector<std::pair<std::string, ClassificationMetric>> names{
+      {"loss", ClassificationMetric::loss},
+      {"accuracy", ClassificationMetric::accuracy},
+      {"entropy", ClassificationMetric::entropy},
+      {"probability", ClassificationMetric::probability},
+      {"sensitivity", ClassificationMetric::sensitivity}};
   return names;
 }
 
@@ -64,12 +65,12 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
   const auto simulated = run.simulator.metrics("metrics", task, classifiers);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const bool has_limit = rules[i].reached && classifiers[i].kappa >= 0 && !run.simulator.stopped();
-    const Metrics limit =
-        has_limit ? long_context_metrics(run.simulator, task, classifiers[i], limit_contexts(task)) : Metrics{};
+    LongContextMetrics limit;
+    if (has_limit) limit = long_context_metrics(run.simulator, task, classifiers[i], limit_contexts(task));
     for (const auto& [name, metric] : metric_names()) {
       std::vector<Cell> cells{name_of(rules[i].choice), name};
       cells.insert(cells.end(), {mean_cell(limit[metric]), error_cell(limit[metric])});
-      add_comparison(table, run, std::move(cells), task, rules[i], metric, simulated[i][metric]);
+      add_comparison(table, run, std::move(cells), task, rules[i], metric, simulated.at(i, metric));
     }
   }
   table.notes = {"loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
@@ -90,17 +91,18 @@ Table alignment_table(ClassifyRun& run, const SphereTask& task, const std::vecto
                           {.name = "sensitivity_error", .heading = "± error", .decimals_as = 3},
                           trials_column()}};
   const std::pair<std::size_t, std::size_t> compared[] = {{0, 1}, {0, 4}, {1, 4}, {2, 4}, {3, 4}};
-  std::vector<std::pair<Classifier, Classifier>> pairs;
+  std::vector<ClassifierPair> pairs;
   for (const auto& [a, b] : compared) pairs.push_back({rules[a].classifier, rules[b].classifier});
   const auto simulated = run.simulator.alignment("alignment", task, pairs);
-  for (std::size_t i = 0; i < simulated.size(); ++i) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto& [a, b] = compared[i];
     std::vector<Cell> cells{name_of(rules[a].choice) + " | " + name_of(rules[b].choice)};
-    for (const statistics::Estimate& estimate :
-         {simulated[i].predictions_difference, simulated[i].cosine_similarity, simulated[i].sensitivity_difference}) {
+    for (const AlignmentMetric metric : {AlignmentMetric::predictions_difference, AlignmentMetric::cosine_similarity,
+                                         AlignmentMetric::sensitivity_difference}) {
+      const auto& estimate = simulated.at(i, metric);
       cells.insert(cells.end(), {mean_cell(estimate), error_cell(estimate)});
     }
-    cells.push_back(simulated[i].cosine_similarity.count);
+    cells.push_back(simulated.at(i, AlignmentMetric::cosine_similarity).count);
     table.add_row(std::move(cells));
   }
   table.notes = {"cosine: between the two dp_c/dx, mean over the classes, 0 where one vanishes; J = dp/dx."};
@@ -118,4 +120,4 @@ std::vector<Table> metrics_figure(ClassifyRun& run) {
   return tables;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -12,7 +12,7 @@
 #include "examples/classify/figures.hpp"
 #include "examples/classify/theory.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -30,16 +30,7 @@ struct Query {
 
 double cosine(const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1]; }
 
-double mean_length(const DrawnContext& context) {
-  double x = 0, y = 0;
-  for (std::size_t j = 0; j < context.inputs.size(); j += 2) {
-    x += context.inputs[j];
-    y += context.inputs[j + 1];
-  }
-  return 2 * std::hypot(x, y) / static_cast<double>(context.inputs.size());
-}
-
-std::int64_t points_near(const DrawnContext& context, const std::vector<double>& at, double least_cosine) {
+std::int64_t points_near(const SphereContext<double>& context, const std::vector<double>& at, double least_cosine) {
   std::int64_t count = 0;
   for (std::size_t j = 0; j < context.inputs.size(); j += 2) {
     count += cosine(&context.inputs[j], at.data()) > least_cosine ? 1 : 0;
@@ -47,7 +38,7 @@ std::int64_t points_near(const DrawnContext& context, const std::vector<double>&
   return count;
 }
 
-std::int64_t nearest_prototype(const DrawnContext& context, const std::vector<double>& at) {
+std::int64_t nearest_prototype(const SphereContext<double>& context, const std::vector<double>& at) {
   std::size_t best = 0;
   for (std::size_t c = 0; c < context.prototypes.size(); c += 2) {
     best = cosine(&context.prototypes[c], at.data()) > cosine(&context.prototypes[best], at.data()) ? c : best;
@@ -60,7 +51,7 @@ struct Ends {
   std::vector<double> dense, sparse;
 };
 
-Ends ends_of(const DrawnContext& context, double least_cosine) {
+Ends ends_of(const SphereContext<double>& context, double least_cosine) {
   Ends ends;
   std::int64_t most = -1, fewest = std::int64_t{1} << 60;
   for (int i = 0; i < vertices; ++i) {
@@ -94,8 +85,8 @@ Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
     return halves.tried >= most_tried || static_cast<std::int64_t>(halves.dense.size()) >= kept_contexts;
   };
   for (; !is_enough() && !run.simulator.stopped(); ++halves.tried) {
-    const DrawnContext context = run.simulator.context(task, static_cast<std::uint64_t>(halves.tried));
-    if (mean_length(context) < o.crowding) continue;
+    const SphereContext<double> context = run.simulator.context(task, static_cast<std::uint64_t>(halves.tried));
+    if (mean_point_length(context) < o.crowding) continue;
     const Ends ends = ends_of(context, o.near_cosine);
     for (const auto& [at, half] : {std::pair{&ends.dense, &halves.dense}, {&ends.sparse, &halves.sparse}}) {
       auto [votes, mass] = kernel_votes(context, task, *at, kappa);
@@ -240,4 +231,4 @@ std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
           two_class_table(run, {2}, o.simulation.context_length)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -5,26 +5,26 @@
 
 #include "examples/classify/theory.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
 constexpr double least_kappa = 0.02, most_kappa = 500;
 
-Rule rule_of(RuleChoice choice) {
+ClassificationRule rule_of(RuleChoice choice) {
   switch (choice) {
     case RuleChoice::linear:
-      return Rule::linear;
+      return ClassificationRule::linear;
     case RuleChoice::kernel:
-      return Rule::kernel;
+      return ClassificationRule::kernel;
     case RuleChoice::adaptive:
-      return Rule::adaptive;
+      return ClassificationRule::adaptive;
     case RuleChoice::all:
     case RuleChoice::fixed_width:
     case RuleChoice::adaptive_with_query:
       break;
   }
-  return Rule::adaptive_with_query;
+  return ClassificationRule::adaptive_with_query;
 }
 
 std::vector<double> negatives(std::vector<double> values) {
@@ -42,9 +42,9 @@ std::vector<double> kappas_of(RuleChoice choice, const std::optional<double>& ka
 }
 
 /// Where the best gain may be: about the linear rule's best rate, as predicted, over kappa.
-Grid grid_of(const SphereTask& task, RuleChoice choice, const std::optional<double>& kappa,
-             const std::optional<double>& gain, Side side) {
-  Grid grid{rule_of(choice), kappas_of(choice, kappa, gain && *gain < 0 ? Side::elimination : side), {}};
+ClassificationGrid grid_of(const SphereTask& task, RuleChoice choice, const std::optional<double>& kappa,
+                           const std::optional<double>& gain, Side side) {
+  ClassificationGrid grid{rule_of(choice), kappas_of(choice, kappa, gain && *gain < 0 ? Side::elimination : side), {}};
   const double rate = predicted_rate(task);
   if (gain) {
     grid.gains = {std::abs(*gain)};
@@ -56,20 +56,20 @@ Grid grid_of(const SphereTask& task, RuleChoice choice, const std::optional<doub
     const double scale = std::max(std::abs(grid.kappas.front()), 1e-6);
     grid.gains = log_spaced(rate / 30 / scale, 100 * (rate / scale + 1), 21);
   } else {
-    grid.slope_chart = true;
+    grid.chart = GridChart::slope;
     grid.gains = log_spaced(rate / 10, rate * 100, 15);
   }
   return grid;
 }
 
-std::string edge_of(const Optimum& found, bool slope_chart) {
-  const auto words = [](const std::string& axis, Place place) -> std::string {
-    if (place == Place::lowest) return "lowest " + axis;
-    if (place == Place::highest) return "highest " + axis;
+std::string edge_of(const ClassificationOptimum& found, GridChart chart) {
+  const auto words = [](const std::string& axis, AxisPlace place) -> std::string {
+    if (place == AxisPlace::lowest) return "lowest " + axis;
+    if (place == AxisPlace::highest) return "highest " + axis;
     return "";
   };
   const std::string kappa = words("kappa", found.kappa_place);
-  const std::string gain = words(slope_chart ? "kappa c" : "gain", found.gain_place);
+  const std::string gain = words(chart == GridChart::slope ? "kappa c" : "gain", found.gain_place);
   return kappa + (kappa.empty() || gain.empty() ? "" : ", ") + gain;
 }
 
@@ -108,18 +108,15 @@ Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, 
   if (choice == RuleChoice::linear) kappa = 0;
   if (choice == RuleChoice::fixed_width) kappa = 1;
   if (kappa && gain) return given(choice, {rule_of(choice), *kappa, *gain});
-  const Grid grid = grid_of(task, choice, kappa, gain, side);
-  const Optimum found = simulator.search(name_of(choice) + ": best parameters", task, grid);
-  return {choice, found.best, found.slope, found.reached ? edge_of(found, grid.slope_chart) : "not reached", true,
-          found.reached};
+  const ClassificationGrid grid = grid_of(task, choice, kappa, gain, side);
+  const auto found = simulator.search(name_of(choice) + ": best parameters", task, grid);
+  if (found) return {choice, found->best, edge_of(*found, grid.chart), true};
+  return {choice, grid.classifier(grid.kappas.front(), grid.gains.front()), "not reached", true, false};
 }
 
-Chosen given(RuleChoice choice, const Classifier& classifier) {
-  const double slope = choice == RuleChoice::linear ? classifier.gain : classifier.kappa * classifier.gain;
-  return {choice, classifier, slope, "", false};
-}
+Chosen given(RuleChoice choice, const Classifier& classifier) { return {choice, classifier, "", false}; }
 
 Cell Chosen::kappa() const { return reached && choice != RuleChoice::linear ? Cell(classifier.kappa) : Cell(); }
 Cell Chosen::gain() const { return reached ? Cell(classifier.gain) : Cell(); }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

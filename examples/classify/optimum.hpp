@@ -8,7 +8,7 @@
 #include "examples/support/table.hpp"
 
 /// The rules the paper compares, and the parameters at which each of them errs least.
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 /// The rule as the tables name it.
 std::string name_of(RuleChoice choice);
@@ -20,7 +20,6 @@ std::vector<RuleChoice> all_rules();
 struct Chosen {
   RuleChoice choice;
   Classifier classifier;
-  double slope;      ///< kappa times gain; the rate of linear
   std::string edge;  ///< which end of the searched range was best; empty inside
   bool searched;
   bool reached = true;  ///< false if the run was stopped before the search ended
@@ -42,4 +41,4 @@ Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, 
 /// Numbers from low to high, evenly spaced in their logarithms.
 std::vector<double> log_spaced(double low, double high, int count);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -14,17 +14,6 @@ using Names = std::vector<std::string>;
 
 /// As many as a balanced context may have.
 constexpr std::int64_t most_classes = 512;
-
-void add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
-                const std::string& description, std::int64_t minimum, std::int64_t maximum) {
-  const auto read = [&target, name, minimum, maximum](const std::string& text) {
-    target.clear();
-    for (const std::string& part : parse_list(text)) {
-      target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
-    }
-  };
-  add_read(app, name, read, description, "N,N,...");
-}
 
 void add_optional(CLI::App& app, const std::string& name, std::optional<double>& target,
                   const std::string& description) {
@@ -118,11 +107,6 @@ void check_setting(const CLI::App& app, const ClassifyOptions& o, UnusedOptions&
   if (o.gain) check_gain(o, has_rate ? "--rate" : "--gain");
 }
 
-template <class Value>
-void or_usual(std::vector<Value>& values, std::vector<Value> usual) {
-  if (values.empty()) values = std::move(usual);
-}
-
 }  // namespace
 
 void add_classify_options(CLI::App& app, ClassifyOptions& o) {
@@ -208,4 +192,4 @@ void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments) {
   if (one_rule && o.rule == RuleChoice::all) arguments["rule"] = "softmax";
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -10,7 +10,7 @@
 #include "examples/support/unused_options.hpp"
 
 /// What incontext-classify can be asked, and which questions do not go together.
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 enum class ClassifyFigure { metrics, map, rules, optima, neighbourhoods, trend, elimination };
 
@@ -50,4 +50,4 @@ UnusedOptions complete(const CLI::App& app, ClassifyOptions& o);
 /// Writes the values that the run used for options not given into the report's arguments.
 void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

@@ -6,7 +6,7 @@
 
 #include "examples/classify/figures.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -26,7 +26,7 @@ std::vector<Contender> contenders(ClassifyRun& run, const SphereTask& task) {
   std::vector<Classifier> classifiers;
   for (const Contender& one : all) classifiers.push_back(one.chosen.classifier);
   const auto simulated = run.simulator.metrics("losses at the optima", task, classifiers);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].loss = simulated[i][Metric::loss];
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].loss = simulated.at(i, ClassificationMetric::loss);
   return all;
 }
 
@@ -83,7 +83,7 @@ void add_contenders(Table& losses, Table& optima, ClassifyRun& run, const Sphere
     row.push_back(mean_cell(one.loss));
     largest = std::max(largest, one.loss.standard_error);
     add_comparison(optima, run, {task.dimension, one.name, one.chosen.kappa(), one.chosen.gain(), one.chosen.edge},
-                   task, one.chosen, Metric::loss, one.loss);
+                   task, one.chosen, ClassificationMetric::loss, one.loss);
   }
   row.push_back(are_reached(all) ? Cell(largest) : Cell());
   losses.add_row(std::move(row));
@@ -135,4 +135,4 @@ std::vector<Table> rules_figure(ClassifyRun& run) {
   return {std::move(losses), std::move(optima), two_class_table(run, o.dimensions, o.simulation.context_length)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

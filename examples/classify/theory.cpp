@@ -11,8 +11,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -23,16 +24,19 @@ constexpr std::int64_t cell_draws = 4096, draws_a_cell = 128;
 
 constexpr double unknown_error = std::numeric_limits<double>::infinity();
 
-bool is_adaptive(Rule rule) { return rule == Rule::adaptive || rule == Rule::adaptive_with_query; }
+bool is_adaptive(ClassificationRule rule) {
+  return rule == ClassificationRule::adaptive || rule == ClassificationRule::adaptive_with_query;
+}
 
-law::QueryKey key_of(Rule rule) {
-  return rule == Rule::adaptive_with_query ? law::QueryKey::included : law::QueryKey::excluded;
+law::QueryKey key_of(ClassificationRule rule) {
+  return rule == ClassificationRule::adaptive_with_query ? law::QueryKey::included : law::QueryKey::excluded;
 }
 
 double two_class_loss(const SphereTask& at, const Classifier& by) {
-  if (by.rule == Rule::linear) return law::linear_cross_entropy(at.dimension, at.context_length, by.gain);
-  if (by.rule == Rule::kernel) return law::kernel_cross_entropy(at.dimension, by.kappa, at.context_length, by.gain);
-  return law::adaptive_cross_entropy(at.dimension, by.kappa, at.context_length, by.gain, key_of(by.rule));
+  const auto [d, n] = std::pair{at.dimension, at.context_length};
+  if (by.rule == ClassificationRule::linear) return law::linear_cross_entropy(d, n, by.gain);
+  if (by.rule == ClassificationRule::kernel) return law::kernel_cross_entropy(d, by.kappa, n, by.gain);
+  return law::adaptive_cross_entropy(d, by.kappa, n, by.gain, key_of(by.rule));
 }
 
 law::Matrix<double> rows_of(const std::vector<double>& numbers, std::int64_t rows) {
@@ -45,7 +49,8 @@ law::Vector<double> column_of(const std::vector<double>& numbers) {
 }
 
 /// As many draws as the smallest cell asks for.
-law::CellRatios cells_about(const DrawnContext& drawn, std::int64_t classes, double kappa, std::uint64_t seed) {
+law::CellRatios cells_about(const SphereContext<double>& drawn, std::int64_t classes, double kappa,
+                            std::uint64_t seed) {
   for (std::int64_t draws = std::max(cell_draws, draws_a_cell * classes);; draws *= 16) {
     try {
       return law::cell_ratios(rows_of(drawn.prototypes, classes), column_of(drawn.query), kappa, draws, seed);
@@ -56,7 +61,7 @@ law::CellRatios cells_about(const DrawnContext& drawn, std::int64_t classes, dou
 }
 
 /// P_c / vol_c on the circle, where it is one integral.
-std::vector<double> circle_densities(const DrawnContext& drawn, std::int64_t classes, double kappa) {
+std::vector<double> circle_densities(const SphereContext<double>& drawn, std::int64_t classes, double kappa) {
   std::vector<double> angles, densities;
   for (std::size_t c = 0; c < static_cast<std::size_t>(classes); ++c) {
     angles.push_back(std::atan2(drawn.prototypes[2 * c + 1], drawn.prototypes[2 * c]));
@@ -68,37 +73,39 @@ std::vector<double> circle_densities(const DrawnContext& drawn, std::int64_t cla
 }
 
 /// Limits of the logits of a context that has grown.
-law::Vector<double> limit_logits(const DrawnContext& drawn, const Classifier& by, const SphereTask& at,
+law::Vector<double> limit_logits(const SphereContext<double>& drawn, const Classifier& by, const SphereTask& at,
                                  std::uint64_t seed) {
   const auto k = static_cast<std::size_t>(at.classes);
+  const bool is_linear = by.rule == ClassificationRule::linear, is_kernel = by.rule == ClassificationRule::kernel;
   std::vector<double> votes;
-  if (at.dimension == 2 && by.rule != Rule::linear) {
+  if (at.dimension == 2 && !is_linear) {
     votes = circle_densities(drawn, at.classes, by.kappa);
   } else {
-    const auto cells = cells_about(drawn, at.classes, by.rule == Rule::linear ? 0.0 : by.kappa, seed);
+    const auto cells = cells_about(drawn, at.classes, is_linear ? 0.0 : by.kappa, seed);
     for (std::size_t c = 0; c < k; ++c) {
-      votes.push_back(by.rule == Rule::linear ? cells.mean_cosine[c].value : cells.density[c].value);
+      votes.push_back(is_linear ? cells.mean_cosine[c].value : cells.density[c].value);
     }
   }
-  const double kernel = by.rule == Rule::kernel ? std::exp(law::log_kernel_mean(at.dimension, by.kappa) - by.kappa) : 1;
+  const double kernel = is_kernel ? std::exp(law::log_kernel_mean(at.dimension, by.kappa) - by.kappa) : 1;
   const double total = is_adaptive(by.rule) ? column_of(votes).sum() : static_cast<double>(k) / kernel;
   return by.gain / total * column_of(votes);
 }
 
 }  // namespace
 
-std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by, Metric metric) {
-  if (at.classes != 2 || by.gain <= 0 || (by.rule != Rule::linear && by.kappa <= 0)) return std::nullopt;
+std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by,
+                                      ClassificationMetric metric) {
+  const bool is_linear = by.rule == ClassificationRule::linear;
+  if (at.classes != 2 || by.gain <= 0 || (!is_linear && by.kappa <= 0)) return std::nullopt;
   const double n = static_cast<double>(at.context_length);
   // measured: what the noise lacks to a Gaussian changes the linear rule's loss by less than 0.4/n of it, and its share
   // of errors by less than 0.6/n
-  if (metric == Metric::loss) {
+  if (metric == ClassificationMetric::loss) {
     const double loss = two_class_loss(at, by);
-    return Known{loss, by.rule == Rule::linear ? 0.4 / n * loss : unknown_error};
+    return Known{loss, is_linear ? 0.4 / n * loss : unknown_error};
   }
-  if (metric != Metric::accuracy) return std::nullopt;
-  if (by.rule != Rule::linear)
-    return Known{law::kernel_accuracy(at.dimension, by.kappa, at.context_length), unknown_error};
+  if (metric != ClassificationMetric::accuracy) return std::nullopt;
+  if (!is_linear) return Known{law::kernel_accuracy(at.dimension, by.kappa, at.context_length), unknown_error};
   const double accuracy = law::linear_accuracy<double>(at.dimension, at.context_length);
   return Known{accuracy, 0.6 / n * (1 - accuracy)};
 }
@@ -109,43 +116,43 @@ BestRate two_class_best_rate(std::int64_t dimension, std::int64_t context_length
 }
 
 double predicted_rate(const SphereTask& at) {
-  const auto [d, k, n] = at;
-  return law::best_linear_rate_leading<double>(d, 2 * n).rate * std::sqrt(static_cast<double>(k) / 4);
+  const double two_classes = law::best_linear_rate_leading<double>(at.dimension, 2 * at.context_length).rate;
+  return two_classes * std::sqrt(static_cast<double>(at.classes) / 4);
 }
 
 double predicted_gain(const SphereTask& at, const Classifier& by) {
   const auto two = law::two_class_layer(at.dimension, by.kappa, 2 * at.context_length);
   const double k = std::sqrt(static_cast<double>(at.classes) / 4);
-  if (by.rule != Rule::adaptive_with_query) return k * two.best_gain;
+  if (by.rule != ClassificationRule::adaptive_with_query) return k * two.best_gain;
   return k * (2 * two.best_gain_with_query - two.best_gain);  // twice the context, half the query's share
 }
 
-Metrics long_context_metrics(const Simulator& simulator, const SphereTask& task, const Classifier& by,
-                             std::int64_t contexts) {
+LongContextMetrics long_context_metrics(const Simulator& simulator, const SphereTask& task, const Classifier& by,
+                                        std::int64_t contexts) {
   const SphereTask least{task.dimension, task.classes, task.classes};
-  std::vector<double> values[4];
+  std::map<ClassificationMetric, std::vector<double>> values;
   for (std::int64_t i = 0; i < contexts; ++i) {
     if (simulator.stopped()) return {};
     const auto number = static_cast<std::uint64_t>(i);
-    const DrawnContext drawn = simulator.context(least, number);
+    const SphereContext<double> drawn = simulator.context(least, number);
     const auto logits = limit_logits(drawn, by, task, number);
     const auto p = law::predict<double>(logits, law::Matrix<double>::Zero(logits.size(), task.dimension));
     Eigen::Index largest = 0;
     logits.maxCoeff(&largest);
-    values[0].push_back(law::cross_entropy(p, drawn.query_label));
-    values[1].push_back(largest == drawn.query_label ? 1 : 0);
-    values[2].push_back(law::entropy(p));
-    values[3].push_back(p.probabilities(drawn.query_label));
+    values[ClassificationMetric::loss].push_back(law::cross_entropy(p, drawn.query_label));
+    values[ClassificationMetric::accuracy].push_back(largest == drawn.query_label ? 1 : 0);
+    values[ClassificationMetric::entropy].push_back(law::entropy(p));
+    values[ClassificationMetric::probability].push_back(p.probabilities(drawn.query_label));
   }
-  Metrics result;
-  for (std::size_t m = 0; m < 4; ++m) {
-    result.all[m] = statistics::Estimate(statistics::moments_of(values[m].data(), contexts));
+  LongContextMetrics result;
+  for (const auto& [metric, all] : values) {
+    result[metric] = statistics::Estimate(statistics::moments_of(all.data(), contexts));
   }
   return result;
 }
 
-KernelVotes kernel_votes(const DrawnContext& drawn, const SphereTask& task, const std::vector<double>& query,
-                         double kappa) {
+KernelVotes kernel_votes(const SphereContext<double>& drawn, const SphereTask& task,
+                         const std::vector<double>& query, double kappa) {
   const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(query),
                                      task.classes};
   const auto sums = law::kernel_descent(context, kappa, static_cast<double>(task.context_length)).logits;
@@ -157,4 +164,4 @@ double loss_of(const std::vector<double>& votes, double gain, std::int64_t label
   return law::cross_entropy(law::Prediction<double>{logits, {}, {}}, label);
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

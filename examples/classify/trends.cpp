@@ -1,11 +1,12 @@
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "examples/classify/figures.hpp"
 #include "examples/classify/theory.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::classify {
 
 namespace {
 
@@ -18,7 +19,8 @@ void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleCho
   const Chosen best = best_of(run.simulator, task, choice);
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
   const auto simulated = run.simulator.metrics("losses", task, {best.classifier, linear.classifier});
-  const auto &loss = simulated[0][Metric::loss], &linear_loss = simulated[1][Metric::loss];
+  const auto& loss = simulated.at(0, ClassificationMetric::loss);
+  const auto& linear_loss = simulated.at(1, ClassificationMetric::loss);
   const double kappa = best.classifier.kappa;
   const bool has_prediction = best.reached && is_softmax(choice);
   table.add_row({task.dimension, task.context_length, best.kappa(), best.reached ? Cell(1 / std::sqrt(kappa)) : Cell(),
@@ -54,7 +56,7 @@ Table trend_table(double kappa, std::int64_t n) {
 
 /// The trend's row of one task, and its losses at the best rate.
 void add_trend(Table& table, Table& losses, ClassifyRun& run, const SphereTask& task, double kappa) {
-  const auto [d, k, n] = task;
+  const std::int64_t d = task.dimension, k = task.classes, n = task.context_length;
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
   std::vector<Cell> cells{d, k};
   add_cells(cells, linear, predicted_rate(task));
@@ -65,11 +67,13 @@ void add_trend(Table& table, Table& losses, ClassifyRun& run, const SphereTask& 
   table.add_row(std::move(cells));
   std::vector<std::pair<std::string, Chosen>> rates{{"found", linear}};
   if (k == 2) {
-    rates.push_back({"theory's", given(RuleChoice::linear, {Rule::linear, 0, two_class_best_rate(d, n).rate})});
+    const Classifier best{ClassificationRule::linear, 0, two_class_best_rate(d, n).rate};
+    rates.push_back({"theory's", given(RuleChoice::linear, best)});
   }
   for (const auto& [name, rate] : rates) {
     const auto simulated = run.simulator.metrics("loss", task, {rate.classifier});
-    add_comparison(losses, run, {d, k, rate.gain(), name}, task, rate, Metric::loss, simulated[0][Metric::loss]);
+    add_comparison(losses, run, {d, k, rate.gain(), name}, task, rate, ClassificationMetric::loss,
+                   simulated.at(0, ClassificationMetric::loss));
   }
 }
 
@@ -126,4 +130,4 @@ std::vector<Table> trend_figure(ClassifyRun& run) {
   return {std::move(table), std::move(losses)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

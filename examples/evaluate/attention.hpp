@@ -11,7 +11,7 @@
 #include "examples/evaluate/registry.hpp"
 
 /// The kinds of attention on queries, keys and values, and the schedule of its temperature.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace detail {
 
@@ -141,4 +141,4 @@ inline void register_attention(Registry& registry) {
   registry["heat_schedule"] = detail::heat_schedule_case;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

@@ -17,7 +17,7 @@
 
 /// A file of cases: {"tolerance": text, "cases": [{"id", "kind", "in", "out"?, "rtol"?, "atol"?}]}, computed and
 /// judged.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 /// One field of one case.
 struct EvaluatedField {
@@ -131,6 +131,8 @@ inline std::vector<EvaluatedCase> evaluate_cases(const std::string& file, const 
 }
 
 namespace detail {
+
+using examples::detail::nested_text, examples::detail::number_text;
 
 /// A scalar to 12 digits; an array by its sizes, an object by its number of fields.
 inline std::string shown_value(const Json& value) {
@@ -264,4 +266,4 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
   return report;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

@@ -25,7 +25,7 @@
 #include "examples/evaluate/fields.hpp"
 #include "examples/support/text.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace {
 
@@ -232,4 +232,4 @@ void register_classification(Registry& registry) {
   registry["tiny_context"] = tiny_context;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

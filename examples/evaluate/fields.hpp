@@ -12,7 +12,7 @@
 #include "examples/support/text.hpp"
 
 /// Reads a case's inputs out of JSON: numbers are decimal strings or JSON numbers, arrays may be nested.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 using Json = nlohmann::ordered_json;
 
@@ -192,4 +192,4 @@ inline Json to_json(const Eigen::MatrixXd& matrix) {
   return rows;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

@@ -18,7 +18,7 @@
 #include "examples/evaluate/registry.hpp"
 
 /// The kinds of laws of a row of scores: how their inputs are spelled in JSON and which closed form answers.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace detail {
 
@@ -162,4 +162,4 @@ inline void register_laws(Registry& registry) {
   detail::register_gaussian_rows(registry);
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

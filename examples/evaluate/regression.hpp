@@ -5,7 +5,7 @@
 #include "examples/support/closed_forms.hpp"
 
 /// The kinds of in-context regression: how their inputs are spelled in JSON and which closed form answers.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace detail {
 
@@ -84,4 +84,4 @@ inline void register_regression(Registry& registry) {
   };
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

@@ -28,7 +28,7 @@
 #include "examples/evaluate/registry.hpp"
 
 /// The kinds of scoring maps on one row of scores: how their inputs are spelled in JSON and which header answers.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace detail {
 
@@ -306,4 +306,4 @@ inline void register_scoring(Registry& registry) {
   registry["approx_error_expected"] = detail::approx_error_expected_case;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

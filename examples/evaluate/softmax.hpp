@@ -12,7 +12,7 @@
 #include "examples/evaluate/regression.hpp"
 
 /// The kinds of true softmax attention on Gaussian inputs, and of its relatives.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace detail {
 
@@ -64,4 +64,4 @@ inline void register_softmax_error(Registry& registry) {
   registry["softmax_error_isotropic_exact"] = detail::softmax_error_isotropic_case;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

@@ -17,7 +17,7 @@
 #include "examples/support/text.hpp"
 
 /// The kinds of training: gradients of a layer and the papers' tasks.
-namespace incontext::examples {
+namespace incontext::examples::evaluate {
 
 namespace detail {
 
@@ -94,4 +94,4 @@ inline void register_training(Registry& registry) {
   };
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::evaluate

@@ -6,7 +6,7 @@
 #include "examples/support/judgement.hpp"
 #include "examples/support/report.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 namespace {
 
@@ -55,4 +55,4 @@ void Controls::join(Verdict& verdict) const {
   verdict.text += " DISAGREEMENT: " + std::to_string(failures_) + " of the negative controls not rejected.";
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

@@ -6,11 +6,13 @@
 #include "examples/fading/simulator.hpp"
 #include "examples/support/table.hpp"
 
+namespace incontext::examples {
+struct Verdict;
+}  // namespace incontext::examples
+
 /// What holds for infinitely long rows only, on trial at finite length: there the simulation must reject it, or it
 /// could not tell right from wrong.
-namespace incontext::examples {
-
-struct Verdict;
+namespace incontext::examples::fading {
 
 class Controls {
  public:
@@ -33,4 +35,4 @@ class Controls {
   std::int64_t failures_ = 0;
 };
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

@@ -15,7 +15,7 @@
 
 #include "examples/support/render.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 namespace {
 
@@ -65,7 +65,7 @@ std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, 
 /// The weight at height a of a column, simulated: normal scores of variance 1 at the column's spread.
 statistics::Estimate simulated(FadingRun& run, std::int64_t n, const DiagramColumn& column, double height) {
   const double log_count = std::log(static_cast<double>(n)), beta = column.spread(log_count);
-  const RowOfScores row{.competitors = n - 1, .signal = height * log_count / beta};
+  const auto row = simulate::ScoreRow{.competitors = n - 1}.with_signal(height * log_count / beta);
   return run.simulator.rows(row, {beta}).front().signal_weight.mean;
 }
 
@@ -151,4 +151,4 @@ std::vector<Table> diagram_figure(FadingRun& run) {
   return {std::move(boundary), run.options.output.format == Format::table ? std::move(map) : std::move(plane)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

@@ -19,7 +19,7 @@
 #include "examples/fading/diagram.hpp"
 #include "examples/support/render.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 namespace {
 
@@ -74,12 +74,11 @@ Rows needle_rows(double weight, double competitors, double spread, const Measure
 }
 
 /// The weight of a needle of that score among the competitors, simulated.
-Measured needle(FadingRun& run, RowOfScores row, double beta, double score) {
-  row.signal = score;
-  return run.simulator.rows(row, {beta}).front().signal_weight;
+Measured needle(FadingRun& run, const simulate::ScoreRow& row, double beta, double score) {
+  return run.simulator.rows(row.with_signal(score), {beta}).front().signal_weight;
 }
 
-RowOfScores normal_row(const FadingOptions& o, std::int64_t competitors) {
+simulate::ScoreRow normal_row(const FadingOptions& o, std::int64_t competitors) {
   return {.competitors = competitors, .scale = std::sqrt(o.variance)};
 }
 
@@ -162,9 +161,7 @@ std::vector<Table> fading_figure(FadingRun& run) {
   for (const std::int64_t n : lengths_or(run, {10, 100, 1000, 10000, 100000, 1000000})) {
     const double count = static_cast<double>(n), others = count - 1;
     const std::vector<double> betas{1, o.scale * std::log(count)};
-    RowOfScores row = normal_row(o, n - 1);
-    row.signal = score;
-    const auto rows = run.simulator.rows(row, betas);
+    const auto rows = run.simulator.rows(normal_row(o, n - 1).with_signal(score), betas);
     for (std::size_t i = 0; i < 2; ++i) {
       const double spread = betas[i] * std::sqrt(o.variance);
       const bool frozen = spread >= laws::critical_spread(count);
@@ -251,7 +248,7 @@ std::vector<Table> bounded_figure(FadingRun& run) {
     const double threshold = laws::grid_threshold(count, beta);
     thresholds.add_row({n, threshold, laws::ssmax_bounded_threshold(count, o.scale, laws::BoundedScores<double>{1}),
                         limit, laws::grid_threshold(count, 1.0)});
-    const RowOfScores row{.law = Competitors::uniform, .competitors = n - 1};
+    const simulate::ScoreRow row{.law = simulate::ScoreLaw::uniform, .competitors = n - 1};
     for (const double height : given_or(run, "heights", o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;
       add_row(table, run, {n, height, score}, needle_weight(count - 1, beta, score), needle(run, row, beta, score),
@@ -282,4 +279,4 @@ std::vector<Table> figure_tables(FadingRun& run) {
   return phase_figure(run);
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

@@ -10,7 +10,7 @@
 #include "examples/support/table.hpp"
 
 /// Attention over long rows of random scores, exact law beside simulation.
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 /// The state that the parts of a run share; `arguments` are the report's, for values that the options do not set.
 struct FadingRun {
@@ -23,4 +23,4 @@ struct FadingRun {
 
 std::vector<Table> figure_tables(FadingRun& run);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

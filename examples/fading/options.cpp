@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 std::int64_t most_scores(const FadingOptions& o) {
   if (o.most_scores) return *o.most_scores;
@@ -18,13 +18,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
                             {"retrieval", FadingFigure::retrieval},
                             {"bounded", FadingFigure::bounded},
                             {"diagram", FadingFigure::diagram}});
-  const auto read_lengths = [&o](const std::string& text) {
-    o.lengths.clear();
-    for (const std::string& part : parse_list(text)) {
-      o.lengths.push_back(parse_count<std::int64_t>("--lengths", part, 3, 1000000000));
-    }
-  };
-  add_read(app, "--lengths", read_lengths, "Lengths n of the rows", "N,N,...");
+  add_counts(app, "--lengths", o.lengths, "Lengths n of the rows", 3, 1000000000);
   add_number(app, "--s", o.scale, "SSMax's s: its inverse temperature is s log n", positive, "0 < value");
   add_number(app, "--variance", o.variance, "Variance of the normal competitors' scores", positive, "0 < value");
   add_positive_numbers(app, "--spreads", o.spreads,
@@ -79,4 +73,4 @@ UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   return unused;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

@@ -8,7 +8,7 @@
 #include "examples/support/unused_options.hpp"
 
 /// What incontext-fading can be asked.
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 enum class FadingFigure { fading, phase, retrieval, bounded, diagram };
 
@@ -34,4 +34,4 @@ void add_fading_options(CLI::App& app, FadingOptions& o);
 /// Refuses options the chosen figure has no use for.
 UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

@@ -7,7 +7,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::fading {
 
 struct Simulator::State {
   SimulationRuns runs;
@@ -17,14 +17,6 @@ struct Simulator::State {
 namespace {
 
 constexpr std::int64_t fewest_trials = 128;
-
-simulate::ScoreRow plain(const RowOfScores& row) {
-  const simulate::ScoreLaw law = row.law == Competitors::normal    ? simulate::ScoreLaw::normal
-                                 : row.law == Competitors::uniform ? simulate::ScoreLaw::uniform
-                                                                   : simulate::ScoreLaw::grid;
-  const simulate::ScoreRow result{law, row.competitors, row.location, row.scale};
-  return row.signal ? result.with_signal(*row.signal) : result;
-}
 
 Measured measured(const statistics::Estimate& mean, const simulate::ScoreRowSample* sample, std::size_t point,
                   simulate::RowFunctional functional) {
@@ -51,7 +43,7 @@ Simulator::~Simulator() = default;
 const RunRecord& Simulator::record() const { return state_->runs.record(); }
 bool Simulator::stopped() const { return state_->runs.stopped(); }
 
-std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
+std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const std::vector<double>& inverse_temperatures,
                                          Keep keep) {
   using simulate::RowFunctional;
   const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
@@ -60,11 +52,11 @@ std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vect
   // In double: the mean of nearly even weights is known better than single precision rounds it.
   const auto simulation = [&](simulate::Options at) {
     if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
-    run = simulate::score_rows<double>(plain(row), inverse_temperatures, at);
+    run = simulate::score_rows<double>(row, inverse_temperatures, at);
     if (keep == Keep::medians && !run.run.interrupted) {
       at.trials = std::min(run.run.trials, affordable);
       at.relative_error = 0;
-      sample = simulate::score_row_sample<double>(plain(row), inverse_temperatures, at);
+      sample = simulate::score_row_sample<double>(row, inverse_temperatures, at);
     }
     return run.run;
   };
@@ -76,9 +68,9 @@ std::vector<MeasuredRow> Simulator::rows(const RowOfScores& row, const std::vect
       return measured(run.at(point, functional), sample.sample.trials > 0 ? &sample : nullptr, point, functional);
     };
     result.push_back({one(RowFunctional::participation), one(RowFunctional::largest_weight),
-                      one(RowFunctional::entropy), row.signal ? one(RowFunctional::signal_weight) : Measured{}});
+                      one(RowFunctional::entropy), row.has_signal ? one(RowFunctional::signal_weight) : Measured{}});
   }
   return result;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

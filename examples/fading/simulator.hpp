@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/simulate/types/score_rows.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cstdint>
@@ -12,20 +13,8 @@
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
-/// sees the simulate headers: nvcc compiles it for the CUDA edition, and nothing else.
-namespace incontext::examples {
-
-/// As simulate::ScoreLaw.
-enum class Competitors { normal, uniform, grid };
-
-/// As simulate::ScoreRow.
-struct RowOfScores {
-  Competitors law = Competitors::normal;
-  std::int64_t competitors = 0;
-  double location = 0;
-  double scale = 1;
-  std::optional<double> signal = {};
-};
+/// sees simulate headers other than their types: nvcc compiles it for the CUDA edition, and nothing else.
+namespace incontext::examples::fading {
 
 /// A mean over rows, and what it does not say. The last two are kept for the rows asked to.
 struct Measured {
@@ -52,7 +41,7 @@ class Simulator {
   bool stopped() const;
 
   /// One measurement for each inverse temperature, all on the same rows.
-  std::vector<MeasuredRow> rows(const RowOfScores& row, const std::vector<double>& inverse_temperatures,
+  std::vector<MeasuredRow> rows(const simulate::ScoreRow& row, const std::vector<double>& inverse_temperatures,
                                 Keep keep = Keep::means);
 
  private:
@@ -60,4 +49,4 @@ class Simulator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::fading

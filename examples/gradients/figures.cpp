@@ -16,7 +16,7 @@
 
 #include "examples/support/text.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::gradients {
 
 namespace {
 
@@ -27,6 +27,13 @@ constexpr double fewest_effective_trials = 50;
 constexpr double fewest_tokens_of_own_spread = 4;
 
 constexpr const char* common_draws_note = "All rows of a map share their draws, so their z are correlated.";
+
+using simulate::GradientMap, simulate::GradientNorm;
+
+/// How many trials carry W_K's mean at a spread.
+double key_trials(const MeasuredGradients& measured, std::size_t spread) {
+  return simulate::effective_trials(measured.norms.at(spread, GradientNorm::key));
+}
 
 struct Point {
   std::vector<Cell> prefix;
@@ -125,21 +132,22 @@ class Figures {
     Table norms = table("Mean squared gradients over |g|^2", columns, {});
     std::vector<double> spreads;
     for (const Point& point : points) spreads.push_back(point.spread);
-    const MeasuredGradients measured = run_.simulator.gradients(MapChoice::softmax, spreads);
+    const MeasuredGradients measured = run_.simulator.gradients(GradientMap::softmax, spreads);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Point& point = points[i];
       const auto flow = law(point.spread);
-      const double carry = measured.effective_trials[i];
+      const auto& key = measured.norms.at(i, GradientNorm::key);
+      const double carry = key_trials(measured, i);
       std::vector<Cell> cells = point.prefix;
       cells.emplace_back(point.spread);
       std::vector<Cell> more = cells;
       more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.spread, dimension())),
                                finite(measured.median[i]), frozen_median(point.spread)});
-      add(ratios, std::move(more), compared(flow.imbalance, measured.imbalance[i], carry));
+      add(ratios, std::move(more), compared(flow.imbalance, measured.norms.imbalance(i), carry));
       cells.emplace_back("W_V");
-      add(norms, cells, run_.judgement.judged(flow.mean_token, measured.value[i]));
+      add(norms, cells, run_.judgement.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
       cells.back() = "W_K";
-      add(norms, cells, compared(point.spread * point.spread * flow.covariance_isotropic, measured.key[i], carry));
+      add(norms, cells, compared(point.spread * point.spread * flow.covariance_isotropic, key, carry));
     }
     ratios.notes.push_back(
         "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
@@ -191,14 +199,14 @@ class Figures {
                          {{.name = "spread", .heading = "x", .digits = 4}, {.name = "median", .digits = 4}});
     std::vector<double> spreads;
     for (const double scale : options_.scales) spreads.push_back(scale * spread_at(options_.usual_temperature()));
-    const MeasuredGradients soft = run_.simulator.gradients(MapChoice::softmax, spreads);
-    const MeasuredGradients norm = run_.simulator.gradients(MapChoice::normsoftmax, spreads);
+    const MeasuredGradients soft = run_.simulator.gradients(GradientMap::softmax, spreads);
+    const MeasuredGradients norm = run_.simulator.gradients(GradientMap::normsoftmax, spreads);
     for (std::size_t i = 0; i < spreads.size(); ++i) {
       const double x = spreads[i], scale = options_.scales[i];
       add(ratios, {scale, "softmax", x, finite(soft.median[i])},
-          compared(law(x).imbalance, soft.imbalance[i], soft.effective_trials[i]));
+          compared(law(x).imbalance, soft.norms.imbalance(i), key_trials(soft, i)));
       add(ratios, {scale, "NormSoftmax", x, finite(norm.median[i])},
-          compared_normsoftmax(x, norm.imbalance[i], norm.effective_trials[i]));
+          compared_normsoftmax(x, norm.norms.imbalance(i), key_trials(norm, i)));
     }
     ratios.notes.push_back(
         "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less "
@@ -218,4 +226,4 @@ class Figures {
 
 std::vector<Table> figure_tables(GradientRun& run) { return Figures(run).make(); }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::gradients

@@ -7,7 +7,7 @@
 #include "examples/support/judgement.hpp"
 #include "examples/support/table.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::gradients {
 
 /// What one run of incontext-gradients works with.
 struct GradientRun {
@@ -18,4 +18,4 @@ struct GradientRun {
 
 std::vector<Table> figure_tables(GradientRun& run);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::gradients

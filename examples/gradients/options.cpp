@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace incontext::examples {
+namespace incontext::examples::gradients {
 
 double GradientOptions::score_stddev() const {
   return weight_stddev * weight_stddev * static_cast<double>(simulation.dimension) * usual_temperature();
@@ -64,4 +64,4 @@ void state_used(const GradientOptions& o, nlohmann::ordered_json& arguments) {
   if (o.figure == GradientFigure::normsoftmax) arguments["scales"] = o.scales;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::gradients

@@ -7,7 +7,7 @@
 #include "examples/support/unused_options.hpp"
 
 /// What incontext-gradients can be asked, and which questions do not go together.
-namespace incontext::examples {
+namespace incontext::examples::gradients {
 
 enum class GradientFigure { temperature, frozen, schedule, normsoftmax };
 
@@ -37,4 +37,4 @@ UnusedOptions complete(const CLI::App& app, GradientOptions& o);
 /// Writes the values that the run used for options not given into the report's arguments.
 void state_used(const GradientOptions& o, nlohmann::ordered_json& arguments);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::gradients

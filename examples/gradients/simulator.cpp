@@ -1,7 +1,6 @@
 #include "examples/gradients/simulator.hpp"
 
 #include <incontext/simulate/gradient_norms.hpp>
-#include <incontext/simulate/score_rows.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::gradients {
 
 namespace {
 
@@ -31,11 +30,9 @@ Simulator::~Simulator() = default;
 
 const RunRecord& Simulator::record() const { return state_->runs.record(); }
 
-MeasuredGradients Simulator::gradients(MapChoice map, const std::vector<double>& spreads) {
+MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vector<double>& spreads) {
   using simulate::GradientNorm;
-  const simulate::GradientRow row{
-      state_->tokens, state_->dimension,
-      map == MapChoice::softmax ? simulate::GradientMap::softmax : simulate::GradientMap::normsoftmax};
+  const simulate::GradientRow row{state_->tokens, state_->dimension, map};
   MeasuredGradients measured;
   measured.median.assign(spreads.size(), std::numeric_limits<double>::quiet_NaN());
   const auto simulation = [&](simulate::Options options) {
@@ -47,16 +44,9 @@ MeasuredGradients Simulator::gradients(MapChoice map, const std::vector<double>&
     for (std::size_t i = 0; i < spreads.size(); ++i) measured.median[i] = sample.median(i, GradientNorm::ratio);
     return std::move(result.run);
   };
-  const std::size_t outputs = spreads.size() * simulate::detail::gradient_norms;
-  simulate::GradientNormsSimulation result;
-  result.run.estimates = state_->runs.run("gradients", outputs, simulation);
-  for (std::size_t i = 0; i < spreads.size(); ++i) {
-    measured.value.push_back(result.at(i, GradientNorm::value));
-    measured.key.push_back(result.at(i, GradientNorm::key));
-    measured.imbalance.push_back(result.imbalance(i));
-    measured.effective_trials.push_back(simulate::effective_trials(measured.key.back()));
-  }
+  constexpr std::size_t norms = 1 + static_cast<std::size_t>(GradientNorm::key_orthogonal);
+  measured.norms.run = state_->runs.run("gradients", spreads.size() * norms, simulation);
   return measured;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::gradients

@@ -1,28 +1,21 @@
 #pragma once
 
-#include <cstdint>
+#include <incontext/simulate/types/gradient_norms.hpp>
+
 #include <memory>
 #include <vector>
 
 #include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
-// Boost's distributions, which it needs, are slow to compile.
-namespace incontext::statistics {
-struct Estimate;
-}  // namespace incontext::statistics
+/// The simulations of one run. Only simulator.cpp sees simulate headers other than their types: nvcc compiles it for
+/// the CUDA edition, and nothing else.
+namespace incontext::examples::gradients {
 
-/// The simulations of one run. Only simulator.cpp sees the simulate headers: nvcc compiles it for the CUDA edition, and
-/// nothing else.
-namespace incontext::examples {
-
-enum class MapChoice { softmax, normsoftmax };
-
-/// One number a spread: mean squared gradients of W_V and W_K, the ratio of their roots, the median of one row's ratio,
-/// and how many trials carry W_K's mean.
+/// Estimates of every squared norm, and the median of one row's ratio; a number per spread.
 struct MeasuredGradients {
-  std::vector<statistics::Estimate> value, key, imbalance;
-  std::vector<double> median, effective_trials;
+  simulate::GradientNormsSimulation norms;
+  std::vector<double> median;
 };
 
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
@@ -34,11 +27,11 @@ class Simulator {
   const RunRecord& record() const;
 
   /// At spreads x = |W_K q| / tau, on common draws.
-  MeasuredGradients gradients(MapChoice map, const std::vector<double>& spreads);
+  MeasuredGradients gradients(simulate::GradientMap map, const std::vector<double>& spreads);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::gradients

@@ -12,7 +12,7 @@
 
 /// Statements of theory about computed numbers. A claim may be made about many cases; its row in the table shows the
 /// case that came closest to breaking it, and all claims together are the verdict.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 class Claims {
  public:
@@ -98,4 +98,4 @@ class Claims {
   std::vector<Claim> claims_;
 };
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

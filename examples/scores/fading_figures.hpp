@@ -16,7 +16,7 @@
 
 /// Figures about attention that fades, or does not, as rows get longer: rows are built and mapped as they stand, and
 /// compared with the closed forms of incontext/laws.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 namespace detail {
 
@@ -217,4 +217,4 @@ inline std::vector<Table> deviant_figure(const ScoresOptions& o, Claims& claims)
   return {std::move(table)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

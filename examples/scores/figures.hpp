@@ -17,7 +17,7 @@
 #include "examples/support/render.hpp"
 
 /// Figures about the maps themselves: the approximate softmax, SSA's base functions, NormSoftmax's largest weight.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 namespace detail {
 
@@ -159,4 +159,4 @@ inline std::vector<Table> normsoftmax_bound_figure(const ScoresOptions& o, Claim
   return {std::move(table)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

@@ -18,7 +18,7 @@
 #include <vector>
 
 /// Every scoring map of one row behind one type, chosen by its name on the command line.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 using Numbers = std::vector<double>;
 
@@ -170,4 +170,4 @@ inline MatrixNorms jacobian_norms_at(const ScoreMap& map, const Numbers& z) {
   return {scoring::spectral_norm(scoring::Grid<double>(transposed.data(), size, size)), std::sqrt(squares)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

@@ -11,7 +11,7 @@
 #include "examples/support/unused_options.hpp"
 
 /// What incontext-scores can be asked, and which questions do not go together.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 struct ScoresOptions {
   std::string figure = {};
@@ -77,14 +77,8 @@ inline void add_figure_options(CLI::App& app, ScoresOptions& o) {
     }
     if (o.figure.empty()) throw_input_error("--figure", "is unknown", name, known);
   };
-  const auto read_lengths = [&o](const std::string& text) {
-    o.lengths.clear();
-    for (const std::string& part : parse_list(text)) {
-      o.lengths.push_back(parse_count<std::int64_t>("--lengths", part, 2, 10000000));
-    }
-  };
   add_read(app, "--figure", read_figure, listed, "NAME");
-  add_read(app, "--lengths", read_lengths, "Row lengths n, all figures but the first two", "N,N,...");
+  add_counts(app, "--lengths", o.lengths, "Row lengths n, all figures but the first two", 2, 10000000);
   add_positive_numbers(app, "--temperatures", o.temperatures, "Temperatures of --figure approximation");
   add_number(
       app, "--gap", o.gap, "Gap of the one score in --figure ssmax-fading",
@@ -198,4 +192,4 @@ inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions&
   return unused;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

@@ -12,7 +12,7 @@
 #include "examples/support/render.hpp"
 
 /// A user's own scores through one map: every key of one row, or one line a query of a matrix.
-namespace incontext::examples {
+namespace incontext::examples::scores {
 
 namespace detail {
 
@@ -154,4 +154,4 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
   return {std::move(table)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::scores

@@ -2,20 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 namespace {
-
-void add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
-                const std::string& description, std::int64_t minimum, std::int64_t maximum) {
-  const auto read = [&target, name, minimum, maximum](const std::string& text) {
-    target.clear();
-    for (const std::string& part : parse_list(text)) {
-      target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
-    }
-  };
-  add_read(app, name, read, description, "N,N,...");
-}
 
 void add_law_options(CLI::App& app, SoftmaxErrorOptions& o) {
   const auto non_negative = [](double value) { return value >= 0; };
@@ -27,11 +16,6 @@ void add_law_options(CLI::App& app, SoftmaxErrorOptions& o) {
   add_number(app, "--noise-variance", o.noise_variance, "Label noise", non_negative, "0 <= value");
   add_number(app, "--key-query-scale", o.key_query_scale, "Scale m of the scores m x_j . x_q", positive, "0 < value");
   add_number(app, "--label-value", o.label_value, "What attention multiplies labels with, v", positive, "0 < value");
-}
-
-template <class Value>
-void or_usual(std::vector<Value>& values, std::vector<Value> usual) {
-  if (values.empty()) values = std::move(usual);
 }
 
 }  // namespace
@@ -99,4 +83,4 @@ void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments)
   arguments["exponents"] = o.exponents;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

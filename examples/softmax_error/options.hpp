@@ -8,7 +8,7 @@
 #include "examples/support/unused_options.hpp"
 
 /// What incontext-softmax-error can be asked, and which questions do not go together.
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 enum class Vary { temperature, context_length, dimension, map };
 
@@ -42,4 +42,4 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o);
 /// Writes the values that the run used for options not given into the report's arguments.
 void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

@@ -7,7 +7,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 namespace {
 
@@ -26,10 +26,11 @@ struct Simulator::State {
 
   template <class Kind>
   Estimates errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
-    return runs.run(what, maps.size(), [&](const simulate::Options& options) {
+    const auto simulation = [&](const simulate::Options& options) {
       return simulate::reduced_softmax_error(at.general_attention(), at.general_task(), at.context_length,
                                              all_of_kind<Kind>(maps), options);
-    });
+    };
+    return runs.run(what, maps.size(), simulation).estimates;
   }
 };
 
@@ -44,10 +45,11 @@ Estimates Simulator::errors(const std::string& what, const Situation& at, const 
   if (std::holds_alternative<SSA>(maps.front())) return state_->errors<SSA>(what, at, maps);
   if (std::holds_alternative<SSMax>(maps.front())) return state_->errors<SSMax>(what, at, maps);
   if (state_->estimator == EstimatorChoice::reduced) return state_->errors<Softmax>(what, at, maps);
-  return state_->runs.run(what, maps.size(), [&](const simulate::Options& options) {
+  const auto simulation = [&](const simulate::Options& options) {
     return simulate::regression_error(at.general_attention(), at.general_task(), at.context_length,
                                       all_of_kind<Softmax>(maps), options);
-  });
+  };
+  return state_->runs.run(what, maps.size(), simulation).estimates;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

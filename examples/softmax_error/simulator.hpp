@@ -16,7 +16,7 @@ struct Estimate;
 
 /// The simulations of one run. Only simulator.cpp sees the simulate headers: nvcc compiles it for the CUDA edition, and
 /// nothing else.
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 using Estimates = std::vector<statistics::Estimate>;
 
@@ -39,4 +39,4 @@ class Simulator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

@@ -10,7 +10,7 @@
 
 #include "examples/support/render.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 namespace {
 
@@ -175,4 +175,4 @@ std::vector<Table> softmax_error_tables(Run& run) {
       run, "True softmax attention against temperature: " + dimension + ", " + length + ", " + law, {}, situations);
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

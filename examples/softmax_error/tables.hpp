@@ -6,7 +6,7 @@
 #include "examples/support/judgement.hpp"
 
 /// The tables of incontext-softmax-error: errors, and optimal parameters.
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 /// What the parts of a run share.
 struct Run {
@@ -17,4 +17,4 @@ struct Run {
 
 std::vector<Table> softmax_error_tables(Run& run);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

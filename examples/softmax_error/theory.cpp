@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 regression::Attention<double> Situation::general_attention() const {
   const auto d = task.dimension;
@@ -72,4 +72,4 @@ Optimum optimal_base(const Situation& at, double exponent) {
   return {best.parameter, best.error};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

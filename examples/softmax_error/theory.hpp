@@ -13,7 +13,7 @@
 #include <variant>
 
 /// The isotropic family and its errors; their templates are compiled in theory.cpp alone.
-namespace incontext::examples {
+namespace incontext::examples::softmax_error {
 
 using Softmax = scoring::Softmax<double>;
 using SSMax = scoring::SSMax<double>;
@@ -54,4 +54,4 @@ Optimum optimal_temperature(const Situation& at);
 Optimum optimal_scale(const Situation& at);
 Optimum optimal_base(const Situation& at, double exponent);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::softmax_error

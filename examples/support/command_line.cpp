@@ -93,6 +93,17 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, double& target, 
   return add_read(app, name, read, description, "X", detail::number_text(target));
 }
 
+CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
+                        const std::string& description, std::int64_t minimum, std::int64_t maximum) {
+  const auto read = [&target, name, minimum, maximum](const std::string& text) {
+    target.clear();
+    for (const std::string& part : parse_list(text)) {
+      target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
+    }
+  };
+  return add_read(app, name, read, description, "N,N,...");
+}
+
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
                                   const std::string& description) {
   const auto read = [&target, name](const std::string& text) {
@@ -162,10 +173,13 @@ void add_run_options(CLI::App& app, SimulationOptions& options) {
       ->excludes(trials)
       ->default_str("");
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
-  add_choice<std::string>(
-      app, "--device", options.device, "Where to simulate",
-      {{"automatic", "automatic"}, {"serial", "serial"}, {"openmp", "openmp"}, {"tbb", "tbb"}, {"cuda", "cuda"}});
-  add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, 4096);
+  using simulate::Device;
+  std::vector<std::pair<std::string, Device>> devices;
+  for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb, Device::cuda}) {
+    devices.emplace_back(name(device), device);
+  }
+  add_choice(app, "--device", options.device, "Where to simulate", devices);
+  add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, simulate::most_threads);
   head_options(app, "Simulation");
 }
 

@@ -101,6 +101,10 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, Integer& target, 
 CLI::Option* add_number(CLI::App& app, const std::string& name, double& target, const std::string& description,
                         std::function<bool(double value)> accepted, const std::string& needs);
 
+/// Counts between commas.
+CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
+                        const std::string& description, std::int64_t minimum, std::int64_t maximum);
+
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
                                   const std::string& description);
 
@@ -124,6 +128,12 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Value& target, c
     throw_input_error(name, "is unknown", text, words);
   };
   return add_read(app, name, read, description, words, chosen);
+}
+
+/// The values of a list that was not given.
+template <class Value>
+void or_usual(std::vector<Value>& values, std::vector<Value> usual) {
+  if (values.empty()) values = std::move(usual);
 }
 
 /// Puts every option added since the last call under a heading of the help text.

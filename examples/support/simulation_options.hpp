@@ -1,7 +1,8 @@
 #pragma once
 
+#include <incontext/simulate/types/device.hpp>
+
 #include <cstdint>
-#include <string>
 
 namespace incontext::examples {
 
@@ -12,7 +13,7 @@ struct SimulationOptions {
   std::int64_t trials = 65536;
   double relative_error = 0;  ///< 0: stop at `trials`
   std::uint64_t seed = 1;
-  std::string device = "automatic";
+  simulate::Device device = simulate::Device::automatic;
   int threads = 0;  ///< 0: all
 };
 

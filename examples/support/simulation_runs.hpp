@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "examples/support/progress.hpp"
@@ -28,7 +27,7 @@ class SimulationRuns {
     options_.seed = options.seed;
     options_.trials = options.relative_error > 0 ? 0 : options.trials;
     options_.relative_error = options.relative_error;
-    options_.device = simulate::device_named(options.device);
+    options_.device = options.device;
     options_.threads = options.threads;
     record_ = record_of(options_);
   }
@@ -48,13 +47,13 @@ class SimulationRuns {
   /// What the simulations that follow are given, but for the stream.
   simulate::Options& options() { return options_; }
 
-  /// `size` estimates by `simulation`, which takes simulate::Options; `what` is shown meanwhile.
-  template <class Simulation>
-  std::vector<statistics::Estimate> run(const std::string& what, std::size_t size, const Simulation& simulation) {
+  /// What `simulation`, which takes simulate::Options, gives: `size` estimates. `what` is shown meanwhile.
+  template <class Function>
+  simulate::Simulation run(const std::string& what, std::size_t size, const Function& simulation) {
     if (stopped()) {
       stopped_ = true;
       record_.complete = false;
-      return std::vector<statistics::Estimate>(size);
+      return {.estimates = std::vector<statistics::Estimate>(size)};
     }
     simulate::Options at = options_;
     at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
@@ -67,7 +66,7 @@ class SimulationRuns {
     *record_.trials += result.trials;
     if (result.interrupted) record_.complete = false;
     stopped_ = result.interrupted || simulate::InterruptGuard::requested();
-    return std::move(result.estimates);
+    return result;
   }
 
  private:

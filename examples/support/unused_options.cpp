@@ -23,8 +23,9 @@ void add_partial_option(CLI::App& app, OutputOptions& output) {
 void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output,
                             bool theory_has_threads) {
   if (simulation.relative_error > 0) unused.add("--relative-error", {"--trials"});
-  if (!theory_has_threads && (simulation.device == "serial" || simulation.device == "cuda")) {
-    unused.add("--device " + simulation.device, {"--threads"});
+  using simulate::Device;
+  if (!theory_has_threads && (simulation.device == Device::serial || simulation.device == Device::cuda)) {
+    unused.add("--device " + std::string(name(simulation.device)), {"--threads"});
   }
   if (output.to_standard_output()) unused.add("no --output", {"--replace-by-partial"});
 }

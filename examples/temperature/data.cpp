@@ -14,7 +14,7 @@
 #include "examples/support/data_table.hpp"
 #include "examples/temperature/sweep.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 namespace {
 
@@ -207,10 +207,9 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
                            "z Gaussian");
   const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
   run.arguments["test-noise-variance"] = noise;
-  const LabelsOfRows labels{.task_mean = gaussian.task_mean(),
-                            .task_covariance = gaussian.task_covariance(),
-                            .noise_variance = noise,
-                            .own = {}};
+  const simulate::RowLabels labels{.task_mean = gaussian.task_mean(),
+                                   .task_covariance = gaussian.task_covariance(),
+                                   .noise_variance = noise};
   run.simulator.announce("resampled rows");
   const Estimates simulated =
       run.simulator.errors_on_rows(attention, rows, labels, l, values_of(named), o.reading.convention.offset);
@@ -282,9 +281,8 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
   run.arguments["noise-variance"] = noise;
   run.simulator.announce("resampled rows");
-  const Estimates simulated = run.simulator.errors_on_rows(
-      attention, rows, {.task_mean = {}, .task_covariance = {}, .noise_variance = 0, .own = labels}, l,
-      values_of(named), o.reading.convention.offset);
+  const Estimates simulated = run.simulator.errors_on_rows(attention, rows, {.labels = labels}, l, values_of(named),
+                                                           o.reading.convention.offset);
   add_data_rows(table, run, named, exact, by_line, simulated);
   add_ridge_row(table, "ridge, same prior", ridge_on_labelled_rows(run, rows, labels, prior, noise));
   warn_of_means(table, law);
@@ -315,4 +313,4 @@ std::vector<Table> data_tables(Run& run) {
   return tables;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -12,7 +12,7 @@
 #include "examples/support/closed_forms.hpp"
 #include "examples/temperature/optimum.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 namespace {
 
@@ -231,4 +231,4 @@ std::vector<Table> figure_tables(Run& run, const LinearTask& training) {
   return Figures(run, training).make(run.options.figure);
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

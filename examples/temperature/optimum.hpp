@@ -12,7 +12,7 @@
 #include "examples/temperature/situation.hpp"
 
 /// The optimal temperature, found by simulation alone.
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 inline constexpr std::size_t optimum_batches = 64;
 
@@ -90,4 +90,4 @@ inline SimulatedOptimum simulated_optimum(Run& run, const Situation& at, double 
   return with(static_cast<std::int64_t>(trials));
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

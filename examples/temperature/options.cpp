@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 namespace {
 
@@ -46,10 +46,10 @@ void add_law_options(CLI::App& app, TemperatureOptions& o) {
                             {{"approximate-softmax", ScoringChoice::approximate_softmax},
                              {"linear", ScoringChoice::linear},
                              {"softmax", ScoringChoice::softmax}});
-  add_choice<EstimatorChoice>(app, "--estimator", o.reading.estimator, "What a trial averages in closed form",
-                              {{"literal", EstimatorChoice::literal},
-                               {"conditional", EstimatorChoice::conditional},
-                               {"sufficient-statistics", EstimatorChoice::sufficient_statistics}});
+  add_choice<simulate::Estimator>(app, "--estimator", o.reading.estimator, "What a trial averages in closed form",
+                              {{"literal", simulate::Estimator::literal},
+                               {"conditional", simulate::Estimator::conditional},
+                               {"sufficient-statistics", simulate::Estimator::sufficient_statistics}});
 }
 
 void add_figure_options(CLI::App& app, TemperatureOptions& o) {
@@ -62,14 +62,8 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
     }
     o.figure = name;
   };
-  const auto read_lengths = [&o](const std::string& text) {
-    o.context_lengths.clear();
-    for (const std::string& part : parse_list(text)) {
-      o.context_lengths.push_back(parse_count<std::int64_t>("--context-lengths", part, 2, 100000000));
-    }
-  };
   add_read(app, "--figure", read_figure, "A figure of the paper: 2a|2b|2c|3a|3b|3c|6|7|mean-shift", "NAME");
-  add_read(app, "--context-lengths", read_lengths, "Context lengths of figures 2a, 2c, 3a", "N,N,...");
+  add_counts(app, "--context-lengths", o.context_lengths, "Context lengths of figures 2a, 2c, 3a", 2, 100000000);
   add_positive_numbers(app, "--shifts", o.shifts, "Values the shifted quantity takes in the other figures");
 }
 
@@ -140,7 +134,7 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   o.has_test_noise = is_given(app, "--test-noise-variance");
   const bool figure = !o.figure.empty(), data = !o.data.empty(), scores = !o.scores.empty();
   if (figure + data + scores > 1) throw InputError("--figure, --data and --scores exclude each other");
-  if (o.reading.estimator != EstimatorChoice::literal) {
+  if (o.reading.estimator != simulate::Estimator::literal) {
     const std::string estimator = text_of(app, "--estimator");
     if (o.reading.convention.query == regression::QueryToken::included) {
       throw_input_error("--estimator", "does not support --query included", estimator, "literal");
@@ -178,4 +172,4 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   return unused;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

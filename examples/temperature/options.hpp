@@ -10,7 +10,7 @@
 #include "examples/temperature/simulator.hpp"
 
 /// What incontext-temperature can be asked, and which questions do not go together.
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 struct TemperatureOptions {
   std::string figure = {};
@@ -55,4 +55,4 @@ void add_temperature_options(CLI::App& app, TemperatureOptions& o);
 /// Refuses combinations of options that contradict each other, and finds options without effect.
 UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -10,7 +10,7 @@
 #include "examples/support/data_table.hpp"
 #include "examples/temperature/situation.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 namespace {
 
@@ -89,4 +89,4 @@ Table scores_table(const TemperatureOptions& o) {
   return table;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -4,8 +4,8 @@
 #include "examples/temperature/options.hpp"
 
 /// The moment-ratio temperature of a matrix of raw attention scores, one query a row.
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 Table scores_table(const TemperatureOptions& o);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -9,7 +9,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 struct Simulator::State {
   SimulationRuns runs;
@@ -17,23 +17,11 @@ struct Simulator::State {
 
   template <class Simulation>
   Estimates run(std::size_t size, const Simulation& simulation) {
-    return runs.run(what, size, simulation);
+    return runs.run(what, size, simulation).estimates;
   }
 };
 
 namespace {
-
-simulate::Estimator estimator_of(const Reading& reading) {
-  switch (reading.estimator) {
-    case EstimatorChoice::conditional:
-      return simulate::Estimator::conditional;
-    case EstimatorChoice::sufficient_statistics:
-      return simulate::Estimator::sufficient_statistics;
-    case EstimatorChoice::literal:
-      break;
-  }
-  return simulate::Estimator::literal;
-}
 
 /// A ridge trial averages labels and query in closed form and spreads a hundred times less than a squared error: a
 /// thirty-second of the trials still leaves it the best-known number of its table.
@@ -63,7 +51,7 @@ Estimates Simulator::errors(const regression::Attention<double>& attention, cons
   return state_->run(temperatures.size(), [&](const simulate::Options& options) {
     const auto with = [&](auto map) {
       return simulate::regression_error(attention, task, context_length, simulate::at_temperatures(temperatures, map),
-                                        options, reading.convention, estimator_of(reading));
+                                        options, reading.convention, reading.estimator);
     };
     switch (reading.scoring) {
       case ScoringChoice::linear:
@@ -78,16 +66,12 @@ Estimates Simulator::errors(const regression::Attention<double>& attention, cons
 }
 
 Estimates Simulator::errors_on_rows(const regression::Attention<double>& attention,
-                                    const regression::Matrix<double>& rows, const LabelsOfRows& labels,
+                                    const regression::Matrix<double>& rows, const simulate::RowLabels& labels,
                                     std::int64_t context_length, const std::vector<double>& temperatures,
                                     regression::Offset offset) {
-  const simulate::RowLabels row_labels{.task_mean = labels.task_mean,
-                                       .task_covariance = labels.task_covariance,
-                                       .noise_variance = labels.noise_variance,
-                                       .labels = labels.own};
   return state_->run(temperatures.size(), [&](const simulate::Options& options) {
     return simulate::regression_error_on_rows(
-        attention, rows, row_labels, context_length,
+        attention, rows, labels, context_length,
         simulate::at_temperatures(temperatures, scoring::ApproximateSoftmax<double>{}), options, {.offset = offset});
   });
 }
@@ -126,4 +110,4 @@ std::vector<Estimates> Simulator::batches(std::size_t count, std::int64_t trials
   return result;
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -2,6 +2,7 @@
 
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
+#include <incontext/simulate/types/regression.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,29 +19,18 @@ struct Estimate;
 }  // namespace incontext::statistics
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
-/// sees the simulate headers: nvcc compiles it for the CUDA edition, and nothing else.
-namespace incontext::examples {
+/// sees simulate headers other than their types: nvcc compiles it for the CUDA edition, and nothing else.
+namespace incontext::examples::temperature {
 
 using Estimates = std::vector<statistics::Estimate>;
 
 enum class ScoringChoice { approximate_softmax, linear, softmax };
 
-/// What a trial averages in closed form, as simulate::Estimator.
-enum class EstimatorChoice { literal, conditional, sufficient_statistics };
-
 /// Which attention is simulated, and how.
 struct Reading {
   regression::ErrorConvention convention = {};
   ScoringChoice scoring = ScoringChoice::approximate_softmax;
-  EstimatorChoice estimator = EstimatorChoice::literal;
-};
-
-/// Labels of rows: their own where there are any, else from a law of tasks, as simulate::RowLabels.
-struct LabelsOfRows {
-  regression::Vector<double> task_mean = {};
-  regression::Matrix<double> task_covariance = {};
-  double noise_variance = 0;
-  regression::Vector<double> own = {};
+  simulate::Estimator estimator = simulate::Estimator::literal;
 };
 
 /// After Ctrl-C every further simulation returns at once with estimates of no trials.
@@ -63,7 +53,7 @@ class Simulator {
                    std::int64_t context_length, const std::vector<double>& temperatures, const Reading& reading);
 
   Estimates errors_on_rows(const regression::Attention<double>& attention, const regression::Matrix<double>& rows,
-                           const LabelsOfRows& labels, std::int64_t context_length,
+                           const simulate::RowLabels& labels, std::int64_t context_length,
                            const std::vector<double>& temperatures, regression::Offset offset);
 
   statistics::Estimate bayes_risk(const regression::LinearTask<double>& task, std::int64_t context_length);
@@ -82,4 +72,4 @@ class Simulator {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -13,7 +13,7 @@
 #include "examples/support/data_table.hpp"
 #include "examples/support/render.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size) {
   Matrix covariance = read_matrix(file).values;
@@ -152,8 +152,8 @@ std::string unusual_in_words(const TemperatureOptions& o) {
   add(o.mean_shift != 0, "inputs' mean of length " + in_words(o.mean_shift));
   add(o.reading.convention.query == regression::QueryToken::included, "query included");
   add(o.reading.convention.offset == regression::Offset::removed, "offset removed");
-  add(o.reading.estimator == EstimatorChoice::conditional, "conditional trials");
-  add(o.reading.estimator == EstimatorChoice::sufficient_statistics, "sufficient-statistics trials");
+  add(o.reading.estimator == simulate::Estimator::conditional, "conditional trials");
+  add(o.reading.estimator == simulate::Estimator::sufficient_statistics, "sufficient-statistics trials");
   return words;
 }
 
@@ -173,4 +173,4 @@ std::string gain_note(const std::string& law, const Parabola& error) {
          in_words(best) + " at τ*, " + percent(error.excess(1.0) / at_one) + " less.";
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

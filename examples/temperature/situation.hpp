@@ -16,7 +16,7 @@
 #include "examples/temperature/simulator.hpp"
 
 /// A pretrained attention that meets a task law, and the rows of a table that say how it fares there.
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 using Attention = regression::Attention<double>;
 using LinearTask = regression::LinearTask<double>;
@@ -104,4 +104,4 @@ std::string percent(double share);
 /// What the optimal temperature is worth.
 std::string gain_note(const std::string& law, const Parabola& error);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -5,7 +5,7 @@
 
 #include "examples/support/closed_forms.hpp"
 
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 const std::vector<double>& usual_temperatures() {
   static const std::vector<double> temperatures{0.5, 0.7, 1, 1.4, 2, 4};
@@ -43,4 +43,4 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   return {std::move(table)};
 }
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

@@ -5,10 +5,10 @@
 #include "examples/temperature/situation.hpp"
 
 /// The free sweep: one shifted law, many temperatures.
-namespace incontext::examples {
+namespace incontext::examples::temperature {
 
 const std::vector<double>& usual_temperatures();
 
 std::vector<Table> sweep_tables(Run& run, const LinearTask& training);
 
-}  // namespace incontext::examples
+}  // namespace incontext::examples::temperature

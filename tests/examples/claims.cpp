@@ -6,7 +6,7 @@
 
 #include "support/catch.hpp"
 
-using incontext::examples::Claims;
+using incontext::examples::scores::Claims;
 
 namespace {
 

@@ -53,7 +53,7 @@ TEST_CASE("the common options arrive as numbers, and the report repeats them", "
   CHECK(parsed.simulation.context_length == 100);
   CHECK(parsed.simulation.trials == 1000000);
   CHECK(parsed.simulation.seed == 18446744073709551615ULL);
-  CHECK(parsed.simulation.device == "serial");
+  CHECK(parsed.simulation.device == incontext::simulate::Device::serial);
   CHECK(parsed.output.format == Format::json);
   CHECK(parsed.output.file == "x.json");
   CHECK(parsed.output.quiet);

@@ -7,6 +7,7 @@
 #include "tests/examples/part.hpp"
 
 using namespace incontext::examples;
+using namespace incontext::examples::evaluate;
 using incontext::testing::part;
 
 namespace {

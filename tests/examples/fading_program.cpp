@@ -129,7 +129,7 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
   using namespace incontext;
   const statistics::Estimate estimate(statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
   const auto verdict_of = [&](double claimed, double exact) {
-    examples::Controls controls;
+    examples::fading::Controls controls;
     controls.add("limit", 10, "here", claimed, exact, estimate);
     examples::Verdict verdict{.agrees = true, .text = "Agreement."};
     controls.join(verdict);

@@ -11,6 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace incontext::examples;
+  using namespace incontext::examples::scores;
   std::vector<std::string> words{"incontext-scores", ""};
   for (std::size_t i = 0; i < size; ++i) {
     const char c = static_cast<char>(data[i]);

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace incontext::examples;
+using namespace incontext::examples::evaluate;
 using incontext::fuzz::require;
 
 /// Reads every field that is present, with the reader for its name.

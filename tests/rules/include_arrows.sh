@@ -48,12 +48,13 @@ while read -r header; do
     target=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]([^">]*)[">].*/\1/' <<<"$text")
     case $target in
       incontext/simulate/*)
-        # within the room: doors, then trials, then the engine
+        # within the room: doors, then trials, then the engine, then types
         part=${header#cuda/incontext/simulate/}
         part=${part%%/*}
         case $part in
-          engine) [[ $target == */engine/* ]] || breach "$header:$line: engine/ must not include $target" ;;
-          trials) [[ $target =~ /(engine|trials)/ ]] || breach "$header:$line: trials/ must not include $target" ;;
+          types) [[ $target == */types/* ]] || breach "$header:$line: types/ must not include $target" ;;
+          engine) [[ $target =~ /(engine|types)/ ]] || breach "$header:$line: engine/ must not include $target" ;;
+          trials) [[ $target =~ /(engine|trials|types)/ ]] || breach "$header:$line: trials/ must not include $target" ;;
         esac
         [ "$room" = simulate ] || [[ " ${rooms[$room]} " == *" simulate "* ]] ||
           breach "$header:$line: $room must not include simulate ($target)"
@@ -84,4 +85,16 @@ while read -r header; do
     done < <(grep -oE '[a-z]+::detail\b' <<<"$text" | sed 's/::detail//')
   done < <(sed -E 's://.*$::' "$header" | grep -nE '[a-z]+::detail\b' || true)
 done < <(headers include cuda)
+# What a program includes in every file means the same in each of its editions: no Thrust, no back end's macro.
+while read -r header; do
+  while IFS= read -r hit; do breach "$header:$hit: types/ must not depend on a back end"; done < <(
+    grep -nE '\b(thrust|cuda_runtime|INCONTEXT_SIMULATE_[A-Z]+)' "$header" || true
+  )
+done < <(headers cuda/incontext/simulate/types)
+# The files of a program are compiled once for all editions, but for its simulator.cpp and what that shares with others;
+# the size of the memory is no back end's.
+while IFS=: read -r file line text; do
+  breach "$file:$line: only simulator.cpp may include $text"
+done < <(grep -nE '^#include [<"]incontext/(simulate|apply)[./]' -r examples --include='*.[ch]pp' 2>/dev/null |
+  grep -vE '^examples/(first_steps/|[a-z_]*/simulator\.cpp:|support/(simulation_runs|memory)\.hpp:)|incontext/simulate/types/' || true)
 verdict "rooms include along the arrows only"

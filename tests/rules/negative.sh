@@ -96,9 +96,15 @@ H
   mkdir -p "$work/tree/tests/consume" "$work/tree/tests/docs" "$work/tree/docs"
   printf '# Model\n\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/docs/torch.md"
   printf 'One:\n```cpp\nint main() { puts("1"); }\n```\n\n```\n1\n```\n' >"$work/tree/docs/page.md"
-  printf '# Index\n\n[a page](page.md), [the other](torch.md#model)\n' >"$work/tree/docs/index.md"
+  printf '# Index\n\n[a page](page.md), [the other](torch.md#model), [more](first.md)\n' >"$work/tree/docs/index.md"
   printf '// The quoted one.\nint main() { puts("1"); }\n' >"$work/tree/tests/docs/one.cpp"
   echo 1 >"$work/tree/tests/docs/one.txt"
+  mkdir -p "$work/tree/examples/first_steps"
+  for room in core scoring random regression statistics simulate; do
+    seq -f "// $room %.0f" 15 >"$work/tree/examples/first_steps/$room.cpp"
+    echo "$room" >"$work/tree/examples/first_steps/$room.txt"
+    printf '```cpp\n%s\n```\n\n```\n%s\n```\n' "$(seq -f "// $room %.0f" 2 15)" "$room" >>"$work/tree/docs/first.md"
+  done
   printf '// The program.\nint main() {}\n' >"$work/tree/tests/consume/simulate.cpp"
   printf '// The other.\nint main() { return 0; }\n' >"$work/tree/tests/consume/torch.cpp"
 }
@@ -176,6 +182,18 @@ refuses include_arrows 'trials/ must not include incontext/simulate/good.hpp'
 fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,trials}
 header cuda/incontext/simulate/engine/a.hpp '#include "incontext/simulate/trials/b.hpp"'
 refuses include_arrows 'engine/ must not include incontext/simulate/trials/b.hpp'
+fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,types}
+header cuda/incontext/simulate/types/a.hpp '#include "incontext/simulate/engine/b.hpp"'
+refuses include_arrows 'types/ must not include incontext/simulate/engine/b.hpp'
+fresh; mkdir "$work/tree/cuda/incontext/simulate/types"
+header cuda/incontext/simulate/types/a.hpp '#if defined(INCONTEXT_SIMULATE_CUDA)\n#endif'
+refuses include_arrows 'types/a.hpp:2:.*must not depend on a back end'
+fresh; mkdir "$work/tree/examples/program"
+header examples/program/simulator.cpp '#include <incontext/simulate/a.hpp>'
+header examples/program/a.cpp '#include <incontext/simulate/types/a.hpp>'
+accepts include_arrows
+header examples/program/a.cpp '#include <incontext/simulate/a.hpp>'
+refuses include_arrows 'examples/program/a.cpp:2: only simulator.cpp may include'
 
 # ---- umbrellas
 fresh; header include/incontext/scoring/a.hpp ''
@@ -198,6 +216,12 @@ fresh; echo 'int other;' >>"$work/tree/tests/docs/one.cpp"
 refuses quoted_programs 'docs/one.cpp: no page'
 fresh; echo 2 >"$work/tree/tests/docs/one.txt"
 refuses quoted_programs 'docs/one.txt: no page'
+fresh; echo '// scoring 16' >>"$work/tree/examples/first_steps/scoring.cpp"
+refuses quoted_programs 'first_steps/scoring.cpp: no page'
+fresh; rm "$work/tree/examples/first_steps/scoring.cpp"
+refuses quoted_programs 'first_steps/scoring.cpp:1: include/incontext/scoring/ has no first program'
+fresh; sed -i '$d' "$work/tree/examples/first_steps/scoring.cpp"
+refuses quoted_programs 'first_steps/scoring.cpp:14: not of 15 to 30 lines'
 
 # ---- pages
 fresh; printf '\n%.0s' {1..131} >"$work/tree/README.md"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The programs that README and the pages of docs/ quote are compiled and run by the tests, word for word: README's first
-# program is a consumer project's, docs/torch.md's is another's, and every program of tests/docs/ and what it prints is
-# quoted by a page.
+# program is a consumer project's, docs/torch.md's is another's, and every program of tests/docs/ and of
+# examples/first_steps/ and what it prints is quoted by a page. Each room has a first program, of 15 to 30 lines.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 block=$(awk '/^```cpp$/ { inside = 1; next } /^```$/ && inside { exit } inside' README.md)
@@ -28,5 +28,16 @@ while read -r source; do
   printed=$(<"${source%.cpp}.txt")
   quoted $'```cpp\n'"$program"$'\n```' docs/*.md || breach "$source: no page of docs/ quotes it"
   quoted $'```\n'"$printed"$'\n```' docs/*.md || breach "${source%.cpp}.txt: no page of docs/ quotes it"
-done < <(find tests/docs -name '*.cpp' 2>/dev/null | sort)
+done < <(find tests/docs examples/first_steps -name '*.cpp' 2>/dev/null | sort)
+
+for folder in include/incontext/*/ cuda/incontext/*/; do
+  first=examples/first_steps/$(basename "$folder").cpp
+  [[ $folder != */adapters/ ]] || continue  # docs/torch.md has its program
+  if [ ! -f "$first" ]; then
+    breach "$first:1: $folder has no first program"
+    continue
+  fi
+  lines=$(wc -l <"$first")
+  [[ $lines -ge 15 && $lines -le 30 ]] || breach "$first:$lines: not of 15 to 30 lines"
+done
 verdict "programs in README and docs/ compile and run"

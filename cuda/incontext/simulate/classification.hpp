@@ -16,28 +16,12 @@
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 /// In-context classification on the sphere, simulated as written: what classification/ is judged by, and what it has
 /// no formula for.
 namespace incontext::simulate {
-
-/// A rule, its kappa and its gain, as a user gives them.
-///
-/// Runs on   host
-using Classifier = ClassificationPoint<double>;
-
-/// Estimates of every metric of every classifier, all on the same contexts.
-///
-/// Units     as ClassificationMetric.
-/// Runs on   host
-struct ClassificationSimulation {
-  Simulation run;
-
-  [[nodiscard]] const statistics::Estimate& at(std::size_t point, ClassificationMetric metric) const {
-    return run.estimates.at(point * detail::classification_metrics + static_cast<std::size_t>(metric));
-  }
-};
 
 /// Every trial's metrics, for medians.
 ///
@@ -50,23 +34,6 @@ struct ClassificationSample {
     return sample.median(point * detail::classification_metrics + static_cast<std::size_t>(metric));
   }
 };
-
-/// Estimates of the alignment of every pair of classifiers, all on the same contexts.
-///
-/// Units     as AlignmentMetric.
-/// Runs on   host
-struct AlignmentSimulation {
-  Simulation run;
-
-  [[nodiscard]] const statistics::Estimate& at(std::size_t pair, AlignmentMetric metric) const {
-    return run.estimates.at(pair * 3 + static_cast<std::size_t>(metric));
-  }
-};
-
-/// Two classifiers to be compared.
-///
-/// Runs on   host
-using ClassifierPair = ClassificationPair<double>;
 
 namespace detail {
 

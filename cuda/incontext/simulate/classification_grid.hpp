@@ -13,38 +13,11 @@
 #include "incontext/simulate/trials/classification_grid_runner.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/types/classification_grid.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 /// Losses of one rule over a grid of kappas and gains, on common contexts, and the best point of it.
 namespace incontext::simulate {
-
-/// What the numbers of a grid's second axis are: the gain itself; or slope = gain times kappa, in which selection
-/// (kappa > 0) and elimination (kappa < 0) meet at kappa = 0, the linear rule.
-///
-/// Source    derived: docs/theory/classification.md#linear-limit; kappa -> 0 at fixed slope.
-/// Runs on   host
-enum class GridChart { gain, slope };
-
-/// A grid of one rule. The linear rule has one row, whatever its kappas.
-///
-/// Domain    kappas and gains ascending, gains > 0, they and the classifiers' gains finite as the scalar of the run;
-///           kappas x gains <= 1e6; chart slope: adaptive rules; chart gain: kernel, or
-///           adaptive rules; kappas < 0 with chart gain stand for elimination, at the negative of the gain.
-/// Runs on   host
-struct ClassificationGrid {
-  ClassificationRule rule = ClassificationRule::linear;
-  std::vector<double> kappas = {0};
-  std::vector<double> gains = {};
-  GridChart chart = GridChart::gain;
-
-  /// The classifier at a point of the chart.
-  [[nodiscard]] Classifier classifier(double kappa, double gain) const {
-    if (rule == ClassificationRule::linear) return {rule, 0, gain};
-    if (chart == GridChart::slope && kappa == 0) return {ClassificationRule::linear, 0, gain};
-    if (chart == GridChart::slope) return {rule, kappa, gain / kappa};
-    return {rule, kappa, kappa < 0 ? -gain : gain};
-  }
-};
 
 /// Numbers from low to high, evenly spaced in their logarithms.
 ///
@@ -65,33 +38,6 @@ inline std::vector<double> log_grid(double low, double high, std::int64_t count)
   grid.back() = high;
   return grid;
 }
-
-/// The reference of a grid without one.
-///
-/// Runs on   host
-inline constexpr std::int64_t no_reference = -1;
-
-/// Losses and accuracies over a grid, all on the same contexts.
-///
-/// Shapes    loss: kappas x gains; accuracy: kappas, since it does not depend on a positive gain.
-/// Units     nats.
-/// Runs on   host
-struct ClassificationGridSimulation {
-  Simulation run;
-  std::size_t kappas = 0;
-  std::size_t gains = 0;
-
-  [[nodiscard]] const statistics::Estimate& loss(std::size_t kappa, std::size_t gain) const {
-    return run.estimates.at(kappa * gains + gain);
-  }
-  [[nodiscard]] const statistics::Estimate& accuracy(std::size_t kappa) const {
-    return run.estimates.at(kappas * gains + kappa);
-  }
-  /// With a reference: the loss less the reference's, whose error common contexts make small.
-  [[nodiscard]] const statistics::Estimate& loss_difference(std::size_t kappa, std::size_t gain) const {
-    return run.estimates.at(kappas * gains + kappas + kappa * gains + gain);
-  }
-};
 
 namespace detail {
 

@@ -8,15 +8,10 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/types/classification_grid.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 namespace incontext::simulate {
-
-/// Where on an axis of the grid an optimum lies: between its ends, or at one, beyond which it may go on; or the axis
-/// has one number only.
-///
-/// Runs on   host
-enum class AxisPlace { inside, lowest, highest, fixed };
 
 /// When a search stops.
 ///
@@ -26,36 +21,6 @@ enum class AxisPlace { inside, lowest, highest, fixed };
 struct SearchOptions {
   double tolerance = 0.01;
   int zooms = 40;  ///< at most
-};
-
-/// Why a search stopped: its steps are below the tolerance; its neighbours' losses are within one standard error of
-/// their paired differences; or it used up its zooms.
-///
-/// Runs on   host
-enum class SearchEnd { step, noise, zooms };
-
-/// The best classifier found. An optimum at the end of an axis is no optimum: adaptive rules in high dimension run
-/// along c kappa = const to kappa -> 0, c -> infinity, and then both places say so.
-///
-/// Units     loss in nats.
-/// Runs on   host
-struct ClassificationOptimum {
-  Classifier best;
-  double chart_gain = 0;  ///< the number on the grid's second axis: best.gain, or its slope
-  statistics::Estimate loss;
-  statistics::Estimate accuracy;
-  AxisPlace kappa_place = AxisPlace::fixed;
-  AxisPlace gain_place = AxisPlace::fixed;
-  double kappa_step = 0;  ///< to the last neighbours tried
-  double gain_step = 0;
-  SearchEnd end = SearchEnd::step;
-  int zooms = 0;
-  Simulation grid;  ///< the first pass over the whole grid, as classification_grid's
-
-  [[nodiscard]] bool is_inside() const {
-    const auto fine = [](AxisPlace place) { return place == AxisPlace::inside || place == AxisPlace::fixed; };
-    return fine(kappa_place) && fine(gain_place);
-  }
 };
 
 namespace detail {

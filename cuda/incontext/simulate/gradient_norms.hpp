@@ -11,48 +11,11 @@
 #include "incontext/simulate/trials/gradient_norms.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
+#include "incontext/simulate/types/gradient_norms.hpp"
 
 /// Gradients of a softmax layer at random tokens, simulated: what laws::gradient_flow is judged by, and what it has no
 /// formula for: medians, and NormSoftmax.
 namespace incontext::simulate {
-
-/// A layer's row: how many tokens of which dimension, and its map.
-///
-/// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1, tokens x dimension <= 4e9.
-/// Runs on   host
-struct GradientRow {
-  std::int64_t tokens = 0;
-  std::int64_t dimension = 0;
-  GradientMap map = GradientMap::softmax;
-};
-
-/// Estimates of every squared norm at every spread, all on the same draws.
-///
-/// Units     as GradientNorm.
-/// Runs on   host
-struct GradientNormsSimulation {
-  Simulation run;
-
-  [[nodiscard]] const statistics::Estimate& at(std::size_t point, GradientNorm norm) const {
-    return run.estimates.at(point * detail::gradient_norms + static_cast<std::size_t>(norm));
-  }
-
-  /// The ratio of the root mean squares of dW_K and dW_V.
-  ///
-  /// \f[ R = \sqrt{K / V},\qquad \frac{\mathrm{se}^2}{R^2} = \frac14 \Bigl(\frac{\mathrm{se}_K^2}{K^2} +
-  /// \frac{\mathrm{se}_V^2}{V^2} - \frac{2}{n - 1} \Bigl[\frac{\overline{kv}}{K V} - 1\Bigr]\Bigr) \f]
-  [[nodiscard]] statistics::Estimate imbalance(std::size_t point) const {
-    const auto &key = at(point, GradientNorm::key), &value = at(point, GradientNorm::value);
-    const auto& product = at(point, GradientNorm::product);
-    const double k = key.relative_error(), v = value.relative_error();
-    const double common = (product.mean / (key.mean * value.mean) - 1) / static_cast<double>(key.count - 1);
-    statistics::Estimate ratio = key;
-    ratio.mean = std::sqrt(key.mean / value.mean);
-    ratio.standard_error = ratio.mean * std::sqrt(std::fmax(0, k * k + v * v - 2 * common)) / 2;
-    ratio.rounding = ratio.mean * (key.rounding / key.mean + value.rounding / value.mean) / 2;
-    return ratio;
-  }
-};
 
 /// Medians of the same trials.
 ///

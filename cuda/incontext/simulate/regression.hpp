@@ -19,15 +19,9 @@
 #include "incontext/simulate/trials/regression_model.hpp"
 #include "incontext/simulate/trials/regression.hpp"
 #include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/types/regression.hpp"
 
 namespace incontext::simulate {
-
-/// How a trial estimates the error: by the model itself, with the labels averaged given the inputs, or with the labels
-/// averaged given the context's sufficient statistics. All three have the same mean.
-///
-/// Source    design: literal is the referee; the others are faster and tested against it.
-/// Runs on   host
-enum class Estimator { literal, conditional, sufficient_statistics };
 
 namespace detail {
 

@@ -11,21 +11,9 @@
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/trials/row_tokens.hpp"
 #include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/types/regression.hpp"
 
 namespace incontext::simulate {
-
-/// The law of the labels of resampled rows: a linear task with Gaussian noise, or the rows' own labels.
-///
-/// Shapes    task_mean: d; task_covariance: d x d, positive semidefinite; labels: empty, or one a row (then the other
-///           three do not matter).
-/// Units     as regression::LinearTask.
-/// Runs on   host
-struct RowLabels {
-  regression::Vector<double> task_mean = {};
-  regression::Matrix<double> task_covariance = {};
-  double noise_variance = 0;
-  regression::Vector<double> labels = {};
-};
 
 namespace detail {
 

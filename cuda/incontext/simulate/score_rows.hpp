@@ -12,34 +12,11 @@
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/trials/score_row.hpp"
+#include "incontext/simulate/types/score_rows.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 /// Rows of softmax weights over random scores, simulated: what the laws of incontext/laws are judged by.
 namespace incontext::simulate {
-
-/// A row of scores: `competitors` of one law and, perhaps, a signal among them.
-///
-/// Units     of the scores.
-/// Domain    1 <= competitors <= 4e9, scale >= 0, signal_stddev >= 0, all finite.
-/// Runs on   host
-struct ScoreRow {
-  ScoreLaw law = ScoreLaw::normal;
-  std::int64_t competitors = 0;
-  double location = 0;  ///< normal: the mean; uniform and grid: the lower edge
-  double scale = 1;     ///< normal: the standard deviation; uniform and grid: the width
-  bool has_signal = false;
-  double signal = 0;
-  double signal_stddev = 0;
-
-  /// The same row and one token more, of score N(score, stddev^2).
-  [[nodiscard]] ScoreRow with_signal(double score, double stddev = 0) const {
-    ScoreRow row = *this;
-    row.has_signal = true;
-    row.signal = score;
-    row.signal_stddev = stddev;
-    return row;
-  }
-};
 
 /// Independent normal scores of mean 0.
 ///
@@ -61,40 +38,6 @@ inline ScoreRow uniform_scores(std::int64_t count, double lower, double upper) {
 /// Runs on   host
 inline ScoreRow grid_scores(std::int64_t count, double lower, double upper) {
   return {ScoreLaw::grid, count, lower, upper - lower};
-}
-
-/// Estimates of every functional at every inverse temperature, all on the same draws.
-///
-/// Units     as RowFunctional.
-/// Runs on   host
-struct ScoreRowSimulation {
-  Simulation run;
-  int functionals = 0;
-
-  [[nodiscard]] const statistics::Estimate& at(std::size_t point, RowFunctional functional) const {
-    return run.estimates.at(point * static_cast<std::size_t>(functionals) + static_cast<std::size_t>(functional));
-  }
-};
-
-/// How many trials a mean rests on: with heavy tails a few of them carry it, and its standard error is not to be
-/// trusted.
-///
-/// \f[ n_{\mathrm{eff}} = \frac{(\sum_i x_i)^2}{\sum_i x_i^2} = \frac{n}{1 + (n - 1)\, \mathrm{se}^2 / \bar x^2} \f]
-///
-/// The largest trial's share of the total is at least 1 / n_eff and, for values >= 0, at most n_eff^(-1/2). An event no
-/// trial has met does not show.
-///
-/// Source    Kish 1965; the shares by max^2 <= sum of squares <= max times sum.
-/// Units     trials.
-/// Domain    at least two trials.
-/// Limits    equal values: n; one value alone is not 0: 1.
-/// Errors    NaN where the estimate has no standard error, or its mean and it are both 0.
-/// Accuracy  against the trials themselves, 1e-9 relative: tests/simulate/score_rows.cpp.
-/// Runs on   host
-inline double effective_trials(const statistics::Estimate& estimate) {
-  const auto n = static_cast<double>(estimate.count);
-  const double square = estimate.mean * estimate.mean;
-  return n * square / (square + (n - 1) * estimate.standard_error * estimate.standard_error);
 }
 
 /// Every trial's values, for what a mean does not say: medians, and the share of the largest trial.

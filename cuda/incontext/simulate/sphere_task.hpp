@@ -8,23 +8,10 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
+#include "incontext/simulate/types/sphere_task.hpp"
 
 /// The sphere task of in-context classification: what is drawn, checked and drawn one context at a time.
 namespace incontext::simulate {
-
-/// Which contexts: dimension d, classes k, context_length n.
-///
-/// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24; balanced: context_length a multiple of
-///           classes <= 512; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6. A run holds
-///           1024 contexts or more at once: 4 kB x (context_length x (dimension + 3) + 3 classes x dimension) in float,
-///           balanced 4 kB x 2 classes^2 more.
-/// Runs on   host
-struct SphereTask {
-  std::int64_t dimension = 0;
-  std::int64_t classes = 0;
-  std::int64_t context_length = 0;
-  ContextLaw law = ContextLaw::balanced;
-};
 
 /// Refuses a task that cannot be drawn.
 ///
@@ -64,21 +51,6 @@ SphereTaskDraw<T> draw_of(const SphereTask& task) {
 
 }  // namespace detail
 
-/// One context, as the trials see it.
-///
-/// Shapes    inputs: n x d by rows, in order of their labels if balanced; labels: n; query: d; prototypes: k x d.
-/// Units     unit vectors; labels 0 ... k - 1.
-/// Runs on   host
-template <class T>
-struct SphereContext {
-  std::vector<T> inputs;
-  std::vector<std::int64_t> labels;
-  std::vector<T> query;
-  std::int64_t query_label = 0;
-  std::vector<T> prototypes;
-  std::int64_t attempts = 0;  ///< points drawn to get these n + 1, rounded to T
-};
-
 /// The context of one trial, for a reader's own eyes or a test.
 ///
 /// Source    SphereTaskDraw: the same bits as in a run of the same scalar, seed and index.
@@ -107,25 +79,6 @@ SphereContext<T> draw_sphere_context(const SphereTask& task, std::uint64_t seed,
     context.labels.push_back(balanced ? j / draw.class_size() : static_cast<std::int64_t>(label));
   }
   return context;
-}
-
-/// Length of the mean of the context's points: large where they crowd on one side.
-///
-/// \f[ \Bigl|\frac1n \sum_j x_j\Bigr| \f]
-///
-/// Source    arXiv 2510.10425, App. I: contexts above a threshold are the ones with dense and sparse neighbourhoods.
-/// Units     dimensionless, 0 to 1.
-/// Runs on   host
-template <class T>
-double mean_point_length(const SphereContext<T>& context) {
-  const std::size_t d = context.query.size(), n = context.labels.size();
-  double square = 0;
-  for (std::size_t i = 0; i < d; ++i) {
-    double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(context.inputs[j * d + i]);
-    square += sum * sum;
-  }
-  return std::sqrt(square) / static_cast<double>(n);
 }
 
 }  // namespace incontext::simulate

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/engine/device.hpp"
-#include "incontext/statistics/estimate.hpp"
+#include "incontext/simulate/types/simulation.hpp"
 
 namespace incontext::simulate {
 
@@ -48,19 +47,6 @@ struct Options {
   Device device = Device::automatic;
   int threads = 0;
   std::function<void(const Progress&)> progress = {};
-};
-
-/// What a run gave: one estimate a grid point, all on common random numbers.
-///
-/// Shapes    estimates: as many as the grid has points, in its order.
-/// Units     seconds of wall time.
-/// Runs on   host
-struct Simulation {
-  std::vector<statistics::Estimate> estimates;
-  std::int64_t trials = 0;
-  bool interrupted = false;
-  Device device = Device::serial;
-  double seconds = 0;
 };
 
 /// Refuses options that ask for nothing or for what cannot be.

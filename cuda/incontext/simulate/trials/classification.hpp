@@ -5,26 +5,13 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/trials/classification_rule.hpp"
+#include "incontext/simulate/types/classification.hpp"
 #include "incontext/simulate/trials/context_votes.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/voted_prediction.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
 
 namespace incontext::simulate {
-
-/// What a trial measures of one prediction: -log p_y; whether y has the largest logit (the first of equals counts);
-/// -sum p log p; p_y; and the Frobenius norm of dp/dx.
-///
-/// Units     loss and entropy in nats.
-/// Runs on   host and device
-enum class ClassificationMetric { loss, accuracy, entropy, probability, sensitivity };
-
-namespace detail {
-
-inline constexpr int classification_metrics = 5;
-
-}  // namespace detail
 
 /// One trial of in-context classification: a context of the sphere task, and what every rule of a list makes of its
 /// query. Rules of the same kind and kappa that follow one another share their kernel.

@@ -5,34 +5,13 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/trials/classification_rule.hpp"
+#include "incontext/simulate/types/classification.hpp"
 #include "incontext/simulate/trials/context_votes.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/voted_prediction.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
 
 namespace incontext::simulate {
-
-/// How far two predictions are apart: |p_A - p_B|; the cosine between their dp_c/dx, averaged over classes; and the
-/// Frobenius norm of the difference of their dp/dx.
-///
-/// Source    arXiv 2510.10425, Section 4.
-/// Runs on   host and device
-enum class AlignmentMetric { predictions_difference, cosine_similarity, sensitivity_difference };
-
-namespace detail {
-
-inline constexpr int alignment_metrics = 3;
-
-}  // namespace detail
-
-/// Two rules to be compared on the same contexts.
-///
-/// Runs on   host and device
-template <class T>
-struct ClassificationPair {
-  ClassificationPoint<T> first, second;
-};
 
 /// One trial of the alignment of pairs of rules.
 ///

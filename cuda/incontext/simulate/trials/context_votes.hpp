@@ -4,7 +4,7 @@
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/trials/classification_rule.hpp"
+#include "incontext/simulate/types/classification.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
 

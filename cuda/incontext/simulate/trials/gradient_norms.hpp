@@ -9,28 +9,11 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/token_rows.hpp"
+#include "incontext/simulate/types/gradient_norms.hpp"
 
 namespace incontext::simulate {
 
-/// Which map the layer's attention is: softmax(S / tau), or NormSoftmax, softmax(S / min(sigma(S), tau)).
-///
-/// Runs on   host and device
-enum class GradientMap { softmax, normsoftmax };
-
-/// What a trial measures at every spread: squared norms of one query's contributions to the gradients of W_V (over
-/// |g|^2) and of W_K (with W_K and W_V of equal variances; over |g|^2 too), their product, the ratio of the norms, and
-/// W_K's with h along and orthogonal to w.
-///
-/// Runs on   host and device
-enum class GradientNorm { value, key, product, ratio, key_parallel, key_orthogonal };
-
 using random::GradientStream;
-
-namespace detail {
-
-inline constexpr int gradient_norms = 6;
-
-}  // namespace detail
 
 /// One trial of a layer's gradients: n standard normal tokens in d dimensions, component 0 along w, and a random
 /// direction h; the gradients' norms at every spread x = |w| of a grid.

@@ -8,27 +8,9 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/random/uniform.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/types/score_rows.hpp"
 
 namespace incontext::simulate {
-
-/// What the competitors of a row of scores are: independent normal or uniform scores, or an even grid.
-///
-/// Runs on   host and device
-enum class ScoreLaw { normal, uniform, grid };
-
-/// What a trial measures of one row of softmax weights a_j, at every inverse temperature: sum a^2, sum a^3,
-/// (sum a^2)^2, max a, -sum a log a, log Z, and the signal's weight where there is a signal.
-///
-/// Runs on   host and device
-enum class RowFunctional {
-  participation,
-  third_participation,
-  squared_participation,
-  largest_weight,
-  entropy,
-  log_partition,
-  signal_weight
-};
 
 using random::RowStream;
 

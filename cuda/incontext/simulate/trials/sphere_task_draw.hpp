@@ -8,14 +8,9 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_points.hpp"
 #include "incontext/simulate/trials/sphere_wedges.hpp"
+#include "incontext/simulate/types/sphere_task.hpp"
 
 namespace incontext::simulate {
-
-/// How the points of a context are drawn: as many of every class, uniform on its cell, and a query of a uniform class;
-/// or points and query independent and uniform on the sphere.
-///
-/// Runs on   host and device
-enum class ContextLaw { balanced, independent };
 
 using random::SphereStream;
 
