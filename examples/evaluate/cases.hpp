@@ -15,8 +15,8 @@
 #include "examples/support/render.hpp"
 #include "examples/support/report.hpp"
 
-/// A file of cases: {"tolerance": text, "cases": [{"id", "kind", "in", "out"?, "rtol"?, "atol"?}]}, computed and
-/// judged.
+/// A file of cases: {"tolerance": text, "cases": [{"id", "kind", "in", "out"?, "rtol"?, "atol"?, "tolerances"?}]},
+/// computed and judged. `tolerances` gives single outputs an rtol and atol of their own.
 namespace incontext::examples {
 
 /// One field of one case.
@@ -61,6 +61,12 @@ inline Tolerance read_tolerance(const Fields& fields, bool relative_to_largest_e
   return tolerance;
 }
 
+/// The tolerance of one output: the case's own, unless its `tolerances` name another for this output.
+inline Tolerance tolerance_of(const std::string& output, const Fields& fields, bool relative_to_largest_entry) {
+  const bool own = fields.has("tolerances") && fields.object("tolerances").has(output);
+  return read_tolerance(own ? fields.object("tolerances").object(output) : fields, relative_to_largest_entry);
+}
+
 /// Finite inputs give numbers or infinities; a formula that overflows in an intermediate step has no value.
 inline void require_numbers(const Json& value, const std::string& path) {
   if (value.is_number_float() && std::isnan(value.get<double>())) {
@@ -93,13 +99,16 @@ inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, co
   }
   detail::require_numbers(computed, fields.path());
   const bool judged = fields.has("out");
-  const Tolerance tolerance = judged ? detail::read_tolerance(fields, relative_to_largest_entry) : Tolerance{};
   Json references = judged ? item.at("out") : Json::object();
-  if (judged) fields.object("out");  // refuses anything but an object
+  if (judged) {
+    fields.object("out");  // refuses anything but an object
+    detail::read_tolerance(fields, relative_to_largest_entry);
+  }
   for (const auto& [name, value] : computed.items()) {
     EvaluatedField field{.name = name, .computed = value};
     if (references.contains(name)) {
       field.reference = references[name];
+      const Tolerance tolerance = detail::tolerance_of(name, fields, relative_to_largest_entry);
       field.deviation = compare(value, *field.reference, tolerance, "");
       references.erase(name);
     }

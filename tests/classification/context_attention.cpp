@@ -1,11 +1,9 @@
 #include "incontext/classification/context_attention.hpp"
 
 #include <cmath>
-#include <string>
 
 #include "classification/drawn_context.hpp"
 #include "classification/slope.hpp"
-#include "classification/tiny_context.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
@@ -29,28 +27,6 @@ std::vector<Setting> all_settings() {
 }
 
 }  // namespace
-
-TEST_CASE("attention in context reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("tiny_context")) {
-    const Json& in = one["in"];
-    const auto context = tiny_context(in);
-    const ContextAttention<double> attention{table(in["M16"], 1 / 16.0), table(in["P16"], 1 / 16.0)};
-    const double n = in["n"].get<double>(), width = in["d"].get<double>() + in["k"].get<double>();
-    for (const auto& [name, out] : one["out"]["sa"].items()) {
-      INFO(name);
-      const auto kind = name.starts_with("linear") ? AttentionKind::linear
-                        : name.starts_with("exp")  ? AttentionKind::exponential
-                                                   : AttentionKind::softmax;
-      const auto query = name.ends_with("_query") ? QueryKey::included : QueryKey::excluded;
-      const double scale = kind == AttentionKind::linear ? 1 / n : 1 / std::sqrt(width);
-      const auto pass = context_attention(attention, kind, scale, context, in["y"].get<int>(), query);
-      check_prediction(one, out, pass.prediction);
-      check_output(one, out.at("attention"), entries(pass.attention));
-      check_output(one, out.at("grad_M_first_d_columns"), entries(pass.key_query_gradient));
-      check_output(one, out.at("grad_P_y_rows"), entries(pass.output_gradient));
-    }
-  }
-}
 
 TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and without the query's key",
           "[classification]") {

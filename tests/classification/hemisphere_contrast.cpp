@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
@@ -12,16 +11,6 @@
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the contrast of hemispheres reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("k2_hemisphere")) {
-    const auto contrast =
-        hemisphere_contrast<double>(one["in"]["d"], number(one["in"]["kappa"]), number(one["in"]["alpha"]));
-    check_output(one, "Delta", contrast.relative);
-    check_output(one, "log_B", contrast.logarithm);
-    check_output(one, "var_S_over_n_A2", contrast.mass_variance);
-  }
-}
 
 TEST_CASE("the contrast is that of drawn points", "[classification]") {
   for (const int d : {2, 3, 6}) {

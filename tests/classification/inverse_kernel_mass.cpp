@@ -4,24 +4,12 @@
 #include <limits>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("moments of the inverse kernel mass reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("inverse_S_moments")) {
-    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
-    const auto law = inverse_kernel_mass<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query);
-    check_output(one, "E_inv", law.mean);
-    check_output(one, "E_inv2", law.second_moment);
-    check_output(one, "var_inv", law.variance);
-    check_output(one, "E_sum_p2", law.participation);
-  }
-}
 
 TEST_CASE("the inverse kernel mass is that of drawn contexts", "[classification]") {
   struct Point {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
@@ -11,17 +10,6 @@
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the kernel mass' spread reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("v_excess")) {
-    check_output(one, "value", kernel_mass_excess<double>(one["in"]["d"], number(one["in"]["kappa"])));
-  }
-  for (const Json& one : cases("cv_S")) {
-    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
-    check_output(one, "value",
-                 kernel_mass_variation<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query));
-  }
-}
 
 TEST_CASE("the excess is the variance of one term by quadrature", "[classification]") {
   for (const int d : {2, 3, 6, 30}) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "incontext/classification/inverse_kernel_mass.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
@@ -12,14 +11,6 @@
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the largest weight reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("E_max_weight")) {
-    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
-    check_output(one, "value",
-                 expected_largest_weight<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query));
-  }
-}
 
 TEST_CASE("the largest weight is that of drawn contexts", "[classification]") {
   struct Point {

@@ -6,7 +6,6 @@
 #include <limits>
 #include <random>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "incontext/classification/inverse_kernel_mass.hpp"
 #include "incontext/classification/sphere_constants.hpp"
@@ -16,14 +15,6 @@
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the Poisson neighbourhood reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("poisson_d3")) {
-    const auto law = sparse_neighbourhood(number(one["in"]["lambda"]));
-    check_output(one, "J", law.self_weight);
-    check_output(one, "E_sum_p2", law.participation);
-  }
-}
 
 TEST_CASE("the Poisson neighbourhood is that of drawn points", "[classification]") {
   std::mt19937_64 engine(73);

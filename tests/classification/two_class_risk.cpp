@@ -4,31 +4,12 @@
 #include <random>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("losses and accuracies of two classes reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("k2_linear_ce_clt")) {
-    const Json& in = one["in"];
-    check_output(one, "value", linear_cross_entropy<double>(in["d"], in["n"], number(in["eta"])));
-  }
-  for (const Json& one : cases("k2_linear_accuracy_clt")) {
-    check_output(one, "value", linear_accuracy<double>(one["in"]["d"], one["in"]["n"]));
-  }
-  for (const Json& one : cases("k2_linear_optimal_eta")) {
-    const auto best = best_linear_rate<double>(one["in"]["d"], one["in"]["n"]);
-    check_output(one, "eta_star", best.rate);
-    check_output(one, "L_star", best.cross_entropy);
-    const auto leading = best_linear_rate_leading<double>(one["in"]["d"], one["in"]["n"]);
-    check_output(one, "eta_closed", leading.rate);
-    check_output(one, "L_closed", leading.cross_entropy);
-  }
-}
 
 TEST_CASE("losses and accuracies are those of drawn queries and Gaussian noise", "[classification]") {
   const int d = 4, n = 20;

@@ -4,23 +4,12 @@
 #include <limits>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/message.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the exact logit difference of attention reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("k2_softmax_exact")) {
-    const Json& in = one["in"];
-    const auto query = in["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
-    check_output(one, "value",
-                 expected_adaptive_logit_difference<double>(in["d"], number(in["kappa"]), number(in["alpha"]), in["n"],
-                                                            1.0, query));
-  }
-}
 
 TEST_CASE("the exact logit difference of attention is that of drawn contexts", "[classification]") {
   struct Point {

@@ -8,33 +8,12 @@
 #include "incontext/scoring/ssmax.hpp"
 #include "laws/refusal.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
-
-TEST_CASE("two-level rows reproduce the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("fading_two_level")) {
-    const double n = number(one.at("in").at("n"));
-    const double gap = number(one.at("in").at("high")) - number(one.at("in").at("low"));
-    check_output(one, "softmax_max", two_level_weights(n, gap).high);
-    const auto ssmax = two_level_weights(n, number(one.at("in").at("s")) * std::log(n) * gap);
-    check_output(one, "ssmax_max", ssmax.high);
-    check_output(one, "ssmax_one_minus_max", ssmax.complement);
-  }
-  for (const Json& one : cases("gap_bounds")) {
-    const double n = number(one.at("in").at("n"));
-    const double beta = number(one.at("in").at("s")) * std::log(n);
-    const double gap = number(one.at("in").at("gap_to_second")), range = number(one.at("in").at("range"));
-    check_output(one, "lower", largest_weight_lower_bound(n, beta * gap));
-    check_output(one, "upper", largest_weight_upper_bound(n, beta * range));
-    check_output(one, "softmax_lower", largest_weight_lower_bound(n, gap));
-    check_output(one, "softmax_upper", largest_weight_upper_bound(n, range));
-  }
-}
 
 TEST_CASE("two-level weights are those of the row written out", "[laws]") {
   for (const std::size_t n : {1u, 2u, 3u, 10u, 257u}) {

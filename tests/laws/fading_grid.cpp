@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "laws/refusal.hpp"
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
 
 namespace incontext::testing {
@@ -25,22 +23,6 @@ long double direct_log_sum(std::int64_t n, T beta) {
 }
 
 }  // namespace
-
-TEST_CASE("grid rows reproduce the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("fading_grid")) {
-    const double n = number(one.at("in").at("n")), s = number(one.at("in").at("s"));
-    const double z_max = number(one.at("in").at("z_max")), beta = s * std::log(n);
-    check_output(one, "softmax_logS", grid_log_sum(n, 1.0));
-    check_output(one, "softmax_zstar", grid_threshold(n, 1.0));
-    check_output(one, "softmax_weight", grid_weight(n, 1.0, z_max));
-    check_output(one, "ssmax_beta", beta);
-    check_output(one, "ssmax_logS", grid_log_sum(n, beta));
-    check_output(one, "ssmax_zstar", grid_threshold(n, beta));
-    check_output(one, "ssmax_weight", grid_weight(n, beta, z_max));
-    check_output(one, "ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, BoundedScores<double>{1}));
-    check_output(one, "width_10_90", logistic_width(beta));
-  }
-}
 
 TEMPLATE_TEST_CASE("the grid's sum is the sum of its terms", "[laws]", float, double) {
   using T = TestType;

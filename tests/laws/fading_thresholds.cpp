@@ -10,21 +10,11 @@
 #include "incontext/scoring/entmax.hpp"
 #include "laws/refusal.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
-
-TEST_CASE("thresholds of fading reproduce the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("fading_thresholds")) {
-    const double gap = number(one.at("in").at("gap")), s = number(one.at("in").at("s"));
-    check_output(one, "softmax_half_n", two_level_count(gap));
-    check_output(one, "ssmax_crossover_n", ssmax_crossover_count(s));
-    check_output(one, "ssmax_critical_gap", ssmax_critical_gap(s));
-  }
-}
 
 TEST_CASE("counts and gaps of a two-level row invert its weight", "[laws]") {
   for (const double weight : {0.01, 0.5, 0.9, 0.99}) {
