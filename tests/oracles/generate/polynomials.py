@@ -6,8 +6,8 @@
 Every polynomial is a minimax fit: the largest value of |weight * (polynomial - function)| over an interval is as small
 as possible. Remez's algorithm finds it. At the best polynomial of degree n the error takes its largest value, with
 alternating signs, at n + 2 points; so solve for the polynomial whose error alternates at n + 2 trial points, move the
-points to the extrema of its error, and repeat until the extrema are equal. The printed coefficients were fitted the same
-way and stopped a little earlier: they agree to 6 digits or more, and their largest error is that of the best polynomial
+points to the extrema of its error, and repeat until the extrema are equal. The printed coefficients come from the same
+fits, stopped a little earlier: they agree to 6 digits or more, and their largest error is that of the best polynomial
 to 3 %.
 """
 
