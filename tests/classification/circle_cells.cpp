@@ -6,7 +6,7 @@
 
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -5,7 +5,8 @@
 #include "classification/drawn_context.hpp"
 #include "classification/slope.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -39,22 +40,25 @@ TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and w
     const auto run = [&] { return context_attention(attention, at.kind, 0.75L, context, 1, at.query); };
     const auto loss = [&] { return run().loss; };
     const auto pass = run();
-    double worst = 0, inert = 0, largest = 0;
+    Worst worst, inert;
+    double largest = 0;
     for (Eigen::Index i = 0; i < d + k; ++i) {
       for (Eigen::Index j = 0; j < d + k; ++j) {
         const double by_scores = slope(attention.key_query(i, j), loss),
                      by_output = slope(attention.output(i, j), loss);
-        if (j < d) worst = std::max(worst, std::abs(by_scores - static_cast<double>(pass.key_query_gradient(i, j))));
-        if (i >= d) worst = std::max(worst, std::abs(by_output - static_cast<double>(pass.output_gradient(i - d, j))));
-        if (j >= d) inert = std::max(inert, std::abs(by_scores));
-        if (i < d) inert = std::max(inert, std::abs(by_output));
+        if (j < d)
+          worst.add(std::abs(by_scores - static_cast<double>(pass.key_query_gradient(i, j))), "i ", i, ", j ", j);
+        if (i >= d)
+          worst.add(std::abs(by_output - static_cast<double>(pass.output_gradient(i - d, j))), "i ", i, ", j ", j);
+        if (j >= d) inert.add(std::abs(by_scores), "i ", i, ", j ", j);
+        if (i < d) inert.add(std::abs(by_output), "i ", i, ", j ", j);
         largest = std::max(largest, std::abs(by_scores));
       }
     }
     for (Eigen::Index c = 0; c < k; ++c) {
       for (Eigen::Index i = 0; i < d; ++i) {
         const double by_query = slope(context.query(i), [&] { return run().prediction.probabilities(c); });
-        worst = std::max(worst, std::abs(by_query - static_cast<double>(pass.prediction.sensitivity(c, i))));
+        worst.add(std::abs(by_query - static_cast<double>(pass.prediction.sensitivity(c, i))), "c ", c, ", i ", i);
       }
     }
     CHECK(worst <= 1e-10);

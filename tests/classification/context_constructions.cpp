@@ -5,7 +5,7 @@
 
 #include "classification/attention_is_descent.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -6,7 +6,7 @@
 #include "classification/drawn_context.hpp"
 #include "incontext/classification/context_constructions.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -6,7 +6,7 @@
 
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -16,7 +16,7 @@ TEST_CASE("the contrast is that of drawn points", "[classification]") {
   for (const int d : {2, 3, 6}) {
     const double kappa = 2.5, angle = 0.4;
     SpherePoints points(d, 81);
-    Draws signed_mass;
+    SampleMean signed_mass;
     for (int i = 0; i < 200'000; ++i) {
       const auto u = points.draw();
       const double side = u[0] * std::sin(angle) + u[1] * std::cos(angle);

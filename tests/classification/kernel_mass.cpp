@@ -5,7 +5,7 @@
 
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -43,7 +43,7 @@ TEST_CASE("the spread of the mass is that of drawn contexts", "[classification]"
   const int d = 3, n = 8;
   const double kappa = 2.0;
   SpherePoints points(d, 61);
-  Draws mass, square;
+  SampleMean mass, square;
   for (int trial = 0; trial < 100'000; ++trial) {
     double s = 0;
     for (int j = 0; j < n; ++j) s += std::exp(kappa * points.draw()[0]);

@@ -5,7 +5,7 @@
 #include "classification/contexts.hpp"
 #include "incontext/classification/two_class_risk.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -37,7 +37,7 @@ TEST_CASE("long contexts have the layer's errors, and stratified ones its varian
   }
   const int d = 2, n = 6;
   SpherePoints points(d, 95);
-  Draws square;
+  SampleMean square;
   const double kappa = 1.0, mean = n * std::exp(log_kernel_mean(d, kappa) - kappa);
   for (int trial = 0; trial < 60'000; ++trial) {
     const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));

@@ -5,7 +5,7 @@
 
 #include "classification/contexts.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -18,7 +18,7 @@ TEST_CASE("logit differences are those of drawn contexts", "[classification]") {
   };
   for (const Point& at : {Point{2, 2, 3.0, 0.3}, Point{3, 6, 2.0, 1.2}, Point{5, 10, 4.0, 0.05}}) {
     SpherePoints points(at.d, 82);
-    Draws linear, linear_square, kernel, kernel_square;
+    SampleMean linear, linear_square, kernel, kernel_square;
     const auto expected_linear = linear_logit_difference(at.d, at.angle, at.n, 3.0);
     const auto expected_kernel = kernel_logit_difference(at.d, at.kappa, at.angle, at.n, 3.0);
     for (int trial = 0; trial < 40'000; ++trial) {

@@ -5,7 +5,7 @@
 
 #include "classification/contexts.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -17,7 +17,7 @@ TEST_CASE("losses and accuracies are those of drawn queries and Gaussian noise",
     SpherePoints points(d, 91);
     std::mt19937_64 engine(92);
     std::normal_distribution<double> normal;
-    Draws loss, correct;
+    SampleMean loss, correct;
     for (int trial = 0; trial < 100'000; ++trial) {
       const auto z = linear_logit_difference(d, std::asin(std::abs(points.draw()[0])), n, rate);
       const double logit = z.mean + std::sqrt(z.variance) * normal(engine);
@@ -35,7 +35,7 @@ TEST_CASE("accuracy of long contexts is that of drawn ones", "[classification]")
   const int d = 3, n = 60;
   const double kappa = 6.0;
   SpherePoints points(d, 93);
-  Draws linear, kernel;
+  SampleMean linear, kernel;
   for (int trial = 0; trial < 20'000; ++trial) {
     const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));
     linear.add(sides.linear > 0);

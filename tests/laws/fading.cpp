@@ -10,6 +10,7 @@
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -35,7 +36,7 @@ TEST_CASE("two-level weights are those of the row written out", "[laws]") {
 
 TEMPLATE_TEST_CASE("two-level weights keep their digits up to a quadrillion scores", "[laws]", float, double) {
   using T = TestType;
-  double worst = 0;
+  Worst worst;
   for (double n = 1; n < 2e15; n = std::ceil(1.7 * n)) {
     for (const double gap : {-80.0, -33.3, -1.0, -1e-9, 0.0, 1e-9, 0.7, 5.0, 33.3, 80.0}) {
       const auto exact = two_level_weights(static_cast<long double>(T(n)), static_cast<long double>(T(gap)));
@@ -44,8 +45,9 @@ TEMPLATE_TEST_CASE("two-level weights keep their digits up to a quadrillion scor
         if (reference < static_cast<long double>(std::numeric_limits<T>::min())) return 0.0;
         return eps_from(x, reference, reference * (1 + std::abs(gap)));
       };
-      worst = std::max({worst, off(value.high, exact.high), off(value.complement, exact.complement)});
-      if (n > 1) worst = std::max(worst, off(value.low, exact.low));
+      worst.add(off(value.high, exact.high), "n ", n, ", gap ", gap);
+      worst.add(off(value.complement, exact.complement), "n ", n, ", gap ", gap);
+      if (n > 1) worst.add(off(value.low, exact.low), "n ", n, ", gap ", gap);
     }
   }
   CHECK(worst <= 4);

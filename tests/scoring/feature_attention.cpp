@@ -96,7 +96,8 @@ TEST_CASE("a row that cannot be normalised is NaN, one under the floor is zero",
   Sequences s(random, 2, 3, 2, 2);
   s.q = {-1, -1, 1, 1};
   const auto out = through_features(cosformer(3.0), s, Visibility::all);
-  CHECK((out[0] == 0 && out[1] == 0));
+  CHECK(out[0] == 0);
+  CHECK(out[1] == 0);
   s.q = {0, 0, 1, 1};
   const auto singular = through_features(KernelAttention<DotKernel<double>>{{1}}, s, Visibility::all);
   CHECK(all_nan(std::vector<double>{singular[0], singular[1]}));

@@ -12,7 +12,7 @@
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
