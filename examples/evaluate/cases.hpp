@@ -15,8 +15,8 @@
 #include "examples/support/render.hpp"
 #include "examples/support/report.hpp"
 
-/// A file of cases: {"tolerance": text, "cases": [{"id", "kind", "in", "out"?, "rtol"?, "atol"?}]}, computed and
-/// judged.
+/// A file of cases: {"tolerance": text, "cases": [{"id", "kind", "in", "out"?, "rtol"?, "atol"?, "tolerances"?}]},
+/// computed and judged. `tolerances` gives single outputs an rtol and atol of their own.
 namespace incontext::examples::evaluate {
 
 /// One field of one case.
@@ -61,6 +61,22 @@ inline Tolerance read_tolerance(const Fields& fields, bool relative_to_largest_e
   return tolerance;
 }
 
+/// The tolerance of one output: the case's own, unless its `tolerances` name another for this output.
+inline Tolerance tolerance_of(const std::string& output, const Fields& fields, bool relative_to_largest_entry) {
+  const bool own = fields.has("tolerances") && fields.object("tolerances").has(output);
+  return read_tolerance(own ? fields.object("tolerances").object(output) : fields, relative_to_largest_entry);
+}
+
+/// A misspelled output in `tolerances` must not leave the case's own tolerance in force.
+inline void require_tolerances_of(const Json& outputs, const Fields& fields, const Json& item) {
+  if (!fields.has("tolerances")) return;
+  fields.object("tolerances");  // refuses anything but an object
+  for (const auto& [name, tolerance] : item.at("tolerances").items()) {
+    if (outputs.contains(name)) continue;
+    throw_input_error(fields.path() + ".tolerances", "names no reference of the case", name, "a field of out");
+  }
+}
+
 /// Finite inputs give numbers or infinities; a formula that overflows in an intermediate step has no value.
 inline void require_numbers(const Json& value, const std::string& path) {
   if (value.is_number_float() && std::isnan(value.get<double>())) {
@@ -93,13 +109,17 @@ inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, co
   }
   detail::require_numbers(computed, fields.path());
   const bool judged = fields.has("out");
-  const Tolerance tolerance = judged ? detail::read_tolerance(fields, relative_to_largest_entry) : Tolerance{};
   Json references = judged ? item.at("out") : Json::object();
-  if (judged) fields.object("out");  // refuses anything but an object
+  if (judged) {
+    fields.object("out");  // refuses anything but an object
+    detail::read_tolerance(fields, relative_to_largest_entry);
+    detail::require_tolerances_of(references, fields, item);
+  }
   for (const auto& [name, value] : computed.items()) {
     EvaluatedField field{.name = name, .computed = value};
     if (references.contains(name)) {
       field.reference = references[name];
+      const Tolerance tolerance = detail::tolerance_of(name, fields, relative_to_largest_entry);
       field.deviation = compare(value, *field.reference, tolerance, "");
       references.erase(name);
     }
@@ -200,7 +220,9 @@ inline Verdict verdict_of(std::size_t cases, const CaseCounts& n, std::vector<st
   Verdict verdict{.rows = std::move(rows)};
   if (n.disagree > 0) verdict.agrees = false;
   if (n.disagree == 0 && left == 0) verdict.agrees = true;
-  verdict.text = (n.disagree > 0 ? "DISAGREEMENT: " : left > 0 ? "Incomplete: " : "Agreement: ") +
+  verdict.text = (n.disagree > 0 ? "DISAGREEMENT: "
+                  : left > 0     ? "Incomplete: "
+                                 : "Agreement: ") +
                  std::to_string(cases) + (cases == 1 ? " case, " : " cases, ") + std::to_string(n.agree) + " agree (" +
                  std::to_string(n.fields) + " fields), " + std::to_string(n.disagree) + " disagree, " +
                  std::to_string(n.without_reference) + " without reference, " + std::to_string(n.not_finite) +
@@ -248,7 +270,8 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
       const detail::Finding finding = detail::finding_of(field, has_references);
       found.add(finding, field.reference.has_value());
       const Cell computed = complete ? Cell{Nested{field.computed}} : Cell{detail::shown_value(field.computed)};
-      table.add_row({item.id, field.name, computed, item.kind, field.reference ? Cell(Nested{*field.reference}) : Cell(),
+      table.add_row({item.id, field.name, computed, item.kind,
+                     field.reference ? Cell(Nested{*field.reference}) : Cell(),
                      field.reference ? Cell(field.deviation.error_over_tolerance) : Cell(), word(finding.verdict),
                      word(finding.verdict == "agrees" ? "" : finding.reason)});
     }

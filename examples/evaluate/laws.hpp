@@ -65,11 +65,10 @@ inline void register_fading(Registry& registry) {
   };
 }
 
-/// Where a case names no points: around the annealed threshold to the nearest sixteenth, 3 below and 4 above.
-inline Json signal_points(double count, double spread) {
-  const double middle = std::round(16 * laws::annealed_log_partition(count, spread)) / 16;
+/// The weight of a needle and its annealed bound at every scaled gap that the case asks for.
+inline Json signal_points(double count, double spread, const Eigen::VectorXd& exponents) {
   Json points = Json::array();
-  for (const double exponent : {middle, middle - 3, middle + 4}) {
+  for (const double exponent : exponents) {
     points.push_back({{"beta_m", exponent},
                       {"E_p_signal", laws::signal_weight(count, spread, exponent).value},
                       {"annealed_lower_bound", laws::signal_weight_annealed(count, spread, exponent)}});
@@ -80,7 +79,7 @@ inline Json signal_points(double count, double spread) {
 inline void register_signals(Registry& registry) {
   using namespace laws;
   registry["rem_signal"] = [](const Fields& in) -> Json {
-    return {{"points", signal_points(in.number("N_noise"), in.number("x"))}};
+    return {{"points", signal_points(in.number("N_noise"), in.number("x"), in.vector("beta_m"))}};
   };
   registry["rem_random_signal"] = [](const Fields& in) -> Json {
     const double n = in.number("N_noise"), x = in.number("x");

@@ -151,17 +151,6 @@ void derivative(const WrongSoftmax& map, parameter::Temperature name, scoring::R
   scale(out, map.by_temperature);
 }
 
-/// What a call that must throw std::invalid_argument says; empty if it does not throw.
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return {};
-}
-
 }  // namespace
 
 TEST_CASE("every map's gradient by the scores is the one of central differences") {
@@ -349,7 +338,8 @@ TEST_CASE("second derivatives are refused, not taken for zero") {
     for (const Tensor& second : {scores, value, upstream}) {
       const Tensor gradient = torch::autograd::grad({loss()}, {first}, {}, true, /*create_graph=*/true)[0];
       CHECK(same_bits(gradient.detach(), once));
-      const auto message = refusal([&] { torch::autograd::grad({gradient.sum()}, {second}); });
+      const auto message = incontext::testing::message_of<std::invalid_argument>(
+          [&] { torch::autograd::grad({gradient.sum()}, {second}); });
       CHECK(message.find("adapters::weights: second derivatives do not exist") != std::string::npos);
     }
   }
@@ -395,7 +385,8 @@ TEST_CASE("ranks and sizes") {
 
 TEST_CASE("scores that can't be taken are refused by name") {
   const auto message = [](const Tensor& scores) {
-    return refusal([&] { adapters::weights(scoring::Softmax<double>{}, scores); });
+    return incontext::testing::message_of<std::invalid_argument>(
+        [&] { adapters::weights(scoring::Softmax<double>{}, scores); });
   };
   const std::string where = "incontext::adapters::weights: ";
   CHECK(message(at::zeros({3}, at::kLong)) ==
@@ -425,7 +416,7 @@ TEST_CASE("a map outside its domain is refused, one from a tensor gives NaN as i
 
 TEST_CASE("values that can't be taken are refused by name") {
   const auto message = [](const Tensor& value) {
-    return refusal([&] {
+    return incontext::testing::message_of<std::invalid_argument>([&] {
       adapters::weights<parameter::Scale>(scoring::SSMax<double>{}, at::zeros({2, 3}, at::kDouble), value);
     });
   };

@@ -9,7 +9,7 @@
 #include "incontext/apply/rows.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace foreign_maps_apply_test {
 

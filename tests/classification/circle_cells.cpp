@@ -4,10 +4,9 @@
 #include <random>
 #include <vector>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -20,21 +19,6 @@ CircleCells<double> cells_of(const std::vector<double>& prototypes, double query
 }
 
 }  // namespace
-
-TEST_CASE("cells on the circle reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("d2_voronoi_limit")) {
-    const Json &in = one["in"], &out = one["out"];
-    const auto cells = cells_of(numbers(in["prototype_angles"]), number(in["query_angle"]), number(in["kappa"]),
-                                in["n"], number(in["c"]));
-    check_output(one, out["volume"], cells.volume);
-    check_output(one, out["P_vMF"], cells.probability);
-    check_output(one, out["weights_balanced"], cells.balanced_weights);
-    check_output(one, out["p_balanced"], cells.balanced_classes);
-    check_output(one, out["p_iid"], cells.independent_classes);
-    check_output(one, "scaled_mean_S", cells.mean_mass);
-    check_output(one, "scaled_var_S", cells.mass_variance);
-  }
-}
 
 TEST_CASE("cells on the circle are those of the nearest prototype, by counting", "[classification]") {
   const std::vector<double> prototypes{5.9, 0.4, 2.0, 1.1, -2.5};  // out of order, and one turn off

@@ -4,7 +4,7 @@
 
 #include "classification/drawn_context.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -1,13 +1,12 @@
 #include "incontext/classification/context_attention.hpp"
 
 #include <cmath>
-#include <string>
 
 #include "classification/drawn_context.hpp"
 #include "classification/slope.hpp"
-#include "classification/tiny_context.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -30,28 +29,6 @@ std::vector<Setting> all_settings() {
 
 }  // namespace
 
-TEST_CASE("attention in context reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("tiny_context")) {
-    const Json& in = one["in"];
-    const auto context = tiny_context(in);
-    const ContextAttention<double> attention{table(in["M16"], 1 / 16.0), table(in["P16"], 1 / 16.0)};
-    const double n = in["n"].get<double>(), width = in["d"].get<double>() + in["k"].get<double>();
-    for (const auto& [name, out] : one["out"]["sa"].items()) {
-      INFO(name);
-      const auto kind = name.starts_with("linear") ? AttentionKind::linear
-                        : name.starts_with("exp")  ? AttentionKind::exponential
-                                                   : AttentionKind::softmax;
-      const auto query = name.ends_with("_query") ? QueryKey::included : QueryKey::excluded;
-      const double scale = kind == AttentionKind::linear ? 1 / n : 1 / std::sqrt(width);
-      const auto pass = context_attention(attention, kind, scale, context, in["y"].get<int>(), query);
-      check_prediction(one, out, pass.prediction);
-      check_output(one, out.at("attention"), entries(pass.attention));
-      check_output(one, out.at("grad_M_first_d_columns"), entries(pass.key_query_gradient));
-      check_output(one, out.at("grad_P_y_rows"), entries(pass.output_gradient));
-    }
-  }
-}
-
 TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and without the query's key",
           "[classification]") {
   ContextDraws draws(31);
@@ -63,22 +40,25 @@ TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and w
     const auto run = [&] { return context_attention(attention, at.kind, 0.75L, context, 1, at.query); };
     const auto loss = [&] { return run().loss; };
     const auto pass = run();
-    double worst = 0, inert = 0, largest = 0;
+    Worst worst, inert;
+    double largest = 0;
     for (Eigen::Index i = 0; i < d + k; ++i) {
       for (Eigen::Index j = 0; j < d + k; ++j) {
         const double by_scores = slope(attention.key_query(i, j), loss),
                      by_output = slope(attention.output(i, j), loss);
-        if (j < d) worst = std::max(worst, std::abs(by_scores - static_cast<double>(pass.key_query_gradient(i, j))));
-        if (i >= d) worst = std::max(worst, std::abs(by_output - static_cast<double>(pass.output_gradient(i - d, j))));
-        if (j >= d) inert = std::max(inert, std::abs(by_scores));
-        if (i < d) inert = std::max(inert, std::abs(by_output));
+        if (j < d)
+          worst.add(std::abs(by_scores - static_cast<double>(pass.key_query_gradient(i, j))), "i ", i, ", j ", j);
+        if (i >= d)
+          worst.add(std::abs(by_output - static_cast<double>(pass.output_gradient(i - d, j))), "i ", i, ", j ", j);
+        if (j >= d) inert.add(std::abs(by_scores), "i ", i, ", j ", j);
+        if (i < d) inert.add(std::abs(by_output), "i ", i, ", j ", j);
         largest = std::max(largest, std::abs(by_scores));
       }
     }
     for (Eigen::Index c = 0; c < k; ++c) {
       for (Eigen::Index i = 0; i < d; ++i) {
         const double by_query = slope(context.query(i), [&] { return run().prediction.probabilities(c); });
-        worst = std::max(worst, std::abs(by_query - static_cast<double>(pass.prediction.sensitivity(c, i))));
+        worst.add(std::abs(by_query - static_cast<double>(pass.prediction.sensitivity(c, i))), "c ", c, ", i ", i);
       }
     }
     CHECK(worst <= 1e-10);

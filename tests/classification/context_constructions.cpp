@@ -4,9 +4,8 @@
 #include <limits>
 
 #include "classification/attention_is_descent.hpp"
-#include "classification/tiny_context.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -47,18 +46,6 @@ TEMPLATE_TEST_CASE("centred weights make the gradient step itself, not only its 
                 centred(ContextWeights<double>{{}, {}, {}, Matrix<double>::Zero(3, 3)}, 3);
               }),
               "projection", "value = 3", "at least 4"));
-}
-
-TEST_CASE("effective parameters reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("tiny_context")) {
-    const Json& in = one["in"];
-    const ContextAttention<double> attention{table(in["M16"], 1 / 16.0), table(in["P16"], 1 / 16.0)};
-    const double width = in["d"].get<double>() + in["k"].get<double>();
-    const auto step = effective_step(attention, 1 / std::sqrt(width), in["k"].get<std::int64_t>());
-    const Json& out = one["out"]["extraction_softmax_tau"];
-    CHECK(std::abs(step.kappa - number(out["kappa"])) <= 1e-14);
-    CHECK(std::abs(step.gain - number(out["c"])) <= 1e-14);
-  }
 }
 
 TEST_CASE("effective parameters are those of the construction, whatever the softmax does not see", "[classification]") {

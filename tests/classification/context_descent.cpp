@@ -2,33 +2,17 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "classification/drawn_context.hpp"
-#include "classification/tiny_context.hpp"
 #include "incontext/classification/context_constructions.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
 
 namespace {
-
-Prediction<double> by_name(const std::string& name, const Json& in) {
-  const auto context = tiny_context(in);
-  const double eta = number(in.at("eta")), kappa = number(in.at("kappa")), c = number(in.at("c"));
-  if (name == "linear_gd") return linear_descent(context, eta);
-  if (name == "kernel_gd_rbf") return kernel_descent(context, kappa, eta, KernelForm::rbf);
-  if (name == "kernel_gd_dot") return kernel_descent(context, kappa, eta, KernelForm::dot);
-  if (name == "adaptive_noquery") return adaptive_descent(context, kappa, c, SelfTerm::none);
-  if (name == "adaptive_query_dot") return adaptive_descent(context, kappa, c, SelfTerm::dot);
-  if (name == "adaptive_query_const") return adaptive_descent(context, kappa, c, SelfTerm::constant);
-  if (name == "elimination_noquery") return adaptive_descent(context, -kappa, -c, SelfTerm::none);
-  REQUIRE(name == "elimination_query_dot");
-  return adaptive_descent(context, -kappa, -c, SelfTerm::dot);
-}
 
 /// The derivative of the probabilities by the query, by central differences in long double.
 template <class Algorithm>
@@ -48,24 +32,6 @@ Matrix<double> sensitivity(Context<long double> context, const Algorithm& algori
 }
 
 }  // namespace
-
-TEST_CASE("steps of gradient descent reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("tiny_context")) {
-    for (const auto& [name, out] : one["out"]["reference"].items()) {
-      INFO(name);
-      const auto prediction = by_name(name, one["in"]);
-      check_prediction(one, out, prediction);
-      check_output(one, out.at("entropy"), std::vector<double>{entropy(prediction)});
-    }
-    for (const auto& [pair, out] : one["out"]["alignment"].items()) {
-      const auto bar = pair.find('|');
-      const auto apart = alignment(by_name(pair.substr(0, bar), one["in"]), by_name(pair.substr(bar + 1), one["in"]));
-      check_output(one, out.at("preds_diff"), std::vector<double>{apart.prediction_distance});
-      check_output(one, out.at("cos_sim"), std::vector<double>{apart.cosine});
-      check_output(one, out.at("model_diff_frobenius"), std::vector<double>{apart.sensitivity_distance});
-    }
-  }
-}
 
 TEST_CASE("the linear step is a step down the gradient of the mean loss, by differences", "[classification]") {
   ContextDraws draws(21);

@@ -23,7 +23,7 @@
 #include "incontext/classification/two_class_risk.hpp"
 #include "incontext/classification/two_class_softmax.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace extreme_arguments_test {
 

@@ -4,24 +4,12 @@
 #include <limits>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("moments of the inverse kernel mass reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("inverse_S_moments")) {
-    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
-    const auto law = inverse_kernel_mass<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query);
-    check_output(one, "E_inv", law.mean);
-    check_output(one, "E_inv2", law.second_moment);
-    check_output(one, "var_inv", law.variance);
-    check_output(one, "E_sum_p2", law.participation);
-  }
-}
 
 TEST_CASE("the inverse kernel mass is that of drawn contexts", "[classification]") {
   struct Point {
@@ -32,7 +20,7 @@ TEST_CASE("the inverse kernel mass is that of drawn contexts", "[classification]
     for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
       const double self = query == QueryKey::included ? 1 : 0;
       SpherePoints points(at.d, 71);
-      Draws mean, square, participation;
+      SampleMean mean, square, participation;
       const auto law = inverse_kernel_mass(at.d, at.kappa, at.n, query);
       for (int trial = 0; trial < 20'000; ++trial) {
         double sum = self, squares = 0;
@@ -103,10 +91,13 @@ TEST_CASE("extremes: overflow says infinity, the query tames it, float agrees", 
   const auto empty = inverse_kernel_mass(3, 500.0, 5, QueryKey::excluded);
   CHECK(std::isinf(empty.mean));
   CHECK(std::isinf(empty.variance));
-  CHECK((0.9 < empty.participation && empty.participation < 1));
+  CHECK(0.9 < empty.participation);
+  CHECK(empty.participation < 1);
   const auto tame = inverse_kernel_mass(3, 1e4, 20, QueryKey::included);
-  CHECK((0.99 < tame.mean && tame.mean < 1));
-  CHECK((0 < tame.variance && tame.variance < 1e-3));
+  CHECK(0.99 < tame.mean);
+  CHECK(tame.mean < 1);
+  CHECK(0 < tame.variance);
+  CHECK(tame.variance < 1e-3);
   const auto f = inverse_kernel_mass(4, 3.0f, 10, QueryKey::included);
   const auto d = inverse_kernel_mass(4, 3.0, 10, QueryKey::included);
   CHECK(std::abs(f.mean / d.mean - 1) <= 64 * std::numeric_limits<float>::epsilon());

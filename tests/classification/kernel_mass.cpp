@@ -3,25 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the kernel mass' spread reproduces the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("v_excess")) {
-    check_output(one, "value", kernel_mass_excess<double>(one["in"]["d"], number(one["in"]["kappa"])));
-  }
-  for (const Json& one : cases("cv_S")) {
-    const auto query = one["in"]["include_query"].get<bool>() ? QueryKey::included : QueryKey::excluded;
-    check_output(one, "value",
-                 kernel_mass_variation<double>(one["in"]["d"], number(one["in"]["kappa"]), one["in"]["n"], query));
-  }
-}
 
 TEST_CASE("the excess is the variance of one term by quadrature", "[classification]") {
   for (const int d : {2, 3, 6, 30}) {
@@ -55,7 +43,7 @@ TEST_CASE("the spread of the mass is that of drawn contexts", "[classification]"
   const int d = 3, n = 8;
   const double kappa = 2.0;
   SpherePoints points(d, 61);
-  Draws mass, square;
+  SampleMean mass, square;
   for (int trial = 0; trial < 100'000; ++trial) {
     double s = 0;
     for (int j = 0; j < n; ++j) s += std::exp(kappa * points.draw()[0]);

@@ -3,28 +3,14 @@
 #include <boost/math/special_functions/bessel.hpp>
 #include <cmath>
 #include <limits>
-#include <string>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("the kernel's mean and mean resultant length reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("log_A")) {
-    check_output(one, "value", log_kernel_mean<double>(one["in"]["d"], number(one["in"]["kappa"])));
-  }
-  for (const Json& one : cases("A")) {
-    check_output(one, "value", kernel_mean<double>(one["in"]["d"], number(one["in"]["kappa"])));
-  }
-  for (const Json& one : cases("mean_resultant_length")) {
-    check_output(one, "value", mean_resultant_length<double>(one["in"]["d"], number(one["in"]["kappa"])));
-  }
-}
 
 TEST_CASE("the kernel's mean is the quadrature over the angle, and its derivative the mean cosine",
           "[classification]") {

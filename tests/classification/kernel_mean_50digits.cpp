@@ -7,6 +7,7 @@
 #include "incontext/classification/kernel_mass.hpp"
 #include "support/catch.hpp"
 #include "support/real50.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -37,20 +38,20 @@ TEST_CASE("at 50 digits the kernel's mean is Boost's Bessel function", "[classif
 
 TEMPLATE_TEST_CASE("rounding of the kernel's mean, resultant length and excess", "[classification]", float, double) {
   using T = TestType;
-  double log_off = 0, rho_off = 0, v_off = 0;
+  Worst log_off, rho_off, v_off;
   for (const std::int64_t d : {1, 2, 3, 5, 16, 37, 90, 92, 250, 1000, 20'000, 1'000'000}) {
     for (double e = -6; e <= 9; e += 0.375) {
       const T kappa = T(std::pow(10.0, e));
       const Real50 exact(kappa);
       const Real50 log_mean = log_kernel_mean(d, exact);
-      log_off = std::max(log_off, eps_off(log_kernel_mean(d, kappa), log_mean, log_mean));
+      log_off.add(eps_off(log_kernel_mean(d, kappa), log_mean, log_mean), "d ", d, ", kappa ", kappa);
       if (e > 5) continue;
       const Real50 rho = mean_resultant_length(d, exact), v = kernel_mass_excess(d, exact);
-      rho_off = std::max(rho_off, eps_off(mean_resultant_length(d, kappa), rho, rho));
+      rho_off.add(eps_off(mean_resultant_length(d, kappa), rho, rho), "d ", d, ", kappa ", kappa);
       if (v > Real50((std::numeric_limits<T>::max)())) continue;
       const Real50 log_twice = log_kernel_mean(d, Real50(2 * exact)), rest = 2 * exact - log_twice;
       const Real50 scale = 1 + (log_twice < rest ? log_twice : rest);
-      v_off = std::max(v_off, eps_off(kernel_mass_excess(d, kappa), v, v * scale));
+      v_off.add(eps_off(kernel_mass_excess(d, kappa), v, v * scale), "d ", d, ", kappa ", kappa);
     }
   }
   CHECK(log_off <= 16);

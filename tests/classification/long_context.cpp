@@ -5,7 +5,7 @@
 #include "incontext/classification/inverse_kernel_mass.hpp"
 #include "incontext/classification/largest_weight.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -7,7 +7,8 @@
 #include "classification/attention_is_descent.hpp"
 #include "classification/slope.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -60,14 +61,14 @@ TEST_CASE("gradients and sensitivity of RBF attention are derivatives", "[classi
     const auto loss = [&] { return rbf_context_attention(weights, context, 1, query).loss; };
     const auto pass = rbf_context_attention(weights, context, 1, query);
     Matrix<long double> by_value = weights.projection.bottomRows(k).transpose() * pass.output_gradient;
-    double worst = 0;
+    Worst worst;
     for (Eigen::Index i = 0; i < width; ++i) {
       for (Eigen::Index j = 0; j < width; ++j) {
         const double by_query = slope(weights.query(i, j), loss), by_key = slope(weights.key(i, j), loss);
         const double expected = j < d ? static_cast<double>(pass.query_gradient(i, j)) : 0;
-        worst = std::max({worst, std::abs(by_query - expected),
-                          std::abs(by_key - static_cast<double>(pass.key_gradient(i, j))),
-                          std::abs(slope(weights.value(i, j), loss) - static_cast<double>(by_value(i, j)))});
+        worst.add(std::abs(by_query - expected), "i ", i, ", j ", j);
+        worst.add(std::abs(by_key - static_cast<double>(pass.key_gradient(i, j))), "i ", i, ", j ", j);
+        worst.add(std::abs(slope(weights.value(i, j), loss) - static_cast<double>(by_value(i, j))), "i ", i, ", j ", j);
       }
     }
     for (Eigen::Index j = 0; j < d; ++j) {
@@ -76,7 +77,7 @@ TEST_CASE("gradients and sensitivity of RBF attention are derivatives", "[classi
           return rbf_context_attention(weights, context, 1, query).prediction.probabilities(c);
         };
         const double exact = static_cast<double>(pass.prediction.sensitivity(c, j));
-        worst = std::max(worst, std::abs(slope(context.query(j), probability) - exact));
+        worst.add(std::abs(slope(context.query(j), probability) - exact), "j ", j, ", c ", c);
       }
     }
     CHECK(worst <= 1e-8);

@@ -9,7 +9,7 @@
 #include "incontext/classification/largest_weight.hpp"
 #include "incontext/classification/sphere_constants.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -36,7 +36,7 @@ TEST_CASE("the largest weight among Poisson points is that of drawn ones", "[cla
   std::exponential_distribution<double> gap;
   for (const Case at : {Case{2, 1.0, 40, 40'000}, {5, 0.5, 25, 10'000}, {10, 0.02, 20, 1500}}) {
     const double q = (at.dimension - 1) / 2.0;
-    Draws largest;
+    SampleMean largest;
     for (int trial = 0; trial < at.trials; ++trial) {
       double sum = 0, arrival = gap(engine), nearest = 0;
       for (double s = 0; s < at.reach || sum == 0; arrival += gap(engine)) {

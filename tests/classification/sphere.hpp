@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "support/sample_mean.hpp"
+
 /// The sphere by brute force: means over the angle to a fixed point by quadrature, and drawn points.
 namespace incontext::testing {
 
@@ -40,19 +42,6 @@ class SpherePoints {
   int dimension_;
   std::mt19937_64 engine_;
   std::normal_distribution<double> normal_;
-};
-
-/// Running mean with its standard error.
-struct Draws {
-  double count = 0, mean = 0, square = 0;
-  void add(double x) {
-    count += 1;
-    const double step = x - mean;
-    mean += step / count;
-    square += step * (x - mean);
-  }
-  double variance() const { return square / (count - 1); }
-  double z(double expected) const { return (mean - expected) / std::sqrt(variance() / count); }
 };
 
 }  // namespace incontext::testing

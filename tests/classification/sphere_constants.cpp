@@ -3,23 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "classification/oracle.hpp"
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("sphere constants reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("sphere_constants")) {
-    const auto constants = sphere_constants<double>(one["in"]["d"].get<int>());
-    check_output(one, "R_d", constants.density);
-    check_output(one, "m_d", constants.mean_absolute);
-    check_output(one, "c_d", constants.cap);
-  }
-}
 
 TEMPLATE_TEST_CASE("sphere constants satisfy their recurrences", "[classification]", float, double, long double) {
   using T = TestType;

@@ -6,7 +6,7 @@
 
 #include "classification/contexts.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -18,7 +18,7 @@ TEST_CASE("losses of kernel methods are those of drawn queries and Gaussian nois
   SpherePoints points(d, 96);
   std::mt19937_64 engine(97);
   std::normal_distribution<double> normal;
-  Draws kernel, adaptive;
+  SampleMean kernel, adaptive;
   for (int trial = 0; trial < 20'000; ++trial) {
     const double angle = std::asin(std::abs(points.draw()[0])), g = normal(engine);
     const auto loss = [&](double mean, double variance) {
@@ -75,7 +75,7 @@ TEST_CASE("losses of long contexts are those of drawn ones", "[classification]")
   const int d = 3, n = 100;
   const double kappa = 2.0, gain = 12.0;
   SpherePoints points(d, 98);
-  Draws loss;
+  SampleMean loss;
   for (int trial = 0; trial < 10'000; ++trial) {
     const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));
     const double z = gain * (sides.same - sides.other) / (sides.same + sides.other);

@@ -4,34 +4,12 @@
 #include <limits>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("logit differences reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("k2_expected_logit_difference")) {
-    const Json& in = one["in"];
-    const int d = in["d"], n = in["n"];
-    const double kappa = number(in["kappa"]), angle = number(in["alpha"]);
-    const auto linear = linear_logit_difference(d, angle, n, number(in["eta"]));
-    check_output(one, "linear_mean", linear.mean);
-    check_output(one, "linear_var", linear.variance);
-    const auto kernel = kernel_logit_difference(d, kappa, angle, n, number(in["eta"]));
-    check_output(one, "kernel_mean", kernel.mean);
-    check_output(one, "kernel_var", kernel.variance);
-    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
-      const std::string suffix = query == QueryKey::included ? "_q1" : "_q0";
-      const auto adaptive = adaptive_logit_difference(d, kappa, angle, n, number(in["c"]), query);
-      check_output(one, "softmax_limit" + suffix, adaptive.limit);
-      check_output(one, "softmax_delta_mean" + suffix, adaptive.mean);
-      check_output(one, "softmax_delta_var" + suffix, adaptive.variance);
-    }
-  }
-}
 
 TEST_CASE("logit differences are those of drawn contexts", "[classification]") {
   struct Point {
@@ -40,7 +18,7 @@ TEST_CASE("logit differences are those of drawn contexts", "[classification]") {
   };
   for (const Point& at : {Point{2, 2, 3.0, 0.3}, Point{3, 6, 2.0, 1.2}, Point{5, 10, 4.0, 0.05}}) {
     SpherePoints points(at.d, 82);
-    Draws linear, linear_square, kernel, kernel_square;
+    SampleMean linear, linear_square, kernel, kernel_square;
     const auto expected_linear = linear_logit_difference(at.d, at.angle, at.n, 3.0);
     const auto expected_kernel = kernel_logit_difference(at.d, at.kappa, at.angle, at.n, 3.0);
     for (int trial = 0; trial < 40'000; ++trial) {

@@ -4,31 +4,12 @@
 #include <random>
 
 #include "classification/contexts.hpp"
-#include "classification/oracle.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace classification;
-
-TEST_CASE("losses and accuracies of two classes reproduce the reference values", "[classification][oracle]") {
-  for (const Json& one : cases("k2_linear_ce_clt")) {
-    const Json& in = one["in"];
-    check_output(one, "value", linear_cross_entropy<double>(in["d"], in["n"], number(in["eta"])));
-  }
-  for (const Json& one : cases("k2_linear_accuracy_clt")) {
-    check_output(one, "value", linear_accuracy<double>(one["in"]["d"], one["in"]["n"]));
-  }
-  for (const Json& one : cases("k2_linear_optimal_eta")) {
-    const auto best = best_linear_rate<double>(one["in"]["d"], one["in"]["n"]);
-    check_output(one, "eta_star", best.rate);
-    check_output(one, "L_star", best.cross_entropy);
-    const auto leading = best_linear_rate_leading<double>(one["in"]["d"], one["in"]["n"]);
-    check_output(one, "eta_closed", leading.rate);
-    check_output(one, "L_closed", leading.cross_entropy);
-  }
-}
 
 TEST_CASE("losses and accuracies are those of drawn queries and Gaussian noise", "[classification]") {
   const int d = 4, n = 20;
@@ -36,7 +17,7 @@ TEST_CASE("losses and accuracies are those of drawn queries and Gaussian noise",
     SpherePoints points(d, 91);
     std::mt19937_64 engine(92);
     std::normal_distribution<double> normal;
-    Draws loss, correct;
+    SampleMean loss, correct;
     for (int trial = 0; trial < 100'000; ++trial) {
       const auto z = linear_logit_difference(d, std::asin(std::abs(points.draw()[0])), n, rate);
       const double logit = z.mean + std::sqrt(z.variance) * normal(engine);
@@ -54,7 +35,7 @@ TEST_CASE("accuracy of long contexts is that of drawn ones", "[classification]")
   const int d = 3, n = 60;
   const double kappa = 6.0;
   SpherePoints points(d, 93);
-  Draws linear, kernel;
+  SampleMean linear, kernel;
   for (int trial = 0; trial < 20'000; ++trial) {
     const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));
     linear.add(sides.linear > 0);

@@ -12,22 +12,14 @@
 #include <unsupported/Eigen/AutoDiff>
 
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 namespace contracts_test {
 
 using namespace incontext;
+using testing::message_of;
 
 namespace {
-
-template <class Exception, class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 /// The text between "value = " and "; needs".
 template <class Value>

@@ -239,16 +239,17 @@ TEST_CASE("contexts are written as the simulator draws them", "[programs][classi
   using namespace incontext;
   const TemporaryFolder folder;
   const std::string file = folder.file("contexts.npy");
-  const Arguments arguments{"--contexts", file,      "--contexts-count", "7",  "--dimension",     "3",
-                            "--classes",  "4",       "--context-length", "12", "--rule",          "linear",
-                            "--rate",     "5",       "--trials",         "64",
-                            "--seed",     "20250917"};
+  const Arguments arguments{"--contexts", file, "--contexts-count", "7",  "--dimension", "3",
+                            "--classes",  "4",  "--context-length", "12", "--rule",      "linear",
+                            "--rate",     "5",  "--trials",         "64", "--seed",      "20250917"};
   classify_report(arguments);
   CHECK(folder.names() == std::vector<std::string>{"contexts-labels.npy", "contexts.npy"});
   const Eigen::MatrixXd inputs = examples::read_npy(file);
   const Eigen::MatrixXd labels = examples::read_npy(folder.file("contexts-labels.npy"));
-  REQUIRE((inputs.rows() == 7 * 13 && inputs.cols() == 3));
-  REQUIRE((labels.rows() == 7 && labels.cols() == 13));
+  REQUIRE(inputs.rows() == 7 * 13);
+  REQUIRE(inputs.cols() == 3);
+  REQUIRE(labels.rows() == 7);
+  REQUIRE(labels.cols() == 13);
   for (Eigen::Index i = 0; i < 7; ++i) {
     CAPTURE(i);
     const auto drawn = simulate::draw_sphere_context<double>({3, 4, 12}, 20250917, static_cast<std::uint64_t>(i));

@@ -4,10 +4,12 @@
 
 #include "examples/evaluate/cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 #include "tests/examples/part.hpp"
 
 using namespace incontext::examples;
 using namespace incontext::examples::evaluate;
+using incontext::testing::message_of;
 using incontext::testing::part;
 
 namespace {
@@ -22,18 +24,8 @@ Registry doubling() {
   return {{"double", [](const Fields& in) -> Json { return {{"value", 2 * in.number("x")}}; }}};
 }
 
-template <class Action>
-std::string refused(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 std::string cases_refusal(const std::string& text) {
-  return refused([&] { evaluate_cases("f.json", text, doubling()); });
+  return message_of<InputError>([&] { evaluate_cases("f.json", text, doubling()); });
 }
 
 }  // namespace
@@ -117,11 +109,21 @@ TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
   CHECK(all.details["without_reference"] == 1);
   CHECK(all.details["not_implemented"] == 1);
   CHECK(all.details["not_finite"] == 1);
-  CHECK(all.rows ==
-        std::vector<std::string>{
-            "Disagrees: b: value: too far apart, computed 4.0, reference \"4.1\".", "Not judged: c: no reference.",
-            "Not judged: d: kind halve is not implemented.",
-            "Not judged: g: value is \"inf\", and no reference says so."});
+  CHECK(all.rows == std::vector<std::string>{"Disagrees: b: value: too far apart, computed 4.0, reference \"4.1\".",
+                                             "Not judged: c: no reference.",
+                                             "Not judged: d: kind halve is not implemented.",
+                                             "Not judged: g: value is \"inf\", and no reference says so."});
+}
+
+TEST_CASE("one output of a case can have a tolerance of its own", "[evaluate]") {
+  const auto agrees = [](const std::string& rest) {
+    const std::string one =
+        R"({"id": "a", "kind": "double", "in": {"x": 2}, "out": {"value": "4.0001"}, )" + rest + "}";
+    return report_cases(evaluate_cases("f", "{\"cases\": [" + one + "]}", doubling()), false).verdict->agrees;
+  };
+  CHECK(agrees(R"("rtol": "1e-3")") == true);
+  CHECK(agrees(R"("rtol": "1e-3", "tolerances": {"value": {"rtol": "1e-6"}})") == false);
+  CHECK(agrees(R"("rtol": "1e-6", "tolerances": {"value": {"rtol": "0", "atol": "1e-3"}})") == true);
 }
 
 TEST_CASE("an empty list of cases is refused", "[evaluate]") {
@@ -138,6 +140,10 @@ TEST_CASE("bad cases are refused by case, field and value", "[evaluate]") {
   CHECK(with("7") == part("case number 1: is not an object (value = 7"));
   CHECK(with("{}") == part("case number 1: field is missing (value = id"));
   CHECK(with(R"({"id": "a"})") == part("case a: field is missing (value = kind"));
+  const std::string judged = R"({"id": "a", "kind": "double", "in": {"x": 2}, "out": {"value": 4}, "rtol": 0, )";
+  CHECK(with(judged + R"("tolerances": {"valeu": {"rtol": 1}}})") == part("a.tolerances: names no reference"));
+  CHECK(with(judged + R"("tolerances": {"value": 1}})") == part("tolerances.value: is not an object"));
+  CHECK(with(judged + R"("tolerances": {"value": {"rtol": -1}}})") == part("tolerance is negative"));
   CHECK(with(R"({"id": "a", "kind": "double"})") == part("case a: field is missing (value = in"));
   CHECK(with(R"({"id": "a", "kind": "double", "in": {}})") == part("case a.in: field is missing (value = x"));
   CHECK(with(R"({"id": "a", "kind": "double", "in": {"x": "2,5"}})") ==
@@ -155,7 +161,7 @@ TEST_CASE("matrices are read whole or refused by entry", "[evaluate]") {
   const Json object = Json::parse(R"({"m": [["1", 2], ["3", "4.5"]], "ragged": [[1, 2], [3]], "hole": [[1, "x"]]})");
   const Fields fields(object, "in");
   CHECK(fields.matrix("m") == (Eigen::MatrixXd(2, 2) << 1, 2, 3, 4.5).finished());
-  CHECK(refused([&] { fields.matrix("ragged"); }) == part("in.ragged[1]: has the wrong size"));
-  CHECK(refused([&] { fields.matrix("hole"); }) == part("in.hole[0][1]: is not a number"));
-  CHECK(refused([&] { fields.vector("m"); }) == part("in.m[0]: is not a number"));
+  CHECK(message_of<InputError>([&] { fields.matrix("ragged"); }) == part("in.ragged[1]: has the wrong size"));
+  CHECK(message_of<InputError>([&] { fields.matrix("hole"); }) == part("in.hole[0][1]: is not a number"));
+  CHECK(message_of<InputError>([&] { fields.vector("m"); }) == part("in.m[0]: is not a number"));
 }

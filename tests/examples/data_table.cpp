@@ -6,7 +6,7 @@
 
 #include "examples/support/npy.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 #include "tests/examples/part.hpp"
 #include "tests/examples/run_program.hpp"
 
@@ -32,8 +32,7 @@ TEST_CASE("a column that numbers the rows is read only if it is named", "[data_t
   CHECK(file.columns({"Unnamed: 0"}) == matrix(2, 1, {0, 1}));
 }
 
-TEST_CASE("on request, rows with a missing number in the columns that are read are left out",
-          "[data_table]") {
+TEST_CASE("on request, rows with a missing number in the columns that are read are left out", "[data_table]") {
   const TemporaryFolder folder;
   DataFile file(folder.write("f.csv", "a,b,c\n1,2,\n3,NA,4\nNaN,5,6\n7,8,9\n"));
   CHECK(file.rows() == 4);

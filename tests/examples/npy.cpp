@@ -7,9 +7,11 @@
 
 #include "examples/support/data_table.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 #include "tests/examples/part.hpp"
 
 using namespace incontext::examples;
+using incontext::testing::message_of;
 using incontext::testing::part;
 
 namespace {
@@ -41,12 +43,7 @@ std::string dictionary(const std::string& descr, const std::string& shape, const
 }
 
 std::string npy_refusal(const std::string& bytes) {
-  try {
-    parse_npy("f.npy", bytes);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of<InputError>([&] { parse_npy("f.npy", bytes); });
 }
 
 }  // namespace
@@ -100,7 +97,7 @@ TEST_CASE("what the writer writes the reader reads, bit by bit, and the data is 
 TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
   const std::string data = raw(std::vector<double>{1, 2, 3, 4, 5, 6});
   const std::string good = npy(dictionary("<f8", "(2, 3)"), data);
-  REQUIRE(npy_refusal(good) == "accepted");
+  REQUIRE(npy_refusal(good).empty());
   CHECK(npy_refusal("PK\x03\x04") == part("is not an .npy file"));
   CHECK(npy_refusal("") == part("is not an .npy file"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(2, 3)"), data, 9)) == part("unknown .npy version (value = 9"));
@@ -144,17 +141,12 @@ TEST_CASE("an array of one dimension is a column of data and a row of scores", "
 }
 
 TEST_CASE("a zip archive is recognized by its first bytes, .npz by its members", "[npy]") {
-  const auto refusal = [](const std::string& file, const std::string& bytes) -> std::string {
-    try {
-      refuse_zip(file, bytes);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
+  const auto refusal = [](const std::string& file, const std::string& bytes) {
+    return message_of<InputError>([&] { refuse_zip(file, bytes); });
   };
   const std::string start("PK\x03\x04", 4);
   CHECK(refusal("f", start + std::string(26, '\0') + "arr_0.npy") == part("is a zip of arrays, .npz (needs one array"));
   CHECK(refusal("f.npz", start) == part("is a zip of arrays"));
   CHECK(refusal("f.csv", start + "xl/workbook.xml") == part("is a zip archive (needs .csv or .npy)"));
-  CHECK(refusal("f.npz", "a,b\n") == "accepted");
+  CHECK(refusal("f.npz", "a,b\n").empty());
 }

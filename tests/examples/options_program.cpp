@@ -71,7 +71,7 @@ void try_options(const Mode& at, const std::vector<Option>& options) {
     CAPTURE(option.name, option.value, finished.errors);
     if (finished.exit_code == 2) {
       const std::string words = finished.errors.substr(finished.errors.find(": ") + 2);
-      CHECK((words == part(option.name.substr(2)) || words == part("has no meaning with every parameter given")));
+      if (!(words == part("has no meaning with every parameter given"))) CHECK(words == part(option.name.substr(2)));
     } else {
       CHECK(seen(finished) != before);
     }

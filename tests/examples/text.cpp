@@ -3,11 +3,13 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 #include "tests/examples/part.hpp"
 
 namespace text_test {
 
 using namespace incontext::examples;
+using incontext::testing::message_of;
 using incontext::testing::part;
 
 TEST_CASE("a message is one line of UTF-8 without control characters for every quoted value", "[text]") {
@@ -37,23 +39,13 @@ TEST_CASE("a long value is quoted by its first characters, which are never cut i
 }
 
 TEST_CASE("a refusal cuts the value and keeps what is needed", "[text]") {
-  try {
-    throw_input_error("--gap", "is not a number", std::string(1 << 20, '7'), "a finite number");
-  } catch (const InputError& error) {
-    CHECK(std::string(error.what()) ==
-          "--gap: is not a number (value = " + std::string(60, '7') + "...; needs a finite number)");
-  }
+  const std::string sevens(1 << 20, '7');
+  CHECK(message_of<InputError>([&] { throw_input_error("--gap", "is not a number", sevens, "a finite number"); }) ==
+        "--gap: is not a number (value = " + std::string(60, '7') + "...; needs a finite number)");
 }
 
 TEST_CASE("a file that cannot be read is refused by its name and the system's reason", "[text]") {
-  const auto refusal = [](const std::string& path) -> std::string {
-    try {
-      read_whole_file(path);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
+  const auto refusal = [](const std::string& path) { return message_of<InputError>([&] { read_whole_file(path); }); };
   CHECK(refusal("/no/such/file") ==
         "/no/such/file: cannot be opened: No such file or directory (needs a readable file)");
   CHECK(refusal("/") == "/: cannot be read: Is a directory (needs a readable file)");

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "laws/refusal.hpp"
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -26,41 +25,25 @@ long double direct_log_sum(std::int64_t n, T beta) {
 
 }  // namespace
 
-TEST_CASE("grid rows reproduce the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("fading_grid")) {
-    const double n = number(one.at("in").at("n")), s = number(one.at("in").at("s"));
-    const double z_max = number(one.at("in").at("z_max")), beta = s * std::log(n);
-    check_output(one, "softmax_logS", grid_log_sum(n, 1.0));
-    check_output(one, "softmax_zstar", grid_threshold(n, 1.0));
-    check_output(one, "softmax_weight", grid_weight(n, 1.0, z_max));
-    check_output(one, "ssmax_beta", beta);
-    check_output(one, "ssmax_logS", grid_log_sum(n, beta));
-    check_output(one, "ssmax_zstar", grid_threshold(n, beta));
-    check_output(one, "ssmax_weight", grid_weight(n, beta, z_max));
-    check_output(one, "ssmax_zstar_asymptotic", ssmax_bounded_threshold(n, s, BoundedScores<double>{1}));
-    check_output(one, "width_10_90", logistic_width(beta));
-  }
-}
-
 TEMPLATE_TEST_CASE("the grid's sum is the sum of its terms", "[laws]", float, double) {
   using T = TestType;
-  double sums = 0, thresholds = 0, weights = 0;
+  Worst sums, thresholds, weights;
   for (const std::int64_t n : {3, 4, 10, 1000, 100000}) {
     for (const double x : {-90.0, -3.0, -1e-3, -1e-30, 0.0, 1e-30, 1e-3, 0.7, 6.0, 80.0, 600.0}) {
       const T beta = T(x), count = T(static_cast<double>(n));
       const long double exact = direct_log_sum(n, beta);
-      sums = std::max(sums, eps_from(grid_log_sum(count, beta), exact, exact));
+      sums.add(eps_from(grid_log_sum(count, beta), exact, exact), "n ", n, ", x ", x);
       for (const double z : {-0.5, 0.3, 1.0, 2.5}) {
         const long double exponent = static_cast<long double>(beta) * static_cast<long double>(T(z)) - exact;
         const long double weight = 1 / (1 + std::exp(-exponent));
         if (weight < static_cast<long double>(std::numeric_limits<T>::min())) continue;
         const long double scale = weight * (1 + exact + std::abs(static_cast<long double>(beta) * z));
-        weights = std::max(weights, eps_from(grid_weight(count, beta, T(z)), weight, scale));
+        weights.add(eps_from(grid_weight(count, beta, T(z)), weight, scale), "n ", n, ", x ", x, ", z ", z);
       }
       if (!(T(0) < beta)) continue;
       const long double threshold = exact / static_cast<long double>(beta);
       if (threshold > 1e30L) continue;
-      thresholds = std::max(thresholds, eps_from(grid_threshold(count, beta), threshold, threshold));
+      thresholds.add(eps_from(grid_threshold(count, beta), threshold, threshold), "n ", n, ", x ", x);
     }
   }
   CHECK(sums <= 8);

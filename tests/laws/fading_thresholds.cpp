@@ -10,21 +10,12 @@
 #include "incontext/scoring/entmax.hpp"
 #include "laws/refusal.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
 using namespace laws;
-
-TEST_CASE("thresholds of fading reproduce the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("fading_thresholds")) {
-    const double gap = number(one.at("in").at("gap")), s = number(one.at("in").at("s"));
-    check_output(one, "softmax_half_n", two_level_count(gap));
-    check_output(one, "ssmax_crossover_n", ssmax_crossover_count(s));
-    check_output(one, "ssmax_critical_gap", ssmax_critical_gap(s));
-  }
-}
 
 TEST_CASE("counts and gaps of a two-level row invert its weight", "[laws]") {
   for (const double weight : {0.01, 0.5, 0.9, 0.99}) {
@@ -44,16 +35,16 @@ TEST_CASE("counts and gaps of a two-level row invert its weight", "[laws]") {
 TEMPLATE_TEST_CASE("thresholds of fading keep their digits", "[laws]", float, double) {
   using T = TestType;
   using L = long double;
-  double worst = 0;
+  Worst worst;
   for (const double x : {-20.0, -0.3, 0.001, 1.0, 7.7, 60.0}) {
     for (const double w : {0.001, 0.5, 0.75, 0.999}) {
       const L exact = two_level_count(L(T(x)), L(T(w)));
-      worst = std::max(worst, eps_from(two_level_count(T(x), T(w)), exact, exact * (1 + std::abs(x))) / 4);
+      worst.add(eps_from(two_level_count(T(x), T(w)), exact, exact * (1 + std::abs(x))) / 4, "x ", x, ", w ", w);
       const T n = T(1 + std::exp(x));
       if (!(T(1) < n)) continue;
       const L gap = two_level_exponent_gap(L(n), L(T(w)));
       const L scale = 1 + std::log(L(n)) + std::abs(std::log(L(T(w)) / (1 - L(T(w)))));
-      worst = std::max(worst, eps_from(two_level_exponent_gap(n, T(w)), gap, scale) / 4);
+      worst.add(eps_from(two_level_exponent_gap(n, T(w)), gap, scale) / 4, "x ", x, ", w ", w);
     }
   }
   for (const double s : {0.03, 0.43, 1.0, 2.5, 1e3}) {
@@ -61,13 +52,13 @@ TEMPLATE_TEST_CASE("thresholds of fading keep their digits", "[laws]", float, do
       const L exact = ssmax_crossover_count(L(T(s)), L(T(b)));
       if (exact > L(std::numeric_limits<T>::max())) continue;
       const L scale = exact * (1 + std::abs(1 - b) / s);
-      worst = std::max(worst, eps_from(ssmax_crossover_count(T(s), T(b)), exact, scale) / 4);
+      worst.add(eps_from(ssmax_crossover_count(T(s), T(b)), exact, scale) / 4, "s ", s, ", b ", b);
     }
-    worst = std::max(worst, eps_from(ssmax_critical_gap(T(s)), 1 / L(T(s)), 1 / L(T(s))));
+    worst.add(eps_from(ssmax_critical_gap(T(s)), 1 / L(T(s)), 1 / L(T(s))), "s ", s);
     const L alpha = 1 + L(T(s)), gap = 1 / (L(T(1 + s)) - 1);
-    worst = std::max(worst, eps_from(entmax_one_hot_gap(T(1 + s)), gap, gap * alpha / (alpha - 1)) / 2);
+    worst.add(eps_from(entmax_one_hot_gap(T(1 + s)), gap, gap * alpha / (alpha - 1)) / 2, "s ", s);
     const L g = L(T(3 / s)), weakest = ssmax_weakest_count(L(T(s)), g);
-    worst = std::max(worst, eps_from(ssmax_weakest_count(T(s), T(g)), weakest, weakest * 1.5L) / 4);
+    worst.add(eps_from(ssmax_weakest_count(T(s), T(g)), weakest, weakest * 1.5L) / 4, "s ", s);
   }
   CHECK(worst <= 1);
 }

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "incontext/laws/gaussian_row.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -41,13 +39,6 @@ double maximum_by_definition(double n, double x) {
 }
 
 }  // namespace
-
-TEST_CASE("the largest weight reproduces the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("rem_pmax")) {
-    const double n = number(one.at("in").at("n")), x = number(one.at("in").at("x"));
-    check_output(one, "E_p_max", largest_weight(n, x).value);
-  }
-}
 
 TEST_CASE("the larger of two weights is a one-dimensional integral", "[laws]") {
   for (const double x : {0.0, 1e-3, 0.3, 1.0, 1.9, 2.1, 6.0}) {

@@ -10,7 +10,6 @@
 #include "laws/functionals.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -83,29 +82,6 @@ std::array<double, functionals> pair_by_integrals(double x) {
 }
 
 }  // namespace
-
-TEST_CASE("a row of normal scores reproduces the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("rem")) {
-    const double n = number(one.at("in").at("n")), x = number(one.at("in").at("x"));
-    const auto row = gaussian_row(n, x);
-    check_output(one, "E_logZ", row.log_partition);
-    check_output(one, "Y2", row.participation);
-    check_output(one, "Y3", row.third_participation);
-    check_output(one, "Y22", row.squared_participation);
-    check_output(one, "E_entropy", row.entropy);
-    check_output(one, "E_M", row.mean_score);
-    check_output(one, "E_M2", row.squared_mean_score);
-    check_output(one, "E_V", row.score_variance);
-    check_output(one, "E_V2", row.squared_score_variance);
-    check_output(one, "E_T", row.weighted_deviation);
-    check_output(one, "E_PF2", row.squared_frobenius);
-    check_output(one, "E_trP2", row.squared_trace);
-    check_output(one, "theta", x / critical_spread(n));
-    check_output(one, "annealed_logEZ", annealed_log_partition(n, x));
-    check_output(one, "annealed_Y2", annealed_participation(n, x));
-    CHECK(row.error_estimate < 1e-10);
-  }
-}
 
 TEST_CASE("two scores: every functional is a one-dimensional integral", "[laws]") {
   for (const double x : {0.0, 1e-3, 0.1, 1.0, 1.9, 2.1, 5.0, 12.0}) {

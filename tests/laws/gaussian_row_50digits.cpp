@@ -1,11 +1,13 @@
 #include "incontext/laws/gaussian_row.hpp"
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "incontext/laws/fading.hpp"
 #include "incontext/laws/fading_grid.hpp"
 #include "incontext/laws/gaussian_signal.hpp"
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/real50.hpp"
 
@@ -15,6 +17,20 @@ namespace incontext::testing {
 using namespace laws;
 
 namespace {
+
+using Json = nlohmann::json;
+
+/// All cases of one kind; at least one, so that a renamed kind is noticed.
+std::vector<Json> cases(const std::string& kind) {
+  std::ifstream file(INCONTEXT_ORACLES "/scoring.json");
+  REQUIRE(file.good());
+  std::vector<Json> found;
+  for (const Json& one : Json::parse(file).at("cases")) {
+    if (one.at("kind") == kind) found.push_back(one);
+  }
+  REQUIRE(!found.empty());
+  return found;
+}
 
 Real50 digits(const Json& value) {
   return value.is_string() ? Real50(value.get<std::string>()) : Real50(value.get<double>());

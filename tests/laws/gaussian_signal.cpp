@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -14,32 +12,6 @@
 namespace incontext::testing {
 
 using namespace laws;
-
-TEST_CASE("weights of a signal reproduce the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("rem_signal")) {
-    const double n = number(one.at("in").at("N_noise")), x = number(one.at("in").at("x"));
-    for (const Json& point : one.at("out").at("points")) {
-      const double exponent = number(point.at("beta_m"));
-      CHECK(agrees(signal_weight(n, x, exponent).value, number(point.at("E_p_signal")), one));
-      CHECK(agrees(signal_weight_annealed(n, x, exponent), number(point.at("annealed_lower_bound")), one));
-    }
-  }
-  for (const Json& one : cases("rem_random_signal")) {
-    const Json& in = one.at("in");
-    const double n = number(in.at("N_noise")), x = number(in.at("x"));
-    check_output(
-        one, "E_p_signal",
-        random_signal_weight(RandomNeedle<double>{n, x, number(in.at("beta_m")), number(in.at("beta_sd_signal"))})
-            .value);
-    check_output(one, "consistency_iid", random_signal_weight(RandomNeedle<double>{n, x, 0.0, x}).value);
-  }
-  for (const Json& one : cases("rem_signal_complement")) {
-    const Json& in = one.at("in");
-    const double n = number(in.at("N_noise")), x = number(in.at("x")), exponent = number(in.at("beta_m"));
-    check_output(one, "E_one_minus_p", noise_weight(n, x, exponent).value);
-    check_output(one, "leading", noise_weight_leading_order(n, x, exponent));
-  }
-}
 
 TEST_CASE("one or two noise tokens: direct integrals over their scores", "[laws]") {
   for (const double x : {0.0, 0.3, 1.5, 4.0}) {

@@ -7,6 +7,7 @@
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -16,14 +17,14 @@ namespace {
 
 /// Largest distance from the exact weight over exponents around the threshold, at N = 1000.
 template <class Approximation>
-double worst_error(double theta, const Approximation& approximation, double* log_partition = nullptr) {
+Worst worst_error(double theta, const Approximation& approximation, double* log_partition = nullptr) {
   const double n = 1000, x = theta * critical_spread(n);
   const double middle = gaussian_row(n, x).log_partition;
   if (log_partition != nullptr) *log_partition = middle;
-  double worst = 0;
+  Worst worst;
   for (double step = -8; step <= 8; step += 0.5) {
     const double exponent = middle + step * (1 + x / 3);
-    worst = std::max(worst, std::abs(approximation(n, x, exponent) - signal_weight(n, x, exponent).value));
+    worst.add(std::abs(approximation(n, x, exponent) - signal_weight(n, x, exponent).value), "exponent ", exponent);
   }
   return worst;
 }

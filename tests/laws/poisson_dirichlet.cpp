@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_maximum.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -30,16 +28,6 @@ double by_mean_measure(double m, const Function& f) {
 }
 
 }  // namespace
-
-TEST_CASE("the Poisson-Dirichlet law reproduces the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("poisson_dirichlet")) {
-    const double m = number(one.at("in").at("m"));
-    check_output(one, "E_sum_p2", poisson_dirichlet_power_sum(m, 2.0));
-    check_output(one, "E_sum_p3", poisson_dirichlet_power_sum(m, 3.0));
-    check_output(one, "E_entropy", poisson_dirichlet_entropy(m));
-    check_output(one, "E_max", poisson_dirichlet_largest(m).value);
-  }
-}
 
 TEST_CASE("power sums and entropy are integrals over the mean measure", "[laws]") {
   for (const double m : {0.1, 0.3, 0.6, 0.9}) {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

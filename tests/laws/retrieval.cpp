@@ -1,14 +1,12 @@
 #include "incontext/laws/retrieval.hpp"
 
 #include <cmath>
-#include <vector>
 
 #include "incontext/laws/gaussian_row.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -26,14 +24,6 @@ double exact_score(double n, double scale, double variance) {
 }
 
 }  // namespace
-
-TEST_CASE("the boundary of retrieval reproduces the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("retrieval_boundary")) {
-    const double y = number(one.at("in").at("y"));
-    check_output(one, "a_c", retrieval_boundary(y));
-    CHECK((noise_phase(y) == NoisePhase::frozen) == (one.at("out").at("noise_phase") == "frozen"));
-  }
-}
 
 TEST_CASE("the exact weight is one half at the retrieval exponent", "[laws]") {
   for (const double n : {1.0, 50.0, 1e6, 1e12}) {

@@ -14,6 +14,7 @@
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -32,12 +33,9 @@ Three values(const RowMoments<T>& r) {
           static_cast<double>(r.mean_square_score)};
 }
 
-double largest_off(const Three& a, const Three& b) {
-  double worst = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const double off = std::abs(a[i] - b[i]) / std::abs(b[i]);
-    worst = off <= worst ? worst : off;
-  }
+Worst largest_off(const Three& a, const Three& b) {
+  Worst worst;
+  for (std::size_t i = 0; i < 3; ++i) worst.add(std::abs(a[i] - b[i]) / std::abs(b[i]), "functional ", i);
   return worst;
 }
 
@@ -115,9 +113,10 @@ std::array<SampleMean, 3> sampled(const Map& map, std::size_t count, double devi
   return means;
 }
 
-double largest_z(const std::array<SampleMean, 3>& means, const Three& theory) {
-  double worst = 0;
-  for (std::size_t k = 0; k < 3; ++k) worst = std::max(worst, std::abs(means[k].z(theory[k])));
+Worst largest_z(const std::array<SampleMean, 3>& means, const Three& theory) {
+  constexpr const char* names[] = {"participation", "mean score", "mean square score"};
+  Worst worst;
+  for (std::size_t k = 0; k < 3; ++k) worst.add(std::abs(means[k].z(theory[k])), names[k], ", theory ", theory[k]);
   return worst;
 }
 

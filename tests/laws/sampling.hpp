@@ -3,23 +3,10 @@
 #include <cmath>
 #include <vector>
 
-/// Means with standard errors, and integrals by a fine trapezoidal rule, against which the laws are tried.
+#include "support/sample_mean.hpp"
+
+/// Sampled rows, and integrals by a fine trapezoidal rule, against which the laws are tried.
 namespace incontext::testing {
-
-class SampleMean {
- public:
-  void add(double value) {
-    count_ += 1;
-    const double step = value - mean_;
-    mean_ += step / count_;
-    squares_ += step * (value - mean_);
-  }
-  double mean() const { return mean_; }
-  double z(double expected) const { return (mean_ - expected) / std::sqrt(squares_ / (count_ - 1) / count_); }
-
- private:
-  double count_ = 0, mean_ = 0, squares_ = 0;
-};
 
 /// E f(g), g standard normal.
 template <class Function>

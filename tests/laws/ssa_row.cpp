@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "incontext/laws/gaussian_row.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -37,21 +35,6 @@ double mean_of(double variance, const Function& f, int steps = 4000) {
 }
 
 }  // namespace
-
-TEST_CASE("SSA on normal scores reproduces the reference values", "[laws][oracle]") {
-  for (const Json& one : cases("rem_ssa")) {
-    const Json& in = one.at("in");
-    const Map map{number(in.at("b")), number(in.at("n_exp"))};
-    const double n = number(in.at("n")), v = number(in.at("v"));
-    const auto row = ssa_row(map, n, v);
-    check_output(one, "E_w", row.mean_weight);
-    check_output(one, "E_w2", row.squared_weight);
-    check_output(one, "E_logZ", row.log_partition);
-    check_output(one, "Y2", row.participation);
-    check_output(one, "Y2_lln", row.typical_participation);
-    check_output(one, "E_p_signal", ssa_signal_weight(map, n, v, number(in.at("signal_score"))).value);
-  }
-}
 
 TEST_CASE("one or two scores under SSA: direct integrals", "[laws]") {
   for (const Map map : {Map{1, 1.5}, Map{0.1, 1.0}, Map{20, 3.0}, Map{2, 8.0}}) {

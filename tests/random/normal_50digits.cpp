@@ -5,6 +5,7 @@
 #include "incontext/random/normal.hpp"
 #include "support/catch.hpp"
 #include "support/real50.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext;
 using testing::Real50;
@@ -12,7 +13,7 @@ using testing::Real50;
 TEST_CASE("double normals follow the same map in 50 digits to 6e-16 of the radius") {
   const Real50 turn = 8 * atan(Real50(1));
   std::mt19937_64 engine(56);
-  double worst = 0;
+  testing::Worst worst;
   int beyond = 0;
   for (int i = 0; i < 40000; ++i) {
     auto word0 = static_cast<std::uint32_t>(engine());
@@ -34,7 +35,7 @@ TEST_CASE("double normals follow the same map in 50 digits to 6e-16 of the radiu
     const Real50 sine_error = abs(second - signed_radius * sin(angle)) / radius;
     const double error = std::fmax(static_cast<double>(cosine_error), static_cast<double>(sine_error));
     beyond += !(error <= 6e-16);
-    worst = std::fmax(worst, error);
+    worst.add(error, "i ", i);
   }
   INFO("worst " << worst << " of the radius");
   CHECK(beyond == 0);

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "incontext/regression/generalization_error.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -105,25 +105,26 @@ TEST_CASE("the errors on rows refuse what does not fit, by name") {
   const Vector<double> mean = cases.vector(2);
   const Matrix<double> covariance = cases.covariance(2);
   const auto refused = [&](const Attention<double>& a, const Vector<double>& m, const Matrix<double>& c, double noise,
-                           std::int64_t l, const std::vector<std::string>& fragments) {
-    return refusal([&] { any_law_error(a, rows, m, c, noise, l); }, fragments);
+                           std::int64_t l, std::initializer_list<std::string_view> fragments) {
+    return refuses<std::logic_error>([&] { any_law_error(a, rows, m, c, noise, l); }, fragments);
   };
-  CHECK(refused(attention, mean, covariance, 0.1, 1, {"context_length", "value = 1"}) == "");
-  CHECK(refused(cases.attention(3), mean, covariance, 0.1, 4, {"key_query", "3 x 3"}) == "");
-  CHECK(refused(attention, cases.vector(3), covariance, 0.1, 4, {"task_mean", "3 x 1"}) == "");
-  CHECK(refused(attention, mean, cases.covariance(1), 0.1, 4, {"task_covariance", "1 x 1"}) == "");
-  CHECK(refused(attention, mean, -covariance, 0.1, 4, {"task_covariance", "semidefinite", "value = -"}) == "");
-  CHECK(refused(attention, mean, covariance, -0.1, 4, {"noise_variance", "-0.1"}) == "");
+  CHECK(refused(attention, mean, covariance, 0.1, 1, {"context_length", "value = 1"}));
+  CHECK(refused(cases.attention(3), mean, covariance, 0.1, 4, {"key_query", "3 x 3"}));
+  CHECK(refused(attention, cases.vector(3), covariance, 0.1, 4, {"task_mean", "3 x 1"}));
+  CHECK(refused(attention, mean, cases.covariance(1), 0.1, 4, {"task_covariance", "1 x 1"}));
+  CHECK(refused(attention, mean, -covariance, 0.1, 4, {"task_covariance", "semidefinite", "value = -"}));
+  CHECK(refused(attention, mean, covariance, -0.1, 4, {"noise_variance", "-0.1"}));
   // Singular is allowed: one direction, and none.
-  CHECK(refused(attention, mean, mean * mean.transpose(), 0.1, 4, {}) == "nothing was refused");
-  CHECK(refused(attention, mean, 0.0 * covariance, 0.0, 4, {}) == "nothing was refused");
+  CHECK_FALSE(refused(attention, mean, mean * mean.transpose(), 0.1, 4, {}));
+  CHECK_FALSE(refused(attention, mean, 0.0 * covariance, 0.0, 4, {}));
 
-  CHECK(refusal([&] { labelled_rows_error<double>(attention, rows, cases.vector(5), 4); }, {"labels", "5 x 1"}) == "");
-  CHECK(refusal([&] { labelled_rows_error<double>(attention, rows, cases.vector(6), 0); },
-                {"context_length", "value = 0"}) == "");
+  CHECK(refuses<std::logic_error>([&] { labelled_rows_error<double>(attention, rows, cases.vector(5), 4); },
+                                  {"labels", "5 x 1"}));
+  CHECK(refuses<std::logic_error>([&] { labelled_rows_error<double>(attention, rows, cases.vector(6), 0); },
+                                  {"context_length", "value = 0"}));
   Vector<double> labels = cases.vector(6);
   labels(3) = std::nan("");
-  CHECK(refusal([&] { labelled_rows_error(attention, rows, labels, 4); }, {"labels(3, 0)", "nan"}) == "");
+  CHECK(refuses<std::logic_error>([&] { labelled_rows_error(attention, rows, labels, 4); }, {"labels(3, 0)", "nan"}));
 }
 
 TEST_CASE("the errors on rows in long double are those in double") {

@@ -8,6 +8,7 @@
 #include "regression/real_types.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -87,7 +88,7 @@ TEST_CASE("the error on rows is the mean over every context and query, to 40 dig
 
 TEMPLATE_TEST_CASE("rounding of the error on rows", "", float, double) {
   using T = TestType;
-  double worst = 0.0;
+  Worst worst;
   for (const Eigen::Index d : dimensions) {
     RegressionCases cases(static_cast<std::uint64_t>(170 + d));
     for (const Eigen::Index n : {2, 5, 40}) {
@@ -103,12 +104,11 @@ TEMPLATE_TEST_CASE("rounding of the error on rows", "", float, double) {
                                                    as<Real50>(covariance), Real50(0.375), l, offset);
           const auto rounded =
               any_law_error<T>(as<T>(attention), rows, as<T>(mean), as<T>(covariance), T(0.375), l, offset);
-          worst = std::max(worst, eps_off(rounded, exact));
+          worst.add(eps_off(rounded, exact), "d ", d, ", n ", n, ", l ", l);
         }
       }
     }
   }
-  UNSCOPED_INFO(worst << " eps");
   CHECK(worst <= 12.0);
   CHECK(worst > 0.0);
 }

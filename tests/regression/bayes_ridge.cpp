@@ -6,9 +6,9 @@
 #include <random>
 
 #include "regression/literal_attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -132,7 +132,7 @@ TEST_CASE("the risk is the squared error of drawn tasks and queries") {
   const Matrix<double> input_root = task.input_covariance().llt().matrixL();
   std::mt19937_64 engine(76);
   std::normal_distribution<double> normal;
-  MeanOfDraws errors;
+  SampleMean errors;
   for (int trial = 0; trial < 100'000; ++trial) {
     const Vector<double> w = task.task_mean() + task_root * standard_normals(4, engine);
     const Vector<double> labels = inputs * w + std::sqrt(0.5) * standard_normals(l, engine);
@@ -155,27 +155,31 @@ TEST_CASE("bayes_ridge refuses shapes and values by name") {
   const Vector<double> labels = cases.vector(5);
   const Vector<double> mean = cases.vector(2);
   const Matrix<double> covariance = cases.covariance(2);
-  CHECK(refusal([&] { bayes_ridge<double>(inputs.topRows(1), labels.head(1), mean, covariance, 0.1); },
-                {"context_length", "value = 1"}) == "");
-  CHECK(refusal([&] { bayes_ridge<double>(inputs, labels.head(4), mean, covariance, 0.1); }, {"labels", "4 x 1"}) ==
-        "");
-  CHECK(refusal([&] { bayes_ridge<double>(inputs, labels, cases.vector(3), covariance, 0.1); },
-                {"task_mean", "3 x 1"}) == "");
-  CHECK(refusal([&] { bayes_ridge<double>(inputs, labels, mean, -covariance, 0.1); },
-                {"task_covariance", "positive definite"}) == "");
+  CHECK(
+      refuses<std::logic_error>([&] { bayes_ridge<double>(inputs.topRows(1), labels.head(1), mean, covariance, 0.1); },
+                                {"context_length", "value = 1"}));
+  CHECK(refuses<std::logic_error>([&] { bayes_ridge<double>(inputs, labels.head(4), mean, covariance, 0.1); },
+                                  {"labels", "4 x 1"}));
+  CHECK(refuses<std::logic_error>([&] { bayes_ridge<double>(inputs, labels, cases.vector(3), covariance, 0.1); },
+                                  {"task_mean", "3 x 1"}));
+  CHECK(refuses<std::logic_error>([&] { bayes_ridge<double>(inputs, labels, mean, -covariance, 0.1); },
+                                  {"task_covariance", "positive definite"}));
   CHECK_THROWS_AS(bayes_ridge(inputs, labels, mean, covariance, -0.1), std::domain_error);
-  CHECK(refusal([&] { bayes_ridge(inputs, labels, mean, covariance, -0.1); }, {"noise_variance", "-0.1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { bayes_ridge(inputs, labels, mean, covariance, -0.1); },
+                                  {"noise_variance", "-0.1"}));
   Matrix<double> broken = inputs;
   broken(3, 1) = std::nan("");
-  CHECK(refusal([&] { bayes_ridge(broken, labels, mean, covariance, 0.1); }, {"inputs(3, 1)", "nan"}) == "");
+  CHECK(
+      refuses<std::logic_error>([&] { bayes_ridge(broken, labels, mean, covariance, 0.1); }, {"inputs(3, 1)", "nan"}));
   Vector<double> broken_labels = labels;
   broken_labels(2) = std::numeric_limits<double>::infinity();
-  CHECK(refusal([&] { bayes_ridge(inputs, broken_labels, mean, covariance, 0.1); }, {"labels(2, 0)", "inf"}) == "");
-  CHECK(refusal([&] { bayes_ridge_risk<double>(cases.matrix(5, 3), cases.task(2)); }, {"inputs.cols()", "value = 3"}) ==
-        "");
-  CHECK(refusal(
-            [&] {
-              bayes_ridge_risk(RidgePosterior<double>{mean, cases.covariance(3)}, cases.task(2));
-            },
-            {"posterior.covariance", "3 x 3"}) == "");
+  CHECK(refuses<std::logic_error>([&] { bayes_ridge(inputs, broken_labels, mean, covariance, 0.1); },
+                                  {"labels(2, 0)", "inf"}));
+  CHECK(refuses<std::logic_error>([&] { bayes_ridge_risk<double>(cases.matrix(5, 3), cases.task(2)); },
+                                  {"inputs.cols()", "value = 3"}));
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        bayes_ridge_risk(RidgePosterior<double>{mean, cases.covariance(3)}, cases.task(2));
+      },
+      {"posterior.covariance", "3 x 3"}));
 }

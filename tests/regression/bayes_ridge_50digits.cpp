@@ -8,6 +8,7 @@
 #include "regression/real_types.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -35,18 +36,17 @@ RidgePosterior<T> posterior(const Context& c, const T& noise) {
 
 TEST_CASE("rounding of the posterior") {
   using T = double;
-  double worst_mean = 0.0, worst_covariance = 0.0;
+  Worst worst_mean, worst_covariance;
   for (const auto& [l, d] : {std::pair{2, 1}, {12, 3}, {20, 6}, {3, 6}, {2, 8}}) {
     const Context c = context(l, d);
     for (const double noise : {0.0, 0x1p-30, 0x1p-10, 0.25, 64.0}) {
       const auto exact = posterior(c, Real50(noise));
       const auto rounded = posterior(c, T(noise));
-      worst_mean = std::max(worst_mean, eps_off<T>(rounded.mean, exact.mean, exact.mean.norm()));
-      worst_covariance = std::max(
-          worst_covariance, eps_off<T>(rounded.covariance, exact.covariance, as<Real50>(c.task_covariance).norm()));
+      worst_mean.add(eps_off<T>(rounded.mean, exact.mean, exact.mean.norm()), "noise ", noise);
+      worst_covariance.add(eps_off<T>(rounded.covariance, exact.covariance, as<Real50>(c.task_covariance).norm()),
+                           "noise ", noise);
     }
   }
-  UNSCOPED_INFO("mean " << worst_mean << ", covariance " << worst_covariance << " eps");
   CHECK(worst_mean <= 40.0);
   CHECK(worst_covariance <= 8.0);
   CHECK(worst_mean > 0.0);

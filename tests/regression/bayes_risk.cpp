@@ -8,9 +8,9 @@
 
 #include "incontext/regression/bayes_ridge.hpp"
 #include "regression/literal_attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -56,8 +56,8 @@ TEST_CASE("the Bayes risk falls with the context to the noise, and grows with th
 namespace {
 
 struct FiniteRisk {
-  MeanOfDraws about_mean;
-  MeanOfDraws mean_excess;
+  SampleMean about_mean;
+  SampleMean mean_excess;
 };
 
 FiniteRisk finite_risk(const LinearTask<double>& task, Eigen::Index l, int contexts) {
@@ -92,16 +92,16 @@ TEST_CASE("finite risks meet the equivalent within 5% at twenty dimensions, a me
   const auto task = uneven_task(20);
   const auto finite = finite_risk(task, l, 400);
   const auto equivalent = bayes_risk_deterministic_equivalent(task, l);
-  const double off = equivalent.risk / finite.about_mean.mean - 1.0;
+  const double off = equivalent.risk / finite.about_mean.mean() - 1.0;
   CHECK(std::abs(off) <= (l == 21 ? 0.05 : l == 10 ? 0.025 : 0.01));
-  CHECK(std::abs(equivalent.mean_excess / finite.mean_excess.mean - 1.0) <= 0.06);
+  CHECK(std::abs(equivalent.mean_excess / finite.mean_excess.mean() - 1.0) <= 0.06);
   // Power: the isotropic task of the same traces is seen, and so is a query's mean left out.
   if (l <= 21) {
     const IsotropicTask<double> averaged{.dimension = 20,
                                          .input_variance = task.input_covariance().trace() / 20.0,
                                          .task_variance = task.task_covariance().trace() / 20.0,
                                          .noise_variance = 0.1};
-    CHECK(std::abs(bayes_risk_isotropic_limit(averaged, l) / finite.about_mean.mean - 1.0) > 0.05);
+    CHECK(std::abs(bayes_risk_isotropic_limit(averaged, l) / finite.about_mean.mean() - 1.0) > 0.05);
   }
   CHECK(equivalent.mean_excess > 0.06 * equivalent.risk);
   const auto centred = task.with_input_mean(Vector<double>::Zero(20));
@@ -115,11 +115,11 @@ TEST_CASE("the finite risk approaches the isotropic limit as 1/d") {
     const IsotropicTask<double> law{
         .dimension = d, .task_variance = 1.0 / static_cast<double>(d), .noise_variance = 0.1};
     const auto finite = finite_risk(LinearTask<double>::isotropic(law), d + 1, d == 5 ? 4000 : 150);
-    const double off = std::abs(bayes_risk_isotropic_limit(law, d + 1) / finite.about_mean.mean - 1.0);
+    const double off = std::abs(bayes_risk_isotropic_limit(law, d + 1) / finite.about_mean.mean() - 1.0);
     if (before > 0.0) CHECK(off < 0.5 * before);
     before = off;
     // Power: the degree of freedom that centring takes is seen.
-    if (d == 80) CHECK(std::abs(bayes_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean - 1.0) > 1.5 * off);
+    if (d == 80) CHECK(std::abs(bayes_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean() - 1.0) > 1.5 * off);
   }
   CHECK(before <= 0.01);
 }
@@ -167,12 +167,14 @@ TEST_CASE("covariances of one direction to rounding have a Bayes risk, without n
 
 TEST_CASE("the Bayes risks refuse what is outside their domain") {
   CHECK_THROWS_AS(bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1), std::invalid_argument);
-  CHECK(refusal([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1); },
-                {"context_length", "value = 1"}) == "");
-  CHECK(refusal([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = -3}, 4); },
-                {"dimension", "value = -3"}) == "");
-  CHECK(refusal([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3, .input_variance = -1.0}, 4); },
-                {"input_variance", "value = -1"}) == "");
+  CHECK(refuses<std::logic_error>([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1); },
+                                  {"context_length", "value = 1"}));
+  CHECK(refuses<std::logic_error>([] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = -3}, 4); },
+                                  {"dimension", "value = -3"}));
+  CHECK(refuses<std::logic_error>(
+      [] { bayes_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3, .input_variance = -1.0}, 4); },
+      {"input_variance", "value = -1"}));
   RegressionCases cases(84);
-  CHECK(refusal([&] { bayes_risk_deterministic_equivalent(cases.task(2), 1); }, {"context_length", "value = 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { bayes_risk_deterministic_equivalent(cases.task(2), 1); },
+                                  {"context_length", "value = 1"}));
 }

@@ -7,6 +7,7 @@
 #include "regression/real_types.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -26,7 +27,7 @@ Real50 printed_limit(std::int64_t d, std::int64_t l, const Real50& a, const Real
 
 TEST_CASE("rounding of the isotropic limit, on both sides of d = n") {
   using T = double;
-  double worst = 0.0;
+  Worst worst;
   for (const std::int64_t d : {1, 20, 64, 1000}) {
     for (const std::int64_t l : {2, 20, 21, 22, 65, 66, 1001, 100'000}) {
       for (const double noise : {0x1p-60, 0x1p-20, 0.125, 1.0, 1024.0}) {
@@ -34,19 +35,19 @@ TEST_CASE("rounding of the isotropic limit, on both sides of d = n") {
           const IsotropicTask<T> task{
               .dimension = d, .input_variance = T(0.75), .task_variance = T(variance), .noise_variance = T(noise)};
           const Real50 exact = printed_limit(d, l, Real50(0.75), Real50(variance), Real50(noise));
-          worst = std::max(worst, eps_off(bayes_risk_isotropic_limit(task, l), exact, exact));
+          worst.add(eps_off(bayes_risk_isotropic_limit(task, l), exact, exact), "d ", d, ", l ", l, ", noise ", noise,
+                    ", variance ", variance);
         }
       }
     }
   }
-  UNSCOPED_INFO(worst << " eps");
   CHECK(worst <= 10.0);
   CHECK(worst > 0.0);
 }
 
 TEST_CASE("rounding of the deterministic equivalent") {
   using T = double;
-  double worst = 0.0, worst_excess = 0.0;
+  Worst worst, worst_excess;
   for (const Eigen::Index d : {1, 3, 8}) {
     RegressionCases cases(static_cast<std::uint64_t>(210 + d));
     for (const double noise : {0.0, 0x1p-30, 0.25, 64.0}) {
@@ -54,12 +55,12 @@ TEST_CASE("rounding of the deterministic equivalent") {
       for (const std::int64_t l : {2, 4, 9, 10, 1000}) {
         const auto exact = bayes_risk_deterministic_equivalent(as<Real50>(task), l);
         const auto rounded = bayes_risk_deterministic_equivalent(as<T>(task), l);
-        worst = std::max(worst, eps_off(rounded.risk, exact.risk, exact.risk));
-        worst_excess = std::max(worst_excess, eps_off(rounded.mean_excess, exact.mean_excess, exact.mean_excess));
+        worst.add(eps_off(rounded.risk, exact.risk, exact.risk), "d ", d, ", noise ", noise, ", l ", l);
+        worst_excess.add(eps_off(rounded.mean_excess, exact.mean_excess, exact.mean_excess), "d ", d, ", noise ", noise,
+                         ", l ", l);
       }
     }
   }
-  UNSCOPED_INFO("risk " << worst << ", mean excess " << worst_excess << " eps");
   CHECK(worst <= 60.0);
   CHECK(worst_excess <= 120.0);
   CHECK(worst > 0.0);

@@ -7,6 +7,7 @@
 #include "regression/real_types.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -20,7 +21,7 @@ constexpr std::int64_t lengths[] = {2, 3, 40, 100'000};
 
 TEMPLATE_TEST_CASE("rounding of the error of approximate softmax", "", float, double, long double) {
   using T = TestType;
-  double worst = 0.0;
+  Worst worst;
   for (const Eigen::Index d : dimensions) {
     RegressionCases cases(static_cast<std::uint64_t>(150 + d));
     for (const auto& task : edge_tasks(d)) {
@@ -32,22 +33,23 @@ TEMPLATE_TEST_CASE("rounding of the error of approximate softmax", "", float, do
       for (const std::int64_t l : lengths) {
         for (const Offset offset : {Offset::kept, Offset::removed}) {
           const ErrorConvention convention{.offset = offset};
-          worst = std::max(worst, eps_off(generalization_error(attention_t, task_t, l, convention),
-                                          generalization_error(attention_50, task_50, l, convention)));
+          worst.add(eps_off(generalization_error(attention_t, task_t, l, convention),
+                            generalization_error(attention_50, task_50, l, convention)),
+                    "d ", d, ", l ", l);
         }
-        worst = std::max(worst, eps_off(generalization_error_leading_order(attention_t, task_t, l),
-                                        generalization_error_leading_order(attention_50, task_50, l)));
+        worst.add(eps_off(generalization_error_leading_order(attention_t, task_t, l),
+                          generalization_error_leading_order(attention_50, task_50, l)),
+                  "d ", d, ", l ", l);
       }
     }
   }
-  UNSCOPED_INFO(worst << " eps");
   CHECK(worst <= 12.0);
   CHECK(worst > 0.0);
 }
 
 TEMPLATE_TEST_CASE("rounding of the error with the query included", "", float, double, long double) {
   using T = TestType;
-  double worst = 0.0;
+  Worst worst;
   for (const Eigen::Index d : dimensions) {
     RegressionCases cases(static_cast<std::uint64_t>(160 + d));
     for (const auto& any : edge_tasks(d)) {
@@ -57,31 +59,31 @@ TEMPLATE_TEST_CASE("rounding of the error with the query included", "", float, d
       for (const std::int64_t l : lengths) {
         for (const Offset offset : {Offset::kept, Offset::removed}) {
           const ErrorConvention included{.query = QueryToken::included, .offset = offset};
-          worst = std::max(worst, eps_off(generalization_error(as<T>(attention), as<T>(task), l, included),
-                                          generalization_error(as<Real50>(attention), as<Real50>(task), l, included)));
+          worst.add(eps_off(generalization_error(as<T>(attention), as<T>(task), l, included),
+                            generalization_error(as<Real50>(attention), as<Real50>(task), l, included)),
+                    "d ", d, ", l ", l);
         }
       }
     }
   }
-  UNSCOPED_INFO(worst << " eps");
   CHECK(worst <= 12.0);
   CHECK(worst > 0.0);
 }
 
 TEMPLATE_TEST_CASE("rounding of the error of linear attention", "", float, double, long double) {
   using T = TestType;
-  double worst = 0.0;
+  Worst worst;
   for (const Eigen::Index d : dimensions) {
     RegressionCases cases(static_cast<std::uint64_t>(150 + d));
     for (const auto& task : edge_tasks(d)) {
       const auto attention = cases.attention(d);
       for (const std::int64_t l : lengths) {
-        worst = std::max(worst, eps_off(linear_attention_error(as<T>(attention), as<T>(task), l),
-                                        linear_attention_error(as<Real50>(attention), as<Real50>(task), l)));
+        worst.add(eps_off(linear_attention_error(as<T>(attention), as<T>(task), l),
+                          linear_attention_error(as<Real50>(attention), as<Real50>(task), l)),
+                  "d ", d, ", l ", l);
       }
     }
   }
-  UNSCOPED_INFO(worst << " eps");
   CHECK(worst <= 12.0);
   CHECK(worst > 0.0);
 }

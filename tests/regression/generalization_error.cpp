@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "regression/literal_attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -239,22 +239,22 @@ TEST_CASE("generalization_error refuses what it cannot mean, and says which valu
   const Attention<double>& attention = trial.attention;
   const LinearTask<double>& task = trial.task;
   CHECK_THROWS_AS(generalization_error(attention, task, 1), std::invalid_argument);
-  CHECK(refusal([&] { generalization_error(attention, task, 1); }, {"context_length", "value = 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { generalization_error(attention, task, 1); }, {"context_length", "value = 1"}));
   CHECK_THROWS_AS(generalization_error_leading_order(attention, task, 0), std::invalid_argument);
-  CHECK(refusal([&] { generalization_error_leading_order(attention, task, 0); }, {"context_length", "value = 0"}) ==
-        "");
+  CHECK(refuses<std::logic_error>([&] { generalization_error_leading_order(attention, task, 0); },
+                                  {"context_length", "value = 0"}));
 
   Attention<double> wide = attention;
   wide.key_query = Matrix<double>::Identity(3, 3);
-  CHECK(refusal([&] { generalization_error(wide, task, 5); }, {"key_query", "3 x 3"}) == "");
+  CHECK(refuses<std::logic_error>([&] { generalization_error(wide, task, 5); }, {"key_query", "3 x 3"}));
   Attention<double> broken = attention;
   broken.key_query(1, 0) = std::nan("");
   CHECK_THROWS_AS(generalization_error(broken, task, 5), std::domain_error);
-  CHECK(refusal([&] { generalization_error(broken, task, 5); }, {"key_query(1, 0)", "nan"}) == "");
+  CHECK(refuses<std::logic_error>([&] { generalization_error(broken, task, 5); }, {"key_query(1, 0)", "nan"}));
 
   constexpr ErrorConvention included{.query = QueryToken::included};
   CHECK_THROWS_AS(generalization_error(attention, task, 5, included), std::invalid_argument);
-  CHECK(refusal([&] { generalization_error(attention, task, 5, included); }, {"input_mean(0"}) == "");
+  CHECK(refuses<std::logic_error>([&] { generalization_error(attention, task, 5, included); }, {"input_mean(0"}));
   const auto centred = task.with_input_mean(Vector<double>::Zero(2));
-  CHECK(refusal([&] { generalization_error(attention, centred, 5, included); }, {"input_value(0"}) == "");
+  CHECK(refuses<std::logic_error>([&] { generalization_error(attention, centred, 5, included); }, {"input_value(0"}));
 }

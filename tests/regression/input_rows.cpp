@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -90,10 +90,10 @@ TEST_CASE("the mean of many rows far from zero is rounded once, not once per row
 TEST_CASE("rows that hold no law are refused") {
   RegressionCases cases(93);
   CHECK_THROWS_AS(InputRows<double>(cases.matrix(1, 3)), std::invalid_argument);
-  CHECK(refusal([&] { InputRows<double>{cases.matrix(1, 3)}; }, {"rows.rows()", "value = 1"}) == "");
-  CHECK(refusal([&] { InputRows<double>{Matrix<double>(4, 0)}; }, {"rows.cols()", "value = 0"}) == "");
+  CHECK(refuses<std::logic_error>([&] { InputRows<double>{cases.matrix(1, 3)}; }, {"rows.rows()", "value = 1"}));
+  CHECK(refuses<std::logic_error>([&] { InputRows<double>{Matrix<double>(4, 0)}; }, {"rows.cols()", "value = 0"}));
   Matrix<double> broken = cases.matrix(4, 2);
   broken(2, 1) = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(InputRows<double>(broken), std::domain_error);
-  CHECK(refusal([&] { InputRows<double>{broken}; }, {"rows(2, 1)", "nan"}) == "");
+  CHECK(refuses<std::logic_error>([&] { InputRows<double>{broken}; }, {"rows(2, 1)", "nan"}));
 }

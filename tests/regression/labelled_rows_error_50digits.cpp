@@ -8,6 +8,7 @@
 #include "regression/real_types.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -62,7 +63,7 @@ TEST_CASE("the error on labelled rows is the mean over every context and query, 
 
 TEMPLATE_TEST_CASE("rounding of the error on labelled rows", "", float, double, long double) {
   using T = TestType;
-  double worst = 0.0;
+  Worst worst;
   for (const Eigen::Index d : dimensions) {
     RegressionCases cases(static_cast<std::uint64_t>(190 + d));
     for (const Eigen::Index n : {2, 5, 40}) {
@@ -75,12 +76,11 @@ TEMPLATE_TEST_CASE("rounding of the error on labelled rows", "", float, double, 
         for (const Offset offset : {Offset::kept, Offset::removed}) {
           const auto exact = labelled_rows_error<Real50>(as<Real50>(attention), rows_50, as<Real50>(labels), l, offset);
           const auto rounded = labelled_rows_error<T>(as<T>(attention), rows, as<T>(labels), l, offset);
-          worst = std::max(worst, eps_off(rounded, exact));
+          worst.add(eps_off(rounded, exact), "d ", d, ", n ", n, ", l ", l);
         }
       }
     }
   }
-  UNSCOPED_INFO(worst << " eps");
   CHECK(worst <= 12.0);
   CHECK(worst > 0.0);
 }

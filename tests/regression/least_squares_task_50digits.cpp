@@ -7,13 +7,14 @@
 #include "regression/real_types.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/worst.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
 
 TEST_CASE("rounding of least squares, means and units of any size") {
   using T = double;
-  double worst_slope = 0.0, worst_residual = 0.0;
+  Worst worst_slope, worst_residual;
   for (const Eigen::Index d : {1, 3, 6}) {
     RegressionCases cases(static_cast<std::uint64_t>(230 + d));
     for (const Eigen::Index n : {Eigen::Index{30}, Eigen::Index{100}}) {
@@ -26,13 +27,12 @@ TEST_CASE("rounding of least squares, means and units of any size") {
       for (Eigen::Index i = 0; i < d; ++i) {
         // In units of the column's own spread: a slope times it is a label.
         const Real50 unit = as<Real50>(labels).norm() / as<Real50>(inputs).col(i).norm();
-        worst_slope = std::max(worst_slope, eps_off(rounded.slope(i), exact.slope(i), unit));
+        worst_slope.add(eps_off(rounded.slope(i), exact.slope(i), unit), "d ", d, ", n ", n, ", i ", i);
       }
-      worst_residual = std::max(worst_residual,
-                                eps_off(rounded.residual_variance, exact.residual_variance, exact.residual_variance));
+      worst_residual.add(eps_off(rounded.residual_variance, exact.residual_variance, exact.residual_variance), "d ", d,
+                         ", n ", n);
     }
   }
-  UNSCOPED_INFO("slope " << worst_slope << ", residual variance " << worst_residual << " eps");
   CHECK(worst_slope <= 40.0);
   CHECK(worst_residual <= 8.0);
   CHECK(worst_slope > 0.0);

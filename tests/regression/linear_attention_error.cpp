@@ -6,9 +6,9 @@
 
 #include "incontext/regression/generalization_error.hpp"
 #include "regression/literal_attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -59,6 +59,8 @@ TEST_CASE("linear_attention_error refuses a context of one and shapes that do no
   const auto attention = cases.attention(2);
   const auto task = cases.task(2);
   CHECK_THROWS_AS(linear_attention_error(attention, task, 1), std::invalid_argument);
-  CHECK(refusal([&] { linear_attention_error(attention, task, 1); }, {"context_length", "value = 1"}) == "");
-  CHECK(refusal([&] { linear_attention_error(cases.attention(3), task, 4); }, {"key_query", "3 x 3"}) == "");
+  CHECK(
+      refuses<std::logic_error>([&] { linear_attention_error(attention, task, 1); }, {"context_length", "value = 1"}));
+  CHECK(
+      refuses<std::logic_error>([&] { linear_attention_error(cases.attention(3), task, 4); }, {"key_query", "3 x 3"}));
 }

@@ -4,12 +4,12 @@
 #include <limits>
 
 #include "incontext/regression/attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
-using incontext::testing::refusal;
+using incontext::testing::refuses;
 using Parameters = LinearTask<double>::Parameters;
 
 namespace {
@@ -63,29 +63,29 @@ TEST_CASE("an isotropic task is spelled by name") {
   CHECK(task.input_mean() == Vector<double>::Zero(4));
   CHECK(task.noise_variance() == 0.1);
   CHECK_THROWS_AS(LinearTask<double>::isotropic({.dimension = 0}), std::invalid_argument);
-  CHECK(refusal([&] { LinearTask<double>::isotropic({.dimension = 2, .input_variance = 0.0}); },
-                {"input_variance", "value = 0"}) == "");
-  CHECK(refusal([&] { LinearTask<double>::isotropic({.dimension = 2, .task_variance = -1.0}); },
-                {"task_variance", "value = -1"}) == "");
-  CHECK(refusal([&] { LinearTask<double>::isotropic({.dimension = 2, .noise_variance = -0.5}); },
-                {"noise_variance", "value = -0.5"}) == "");
+  CHECK(refuses<std::logic_error>([&] { LinearTask<double>::isotropic({.dimension = 2, .input_variance = 0.0}); },
+                                  {"input_variance", "value = 0"}));
+  CHECK(refuses<std::logic_error>([&] { LinearTask<double>::isotropic({.dimension = 2, .task_variance = -1.0}); },
+                                  {"task_variance", "value = -1"}));
+  CHECK(refuses<std::logic_error>([&] { LinearTask<double>::isotropic({.dimension = 2, .noise_variance = -0.5}); },
+                                  {"noise_variance", "value = -0.5"}));
 }
 
 TEST_CASE("shapes that do not fit are refused with both shapes") {
   Parameters p = good();
   p.input_mean.resize(0);
   CHECK_THROWS_AS(build(p), std::invalid_argument);
-  CHECK(refusal([&] { build(p); }, {"input_mean", "value = 0"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_mean", "value = 0"}));
   p = good();
   p.task_mean = Vector<double>::Zero(2);
   CHECK_THROWS_AS(build(p), std::invalid_argument);
-  CHECK(refusal([&] { build(p); }, {"task_mean", "2 x 1", "3 x 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"task_mean", "2 x 1", "3 x 1"}));
   p = good();
   p.input_covariance = Matrix<double>::Identity(3, 2);
-  CHECK(refusal([&] { build(p); }, {"input_covariance", "3 x 2"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_covariance", "3 x 2"}));
   p = good();
   p.task_covariance = Matrix<double>::Identity(4, 4);
-  CHECK(refusal([&] { build(p); }, {"task_covariance", "4 x 4"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"task_covariance", "4 x 4"}));
 }
 
 TEST_CASE("values that are not finite are refused with their entry") {
@@ -94,19 +94,19 @@ TEST_CASE("values that are not finite are refused with their entry") {
     Parameters p = good();
     p.input_mean(1) = value;
     CHECK_THROWS_AS(build(p), std::domain_error);
-    CHECK(refusal([&] { build(p); }, {"input_mean(1, 0)", text}) == "");
+    CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_mean(1, 0)", text}));
     p = good();
     p.task_mean(2) = value;
-    CHECK(refusal([&] { build(p); }, {"task_mean(2, 0)", text}) == "");
+    CHECK(refuses<std::logic_error>([&] { build(p); }, {"task_mean(2, 0)", text}));
     p = good();
     p.input_covariance(0, 2) = value;
-    CHECK(refusal([&] { build(p); }, {"input_covariance(0, 2)", text}) == "");
+    CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_covariance(0, 2)", text}));
     p = good();
     p.task_covariance(2, 2) = value;
-    CHECK(refusal([&] { build(p); }, {"task_covariance(2, 2)", text}) == "");
+    CHECK(refuses<std::logic_error>([&] { build(p); }, {"task_covariance(2, 2)", text}));
     p = good();
     p.noise_variance = value;
-    CHECK(refusal([&] { build(p); }, {"noise_variance", text}) == "");
+    CHECK(refuses<std::logic_error>([&] { build(p); }, {"noise_variance", text}));
   }
   Parameters p = good();
   p.noise_variance = -1e-300;
@@ -117,14 +117,14 @@ TEST_CASE("covariances that are not symmetric or not positive definite are refus
   Parameters p = good();
   p.input_covariance(0, 1) += 1e-9;
   CHECK_THROWS_AS(build(p), std::domain_error);
-  CHECK(refusal([&] { build(p); }, {"input_covariance(0, 1)", "symmetric"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_covariance(0, 1)", "symmetric"}));
   p = good();
   p.input_covariance << 1, 0, 0, 0, -0.5, 0, 0, 0, 2;
   CHECK_THROWS_AS(build(p), std::domain_error);
-  CHECK(refusal([&] { build(p); }, {"input_covariance", "smallest eigenvalue", "-0.5"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_covariance", "smallest eigenvalue", "-0.5"}));
   p = good();
   p.task_covariance = Matrix<double>::Ones(3, 3);
-  CHECK(refusal([&] { build(p); }, {"task_covariance", "positive definite"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"task_covariance", "positive definite"}));
   p.task_covariance.setZero();
   CHECK_THROWS_AS(build(p), std::domain_error);
 }
@@ -144,7 +144,7 @@ TEST_CASE("asymmetry as small as rounding is accepted and taken out") {
 
   // Entries of very different size: the tolerance is that of each pair of coordinates, not of the largest entry.
   p.input_covariance << 1e12, 0, 0, 0, 1e-12, 1e-13, 0, 2e-13, 1e-12;
-  CHECK(refusal([&] { build(p); }, {"input_covariance(1, 2)"}) == "");
+  CHECK(refuses<std::logic_error>([&] { build(p); }, {"input_covariance(1, 2)"}));
 }
 
 TEST_CASE("an attention is refused with the part that does not fit") {
@@ -154,9 +154,9 @@ TEST_CASE("an attention is refused with the part that does not fit") {
   CHECK_THROWS_AS(validate(attention, 2), std::invalid_argument);
   auto broken = attention;
   broken.input_value = Vector<double>::Zero(1);
-  CHECK(refusal([&] { validate(broken, 3); }, {"input_value", "1 x 1", "3 x 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { validate(broken, 3); }, {"input_value", "1 x 1", "3 x 1"}));
   broken = attention;
   broken.label_value = std::nan("");
   CHECK_THROWS_AS(validate(broken, 3), std::domain_error);
-  CHECK(refusal([&] { validate(broken, 3); }, {"label_value", "nan"}) == "");
+  CHECK(refuses<std::logic_error>([&] { validate(broken, 3); }, {"label_value", "nan"}));
 }

@@ -12,6 +12,8 @@
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "support/sample_mean.hpp"
+#include "support/worst.hpp"
 
 /// Attention run as arXiv 2511.01292 eq. (5) writes it, on drawn contexts: the referee of the exact errors. It shares
 /// no algebra with them.
@@ -34,24 +36,6 @@ inline double literal_prediction(const Eigen::MatrixXd& tokens, const Eigen::Mat
   return output(output.size() - 1);
 }
 
-/// Mean and standard error by Welford's recurrence.
-struct MeanOfDraws {
-  std::int64_t count = 0;
-  double mean = 0.0;
-  double squares = 0.0;
-
-  void add(double x) {
-    ++count;
-    const double step = x - mean;
-    mean += step / static_cast<double>(count);
-    squares += step * (x - mean);
-  }
-  double standard_error() const {
-    return std::sqrt(squares / (static_cast<double>(count) * static_cast<double>(count - 1)));
-  }
-  double z(double theory) const { return (mean - theory) / standard_error(); }
-};
-
 inline Eigen::VectorXd standard_normals(Eigen::Index size, std::mt19937_64& engine) {
   std::normal_distribution<double> normal;
   return Eigen::VectorXd::NullaryExpr(size, [&] { return normal(engine); });
@@ -65,9 +49,9 @@ struct LiteralRun {
 };
 
 /// The squared errors at several temperatures, on the same draws.
-inline std::vector<MeanOfDraws> literal_errors(const regression::Attention<double>& attention,
-                                               const regression::LinearTask<double>& task, Eigen::Index context_length,
-                                               std::span<const double> temperatures, LiteralRun run = {}) {
+inline std::vector<SampleMean> literal_errors(const regression::Attention<double>& attention,
+                                              const regression::LinearTask<double>& task, Eigen::Index context_length,
+                                              std::span<const double> temperatures, LiteralRun run = {}) {
   const Eigen::Index d = task.dimension();
   Eigen::MatrixXd merged = Eigen::MatrixXd::Zero(d + 1, d + 1);
   merged.topLeftCorner(d, d) = attention.key_query;
@@ -79,7 +63,7 @@ inline std::vector<MeanOfDraws> literal_errors(const regression::Attention<doubl
 
   std::mt19937_64 engine(run.seed);
   std::normal_distribution<double> normal;
-  std::vector<MeanOfDraws> errors(temperatures.size());
+  std::vector<SampleMean> errors(temperatures.size());
   Eigen::MatrixXd tokens(d + 1, context_length + 1);
   for (std::int64_t trial = 0; trial < run.trials; ++trial) {
     const Eigen::VectorXd w = task.task_mean() + task_root * standard_normals(d, engine);
@@ -98,11 +82,13 @@ inline std::vector<MeanOfDraws> literal_errors(const regression::Attention<doubl
 }
 
 /// The worst |z| of the errors measured at some temperatures against a theory of them.
-inline double largest_z(const std::vector<MeanOfDraws>& measured, std::span<const double> at,
-                        const regression::InverseTemperatureParabola<double>& theory) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < at.size(); ++i) largest = std::max(largest, std::abs(measured[i].z(theory(at[i]))));
-  return largest;
+inline Worst largest_z(const std::vector<SampleMean>& measured, std::span<const double> at,
+                       const regression::InverseTemperatureParabola<double>& theory) {
+  Worst worst;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    worst.add(std::abs(measured[i].z(theory(at[i]))), "temperature ", at[i], ", theory ", theory(at[i]));
+  }
+  return worst;
 }
 
 /// The attention with values scaled by t and scores by 1/t: what t -> 0 calls the offset removed.

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "regression/literal_attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -22,7 +22,7 @@ TEST_CASE("the moments are those of drawn scores, inputs about their mean") {
   CHECK(law.ratio == law.second_moment / law.first_moment);
   const Matrix<double> root = task.input_covariance().llt().matrixL();
   std::mt19937_64 engine(112);
-  MeanOfDraws squares, selves;
+  SampleMean squares, selves;
   for (int i = 0; i < 100'000; ++i) {
     const Vector<double> key = root * standard_normals(4, engine);
     const Vector<double> query = root * standard_normals(4, engine);
@@ -56,18 +56,20 @@ TEST_CASE("a mean self-score that is not positive is refused with its value") {
   const auto task = LinearTask<double>::isotropic({.dimension = 2, .input_variance = 0.5});
   Attention<double> attention{-Matrix<double>::Identity(2, 2), Vector<double>::Zero(2), 1.0};
   CHECK_THROWS_AS(moment_ratio(attention, task), std::domain_error);
-  CHECK(refusal([&] { moment_ratio(attention, task); }, {"self-score", "value = -1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio(attention, task); }, {"self-score", "value = -1"}));
   attention.key_query << 0, 1, -1, 0;
-  CHECK(refusal([&] { moment_ratio(attention, task); }, {"self-score", "value = 0"}) == "");
-  CHECK(refusal([&] { moment_ratio(cases.attention(3), task); }, {"key_query", "3 x 3"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio(attention, task); }, {"self-score", "value = 0"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio(cases.attention(3), task); }, {"key_query", "3 x 3"}));
 }
 
 TEST_CASE("corrected_moment_ratio refuses what is outside its domain") {
-  const auto refused = [](const IsotropicTask<double>& law, std::int64_t l, const std::vector<std::string>& fragments) {
-    return refusal([&] { corrected_moment_ratio(1.0, IsotropicAttention<double>{}, law, l); }, fragments);
+  const auto refused = [](const IsotropicTask<double>& law, std::int64_t l,
+                          std::initializer_list<std::string_view> fragments) {
+    return refuses<std::logic_error>([&] { corrected_moment_ratio(1.0, IsotropicAttention<double>{}, law, l); },
+                                     fragments);
   };
-  CHECK(refused({.dimension = 3}, 1, {"context_length", "value = 1"}) == "");
-  CHECK(refused({.dimension = 0}, 5, {"dimension", "value = 0"}) == "");
-  CHECK(refused({.dimension = 3, .task_variance = 0.0}, 5, {"task_variance", "value = 0"}) == "");
-  CHECK(refused({.dimension = 3}, 5, {}) == "nothing was refused");
+  CHECK(refused({.dimension = 3}, 1, {"context_length", "value = 1"}));
+  CHECK(refused({.dimension = 0}, 5, {"dimension", "value = 0"}));
+  CHECK(refused({.dimension = 3, .task_variance = 0.0}, 5, {"task_variance", "value = 0"}));
+  CHECK_FALSE(refused({.dimension = 3}, 5, {}));
 }

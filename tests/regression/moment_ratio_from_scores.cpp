@@ -6,9 +6,9 @@
 
 #include "incontext/regression/moment_ratio.hpp"
 #include "regression/literal_attention.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
 using namespace incontext::testing;
@@ -72,7 +72,7 @@ TEST_CASE("the standard errors cover the ratio of the law") {
   const Eigen::Index queries = 150, keys = 8;
   const int replicates = 1500;
   double jackknife = 0.0, delta = 0.0;
-  MeanOfDraws mean;
+  SampleMean mean;
   for (int r = 0; r < replicates; ++r) {
     Matrix<double> scores(queries, keys);
     Vector<double> selves(queries);
@@ -94,7 +94,7 @@ TEST_CASE("the standard errors cover the ratio of the law") {
   CHECK(delta < 1.25);
   CHECK(4.0 * jackknife > 1.25);  // power: an error half as large
   CHECK(jackknife / 4.0 < 0.8);
-  CHECK(std::abs(mean.mean / ratio - 1.0) < 0.02);
+  CHECK(std::abs(mean.mean() / ratio - 1.0) < 0.02);
 }
 
 TEST_CASE("the estimate of a small causal example by hand, without the query that sees no other key") {
@@ -145,7 +145,7 @@ TEST_CASE("under a causal mask the standard errors cover the ratio of the law") 
   const Eigen::Index length = 15, sequences = 40;  // queries do not share keys, as the jackknife assumes
   const int replicates = 1500;
   double covered = 0.0, unmasked = 0.0;
-  MeanOfDraws mean;
+  SampleMean mean;
   for (int r = 0; r < replicates; ++r) {
     Matrix<double> scores = Matrix<double>::Constant(sequences * length, length, -infinity);
     Vector<double> selves(sequences * length);
@@ -169,20 +169,21 @@ TEST_CASE("under a causal mask the standard errors cover the ratio of the law") 
   CHECK(4.0 * covered > 1.25);  // power: an error half as large
   CHECK(covered / 4.0 < 0.8);
   CHECK(unmasked > 1.25);  // power: an estimate that ignores the mask must not be covered
-  CHECK(std::abs(mean.mean / ratio - 1.0) < 0.02);
+  CHECK(std::abs(mean.mean() / ratio - 1.0) < 0.02);
 }
 
 TEST_CASE("too few queries that see themselves and another key, and squares that overflow, are refused") {
   const Matrix<double> alone = Matrix<double>::Constant(3, 3, -infinity) + Matrix<double>::Zero(3, 3);
-  CHECK(refusal([&] { moment_ratio_from_scores(alone, SelfOnDiagonal{}); },
-                {"queries that see themselves and another key", "value = 0"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(alone, SelfOnDiagonal{}); },
+                                  {"queries that see themselves and another key", "value = 0"}));
   Matrix<double> one = alone;
   one.row(2) << 1, 1, 1;
   CHECK_THROWS_AS(moment_ratio_from_scores(one, SelfOnDiagonal{}), std::invalid_argument);
-  CHECK(refusal([&] { moment_ratio_from_scores(one, SelfInColumn{1}); },
-                {"queries that see themselves and another key", "value = 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(one, SelfInColumn{1}); },
+                                  {"queries that see themselves and another key", "value = 1"}));
   const Matrix<double> huge = Matrix<double>::Constant(3, 3, 1e200);
-  CHECK(refusal([&] { moment_ratio_from_scores(huge, SelfOnDiagonal{}); }, {"mean squared score is not finite"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(huge, SelfOnDiagonal{}); },
+                                  {"mean squared score is not finite"}));
 }
 
 TEST_CASE("equal scores leave no error") {
@@ -199,11 +200,11 @@ TEST_CASE("a mean self-score that is negative or lost in its noise is refused wi
   Vector<double> selves(4);
   selves << -1, -2, -1, -2;
   CHECK_THROWS_AS(moment_ratio_from_scores(scores, selves), std::domain_error);
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves); }, {"mean self-score", "-1.5 +-"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, selves); }, {"mean self-score", "-1.5 +-"}));
   selves << 1, -1, 1, -1;
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves); }, {"mean self-score", "0 +-"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, selves); }, {"mean self-score", "0 +-"}));
   selves << 5, 1, -1, 0;
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves); }, {"mean self-score", "1.25 +-"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, selves); }, {"mean self-score", "1.25 +-"}));
   selves << 5, 4, 3, 6;
   CHECK_NOTHROW(moment_ratio_from_scores(scores, selves));
 }
@@ -212,8 +213,10 @@ TEST_CASE("a mean self-score is taken from two of its standard errors on, and no
   const Matrix<double> scores = Matrix<double>::Ones(2, 3);
   // of two self-scores 1 +- e the mean is 1 +- e
   const auto selves = [](double e) { return Vector<double>{{1 + e, 1 - e}}; };
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves(0.75)); }, {"mean self-score", "1 +- 0.75"}) == "");
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, selves(0.5)); }, {"mean self-score", "1 +- 0.5"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, selves(0.75)); },
+                                  {"mean self-score", "1 +- 0.75"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, selves(0.5)); },
+                                  {"mean self-score", "1 +- 0.5"}));
   CHECK_NOTHROW(moment_ratio_from_scores(scores, selves(0.4990234375)));
 }
 
@@ -222,24 +225,27 @@ TEST_CASE("scores of the wrong shape, not finite or without the column are refus
   const Matrix<double> scores = cases.matrix(4, 3).array() + 3.0;
   const Vector<double> selves = Vector<double>::Constant(4, 2.0);
   CHECK_THROWS_AS(moment_ratio_from_scores<double>(scores.topRows(1), selves.head(1)), std::invalid_argument);
-  CHECK(refusal([&] { moment_ratio_from_scores<double>(scores.topRows(1), selves.head(1)); },
-                {"number of queries", "value = 1"}) == "");
-  CHECK(refusal([&] { moment_ratio_from_scores<double>(scores.leftCols(0), selves); },
-                {"number of keys", "value = 0"}) == "");
-  CHECK(refusal([&] { moment_ratio_from_scores<double>(scores, selves.head(3)); }, {"self_scores", "3 x 1"}) == "");
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, SelfOnDiagonal{}); }, {"scores", "4 x 3", "4 x 4"}) == "");
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, SelfInColumn{3}); }, {"self.column", "value = 3", "0 to 2"}) ==
-        "");
-  CHECK(refusal([&] { moment_ratio_from_scores(scores, SelfInColumn{-1}); }, {"self.column", "value = -1"}) == "");
-  CHECK(refusal([&] { moment_ratio_from_scores<double>(scores.leftCols(1), SelfInColumn{0}); },
-                {"number of keys", "value = 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores<double>(scores.topRows(1), selves.head(1)); },
+                                  {"number of queries", "value = 1"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores<double>(scores.leftCols(0), selves); },
+                                  {"number of keys", "value = 0"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores<double>(scores, selves.head(3)); },
+                                  {"self_scores", "3 x 1"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, SelfOnDiagonal{}); },
+                                  {"scores", "4 x 3", "4 x 4"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, SelfInColumn{3}); },
+                                  {"self.column", "value = 3", "0 to 2"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, SelfInColumn{-1}); },
+                                  {"self.column", "value = -1"}));
+  CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores<double>(scores.leftCols(1), SelfInColumn{0}); },
+                                  {"number of keys", "value = 1"}));
   for (const double none : {infinity, std::nan("")}) {
     Matrix<double> broken = scores;
     broken(1, 2) = none;
     CHECK_THROWS_AS(moment_ratio_from_scores(broken, selves), std::domain_error);
-    CHECK(refusal([&] { moment_ratio_from_scores(broken, SelfInColumn{0}); }, {"scores(1, 2)"}) == "");
+    CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(broken, SelfInColumn{0}); }, {"scores(1, 2)"}));
     Vector<double> broken_selves = selves;
     broken_selves(3) = none;
-    CHECK(refusal([&] { moment_ratio_from_scores(scores, broken_selves); }, {"self_scores(3, 0)"}) == "");
+    CHECK(refuses<std::logic_error>([&] { moment_ratio_from_scores(scores, broken_selves); }, {"self_scores(3, 0)"}));
   }
 }

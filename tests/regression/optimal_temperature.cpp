@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext::regression;
-using incontext::testing::refusal;
+using incontext::testing::refuses;
 
 namespace {
 
@@ -71,17 +71,18 @@ TEST_CASE("optimal_temperature_isotropic refuses what is outside its domain") {
   const IsotropicAttention<double> attention;
   CHECK_THROWS_AS(optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 3}, 1),
                   std::invalid_argument);
-  CHECK(refusal([&] { optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 3}, 1); },
-                {"context_length", "value = 1"}) == "");
-  CHECK(refusal([&] { optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 0}, 5); },
-                {"dimension", "value = 0"}) == "");
+  CHECK(refuses<std::logic_error>(
+      [&] { optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 3}, 1); },
+      {"context_length", "value = 1"}));
+  CHECK(refuses<std::logic_error>(
+      [&] { optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 0}, 5); },
+      {"dimension", "value = 0"}));
   CHECK_THROWS_AS(
       optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 3, .task_variance = 0.0}, 5),
       std::domain_error);
-  CHECK(refusal(
-            [&] {
-              optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 3, .noise_variance = -2.0},
-                                            5);
-            },
-            {"noise_variance", "value = -2"}) == "");
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        optimal_temperature_isotropic(attention, IsotropicTask<double>{.dimension = 3, .noise_variance = -2.0}, 5);
+      },
+      {"noise_variance", "value = -2"}));
 }

@@ -7,6 +7,7 @@
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 #include "support/real50.hpp"
+#include "support/worst.hpp"
 
 /// How far a result in T lies from the same template at 50 digits, in units of eps of T times a scale.
 namespace incontext::testing {
@@ -20,9 +21,9 @@ double eps_off(const T& value, const Real50& exact, const Real50& scale) {
 
 template <class T>
 double eps_off(const regression::Matrix<T>& value, const regression::Matrix<Real50>& exact, const Real50& scale) {
-  double worst = 0.0;
+  Worst worst;
   for (Eigen::Index i = 0; i < exact.size(); ++i) {
-    worst = std::max(worst, eps_off(value.data()[i], exact.data()[i], scale));
+    worst.add(eps_off(value.data()[i], exact.data()[i], scale), "i ", i);
   }
   return worst;
 }

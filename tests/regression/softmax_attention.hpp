@@ -17,14 +17,14 @@ struct LiteralAttention {
   regression::LinearTask<double> task;
 
   template <class Map>
-  MeanOfDraws error(const Map& map, std::int64_t context_length, std::int64_t trials, std::uint64_t seed) const {
+  SampleMean error(const Map& map, std::int64_t context_length, std::int64_t trials, std::uint64_t seed) const {
     const Eigen::Index d = task.dimension();
     const Eigen::MatrixXd input_root = task.input_covariance().llt().matrixL();
     const Eigen::MatrixXd task_root = task.task_covariance().llt().matrixL();
     const double noise = std::sqrt(task.noise_variance());
     std::mt19937_64 engine(seed);
     std::normal_distribution<double> normal;
-    MeanOfDraws result;
+    SampleMean result;
     Eigen::VectorXd scores(context_length), weight(context_length), labels(context_length);
     for (std::int64_t trial = 0; trial < trials; ++trial) {
       const Eigen::VectorXd w = task.task_mean() + task_root * standard_normals(d, engine);

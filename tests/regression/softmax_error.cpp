@@ -9,10 +9,10 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
-#include "regression/refusal.hpp"
 #include "regression/regression_cases.hpp"
 #include "regression/softmax_attention.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext;
 using namespace incontext::regression;
@@ -95,7 +95,7 @@ TEST_CASE("attention run as written errs as the closed form says, whatever the c
   const Eigen::Index d = 3;
   const Model model = label_model(static_cast<std::uint64_t>(200 + d), d);
   const auto check = [&](const auto& map, std::int64_t l, std::uint64_t seed) {
-    const MeanOfDraws measured = literal(model).error(map, l, 200'000, seed);
+    const SampleMean measured = literal(model).error(map, l, 200'000, seed);
     const auto z = [&](const Model& other, std::int64_t length) {
       return std::abs(measured.z(softmax_error(other.attention, other.task, length, map).value));
     };
@@ -171,14 +171,18 @@ TEST_CASE("softmax_error refuses what it cannot mean, and says which value") {
   const Model model = label_model(202, 2);
   const Softmax<double> map{1.0};
   CHECK_THROWS_AS(softmax_error(model.attention, model.task, 1, map), std::invalid_argument);
-  CHECK(refusal([&] { softmax_error(model.attention, model.task, 1, map); }, {"context_length", "value = 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, model.task, 1, map); },
+                                  {"context_length", "value = 1"}));
   const auto shifted = model.task.with_input_mean(Vector<double>{{0.0, 2.0}});
-  CHECK(refusal([&] { softmax_error(model.attention, shifted, 5, map); }, {"input_mean(1, 0)", "value = 2"}) == "");
+  CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, shifted, 5, map); },
+                                  {"input_mean(1, 0)", "value = 2"}));
   auto valued = model.attention;
   valued.input_value(0) = 3.0;
-  CHECK(refusal([&] { softmax_error(valued, model.task, 5, map); }, {"input_value(0, 0)", "value = 3"}) == "");
+  CHECK(refuses<std::logic_error>([&] { softmax_error(valued, model.task, 5, map); },
+                                  {"input_value(0, 0)", "value = 3"}));
   auto wide = model.attention;
   wide.key_query = Matrix<double>::Identity(3, 3);
-  CHECK(refusal([&] { softmax_error(wide, model.task, 5, map); }, {"key_query", "3 x 3"}) == "");
-  CHECK(refusal([&] { softmax_error(model.attention, model.task, 5, Softmax<double>{0.0}); }, {"map", "domain"}) == "");
+  CHECK(refuses<std::logic_error>([&] { softmax_error(wide, model.task, 5, map); }, {"key_query", "3 x 3"}));
+  CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, model.task, 5, Softmax<double>{0.0}); },
+                                  {"map", "domain"}));
 }

@@ -7,9 +7,9 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
-#include "regression/refusal.hpp"
 #include "regression/softmax_attention.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext;
 using namespace incontext::regression;
@@ -66,9 +66,9 @@ TEST_CASE("one dimension and two examples, by the integral over the inputs") {
 
 TEST_CASE("softmax, SSMax and SSA attention run as written err as the closed form says") {
   const auto check = [](const auto& map, std::int64_t l, std::uint64_t seed) {
-    const MeanOfDraws measured = literal().error(map, l, 200'000, seed);
+    const SampleMean measured = literal().error(map, l, 200'000, seed);
     const double theory = softmax_error_isotropic(attention, law, l, map).value;
-    CAPTURE(theory, measured.mean, l);
+    CAPTURE(theory, measured.mean(), l);
     CHECK(std::abs(measured.z(theory)) <= 5.0);
     // Power: one example less; the noise of the labels that the weights keep; a dimension more.
     CHECK(std::abs(measured.z(softmax_error_isotropic(attention, law, l - 1, map).value)) > 5.0);
@@ -171,15 +171,27 @@ TEST_CASE("long double and float agree with double from one dimension to a thous
 TEST_CASE("softmax_error_isotropic refuses what it cannot mean, and says which value") {
   const Softmax<double> map{1.0};
   CHECK_THROWS_AS(softmax_error_isotropic(attention, law, 1, map), std::invalid_argument);
-  CHECK(refusal([&] { softmax_error_isotropic(attention, law, 1, map); }, {"context_length", "value = 1"}) == "");
+  CHECK(refuses<std::logic_error>([&] { softmax_error_isotropic(attention, law, 1, map); },
+                                  {"context_length", "value = 1"}));
   auto task = law;
   task.dimension = 0;
-  CHECK(refusal([&] { softmax_error_isotropic(attention, task, 5, map); }, {"dimension", "value = 0"}) == "");
+  CHECK(
+      refuses<std::logic_error>([&] { softmax_error_isotropic(attention, task, 5, map); }, {"dimension", "value = 0"}));
   task = law;
   task.noise_variance = -1;
-  CHECK(refusal([&] { softmax_error_isotropic(attention, task, 5, map); }, {"noise_variance", "value = -1"}) == "");
-  CHECK(refusal([&] { softmax_error_isotropic({std::nan(""), 1.0}, law, 5, map); }, {"key_query_scale", "nan"}) == "");
-  CHECK(refusal([&] { softmax_error_isotropic({1.0, std::nan("")}, law, 5, map); }, {"label_value", "nan"}) == "");
-  CHECK(refusal([&] { softmax_error_isotropic(attention, law, 5, Softmax<double>{-1.0}); }, {"map", "domain"}) == "");
+  CHECK(refuses<std::logic_error>([&] { softmax_error_isotropic(attention, task, 5, map); },
+                                  {"noise_variance", "value = -1"}));
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        softmax_error_isotropic({std::nan(""), 1.0}, law, 5, map);
+      },
+      {"key_query_scale", "nan"}));
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        softmax_error_isotropic({1.0, std::nan("")}, law, 5, map);
+      },
+      {"label_value", "nan"}));
+  CHECK(refuses<std::logic_error>([&] { softmax_error_isotropic(attention, law, 5, Softmax<double>{-1.0}); },
+                                  {"map", "domain"}));
   CHECK_THROWS_AS(softmax_error_isotropic(attention, law, 5, SSA<double>{1.0, 1e6}), laws::QuadratureError);
 }

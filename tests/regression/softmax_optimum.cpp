@@ -5,8 +5,8 @@
 
 #include "incontext/regression/bayes_risk.hpp"
 #include "incontext/scoring/ssmax.hpp"
-#include "regression/refusal.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 using namespace incontext;
 using namespace incontext::regression;
@@ -137,19 +137,21 @@ TEST_CASE("attention that opposes the task is best kept uniform") {
 }
 
 TEST_CASE("the optima refuse what they cannot mean, and say which value") {
-  CHECK(refusal([] { softmax_optimal_temperature_isotropic(unit_attention, base_law, 1); },
-                {"context_length", "value = 1"}) == "");
-  CHECK(refusal([] { ssa_optimal_base_isotropic(unit_attention, base_law, 5, 0.5); }, {"map", "domain"}) == "");
-  CHECK(refusal([] { ssa_optimal_exponent_isotropic(unit_attention, base_law, 5, -1.0); }, {"map", "domain"}) == "");
+  CHECK(refuses<std::logic_error>([] { softmax_optimal_temperature_isotropic(unit_attention, base_law, 1); },
+                                  {"context_length", "value = 1"}));
+  CHECK(refuses<std::logic_error>([] { ssa_optimal_base_isotropic(unit_attention, base_law, 5, 0.5); },
+                                  {"map", "domain"}));
+  CHECK(refuses<std::logic_error>([] { ssa_optimal_exponent_isotropic(unit_attention, base_law, 5, -1.0); },
+                                  {"map", "domain"}));
   const auto flat = [](double) { return 1.0; };
-  CHECK(refusal(
-            [&] {
-              minimise_softmax_error(flat, SearchRange<double>{0.0, 1.0, 2.0});
-            },
-            {"lowest", "value = 0"}) == "");
-  CHECK(refusal(
-            [&] {
-              minimise_softmax_error(flat, SearchRange<double>{1.0, 3.0, 2.0});
-            },
-            {"start", "value = 3"}) == "");
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        minimise_softmax_error(flat, SearchRange<double>{0.0, 1.0, 2.0});
+      },
+      {"lowest", "value = 0"}));
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        minimise_softmax_error(flat, SearchRange<double>{1.0, 3.0, 2.0});
+      },
+      {"start", "value = 3"}));
 }

@@ -236,6 +236,24 @@ fresh; echo '# Alone' >"$work/tree/docs/alone.md"
 refuses pages 'docs/alone.md:1: cannot be reached'
 fresh; rm "$work/tree/docs/index.md"
 refuses pages 'docs/index.md:1: does not exist'
+# spec LINK: the tree with reference values of two cases, one of this spec
+spec() {
+  fresh
+  mkdir -p "$work/tree/tests/oracles" "$work/tree/docs/theory"
+  printf '# Laws\n\n## Two levels\n\n[index](../index.md)\n' >"$work/tree/docs/theory/laws.md"
+  echo '[theory](theory/laws.md)' >>"$work/tree/docs/index.md"
+  printf '   "kind": "a",\n   "spec": "%s",\n' docs/theory/laws.md#two-levels "$1" >"$work/tree/tests/oracles/scoring.json"
+}
+spec docs/theory/laws.md#laws
+accepts pages
+for link in docs/theory/laws.md docs/theory/other.md#laws docs/torch.md#model 4.1 laws.md#laws; do
+  spec "$link"
+  refuses pages "scoring.json:4: no section of docs/theory/: $link"
+done
+spec docs/theory/laws.md#three-levels
+refuses pages 'scoring.json:4: no such heading: docs/theory/laws.md#three-levels'
+spec docs/theory/laws.md#laws; echo '   "kind": "b",' >>"$work/tree/tests/oracles/scoring.json"
+refuses pages 'scoring.json:1: a case without a spec'
 fresh; printf '```\n[no link](nowhere.md)\n```\n' >>"$work/tree/docs/page.md"
 accepts pages
 

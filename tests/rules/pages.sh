@@ -1,6 +1,7 @@
 #!/bin/bash
 # README has at most 130 lines. Every relative link of README and of the pages of docs/ leads to a file or folder of the
-# tree and, after a #, to a heading of that page. Every page of docs/ can be reached from docs/index.md.
+# tree and, after a #, to a heading of that page. Every page of docs/ can be reached from docs/index.md. The `spec` of
+# every case of the reference values leads to a section of docs/theory/.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 lines=$(wc -l <README.md)
@@ -51,4 +52,17 @@ done
 while read -r page; do
   [ -n "${reached[$page]:-}" ] || breach "$page:1: cannot be reached from docs/index.md"
 done < <(find docs -name '*.md' 2>/dev/null | sort)
+# A field of a case is indented by three blanks, which an output of the same name is not.
+for file in tests/oracles/*.json; do
+  [ -f "$file" ] || continue
+  [ "$(grep -c '^   "kind":' "$file")" -eq "$(grep -c '^   "spec":' "$file")" ] || breach "$file:1: a case without a spec"
+  while IFS=: read -r line link; do
+    page=${link%%#*}
+    if [[ $page != docs/theory/*.md || $link != *'#'?* || ! -f $page ]]; then
+      breach "$file:$line: no section of docs/theory/: $link"
+    elif ! grep -qxF -- "${link#*#}" <(anchors "$page"); then
+      breach "$file:$line: no such heading: $link"
+    fi
+  done < <(grep -nE '^   "spec":' "$file" | sed -E 's/^([0-9]+):.*"spec": *"([^"]*)".*/\1:\2/' | sort -t: -u -k2)
+done
 verdict "README is short, links lead somewhere, pages can be reached"

@@ -5,7 +5,6 @@
 
 #include "incontext/scoring/approximate_softmax_error.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
@@ -36,17 +35,6 @@ double participation(int n, double v) {
 }
 
 }  // namespace
-
-TEST_CASE("expected errors reproduce the reference values", "[scoring][oracle]") {
-  for (const Json& one : cases("approx_error_expected")) {
-    const int n = static_cast<int>(number(one.at("in").at("n")));
-    const double v = number(one.at("in").at("v"));
-    check_output(one, "n2_E_e2_exact", approximate_softmax_expected_squared_error(n, v, participation(n, v)));
-    check_output(one, "n2_E_e2_limit", approximate_softmax_expected_squared_error_limit(v));
-    check_output(one, "n_E_abs_e_limit", approximate_softmax_expected_absolute_error_limit(v));
-    check_output(one, "P_negative_weight", approximate_softmax_negative_weight_probability(n, v));
-  }
-}
 
 TEST_CASE("expected errors agree with sampled rows", "[scoring][statistics]") {
   // |z| <= 5 fails a true formula once in 1.7 million tests; a formula off by one in ten is refused.

@@ -9,7 +9,7 @@
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

@@ -5,22 +5,12 @@
 #include <vector>
 
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
 namespace incontext::testing {
 
 using namespace scoring;
-
-TEST_CASE("thresholds and supports reproduce the reference values", "[scoring][oracle]") {
-  for (const Json& one : cases("entmax")) {
-    const Entmax<double> map{number(one.at("in").at("alpha"))};
-    const auto support = entmax_support(map, view(numbers(one.at("in").at("z"))));
-    check_output(one, "threshold", support.threshold);
-    check_output(one, "support_size", static_cast<double>(support.size));
-  }
-}
 
 TEST_CASE("the threshold solves its own equation, and no other one does", "[scoring]") {
   Random random(231);

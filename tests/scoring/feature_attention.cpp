@@ -1,10 +1,8 @@
 #include "incontext/scoring/feature_attention.hpp"
 
-#include <string>
 #include <vector>
 
 #include "incontext/scoring/scoring.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
@@ -86,33 +84,11 @@ TEST_CASE("attention through features is attention through weights", "[scoring]"
   }
 }
 
-TEST_CASE("linear attention reproduces the reference outputs without forming its weights", "[scoring][oracle]") {
-  for (const Json& one : cases("linear_attention")) {
-    const std::vector<double> q = flat(one.at("in").at("Q")), k = flat(one.at("in").at("K")),
-                              v = flat(one.at("in").at("V"));
-    REQUIRE(one.at("in").at("norm") == "1/n_keys");
-    const auto map = as_kernel_attention(LinearAttention<double>{number(one.at("in").at("tau"))});
-    std::vector<double> out(6), scratch(8);
-    attend(map, Grid<const double>(q.data(), 2, 2), Grid<const double>(k.data(), 3, 2),
-           Grid<const double>(v.data(), 3, 3), Grid<double>(out.data(), 2, 3), attend_state(map, scratch.data(), 2, 3));
-    check_output(one, "out", out);
-  }
-  const auto raw = as_kernel_attention(LinearAttention<double>{2, LinearNormalisation::none});
-  CHECK(raw.normalisation == KernelNormalisation::none);
-}
-
-TEST_CASE("cosFormer reproduces the reference outputs in linear time, with and without a causal mask",
-          "[scoring][oracle]") {
-  for (const Json& one : cases("cosformer")) {
-    const std::vector<double> q = flat(one.at("in").at("Q")), k = flat(one.at("in").at("K")),
-                              v = flat(one.at("in").at("V"));
-    const auto map = cosformer(number(one.at("in").at("m")));
-    std::vector<double> out(6), scratch(16);
-    attend(map, Grid<const double>(q.data(), 2, 2), Grid<const double>(k.data(), 3, 2),
-           Grid<const double>(v.data(), 3, 3), Grid<double>(out.data(), 2, 3), attend_state(map, scratch.data(), 2, 3),
-           one.at("in").at("causal").get<bool>() ? Visibility::causal : Visibility::all);
-    check_output(one, "out", out);
-  }
+TEST_CASE("linear attention and cosFormer as kernel attention: normalisation and floor", "[scoring]") {
+  const LinearAttention<double> raw{2, LinearNormalisation::none};
+  CHECK(as_kernel_attention(raw).normalisation == KernelNormalisation::none);
+  CHECK(as_kernel_attention(LinearAttention<double>{2}).normalisation == KernelNormalisation::context_length);
+  CHECK(cosformer(3.0).floor == 1e-6);
 }
 
 TEST_CASE("a row that cannot be normalised is NaN, one under the floor is zero", "[scoring]") {
@@ -120,7 +96,8 @@ TEST_CASE("a row that cannot be normalised is NaN, one under the floor is zero",
   Sequences s(random, 2, 3, 2, 2);
   s.q = {-1, -1, 1, 1};
   const auto out = through_features(cosformer(3.0), s, Visibility::all);
-  CHECK((out[0] == 0 && out[1] == 0));
+  CHECK(out[0] == 0);
+  CHECK(out[1] == 0);
   s.q = {0, 0, 1, 1};
   const auto singular = through_features(KernelAttention<DotKernel<double>>{{1}}, s, Visibility::all);
   CHECK(all_nan(std::vector<double>{singular[0], singular[1]}));

@@ -13,7 +13,7 @@
 #include "incontext/scoring/summary.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 

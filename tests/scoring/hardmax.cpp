@@ -19,7 +19,8 @@ TEST_CASE("hardmax shares the weight among the largest scores", "[scoring]") {
   CHECK(log_row[0] == -infinity);
   CHECK(std::abs(log_row[1] + std::log(2.0)) < 1e-16);
   log_weights(Hardmax<double>{}, std::vector<double>{2, 5, 4}, log_row);
-  CHECK((log_row[1] == 0 && !std::signbit(log_row[1])));
+  CHECK(log_row[1] == 0);
+  CHECK_FALSE(std::signbit(log_row[1]));
 }
 
 TEST_CASE("hardmax has derivative zero at a unique largest score and none at a tie", "[scoring]") {

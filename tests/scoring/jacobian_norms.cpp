@@ -66,7 +66,8 @@ TEST_CASE("norms of diag(p) - p p^T agree with the matrix itself, and bracket it
     CHECK(std::abs(norms.frobenius * norms.frobenius - squares) < 1e-14);
     CHECK(std::abs(squares - (s2 - 2 * s3 + s2 * s2)) < 1e-14);
     CHECK(std::abs(norms.row_sum - row_sum) < 1e-14);
-    CHECK((norms.row_sum <= 0.5 + 1e-15 && norms.spectral_upper <= 0.5));
+    CHECK(norms.row_sum <= 0.5 + 1e-15);
+    CHECK(norms.spectral_upper <= 0.5);
 
     std::vector<double> u = random.normals(n);
     double spectral = 0;
@@ -109,7 +110,10 @@ TEST_CASE("norms of a peaked row keep their digits, of a uniform and a one-hot r
   CHECK(std::abs(uniform.frobenius - std::sqrt(3.0) / 4) < 1e-16);
   CHECK(uniform.spectral_upper == 0.25);
   const auto hot = jacobian_norms(view(std::vector<double>{0, 1, 0}));
-  CHECK((hot.trace == 0 && hot.frobenius == 0 && hot.row_sum == 0 && hot.spectral_upper == 0));
+  CHECK(hot.trace == 0);
+  CHECK(hot.frobenius == 0);
+  CHECK(hot.row_sum == 0);
+  CHECK(hot.spectral_upper == 0);
   CHECK(std::isnan(jacobian_norms(view(std::vector<double>{})).trace));
   CHECK(std::isnan(jacobian_norms(view(std::vector<double>{0.5, nan})).frobenius));
 }

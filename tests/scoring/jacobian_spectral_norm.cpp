@@ -5,7 +5,6 @@
 
 #include "incontext/scoring/jacobian_norms.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
@@ -41,21 +40,6 @@ double by_powers(const auto& map, const std::vector<double>& z) {
 }
 
 }  // namespace
-
-TEST_CASE("spectral norms reproduce the reference values", "[scoring][oracle]") {
-  const auto row = [](const Json& one) { return numbers(one.at("in").at("z")); };
-  for (const Json& one : cases("softmax")) {
-    const double tau = number(one.at("in").at("tau"));
-    check_output(one, "P_spec", tau * norm_of(Softmax<double>{tau}, row(one)));
-  }
-  for (const Json& one : cases("ssa")) {
-    const SSA<double> map{number(one.at("in").at("b")), number(one.at("in").at("n_exp"))};
-    check_output(one, "jac_spec", norm_of(map, row(one)));
-  }
-  for (const Json& one : cases("approx_softmax")) {
-    check_output(one, "jac_spec", norm_of(ApproximateSoftmax<double>{number(one.at("in").at("tau"))}, row(one)));
-  }
-}
 
 TEST_CASE("the spectral norm of every map agrees with the power method", "[scoring]") {
   Random random(202);

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
@@ -16,17 +14,6 @@ using namespace scoring;
 
 namespace {
 
-Spread spread_of(const Json& one) {
-  const std::string kind = one.at("in").at("scale_kind");
-  if (kind == "pop") return Spread::population_stddev;
-  return kind == "sample" ? Spread::sample_stddev : Spread::population_variance;
-}
-
-std::string word(NormSoftmaxBranch branch) {
-  if (branch == NormSoftmaxBranch::constant_row) return "degenerate";
-  return branch == NormSoftmaxBranch::spread ? "scale" : "tau";
-}
-
 double variance(const std::vector<double>& z, double freedom) {
   double squares = 0;
   for (const double x : z)
@@ -35,26 +22,6 @@ double variance(const std::vector<double>& z, double freedom) {
 }
 
 }  // namespace
-
-TEST_CASE("divisors and largest weights reproduce the reference values", "[scoring][oracle]") {
-  for (const Json& one : cases("normsoftmax")) {
-    const std::vector<double> z = numbers(one.at("in").at("z"));
-    const auto divisor = normsoftmax_divisor(NormSoftmax<double>{number(one.at("in").at("tau")), spread_of(one)}, z);
-    check_output(one, "scale", divisor.spread);
-    CHECK(word(divisor.branch) == one.at("out").at("branch").get<std::string>());
-  }
-  for (const Json& one : cases("normsoftmax_matrix")) {
-    const std::vector<double> z = flat(one.at("in").at("scores"));
-    const MatrixNormSoftmax<double> map{number(one.at("in").at("tau")), spread_of(one)};
-    const auto columns = static_cast<std::ptrdiff_t>(one.at("in").at("scores")[0].size());
-    const Grid<const double> grid(z.data(), static_cast<std::ptrdiff_t>(z.size()) / columns, columns);
-    check_output(one, "scale", normsoftmax_divisor(map, grid).spread);
-  }
-  for (const Json& one : cases("normsoftmax_max_weight_bound")) {
-    const auto n = static_cast<std::ptrdiff_t>(number(one.at("in").at("n")));
-    check_output(one, "bound", normsoftmax_largest_weight(n, spread_of(one)));
-  }
-}
 
 TEST_CASE("the divisor is the smaller of spread and temperature", "[scoring]") {
   Random random(221);

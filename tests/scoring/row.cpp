@@ -41,7 +41,9 @@ TEST_CASE("a grid views Eigen matrices, blocks and transposes, and its rows and 
   const Grid<const double> grid = block;
   const auto turned = matrix.transpose();
   const Grid<const double> transposed = turned;
-  REQUIRE((grid.rows == 2 && grid.columns == 3 && transposed.rows == 4));
+  REQUIRE(grid.rows == 2);
+  REQUIRE(grid.columns == 3);
+  REQUIRE(transposed.rows == 4);
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 3; ++j) {
       CHECK(grid(i, j) == block(i, j));

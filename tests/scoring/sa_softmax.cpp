@@ -32,7 +32,8 @@ TEST_CASE("self-adjusted weights are softmax weights times the score or its plac
     for (std::size_t i = 0; i < z.size(); ++i) {
       CHECK(std::abs(first[i] - z[i] * p[i]) < 1e-15);
       CHECK(std::abs(second[i] - (z[i] - low) / (high - low) * p[i]) < 1e-15);
-      CHECK((0 <= second[i] && second[i] <= p[i]));
+      CHECK(0 <= second[i]);
+      CHECK(second[i] <= p[i]);
     }
   }
 }

@@ -5,7 +5,6 @@
 
 #include "incontext/scoring/hardmax.hpp"
 #include "scoring/maps.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
@@ -34,17 +33,6 @@ std::vector<double> times(double factor, std::vector<double> z) {
 }
 
 }  // namespace
-
-TEST_CASE("SSA's limits reproduce the reference values", "[scoring][oracle]") {
-  for (const Json& one : cases("ssa")) {
-    const SSA<double> map{number(one.at("in").at("b")), number(one.at("in").at("n_exp"))};
-    check_output(one, "scale_limit_weights", scale_limit(map, numbers(one.at("in").at("z"))));
-  }
-  for (const Json& one : cases("ssa_softmax_limit")) {
-    check_output(one, "first_order_correction",
-                 correction(number(one.at("in").at("n_exp")), numbers(one.at("in").at("z"))));
-  }
-}
 
 TEST_CASE("SSA at scores scaled further and further approaches its scale limit like 1/c", "[scoring]") {
   Random random(211);

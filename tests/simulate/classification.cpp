@@ -15,8 +15,10 @@
 #include "incontext/simulate/trials/classification_alignment.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "simulate/classification_contexts.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace classification_test {
 
@@ -128,8 +130,6 @@ std::pair<double, int> alignment_deviation(const SphereTask& task, bool perturbe
   return {largest, cosines};
 }
 
-double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
-
 }  // namespace
 
 TEST_CASE("classification: a trial is the closed forms' prediction of its context, to rounding") {
@@ -143,7 +143,7 @@ TEST_CASE("classification: a trial is the closed forms' prediction of its contex
 
 TEST_CASE("classification: an estimate's rounding bounds its error in single precision, also at large gains") {
   constexpr std::int64_t trials = 64;
-  double largest_share = 0;
+  testing::Worst largest_share;
   std::vector<Classifier> wide = classifiers;
   wide.insert(wide.end(), {{ClassificationRule::linear, 0, 1e6},
                            {ClassificationRule::adaptive, 40, 1e5},
@@ -163,7 +163,7 @@ TEST_CASE("classification: an estimate's rounding bounds its error in single pre
         const double off = std::abs(estimate.mean - exact[k]);
         CAPTURE(task.dimension, task.classes, i, k, estimate.mean, estimate.rounding);
         CHECK(off <= estimate.rounding);
-        largest_share = std::max(largest_share, off / estimate.rounding);
+        largest_share.add(off / estimate.rounding, "i ", i, ", k ", k);
       }
     }
   }
@@ -206,14 +206,14 @@ TEST_CASE("classification: two classes have the accuracy and loss of long contex
         {.seed = seed, .trials = 1 << 14});
     const auto& loss = run.at(0, ClassificationMetric::loss);
     const auto& accuracy = run.at(0, ClassificationMetric::accuracy);
-    CHECK(std::abs(z_of(classification::linear_accuracy<double>(d, n), accuracy)) <= 5);
-    CHECK(std::abs(z_of(classification::linear_cross_entropy(d, n, best.rate), loss)) <= 5);
+    CHECK(std::abs(testing::z_of(classification::linear_accuracy<double>(d, n), accuracy)) <= 5);
+    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n, best.rate), loss)) <= 5);
     const double theory = classification::adaptive_cross_entropy(d, kappa, n, gain, classification::QueryKey::excluded);
-    CHECK(std::abs(z_of(theory, run.at(1, ClassificationMetric::loss))) <= 5);
+    CHECK(std::abs(testing::z_of(theory, run.at(1, ClassificationMetric::loss))) <= 5);
     // Power: half the context, and the noise forgotten.
-    CHECK(std::abs(z_of(classification::linear_accuracy<double>(d, n / 2), accuracy)) > 5);
-    CHECK(std::abs(z_of(classification::linear_cross_entropy(d, n / 2, best.rate), loss)) > 5);
-    CHECK(std::abs(z_of(classification::linear_cross_entropy(d, 1000 * n, best.rate), loss)) > 5);
+    CHECK(std::abs(testing::z_of(classification::linear_accuracy<double>(d, n / 2), accuracy)) > 5);
+    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n / 2, best.rate), loss)) > 5);
+    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, 1000 * n, best.rate), loss)) > 5);
   }
 }
 
@@ -223,7 +223,7 @@ TEST_CASE(
   const std::int64_t n = 4000;
   const double kappa = 6, gain = 5;
   for (const auto law : {ContextLaw::balanced, ContextLaw::independent}) {
-    testing::Draws balanced, independent;
+    testing::SampleMean balanced, independent;
     const std::vector<simulate::ClassificationPoint<float>> point{{ClassificationRule::adaptive, 6.0f, 5.0f}};
     const SphereTask task{2, 4, n, law};
     const simulate::ClassificationTrial<float> trial{simulate::detail::draw_of<float>(task), point.data(), 1};

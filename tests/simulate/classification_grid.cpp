@@ -16,7 +16,7 @@
 #include "incontext/statistics/moments.hpp"
 #include "simulate/classification_contexts.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace classification_grid_test {
 
@@ -204,7 +204,7 @@ TEST_CASE("classification search: one axis is searched to its tolerance where no
                                                      {.tolerance = 0.05, .zooms = 12});
   CHECK(found.kappa_place == AxisPlace::fixed);
   CHECK(found.gain_place == AxisPlace::inside);
-  CHECK((found.end == simulate::SearchEnd::noise || found.gain_step <= 0.05 * found.best.gain));
+  if (found.end != simulate::SearchEnd::noise) CHECK(found.gain_step <= 0.05 * found.best.gain);
   // The theory's table of observed rates has 61; on contexts that the search has not seen a tenth less and a tenth more
   // lose to it, so that the optimum is between.
   const std::vector<double> about{0.9 * 61, 61, 1.1 * 61};

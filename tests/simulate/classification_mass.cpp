@@ -16,8 +16,9 @@
 #include "incontext/classification/two_class_softmax.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "simulate/classification_contexts.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace classification_mass_test {
 
@@ -34,8 +35,6 @@ using simulate::MassMetric;
 using simulate::SphereTask;
 
 constexpr std::uint64_t seed = 37;
-
-double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
 
 /// The mean over random queries of two classes of what depends on the angle above the boundary, smoothly.
 template <class Function>
@@ -113,10 +112,12 @@ TEST_CASE("kernel mass: independent points have the exact laws of the mass, its 
         simulate::kernel_mass({d, 3, n, ContextLaw::independent}, kappas, {.seed = seed, .trials = 1 << 16});
     for (std::size_t i = 0; i < 2; ++i) {
       CAPTURE(d, kappas[i]);
-      const auto z = [&](MassMetric metric, double theory) { return std::abs(z_of(theory, run.at(i, metric))); };
+      const auto z = [&](MassMetric metric, double theory) {
+        return std::abs(testing::z_of(theory, run.at(i, metric)));
+      };
       CHECK(z(MassMetric::mass, 1) <= 5);
       CHECK(z(MassMetric::squared_deviation, run.independent_variance[i]) <= 5);
-      CHECK(std::abs(z_of(1, run.variance_ratio(i))) <= 5);
+      CHECK(std::abs(testing::z_of(1, run.variance_ratio(i))) <= 5);
       const auto law = [&](std::int64_t length, QueryKey query) {
         return classification::inverse_kernel_mass(d, kappas[i], length, query);
       };
@@ -146,9 +147,9 @@ TEST_CASE("kernel mass: two balanced classes keep the mean and lower the varianc
       const double contrast = query_mean(d, [&](double angle) {
         return std::pow(classification::hemisphere_contrast(d, kappas[i], angle).relative, 2);
       });
-      CHECK(std::abs(z_of(1, run.at(i, MassMetric::mass))) <= 5);
-      CHECK(std::abs(z_of((excess - contrast) / 20, run.at(i, MassMetric::squared_deviation))) <= 5);
-      if (d < 6) CHECK(z_of(excess / 20, run.at(i, MassMetric::squared_deviation)) < -5);
+      CHECK(std::abs(testing::z_of(1, run.at(i, MassMetric::mass))) <= 5);
+      CHECK(std::abs(testing::z_of((excess - contrast) / 20, run.at(i, MassMetric::squared_deviation))) <= 5);
+      if (d < 6) CHECK(testing::z_of(excess / 20, run.at(i, MassMetric::squared_deviation)) < -5);
     }
   }
 }
@@ -164,8 +165,8 @@ TEST_CASE("kernel mass: attention's weight on the right one of two classes is ex
                return classification::expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryKey::excluded);
              });
     };
-    CHECK(std::abs(z_of(share(10), run.at(0, MassMetric::label_share))) <= 5);
-    CHECK(std::abs(z_of(share(4), run.at(0, MassMetric::label_share))) > 5);
+    CHECK(std::abs(testing::z_of(share(10), run.at(0, MassMetric::label_share))) <= 5);
+    CHECK(std::abs(testing::z_of(share(4), run.at(0, MassMetric::label_share))) > 5);
   }
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("kernel mass: on the circle the mean given prototypes and query is tha
   const double kappa = 10;
   const std::vector<simulate::KernelReference<double>> kernel{{kappa, 1.0}};
   const simulate::KernelMassTrial<double> trial{simulate::detail::draw_of<double>(task), kernel.data(), 1};
-  testing::Draws cells, squares, free;
+  testing::SampleMean cells, squares, free;
   const double independent = 100 * std::exp(classification::log_kernel_mean(2, kappa) - kappa);
   for (std::uint64_t index = 0; index < 2000; ++index) {
     const auto drawn = simulate::draw_sphere_context<double>(task, seed, index);
@@ -242,8 +243,8 @@ TEST_CASE("kernel mass: free classes of the circle have Dirichlet shares") {
   const std::int64_t k = 5, n = 400;
   const auto run = simulate::kernel_mass({2, k, n, ContextLaw::independent}, {1}, {.seed = seed, .trials = 1 << 14});
   const double squares = 1.5 / 6, counted = squares + (1 - squares) / static_cast<double>(n);
-  CHECK(std::abs(z_of(counted, run.at(BalanceMetric::squared_shares))) <= 5);
-  CHECK(std::abs(z_of(squares, run.at(BalanceMetric::squared_shares))) > 5);
+  CHECK(std::abs(testing::z_of(counted, run.at(BalanceMetric::squared_shares))) <= 5);
+  CHECK(std::abs(testing::z_of(squares, run.at(BalanceMetric::squared_shares))) > 5);
   CHECK(run.at(BalanceMetric::smallest_share).mean < 0.2);
   CHECK(run.at(BalanceMetric::largest_share).mean > 0.2);
 }

@@ -14,7 +14,7 @@
 #include "incontext/statistics/agreement.hpp"
 #include "models.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 // Simulators either simulate the given map or do not compile for it: maps of a namespace that is not the library's.
 namespace foreign_maps_simulate_test {

@@ -15,8 +15,10 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "incontext/training/layer_gradients.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace gradient_norms_test {
 
@@ -124,8 +126,6 @@ double largest_deviation(const GradientRow& row, double floor) {
   return largest;
 }
 
-double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
-
 laws::GradientFlow<double> law(double n, double x, double d) {
   return laws::gradient_flow(laws::gaussian_row(n, x), x, d);
 }
@@ -134,7 +134,7 @@ laws::GradientFlow<double> law(double n, double x, double d) {
 
 TEST_CASE("gradient norms: an estimate's rounding bounds its error in single precision, and so does the ratio's") {
   constexpr std::int64_t trials = 128;
-  double largest_share = 0;
+  testing::Worst largest_share;
   for (const auto map : {GradientMap::softmax, GradientMap::normsoftmax}) {
     for (const GradientRow& row : {GradientRow{3, 2, map}, GradientRow{64, 16, map}, GradientRow{400, 3, map}}) {
       const std::vector<double> spreads{0.05, 0.9, 4, 24, 1000};
@@ -152,7 +152,7 @@ TEST_CASE("gradient norms: an estimate's rounding bounds its error in single pre
           CAPTURE(row.tokens, row.dimension, static_cast<int>(map), spreads[point], static_cast<int>(norm),
                   estimate.mean, estimate.rounding);
           CHECK(off <= estimate.rounding);
-          largest_share = std::max(largest_share, off / estimate.rounding);
+          largest_share.add(off / estimate.rounding, "point ", point);
         }
         const auto ratio = run.imbalance(point);
         CHECK(std::abs(ratio.mean - std::sqrt(exact[1] / exact[0])) <= ratio.rounding);
@@ -185,18 +185,20 @@ TEST_CASE("gradient norms: means agree with the exact law, and only with it") {
       const double x = spreads[point];
       CAPTURE(n, d, x);
       const auto flow = law(n, x, d);
-      const auto z = [&](GradientNorm norm, double theory) { return std::abs(z_of(theory, run.at(point, norm))); };
+      const auto z = [&](GradientNorm norm, double theory) {
+        return std::abs(testing::z_of(theory, run.at(point, norm)));
+      };
       CHECK(z(GradientNorm::value, flow.mean_token) <= 5);
       CHECK(z(GradientNorm::key, x * x * flow.covariance_isotropic) <= 5);
       CHECK(z(GradientNorm::key_parallel, x * x * flow.covariance_parallel) <= 5);
       CHECK(z(GradientNorm::key_orthogonal, x * x * flow.covariance_orthogonal) <= 5);
-      CHECK(std::abs(z_of(flow.imbalance, run.imbalance(point))) <= 5);
+      CHECK(std::abs(testing::z_of(flow.imbalance, run.imbalance(point))) <= 5);
       // Power: a few percent, three tokens more, the directions confused.
       CHECK(z(GradientNorm::value, 1.05 * flow.mean_token) > 5);
       CHECK(z(GradientNorm::key, 1.25 * x * x * flow.covariance_isotropic) > 5);
       if (x >= 1) CHECK(z(GradientNorm::key_orthogonal, x * x * flow.covariance_parallel) > 5);
-      CHECK(std::abs(z_of(1.1 * flow.imbalance, run.imbalance(point))) > 5);
-      if (x < 1) CHECK(std::abs(z_of(law(n + 3, x, d).imbalance, run.imbalance(point))) > 5);
+      CHECK(std::abs(testing::z_of(1.1 * flow.imbalance, run.imbalance(point))) > 5);
+      if (x < 1) CHECK(std::abs(testing::z_of(law(n + 3, x, d).imbalance, run.imbalance(point))) > 5);
     }
   }
 }
@@ -208,7 +210,7 @@ TEST_CASE("gradient norms: the error of the imbalance is what independent runs s
   const double exact = law(16, 2, 8).imbalance;
   for (std::uint64_t k = 0; k < runs; ++k) {
     const auto ratio = simulate::gradient_norms(row, {2.0}, {.seed = 1000 + k, .trials = 1024}).imbalance(0);
-    squares += z_of(exact, ratio) * z_of(exact, ratio);
+    squares += testing::z_of(exact, ratio) * testing::z_of(exact, ratio);
   }
   // chi^2 of 64 degrees: outside [0.45, 1.85] less than once in ten thousand.
   CHECK(squares / runs >= 0.45);
@@ -217,11 +219,11 @@ TEST_CASE("gradient norms: the error of the imbalance is what independent runs s
 
 TEST_CASE("gradient norms: closed forms fail outside their regime") {
   const auto narrow = simulate::gradient_norms({64, 64}, {0.05}, {.seed = seed, .trials = 1 << 13}).imbalance(0);
-  CHECK(std::abs(z_of(0.05 * std::sqrt(1.0), narrow)) > 5);  // x sqrt(n/d), without sqrt(1 + d/n)
-  CHECK(std::abs(z_of(laws::annealed_imbalance(64.0, 0.05, 64.0), narrow)) <= 5);
+  CHECK(std::abs(testing::z_of(0.05 * std::sqrt(1.0), narrow)) > 5);  // x sqrt(n/d), without sqrt(1 + d/n)
+  CHECK(std::abs(testing::z_of(laws::annealed_imbalance(64.0, 0.05, 64.0), narrow)) <= 5);
   const auto frozen = simulate::gradient_norms({64, 16}, {6.0}, {.seed = seed, .trials = 1 << 13}).imbalance(0);
-  CHECK(std::abs(z_of(laws::annealed_imbalance(64.0, 6.0, 16.0), frozen)) > 5);
-  CHECK(std::abs(z_of(law(64, 6, 16).imbalance, frozen)) <= 5);
+  CHECK(std::abs(testing::z_of(laws::annealed_imbalance(64.0, 6.0, 16.0), frozen)) > 5);
+  CHECK(std::abs(testing::z_of(law(64, 6, 16).imbalance, frozen)) <= 5);
 }
 
 TEST_CASE("gradient norms: in frozen rows the root mean square grows and the median vanishes") {
@@ -232,7 +234,7 @@ TEST_CASE("gradient norms: in frozen rows the root mean square grows and the med
   const auto sample = simulate::gradient_norms_sample(row, spreads, options);
   for (std::size_t point = 0; point < spreads.size(); ++point) {
     CAPTURE(spreads[point]);
-    CHECK(std::abs(z_of(law(64, spreads[point], 16).imbalance, run.imbalance(point))) <= 5);
+    CHECK(std::abs(testing::z_of(law(64, spreads[point], 16).imbalance, run.imbalance(point))) <= 5);
     if (point == 0) continue;
     CHECK(run.imbalance(point).mean > run.imbalance(point - 1).mean);
     CHECK(sample.median(point, GradientNorm::ratio) < sample.median(point - 1, GradientNorm::ratio));
@@ -306,7 +308,7 @@ TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is no
           .imbalance(0);
   CHECK(norm.imbalance(0).mean == norm.imbalance(1).mean);
   // softmax at x = 1 but for the row's own spread and nothing along w: near its law, not on it.
-  CHECK(std::abs(z_of(law(64, 1, 32).imbalance, ratio)) > 5);
+  CHECK(std::abs(testing::z_of(law(64, 1, 32).imbalance, ratio)) > 5);
   CHECK(std::abs(law(64, 1, 32).imbalance / ratio.mean - 1) <= 0.1);
   CHECK(soft.imbalance(0).mean < 0.02 * ratio.mean);
   for (const auto kind : {GradientNorm::key, GradientNorm::value}) {  // wide rows are softmax' own, tau the temperature
@@ -320,13 +322,13 @@ TEST_CASE("gradient norms: NormSoftmax has its own exact law, whatever the scale
                                               {.seed = seed, .trials = 1 << 15});
     const auto flow = laws::normsoftmax_gradient_flow(static_cast<double>(tokens), static_cast<double>(dimension));
     CAPTURE(tokens, dimension);
-    CHECK(std::abs(z_of(flow.mean_token, run.at(0, GradientNorm::value))) <= 5);
-    CHECK(std::abs(z_of(flow.covariance_parallel, run.at(0, GradientNorm::key_parallel))) <= 5);
-    CHECK(std::abs(z_of(flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) <= 5);
-    CHECK(std::abs(z_of(flow.covariance_isotropic, run.at(0, GradientNorm::key))) <= 5);
-    CHECK(std::abs(z_of(flow.imbalance, run.imbalance(0))) <= 5);
-    CHECK(std::abs(z_of(1.03 * flow.imbalance, run.imbalance(0))) > 5);
-    CHECK(std::abs(z_of(1.08 * flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) > 5);
+    CHECK(std::abs(testing::z_of(flow.mean_token, run.at(0, GradientNorm::value))) <= 5);
+    CHECK(std::abs(testing::z_of(flow.covariance_parallel, run.at(0, GradientNorm::key_parallel))) <= 5);
+    CHECK(std::abs(testing::z_of(flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) <= 5);
+    CHECK(std::abs(testing::z_of(flow.covariance_isotropic, run.at(0, GradientNorm::key))) <= 5);
+    CHECK(std::abs(testing::z_of(flow.imbalance, run.imbalance(0))) <= 5);
+    CHECK(std::abs(testing::z_of(1.03 * flow.imbalance, run.imbalance(0))) > 5);
+    CHECK(std::abs(testing::z_of(1.08 * flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) > 5);
   }
 }
 

@@ -14,8 +14,10 @@
 #include "incontext/statistics/agreement.hpp"
 #include "models.hpp"
 #include "regression/softmax_attention.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace reduced_softmax_test {
 
@@ -57,15 +59,6 @@ regression::Attention<double> isotropic_attention() {
 template <class Map>
 double isotropic_error(const Map& map, std::int64_t context_length) {
   return regression::softmax_error_isotropic(scale, law, context_length, map).value;
-}
-
-template <class Theory>
-double largest_z(const simulate::Simulation& simulation, const Theory& theory) {
-  double largest = 0;
-  for (std::size_t i = 0; i < simulation.estimates.size(); ++i) {
-    largest = std::max(largest, std::abs(statistics::agree(theory(i), simulation.estimates[i]).z));
-  }
-  return largest;
 }
 
 /// Of two independent estimates.
@@ -177,7 +170,7 @@ double exact_value(const regression::LinearTask<double>& task, const regression:
 TEST_CASE("reduced softmax: an estimate's rounding bounds what single precision has done to it") {
   constexpr std::int64_t trials = 512, length = 40;
   const auto attention = label_attention();
-  double largest_share = 0;
+  testing::Worst largest_share;
   for (const auto& task :
        {centred_task(), centred_task().with_noise_variance(1e7), centred_task().with_input_covariance_scaled(1e-7),
         centred_task().with_task_covariance_scaled(1e6).with_noise_variance(0),
@@ -195,7 +188,7 @@ TEST_CASE("reduced softmax: an estimate's rounding bounds what single precision 
       CHECK(std::abs(estimate.mean - exact) <= estimate.rounding);
       CHECK(statistics::agree(exact + 3 * estimate.rounding + 6 * estimate.standard_error, estimate).verdict(5) ==
             statistics::Verdict::disagrees);
-      largest_share = std::max(largest_share, std::abs(estimate.mean - exact) / estimate.rounding);
+      largest_share.add(std::abs(estimate.mean - exact) / estimate.rounding, "i ", i);
     }
   }
   CHECK(largest_share > 0.005);  // the bound is not far too large
@@ -231,13 +224,14 @@ TEMPLATE_TEST_CASE("reduced softmax: agreement with the exact error at every tem
       return factor * regression::softmax_error(attention, of, length, Softmax{temperatures[i]}).value;
     };
   };
-  CHECK(largest_z(simulation, exact(l, task, 1.0)) <= 5);
+  CHECK(testing::largest_z(simulation.estimates, exact(l, task, 1.0)) <= 5);
   // Power: a tenth more examples, two percent, tasks without their mean, and approximate softmax.
-  CHECK(largest_z(simulation, exact(l + std::max<std::int64_t>(1, l / 10), task, 1.0)) > 5);
-  CHECK(largest_z(simulation, exact(l, task, 1.02)) > 5);
-  CHECK(largest_z(simulation, exact(l, task.with_task_mean(regression::Vector<double>::Zero(3)), 1.0)) > 5);
+  CHECK(testing::largest_z(simulation.estimates, exact(l + std::max<std::int64_t>(1, l / 10), task, 1.0)) > 5);
+  CHECK(testing::largest_z(simulation.estimates, exact(l, task, 1.02)) > 5);
+  CHECK(testing::largest_z(simulation.estimates,
+                           exact(l, task.with_task_mean(regression::Vector<double>::Zero(3)), 1.0)) > 5);
   const auto approximate = regression::generalization_error(attention, task, l);
-  CHECK(largest_z(simulation, [&](std::size_t i) { return approximate(temperatures[i]); }) > 5);
+  CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return approximate(temperatures[i]); }) > 5);
 }
 
 TEST_CASE("reduced softmax: the mean of the literal trial, with a fraction of its spread") {
@@ -267,8 +261,8 @@ TEST_CASE("reduced softmax: SSA and SSMax agree with the isotropic error and wit
   const auto judge = [&](const auto& maps, const auto& wrong) {
     const auto simulation = reduced_softmax_error<double>(isotropic_attention(), isotropic_task(), l, maps,
                                                           {.seed = 44, .trials = 1 << 18});
-    CHECK(largest_z(simulation, [&](std::size_t i) { return isotropic_error(maps[i], l); }) <= 5);
-    CHECK(largest_z(simulation, [&](std::size_t i) { return isotropic_error(wrong[i], l); }) > 5);
+    CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return isotropic_error(maps[i], l); }) <= 5);
+    CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return isotropic_error(wrong[i], l); }) > 5);
     const testing::LiteralAttention written{isotropic_attention().key_query, scale.label_value, isotropic_task()};
     for (std::size_t i = 0; i < maps.size(); ++i) {
       const auto by_hand = written.error(maps[i], l, 20000, 45 + i);

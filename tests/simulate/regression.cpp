@@ -6,8 +6,9 @@
 #include "incontext/regression/linear_attention_error.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "models.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace regression_test {
 
@@ -34,16 +35,6 @@ void check_agreement(const simulate::Simulation& simulation, const Theory& theor
     CAPTURE(temperatures[i], agreement.theory, agreement.estimate.mean, agreement.z);
     CHECK(agreement.within(5));
   }
-}
-
-/// The largest |z| of a theory that should be wrong.
-template <class Theory>
-double largest_z(const simulate::Simulation& simulation, const Theory& theory) {
-  double largest = 0;
-  for (std::size_t i = 0; i < temperatures.size(); ++i) {
-    largest = std::max(largest, std::abs(statistics::agree(theory(temperatures[i]), simulation.estimates[i]).z));
-  }
-  return largest;
 }
 
 }  // namespace
@@ -121,17 +112,19 @@ TEST_CASE("power: perturbed formulas are rejected by the same runs") {
 
     auto without_dimension = exact;  // drop the (1 + d/l): E[u u^T] without its trace term
     without_dimension.quadratic /= 1 + 8.0 / context_length;
-    CHECK(largest_z(simulation, without_dimension) > 5);
+    CHECK(testing::largest_z(simulation.estimates, temperatures, without_dimension) > 5);
 
     // l in place of l - 1 in every moment of C_xx
     auto without_centring = exact;
     without_centring.linear *= static_cast<double>(context_length) / (context_length - 1);
     without_centring.quadratic *= static_cast<double>(context_length) / (context_length - 1);
-    CHECK(largest_z(simulation, without_centring) > 5);
+    CHECK(testing::largest_z(simulation.estimates, temperatures, without_centring) > 5);
 
-    CHECK(largest_z(simulation, regression::generalization_error_leading_order(attention, task, context_length)) > 5);
-    CHECK(largest_z(simulation, regression::generalization_error(attention, task, context_length,
-                                                                 {.query = QueryToken::included})) > 5);
+    CHECK(testing::largest_z(simulation.estimates, temperatures,
+                             regression::generalization_error_leading_order(attention, task, context_length)) > 5);
+    CHECK(testing::largest_z(
+              simulation.estimates, temperatures,
+              regression::generalization_error(attention, task, context_length, {.query = QueryToken::included})) > 5);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "incontext/regression/generalization_error.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "models.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
 
 namespace regression_on_rows_test {
@@ -33,14 +34,6 @@ const Vector<double> task_mean{{0.25, -0.5}};
 const Matrix<double> task_covariance{{0.5, 0.125}, {0.125, 0.25}};
 constexpr double noise_variance = 0.3;
 
-double largest_z(const simulate::Simulation& simulation, const regression::InverseTemperatureParabola<double>& theory) {
-  double largest = 0;
-  for (std::size_t i = 0; i < temperatures.size(); ++i) {
-    largest = std::max(largest, std::abs(statistics::agree(theory(temperatures[i]), simulation.estimates[i]).z));
-  }
-  return largest;
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("resampled rows agree with the exact any-law error, and reject the Gaussian one", "", float,
@@ -54,10 +47,12 @@ TEMPLATE_TEST_CASE("resampled rows agree with the exact any-law error, and rejec
           attention(), skewed_rows(), {task_mean, task_covariance, noise_variance}, context_length,
           simulate::at_temperatures<Approximate>(temperatures), {.seed = 21, .trials = 1 << 18}, {.offset = offset});
       CAPTURE(context_length, offset == Offset::removed);
-      CHECK(largest_z(simulation, regression::any_law_error(attention(), law, task_mean, task_covariance,
-                                                            noise_variance, context_length, offset)) <= 5);
-      CHECK(largest_z(simulation,
-                      regression::generalization_error(attention(), gaussian, context_length, {.offset = offset})) > 5);
+      CHECK(testing::largest_z(simulation.estimates, temperatures,
+                               regression::any_law_error(attention(), law, task_mean, task_covariance, noise_variance,
+                                                         context_length, offset)) <= 5);
+      CHECK(testing::largest_z(
+                simulation.estimates, temperatures,
+                regression::generalization_error(attention(), gaussian, context_length, {.offset = offset})) > 5);
     }
   }
 }
@@ -70,10 +65,11 @@ TEST_CASE("resampled rows with their own labels agree with the exact error of la
       const auto simulation = simulate::regression_error_on_rows(
           attention(), skewed_rows(), {.labels = labels}, context_length,
           simulate::at_temperatures<Approximate>(temperatures), {.seed = 22, .trials = 1 << 18}, {.offset = offset});
-      CHECK(largest_z(simulation, regression::labelled_rows_error(attention(), law, labels, context_length, offset)) <=
+      CHECK(testing::largest_z(simulation.estimates, temperatures,
+                               regression::labelled_rows_error(attention(), law, labels, context_length, offset)) <= 5);
+      CHECK(testing::largest_z(simulation.estimates, temperatures,
+                               regression::labelled_rows_error(attention(), law, labels, context_length + 1, offset)) >
             5);
-      CHECK(largest_z(simulation,
-                      regression::labelled_rows_error(attention(), law, labels, context_length + 1, offset)) > 5);
     }
   }
 }
@@ -84,7 +80,8 @@ TEST_CASE("a known task, of covariance zero, is a task law too") {
   const auto simulation = simulate::regression_error_on_rows(
       attention(), skewed_rows(), {task_mean, zero, noise_variance}, 5,
       simulate::at_temperatures<Approximate>(temperatures), {.seed = 23, .trials = 1 << 17});
-  CHECK(largest_z(simulation, regression::any_law_error(attention(), law, task_mean, zero, noise_variance, 5)) <= 5);
+  CHECK(testing::largest_z(simulation.estimates, temperatures,
+                           regression::any_law_error(attention(), law, task_mean, zero, noise_variance, 5)) <= 5);
 }
 
 TEST_CASE("rows of the wrong shape are refused") {

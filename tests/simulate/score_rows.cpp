@@ -16,8 +16,10 @@
 #include "incontext/laws/uniform_signal.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "laws/sampling.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace score_rows_test {
 
@@ -117,18 +119,16 @@ std::vector<ScoreRow> rows_of(std::int64_t count) {
           simulate::grid_scores(count, 0, 1).with_signal(1.125)};
 }
 
-double z_of(double theory, const statistics::Estimate& estimate) { return statistics::agree(theory, estimate).z; }
-
 /// The z of a Gaussian row's functionals at one spread.
 std::array<double, 6> z_of_row(double count, double spread, const simulate::ScoreRowSimulation& run,
                                std::size_t point) {
   const auto exact = laws::gaussian_row(count, spread);
-  return {z_of(exact.participation, run.at(point, RowFunctional::participation)),
-          z_of(exact.third_participation, run.at(point, RowFunctional::third_participation)),
-          z_of(exact.squared_participation, run.at(point, RowFunctional::squared_participation)),
-          z_of(laws::largest_weight(count, spread).value, run.at(point, RowFunctional::largest_weight)),
-          z_of(exact.entropy, run.at(point, RowFunctional::entropy)),
-          z_of(exact.log_partition, run.at(point, RowFunctional::log_partition))};
+  return {testing::z_of(exact.participation, run.at(point, RowFunctional::participation)),
+          testing::z_of(exact.third_participation, run.at(point, RowFunctional::third_participation)),
+          testing::z_of(exact.squared_participation, run.at(point, RowFunctional::squared_participation)),
+          testing::z_of(laws::largest_weight(count, spread).value, run.at(point, RowFunctional::largest_weight)),
+          testing::z_of(exact.entropy, run.at(point, RowFunctional::entropy)),
+          testing::z_of(exact.log_partition, run.at(point, RowFunctional::log_partition))};
 }
 
 statistics::Estimate signal_weight_of(const ScoreRow& row, double beta, std::int64_t trials) {
@@ -171,7 +171,7 @@ TEST_CASE("score rows: single precision adds no bias to a long row") {
 
 TEST_CASE("score rows: an estimate's rounding bounds its error in single precision, at every standard deviation") {
   constexpr std::int64_t trials = 64;
-  double largest_share = 0;
+  testing::Worst largest_share;
   for (const ScoreRow& row : {simulate::normal_scores(100, 1), simulate::normal_scores(3000, 1),
                               simulate::normal_scores(100, 1).with_signal(20), simulate::uniform_scores(50, 7, 8),
                               simulate::grid_scores(200, -1, 1).with_signal(1.5)}) {
@@ -187,7 +187,7 @@ TEST_CASE("score rows: an estimate's rounding bounds its error in single precisi
         const auto& estimate = single.at(point, static_cast<RowFunctional>(k));
         CAPTURE(betas[point], row.competitors, row.has_signal, k, estimate.mean, estimate.rounding);
         CHECK(std::abs(estimate.mean - exact[k]) <= estimate.rounding);
-        largest_share = std::max(largest_share, std::abs(estimate.mean - exact[k]) / estimate.rounding);
+        largest_share.add(std::abs(estimate.mean - exact[k]) / estimate.rounding, "point ", point, ", k ", k);
       }
     }
   }
@@ -245,14 +245,14 @@ TEST_CASE("score rows: a signal among normal scores has the exact weight, fixed 
     const auto fixed = signal_weight_of(row.with_signal(signal), beta, 1 << 15);
     const auto random = signal_weight_of(row.with_signal(signal, 0.7), beta, 1 << 15);
     const double spread = 1.2 * beta, exponent = beta * signal;
-    CHECK(std::abs(z_of(laws::signal_weight(count, spread, exponent).value, fixed)) <= 5);
-    CHECK(
-        std::abs(z_of(laws::random_signal_weight(laws::RandomNeedle<double>{count, spread, exponent, 0.7 * beta}).value,
-                      random)) <= 5);
+    CHECK(std::abs(testing::z_of(laws::signal_weight(count, spread, exponent).value, fixed)) <= 5);
+    CHECK(std::abs(testing::z_of(
+              laws::random_signal_weight(laws::RandomNeedle<double>{count, spread, exponent, 0.7 * beta}).value,
+              random)) <= 5);
     // Power: the other kind of signal, a twentieth more noise, and the bound that ignores the noise's fluctuations.
-    CHECK(std::abs(z_of(laws::signal_weight(count, spread, exponent).value, random)) > 5);
-    CHECK(std::abs(z_of(laws::signal_weight(1.05 * count, spread, exponent).value, fixed)) > 5);
-    CHECK(std::abs(z_of(laws::signal_weight_annealed(count, spread, exponent), fixed)) > 5);
+    CHECK(std::abs(testing::z_of(laws::signal_weight(count, spread, exponent).value, random)) > 5);
+    CHECK(std::abs(testing::z_of(laws::signal_weight(1.05 * count, spread, exponent).value, fixed)) > 5);
+    CHECK(std::abs(testing::z_of(laws::signal_weight_annealed(count, spread, exponent), fixed)) > 5);
   }
 }
 
@@ -264,8 +264,8 @@ TEST_CASE("score rows: a signal among uniform scores and on the grid") {
     const double exact = laws::uniform_signal_weight(999.0, beta, beta * signal).value;
     const auto uniform =
         signal_weight_of(simulate::uniform_scores(competitors, 0, 1).with_signal(signal), beta, 1 << 14);
-    CHECK(std::abs(z_of(exact, uniform)) <= 5);
-    CHECK(std::abs(z_of(laws::uniform_signal_weight(1009.0, beta, beta * signal).value, uniform)) > 5);
+    CHECK(std::abs(testing::z_of(exact, uniform)) <= 5);
+    CHECK(std::abs(testing::z_of(laws::uniform_signal_weight(1009.0, beta, beta * signal).value, uniform)) > 5);
     const ScoreRow grid = simulate::grid_scores(competitors, 0, 1);
     const auto on_grid = simulate::score_rows<double>(grid.with_signal(signal), {beta}, {.trials = 2});
     const double on_grid_exact = laws::grid_weight(1000.0, beta, signal);
@@ -276,8 +276,8 @@ TEST_CASE("score rows: a signal among uniform scores and on the grid") {
       return testing::normal_mean([&](double g) { return testing::logistic(beta * (signal + stddev * g) - log_sum); });
     };
     const auto random = signal_weight_of(grid.with_signal(signal, 0.5), beta, 1 << 14);
-    CHECK(std::abs(z_of(weight(0.5), random)) <= 5);
-    CHECK(std::abs(z_of(weight(0.0), random)) > 5);
+    CHECK(std::abs(testing::z_of(weight(0.5), random)) <= 5);
+    CHECK(std::abs(testing::z_of(weight(0.0), random)) > 5);
   }
 }
 
@@ -289,8 +289,8 @@ TEST_CASE("score rows: e^(x^2)/n is not the participation ratio near and above f
     CAPTURE(spreads[point]);
     const auto& measured = run.at(point, RowFunctional::participation);
     const double limit = laws::annealed_participation(count, spreads[point]);
-    CHECK(std::abs(z_of(laws::gaussian_row(count, spreads[point]).participation, measured)) <= 5);
-    CHECK(z_of(limit, measured) < -5);
+    CHECK(std::abs(testing::z_of(laws::gaussian_row(count, spreads[point]).participation, measured)) <= 5);
+    CHECK(testing::z_of(limit, measured) < -5);
     if (point == 0) CHECK(std::abs(limit / measured.mean - 1) <= 0.01);  // inside its regime it is near, at finite n
     if (point > 1) CHECK(limit > 1);
   }
@@ -303,9 +303,9 @@ TEST_CASE("score rows: a gap of 1/s is not where SSMax retrieves from normal com
     const double beta = s * std::log(static_cast<double>(n)), others = static_cast<double>(n - 1);
     const auto row = simulate::normal_scores(n - 1, 1);
     const auto at_gap = signal_weight_of(row.with_signal(gap), beta, 1 << 11);
-    CHECK(z_of(0.5, at_gap) < -5);
+    CHECK(testing::z_of(0.5, at_gap) < -5);
     const double exact = laws::retrieval_exponent(others, beta) / beta;
-    CHECK(std::abs(z_of(0.5, signal_weight_of(row.with_signal(exact), beta, 1 << 11))) <= 5);
+    CHECK(std::abs(testing::z_of(0.5, signal_weight_of(row.with_signal(exact), beta, 1 << 11))) <= 5);
   }
 }
 
@@ -313,7 +313,7 @@ TEST_CASE("score rows: at n = 1000 SSMax retrieves from scores on [0, 1] well be
   const double s = 0.43, beta = s * std::log(1000.0), limit = 1 + laws::ssmax_critical_gap(s);
   const auto uniform = simulate::uniform_scores(999, 0, 1);
   const auto at_limit = signal_weight_of(uniform.with_signal(limit), beta, 1 << 12);
-  CHECK(z_of(0.5, at_limit) > 5);
+  CHECK(testing::z_of(0.5, at_limit) > 5);
   CHECK(at_limit.mean > 0.7);
   const double lagged = laws::ssmax_bounded_threshold(1000, s, laws::BoundedScores<double>{1});
   CHECK(std::abs(signal_weight_of(uniform.with_signal(lagged), beta, 1 << 12).mean - 0.5) <= 0.02);

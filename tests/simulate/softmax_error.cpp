@@ -7,6 +7,7 @@
 #include "incontext/simulate/regression.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "models.hpp"
+#include "support/agreement.hpp"
 #include "support/catch.hpp"
 
 namespace softmax_error_test {
@@ -30,15 +31,6 @@ regression::Attention<double> label_attention() {
   return attention;
 }
 
-template <class Theory>
-double largest_z(const simulate::Simulation& simulation, const Theory& theory) {
-  double largest = 0;
-  for (std::size_t i = 0; i < temperatures.size(); ++i) {
-    largest = std::max(largest, std::abs(statistics::agree(theory(temperatures[i]), simulation.estimates[i]).z));
-  }
-  return largest;
-}
-
 }  // namespace
 
 TEST_CASE("softmax: the literal trial agrees with the exact error at every temperature, and only with it") {
@@ -52,11 +44,12 @@ TEST_CASE("softmax: the literal trial agrees with the exact error at every tempe
       return factor * regression::softmax_error(attention, task, length, Softmax{temperature}).value;
     };
   };
-  CHECK(largest_z(simulation, exact(l, 1.0)) <= 5);
+  CHECK(testing::largest_z(simulation.estimates, temperatures, exact(l, 1.0)) <= 5);
   // Power: an eighth more examples, two percent, and approximate softmax.
-  CHECK(largest_z(simulation, exact(l + 1 + l / 8, 1.0)) > 5);
-  CHECK(largest_z(simulation, exact(l, 1.02)) > 5);
-  CHECK(largest_z(simulation, regression::generalization_error(attention, task, l)) > 5);
+  CHECK(testing::largest_z(simulation.estimates, temperatures, exact(l + 1 + l / 8, 1.0)) > 5);
+  CHECK(testing::largest_z(simulation.estimates, temperatures, exact(l, 1.02)) > 5);
+  CHECK(testing::largest_z(simulation.estimates, temperatures, regression::generalization_error(attention, task, l)) >
+        5);
 }
 
 TEST_CASE("softmax: far above the lowest temperature the second order is enough") {

@@ -12,7 +12,7 @@
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/simulate/trials/sphere_wedges.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace sphere_task_test {
 
@@ -26,7 +26,7 @@ using simulate::ContextLaw;
 using simulate::draw_sphere_context;
 using simulate::SphereContext;
 using simulate::SphereTask;
-using testing::Draws;
+using testing::SampleMean;
 
 constexpr std::uint64_t seed = 17;
 
@@ -127,7 +127,7 @@ class PlainCells {
 std::pair<double, double> z_of_cells(const SphereTask& task, double tilt, bool of_query) {
   const auto d = static_cast<std::size_t>(task.dimension);
   PlainCells plain(d);
-  Draws leads, cosines;
+  SampleMean leads, cosines;
   for (std::uint64_t trial = 0; trial < (of_query ? 3000u : 300u); ++trial) {
     const auto context = draw_sphere_context<float>(task, seed, trial);
     const std::vector<double> prototypes = as_double(context.prototypes);
@@ -178,7 +178,7 @@ TEST_CASE("sphere task: queries are uniform on the cell of a uniform class") {
     const auto [lead, cosine] = z_of_cells(task, 0, true);
     CHECK(std::abs(lead) <= 5);
     CHECK(std::abs(cosine) <= 5);
-    Draws first;
+    SampleMean first;
     for (std::uint64_t trial = 0; trial < 4000; ++trial) {
       first.add(draw_sphere_context<float>(task, seed, trial).query_label == 0 ? 1 : 0);
     }
@@ -188,7 +188,7 @@ TEST_CASE("sphere task: queries are uniform on the cell of a uniform class") {
 
 TEST_CASE("sphere task: on the circle, places within arcs are uniform to the third moment, in narrow arcs too") {
   const SphereTask task{2, 6, 6};
-  Draws places, squares, cubes, narrow;
+  SampleMean places, squares, cubes, narrow;
   for (std::uint64_t trial = 0; trial < 3000; ++trial) {
     const auto context = draw_sphere_context<double>(task, seed, trial);
     std::vector<double> angles;
@@ -215,7 +215,7 @@ TEST_CASE("sphere task: on the circle, places within arcs are uniform to the thi
   CHECK(std::abs(places.z(0.5)) <= 5);
   CHECK(std::abs(squares.z(1.0 / 3)) <= 5);
   CHECK(std::abs(cubes.z(0.25)) <= 5);
-  CHECK(narrow.count > 100);
+  CHECK(narrow.count() > 100);
   CHECK(std::abs(narrow.z(0.5)) <= 5);
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("sphere task: two classes lean to their sides by m_d, prototypes and p
     CAPTURE(d);
     const auto size = static_cast<std::size_t>(d);
     const double m = classification::sphere_constants<double>(d).mean_absolute;
-    Draws sides, prototypes, points, same;
+    SampleMean sides, prototypes, points, same;
     for (std::uint64_t trial = 0; trial < 2000; ++trial) {
       const auto context = draw_sphere_context<float>({d, 2, 2}, seed, trial);
       std::vector<double> normal(size);

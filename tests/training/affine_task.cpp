@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
-#include "scoring/oracle.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -14,19 +12,6 @@
 namespace incontext::testing {
 
 using namespace training;
-
-TEST_CASE("the affine task reproduces the reference values", "[training][oracle]") {
-  for (const Json& one : cases("affine_task")) {
-    const AffineTask<double> task{number(one.at("in").at("sigma_I")), number(one.at("in").at("sigma_F"))};
-    const auto risks = affine_risks(task);
-    check_output(one, "bayes_mse_0_examples", risks.no_example);
-    check_output(one, "bayes_mse_1_example", risks.one_example);
-    check_output(one, "bayes_mse_2_examples", risks.two_examples);
-    check_output(one, "zero_predictor_eq2_Np40", risks.zero_predictor);
-    check_output(one, "clip_mse", clipped_affine_error(task, number(one.at("in").at("clip_B"))).value);
-    check_output(one, "E_inv_1_plus_x2", mean_inverse_one_plus_square(task.input_stddev));
-  }
-}
 
 TEST_CASE("risks of the affine task are means over its draws", "[training]") {
   for (const double inputs : {0.05, 0.3, 0.4, 1.0, 5.0}) {

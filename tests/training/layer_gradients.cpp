@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
@@ -12,34 +10,15 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 #include "regression/regression_cases.hpp"
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace training;
 
 namespace {
-
-Matrix<double> matrix(const Json& rows) {
-  Matrix<double> values(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(rows[0].size()));
-  for (Eigen::Index i = 0; i < values.rows(); ++i) {
-    for (Eigen::Index j = 0; j < values.cols(); ++j) {
-      values(i, j) = number(rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]);
-    }
-  }
-  return values;
-}
-
-std::vector<double> by_rows(const Matrix<double>& values) {
-  std::vector<double> all;
-  for (Eigen::Index i = 0; i < values.rows(); ++i) {
-    for (Eigen::Index j = 0; j < values.cols(); ++j) all.push_back(values(i, j));
-  }
-  return all;
-}
 
 struct Layer {
   Matrix<double> tokens, queries, upstream;
@@ -81,31 +60,7 @@ void check_differences(const auto& map, std::uint64_t seed) {
   check(layer.weights.value, gradient.value);
 }
 
-template <class Map>
-void check_case(const Json& one, const Map& map) {
-  const Json& in = one.at("in");
-  const LayerWeights<double> weights{matrix(in.at("WQ")), matrix(in.at("WK")), matrix(in.at("WV"))};
-  const auto pass = layer_gradients(map, matrix(in.at("X")), matrix(in.at("Xq")), weights, matrix(in.at("G")));
-  check_output(one, "weights", by_rows(pass.attention));
-  check_output(one, "out", by_rows(pass.output));
-  check_output(one, "dWQ", by_rows(pass.gradient.query));
-  check_output(one, "dWK", by_rows(pass.gradient.key));
-  check_output(one, "dWV", by_rows(pass.gradient.value));
-}
-
 }  // namespace
-
-TEST_CASE("gradients of a layer reproduce the reference values", "[training][oracle]") {
-  for (const Json& one : cases("layer_gradients")) {
-    const std::string mode = one.at("in").at("mode");
-    const double tau = number(one.at("in").at("tau"));
-    if (mode == "softmax") check_case(one, scoring::Softmax<double>{tau});
-    if (mode == "approx_softmax") check_case(one, scoring::ApproximateSoftmax<double>{tau});
-    if (mode == "ssmax") check_case(one, scoring::SSMax<double>{0.5 / tau, 0});
-    if (mode == "ssa") check_case(one, scoring::SSA<double>{1, 1.5, tau});
-    if (mode == "normsoftmax") check_case(one, scoring::NormSoftmax<double>{50});
-  }
-}
 
 TEST_CASE("gradients of a layer are differences of its loss", "[training]") {
   check_differences(scoring::Softmax<double>{0.8}, 1);

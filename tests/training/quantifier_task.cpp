@@ -3,25 +3,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace training;
-
-TEST_CASE("the quantifier task reproduces the reference values", "[training][oracle]") {
-  for (const Json& one : cases("quantifier_task")) {
-    const auto task = quantifier_task(static_cast<std::int64_t>(number(one.at("in").at("length"))));
-    check_output(one, "P_every", task.every);
-    check_output(one, "P_some", task.some);
-    check_output(one, "sign_of_last_error_every", task.last_sign_error);
-    check_output(one, "sign_of_max_error_every", task.largest_sign_error);
-    check_output(one, "mean_error_constant_false_every_prefixes", task.constant_false_mean_error);
-    check_output(one, "sequence_error_constant_false_from_4th", task.constant_false_sequence_error);
-  }
-}
 
 TEST_CASE("chances of the quantifier task are counts over all patterns of signs", "[training]") {
   for (int length = 1; length <= 12; ++length) {

@@ -3,26 +3,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "scoring/oracle.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
 using namespace training;
-
-TEST_CASE("the reasoning task reproduces the reference values", "[training][oracle]") {
-  for (const Json& one : cases("reasoning_task")) {
-    const auto task = reasoning_task(static_cast<std::int64_t>(number(one.at("in").at("n"))));
-    check_output(one, "inputs", static_cast<double>(task.inputs));
-    check_output(one, "n_train_30pct_floor", static_cast<double>(task.training));
-    check_output(one, "P_g", task.parities_differ);
-    check_output(one, "chance_coin", task.coin_accuracy);
-    check_output(one, "always_c", task.always_c_accuracy);
-    check_output(one, "always_d", task.always_d_accuracy);
-    check_output(one, "plateau_cross_entropy", task.plateau_cross_entropy);
-  }
-}
 
 TEST_CASE("chances of the reasoning task are counts over all inputs", "[training]") {
   for (const int n : {1, 2, 5, 10}) {

@@ -6,7 +6,7 @@
 
 /// Elementary functions made of + - * / and integer operations only, without branches: they vectorise over lanes and
 /// give the same bits from every compiler, instruction set and back end (with contraction off). The standard library's
-/// do neither. Coefficients: Remez fits in 40 digits (errors stated), not taken from a library.
+/// do neither. Coefficients: Remez fits (tests/oracles/generate/polynomials.py), not taken from a library.
 namespace incontext::elementary {
 
 /// Minus twice the natural logarithm of a positive normal number: the square of Box and Muller's radius.

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/run.hpp"
-#include "incontext/simulate/engine/sample.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace memory_test {
 

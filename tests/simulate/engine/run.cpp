@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace run_test {
 

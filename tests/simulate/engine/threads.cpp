@@ -8,10 +8,10 @@
 
 #include "incontext/apply/rows.hpp"
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/systems.hpp"
 #include "support/catch.hpp"
-#include "support/message.hpp"
+#include "support/refusal.hpp"
 
 namespace threads_test {
 

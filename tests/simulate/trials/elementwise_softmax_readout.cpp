@@ -11,6 +11,7 @@
 #include "simulate/stream_normals.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
+#include "support/worst.hpp"
 
 // One trial at a time against attention written with whole matrices, fed with the same normals: the weights come from
 // the map's own `weights`, on the raw scores, whose mean over the inputs is not 0.
@@ -76,13 +77,13 @@ double written_out(std::uint64_t trial, const Map& map, QueryToken query, double
 
 template <class T, class Map>
 double largest_deviation(const std::vector<Map>& maps, double shift = 0) {
-  double largest = 0;
+  testing::Worst largest;
   for (const auto query : {QueryToken::excluded, QueryToken::included}) {
     for (std::uint64_t trial = 0; trial < 128; ++trial) {
       const std::vector<T> found = simulated<T, 1>(trial, maps, query);
       for (std::size_t i = 0; i < maps.size(); ++i) {
         const double expected = written_out<T>(trial, maps[i], query, shift);
-        largest = std::max(largest, std::abs(static_cast<double>(found[i]) - expected) / (1 + expected));
+        largest.add(std::abs(static_cast<double>(found[i]) - expected) / (1 + expected), "trial ", trial, ", i ", i);
       }
     }
   }

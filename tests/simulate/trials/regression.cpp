@@ -12,6 +12,7 @@
 #include "simulate/stream_normals.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
+#include "support/worst.hpp"
 
 namespace regression_trial_test {
 
@@ -114,8 +115,8 @@ std::pair<double, double> deviations(const regression::LinearTask<double>& task,
                                      const regression::Attention<double>& attention, std::int64_t context_length,
                                      regression::QueryToken query, Map map, const Readout& readout) {
   const Fixture<T, Readout> fixture(task, attention, context_length, query);
-  double largest = 0;
-  double worst_bias = 0;
+  testing::Worst largest;
+  testing::Worst worst_bias;
   for (std::size_t point = 0; point < temperatures.size(); ++point) {
     double difference_sum = 0;
     double error_sum = 0;
@@ -124,9 +125,9 @@ std::pair<double, double> deviations(const regression::LinearTask<double>& task,
       const double difference = static_cast<double>(fixture.template run<1>(trial, readout)[point]) - expected;
       difference_sum += difference;
       error_sum += expected;
-      largest = std::max(largest, std::abs(difference) / (1 + expected));
+      largest.add(std::abs(difference) / (1 + expected), "point ", point, ", trial ", trial);
     }
-    worst_bias = std::max(worst_bias, std::abs(difference_sum) / error_sum);
+    worst_bias.add(std::abs(difference_sum) / error_sum, "point ", point);
   }
   return {largest, worst_bias};
 }
@@ -239,7 +240,7 @@ void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>
                                                                 regression::QueryToken::excluded);
   const auto run = simulate::regression_error<float>(at.attention, at.task, at.context_length, maps,
                                                      {.seed = seed, .trials = trials});
-  double largest_share = 0;
+  testing::Worst largest_share;
   for (std::size_t point = 0; point < at.temperatures.size(); ++point) {
     CAPTURE(at.name, at.temperatures[point], static_cast<int>(kind));
     double exact = 0;
@@ -254,7 +255,7 @@ void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>
     // a theory that is wrong by more than this is still rejected, whatever the standard error
     CHECK(agree(exact + 3 * estimate.rounding + 6 * estimate.standard_error, estimate).verdict(5) ==
           statistics::Verdict::disagrees);
-    largest_share = std::max(largest_share, std::abs(estimate.mean - exact) / estimate.rounding);
+    largest_share.add(std::abs(estimate.mean - exact) / estimate.rounding, "point ", point);
   }
   // The bound takes asinh's slope at 0, where it is steepest, for all scores.
   CHECK(largest_share >= (kind == Map::asinh ? at.least_share / 2 : at.least_share));
