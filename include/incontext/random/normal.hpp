@@ -72,6 +72,9 @@ INCONTEXT_HD void normals(const LaneStream<W>& stream, std::uint32_t block, floa
   }
 }
 
+/// The two normals in double precision that one block of a stream of lanes gives.
+///
+/// Runs on   host and device
 template <int W>
 INCONTEXT_HD void normals(const LaneStream<W>& stream, std::uint32_t block, double (&out)[2][W]) {
   alignas(W >= 16 ? 64 : 4) std::uint32_t words[4][W];
