@@ -136,7 +136,8 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  the optimum of the mean over these contexts; its loss is that of the same contexts, so a little low.
+/// Accuracy  the optimum of the mean over these contexts; its loss is that of the same contexts, so a little low:
+///           tests/simulate/classification_grid.cpp.
 /// Random    as classification: the same contexts.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>

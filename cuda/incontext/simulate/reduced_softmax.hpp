@@ -63,7 +63,7 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result, and a bound on its rounding; T = float moves the moments of a row by less
 ///           than 3e-6, in rows of 1e5 too (tests/simulate/reduced_softmax.cpp).
-/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
+/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.txt).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, SimulatedSoftmax Map>
 Simulation reduced_softmax_error(const regression::Attention<double>& attention,

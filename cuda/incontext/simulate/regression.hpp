@@ -150,7 +150,7 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Accuracy  standard error in the result, and a bound on its rounding, which depends on the sizes of labels, values
 ///           and scores (tests/simulate/trials/regression.cpp); T = float adds a relative bias below 1e-6 where none of
 ///           them is much larger than the error.
-/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
+/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.txt).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>
 Simulation regression_error(const regression::Attention<double>& attention, const regression::LinearTask<double>& task,

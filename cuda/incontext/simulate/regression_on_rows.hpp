@@ -61,7 +61,8 @@ RegressionScales scales_on_rows(const regression::Attention<double>& attention,
 /// Units     label units squared.
 /// Domain    context_length >= 2; n >= 1 and below 2^32.
 /// Errors    as regression_error; std::invalid_argument for shapes.
-/// Accuracy  standard error in the result, and a bound on its rounding, as regression_error.
+/// Accuracy  standard error in the result, and a bound on its rounding, as regression_error:
+///           tests/simulate/regression_on_rows.cpp.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>

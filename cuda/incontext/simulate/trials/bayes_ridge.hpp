@@ -100,14 +100,14 @@ struct RowGram {
 /// One trial of the Bayes ridge: the risk of the posterior mean given the inputs of one context, by a Cholesky
 /// factorisation in every lane.
 ///
-/// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) = \sigma^2 \bigl(1 + |R^{-1} K|_F^2\bigr),\quad R R^T = \sigma^2 I + C^T X_c^T
-/// X_c C,\ K K^T = C^T \Lambda C \f]
+/// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) = \sigma^2 \bigl(1 + |R^{-1} K|_F^2\bigr),\quad
+///     R R^T = \sigma^2 I + C^T X_c^T X_c C,\ K K^T = C^T \Lambda C \f]
 ///
 /// Source    arXiv 2511.01292 eqs. (11), (23)-(32), in the coordinates of the prior W = C C^T.
 /// Shapes    one value a trial; second_moment_factor K: d x d lower, by rows.
 /// Units     label units squared.
 /// Domain    noise_variance > 0.
-/// Accuracy  against regression::bayes_ridge on drawn contexts, tests/simulate/ridge_trial.cpp.
+/// Accuracy  against regression::bayes_ridge on drawn contexts, tests/simulate/bayes_ridge.cpp.
 /// Random    that of Gram.
 /// Runs on   host and device, in double
 template <class Gram>

@@ -20,9 +20,8 @@ enum class AffineAttention { approximate_softmax, approximate_softmax_without_of
 /// One trial with task vector, noise and query label averaged in closed form: the same mean as RegressionErrorTrial, a
 /// fraction of its variance. Moments says how the context is drawn (TokenMoments or WishartMoments).
 ///
-/// \f[ \sigma^2 \bigl(1 + v_y^2 \sum_j a_j^2\bigr) + (v_x^T t + \mu_w^T r)^2 + r^T W r,\quad t = \sum_j a_j x_j,\ r =
-/// v_y t
-/// - x_q \f]
+/// \f[ \sigma^2 \bigl(1 + v_y^2 \sum_j a_j^2\bigr) + (v_x^T t + \mu_w^T r)^2 + r^T W r,\quad t = \sum_j a_j x_j,\
+///     r = v_y t - x_q \f]
 ///
 /// Source    derived: docs/theory/regression.md#simulators, for any v_x and task mean.
 /// Shapes    one value a temperature.
