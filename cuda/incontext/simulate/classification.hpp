@@ -133,8 +133,8 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 /// Source    ClassificationTrial.
 /// Shapes    a point for each classifier.
 /// Units     as ClassificationMetric.
-/// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa that are
-///           side by side share their kernel.
+/// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa that
+///           are side by side share their kernel.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result, and a bound on its rounding; T = float adds about 1e-6 of the logits' size
 ///           a trial: tests/simulate/classification.cpp.

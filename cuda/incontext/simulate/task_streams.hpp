@@ -121,8 +121,8 @@ struct ReasoningInput {
 
 /// Inputs of the reasoning task, each of a, b, c, d uniform on {0 ... largest_value}.
 ///
-/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the chances. Integers by Lemire's product: the chance
-///           of a value is off by at most 2^-32.
+/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the chances. Integers by Lemire's product: the
+///           chance of a value is off by at most 2^-32.
 /// Units     dimensionless.
 /// Domain    0 <= largest_value < 2^32 - 1.
 /// Accuracy  chances against training::reasoning_task by z: tests/simulate/task_streams.cpp.

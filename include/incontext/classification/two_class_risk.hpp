@@ -99,7 +99,8 @@ T gaussian_error(const LogitMoments<T>& z) {
 /// Expected cross entropy of the linear step over random queries.
 ///
 /// \f[ \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\;
-///     E_g \log\left(1 + e^{-\eta (m_d s + g \sqrt{(1/d - m_d^2 s^2)/n})}\right) d\alpha,\quad s = \sin\alpha,\ g \sim N(0, 1) \f]
+///     E_g \log\left(1 + e^{-\eta (m_d s + g \sqrt{(1/d - m_d^2 s^2)/n})}\right)
+///     d\alpha,\quad s = \sin\alpha,\ g \sim N(0, 1) \f]
 ///
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
 /// Units     nats; rate = eta of a loss averaged over the context.

@@ -169,6 +169,7 @@ inline std::vector<Verdict> verdicts(const std::vector<Agreement>& family, doubl
   }
   const std::vector<bool> rejected = holm_rejections(p_values, level);
   std::vector<Verdict> result;
+  result.reserve(family.size());
   std::size_t tested = 0;
   for (const Agreement& member : family) result.push_back(member.verdict_if(member.excess >= 0 && rejected[tested++]));
   return result;
