@@ -130,6 +130,10 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 
 /// Mean loss, accuracy, entropy, probability of the right class and sensitivity of classifiers on common contexts.
 ///
+///     const simulate::SphereTask task{.dimension = 3, .classes = 3, .context_length = 30};
+///     const simulate::Classifier classifier{simulate::ClassificationRule::adaptive, 4.0, 2.0};  // kappa, gain
+///     const auto run = simulate::classification(task, {classifier}, {.seed = 1, .trials = 65536});
+///
 /// Source    ClassificationTrial.
 /// Shapes    a point for each classifier.
 /// Units     as ClassificationMetric.

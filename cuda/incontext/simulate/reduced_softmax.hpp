@@ -54,6 +54,8 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 ///
 /// \f[ E\,(\hat y - y_q)^2,\qquad \hat y = v \textstyle\sum_j p_j y_j \f]
 ///
+///     const auto run = simulate::reduced_softmax_error(attention, task, 40, maps, {.seed = 1});
+///
 /// Source    arXiv 2511.01292 eqs. (5)-(6); ReducedSoftmaxTrial; regression::softmax_error is what it judges, and
 ///           regression_error, which shares no algebra with that, judges both.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only

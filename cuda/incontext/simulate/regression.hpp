@@ -140,6 +140,9 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 ///
 /// \f[ E\,(\hat y(\tau) - y_q)^2 \f]
 ///
+///     const auto maps = simulate::at_temperatures({1.0, 2.0}, scoring::Softmax<double>{});
+///     const auto run = simulate::regression_error(attention, task, 40, maps, {.seed = 7, .trials = 65536});
+///
 /// Source    arXiv 2511.01292 eqs. (5)-(8); regression::generalization_error and its kin are what it judges.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.

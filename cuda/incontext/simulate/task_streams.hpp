@@ -149,6 +149,9 @@ struct ReasoningInputs {
 /// Competitors are location + scale g with g normal, uniform on (0, 1) or k / (n - 2), k = 0 ... n - 2, in this order;
 /// scale = 0 makes them equal. Uniform scores and the grid are bounded, normal ones are not.
 ///
+///     const simulate::NeedleRows<double> needles{.seed = 1, .needle = 4.5};
+///     const std::int64_t place = needles.draw(/*index=*/0, tokens, row.data());
+///
 /// Source    arXiv 2501.19399, Figs. 1 and 3; laws::uniform_signal_weight, grid_weight, two_level_weights and
 ///           signal_weight have the needle's weight.
 /// Shapes    scores: length numbers. Returns the needle's place, 0 ... length - 1.
