@@ -122,6 +122,73 @@ function breach(line, text) {
   print FILENAME ":" line ": " text
 }
 
+# What the lines of a block say. field[keyword] gets the text of each field.
+function read_fields(name, count, lines,    i, line, word, in_formula, after, prose) {
+  split("", field)
+  word = ""
+  in_formula = prose = 0
+  for (i = 1; i <= count; i++) {
+    line = lines[i]
+    if (in_formula || line ~ /\\f\[/) {
+      if (unbalanced(line) || (in_formula && line !~ /^    /)) breach(decl_line, name ": a formula is cut in the middle of a term: " trim(line))
+      in_formula = (line !~ /\\f\]/)
+      prose = 0
+      continue
+    }
+    if (match(line, /^(Source|Shapes|Units|Domain|Limits|Errors|Accuracy|Random|Runs on)(  |$)/)) {
+      word = trim(substr(line, 1, RLENGTH))
+      line = substr(line, RLENGTH + 1)
+    } else if (word != "") {
+      if (line !~ /^          [^ ]/ && trim(line) != "") breach(decl_line, name ": a line of \"" word "\" is not indented by ten blanks: " trim(line))
+    } else {
+      # a line of a single word in the middle of a paragraph
+      after = (i < count && lines[i + 1] !~ /^ *$/ && lines[i + 1] !~ /^ *\\f/)
+      if (prose && after && line ~ /^[^ ]+$/ && line !~ /[.:]$/) breach(decl_line, name ": a torn line: " line)
+      prose = (line ~ /^[^ ]/)
+      continue
+    }
+    while (match(line, /  +(Domain|Limits|Errors|Accuracy|Random|Runs on)  /)) {
+      after = substr(line, RSTART, RLENGTH)
+      field[word] = field[word] " " substr(line, 1, RSTART - 1)
+      line = substr(line, RSTART + RLENGTH)
+      word = trim(after)
+    }
+    field[word] = trim(field[word] " " line)
+  }
+}
+
+# Whether the braces of one line of a formula do not match.
+function unbalanced(line) {
+  gsub(/\\[{}]/, "", line)
+  return gsub(/\{/, "", line) != gsub(/\}/, "", line)
+}
+
+# The paths and sections that a text names must be there.
+function check_links(name, text,    link) {
+  while (match(text, /(tests|docs)\/[A-Za-z0-9_\/]+(\.(cpp|md|sh|py|cu|awk|txt)(#[a-z0-9_-]+)?)?/)) {
+    link = substr(text, RSTART, RLENGTH)
+    text = substr(text, RSTART + RLENGTH)
+    if (known != "" && !(link in there)) breach(decl_line, name ": there is no " link)
+  }
+}
+
+# Whether the declaration is of a function that returns one real number.
+function returns_real(decl, name,    s) {
+  s = without_heads(trim(decl))
+  sub(/^(inline |constexpr |INCONTEXT_HD |static |\[\[nodiscard\]\] )+/, "", s)
+  return s ~ /^(T|double|float|Scalar<[^<>]*>) [A-Za-z_0-9]+\(/
+}
+
+function check_fields(name, decl, count, lines) {
+  read_fields(name, count, lines)
+  check_links(name, decl_doc)
+  if (("Accuracy" in field) && field["Accuracy"] !~ /tests\/|exact|(^| )(as [A-Za-z]|that of|those of|(the|each) map's)/)
+    breach(decl_line, name ": Accuracy names no test, is not \"exact\" and gives no reason: " field["Accuracy"])
+  if (field["Source"] ~ /derived/ && field["Source"] !~ /docs\/theory\/[a-z_]+\.md#/)
+    breach(decl_line, name ": Source is derived, and links no section of docs/theory/: " field["Source"])
+  if (kind == "function" && returns_real(decl, name) && !("Units" in field)) breach(decl_line, name ": a real number without Units")
+}
+
 function check(decl, ended_by,    name, lines, count, i, text, last, rank, runs_on, rest, at, first) {
   name = name_of(decl, ended_by)
   if (name == "") return
@@ -132,6 +199,7 @@ function check(decl, ended_by,    name, lines, count, i, text, last, rank, runs_
     return
   }
   count = split(decl_doc, lines, "\n")
+  check_fields(name, decl, count, lines)
   last = 0
   runs_on = ""
   for (i = 1; i <= count; i++) {
@@ -173,6 +241,7 @@ BEGIN {
   depth = parens = 0
   decl = doc = ""
   in_comment = continued = remainder = 0
+  while (known != "" && (getline at < known) > 0) there[at] = 1
 }
 
 {

@@ -60,7 +60,9 @@ enum class Either { one, other };
 
 /// \f[ x + 1 \f]
 ///
-/// Source    arXiv:0000.00000 (1).
+/// Source    derived: docs/theory/one.md#one; \f$ x \f$ as docs/page.md.
+/// Units     of x.
+/// Accuracy  1 eps: tests/docs/one.cpp.
 /// Runs on   host
 template <class T>
   requires(sizeof(T) > 2) && Adds<T>
@@ -96,7 +98,10 @@ H
   mkdir -p "$work/tree/tests/consume" "$work/tree/tests/docs" "$work/tree/docs"
   printf '# Model\n\n```cpp\nint main() { return 0; }\n```\n' >"$work/tree/docs/torch.md"
   printf 'One:\n```cpp\nint main() { puts("1"); }\n```\n\n```\n1\n```\n' >"$work/tree/docs/page.md"
-  printf '# Index\n\n[a page](page.md), [the other](torch.md#model), [more](first.md)\n' >"$work/tree/docs/index.md"
+  mkdir "$work/tree/docs/theory"
+  printf '# One\n' >"$work/tree/docs/theory/one.md"
+  printf '# Index\n\n[a page](page.md), [the other](torch.md#model), [theory](theory/one.md), [more](first.md)\n' \
+    >"$work/tree/docs/index.md"
   printf '// The quoted one.\nint main() { puts("1"); }\n' >"$work/tree/tests/docs/one.cpp"
   echo 1 >"$work/tree/tests/docs/one.txt"
   mkdir -p "$work/tree/examples/first_steps"
@@ -318,6 +323,18 @@ undocumented '/// Doc.\n/// Limits    l.         Domain    d.\n/// Runs on   hos
   'f: "Domain" after "Limits"'
 undocumented '/// Doc.\n/// Units     u.\n/// Units     u.\n/// Runs on   host\ndouble f(double x);' \
   'f: "Units" stands twice'
+block() { undocumented "/// Doc.\n///\n$1\n/// Runs on   host\nvoid f(double x);" "f: $2"; }
+block '/// Accuracy  good.' 'Accuracy names no test'
+block '/// Accuracy  1 eps: tests/docs/gone.cpp.' 'there is no tests/docs/gone.cpp'
+block '/// Accuracy  1 eps (tests/docs/\n///           one.cpp).' 'there is no tests/docs/$'
+block '/// Source    derived: by hand.' 'Source is derived, and links no section'
+block '/// Source    derived: docs/theory/one.md#two.' 'there is no docs/theory/one.md#two'
+block '/// Domain    a long line that breaks\n/// off.' 'a line of "Domain" is not indented by ten blanks: off'
+block '/// Domain    a long line that breaks\n///     off.' 'a line of "Domain" is not indented by ten blanks: off'
+block '/// A line that breaks\n/// off\n/// and goes on.' 'a torn line: off'
+block '/// \\f[ x +\n/// y \\f]' 'a formula is cut in the middle of a term: y'
+block '/// \\f[ \\frac{x\n///     y}{z} \\f]' 'a formula is cut in the middle of a term: .*frac'
+undocumented '/// Doc.\n/// Runs on   host\ntemplate <Real T>\nT f(T x) { return x; }' 'f: a real number without Units'
 undocumented 'struct S {' 'the rule lost count'
 undocumented '' 'no public name'
 fresh; header cuda/incontext/simulate/a.hpp 'namespace incontext::simulate {\ndouble f(double x);\n}'

@@ -7,14 +7,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 lines=$(wc -l <README.md)
 [ "$lines" -le 130 ] || breach "README.md:$lines: over 130 lines; move the rest to a page of docs/"
 
-# prose PAGE: the page without its blocks of code
-prose() { awk '/^```/ { code = !code; next } !code' "$1"; }
-# anchors PAGE: what a # may be followed by, one per line, as forges make it of a heading
-anchors() {
-  prose "$1" | sed -nE 's/^#+ +//p' | sed -E 's/\[([^]]*)\]\([^)]*\)/\1/g' | tr '[:upper:]' '[:lower:]' |
-    sed -E 's/[^[:alnum:]_ -]//g; s/ /-/g'
-}
-
 declare -a links=()
 declare -A reached=([docs/index.md]=1)
 waiting=(docs/index.md)

@@ -50,12 +50,15 @@ Simulation run_ridge(const regression::Matrix<double>& numbers, const regression
 ///
 /// \f[ \sigma^2 + E\,\mathrm{tr}(\Lambda P) \f]
 ///
+///     const auto risk = simulate::bayes_ridge_risk(task, 40, {.seed = 1, .trials = 65536}).estimates[0];
+///
 /// Source    arXiv 2511.01292 eqs. (11), (23)-(32); regression::bayes_risk_deterministic_equivalent is its limit.
 /// Shapes    one estimate.
 /// Units     label units squared.
 /// Domain    context_length >= 2, noise_variance > 0.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result, and a bound on its rounding; double throughout.
+/// Accuracy  standard error in the result, and a bound on its rounding; double throughout:
+///           tests/simulate/bayes_ridge.cpp.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length,
@@ -80,7 +83,8 @@ inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, s
 /// Units     label units squared.
 /// Domain    as above; task_covariance positive definite; the rows' second moment positive definite.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result, and a bound on its rounding; double throughout.
+/// Accuracy  standard error in the result, and a bound on its rounding; double throughout:
+///           tests/simulate/bayes_ridge.cpp.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& rows,

@@ -97,12 +97,15 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 
 /// Mean loss, accuracy, entropy, probability of the right class and sensitivity of classifiers on common contexts.
 ///
+///     const simulate::SphereTask task{.dimension = 3, .classes = 3, .context_length = 30};
+///     const simulate::Classifier classifier{simulate::ClassificationRule::adaptive, 4.0, 2.0};  // kappa, gain
+///     const auto run = simulate::classification(task, {classifier}, {.seed = 1, .trials = 65536});
+///
 /// Source    ClassificationTrial.
 /// Shapes    a point for each classifier.
 /// Units     as ClassificationMetric.
-/// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa side by
-/// side
-///           share their kernel.
+/// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa that
+///           are side by side share their kernel.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result, and a bound on its rounding; T = float adds about 1e-6 of the logits' size
 ///           a trial: tests/simulate/classification.cpp.

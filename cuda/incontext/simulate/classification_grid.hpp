@@ -146,6 +146,9 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
 
 /// Mean losses of one rule over a grid, on common contexts; with a reference, also every loss less that point's.
 ///
+///     const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0, 2, 10}, {3, 11}};
+///     const auto run = simulate::classification_grid({3, 3, 30}, grid, {.seed = 1, .trials = 65536});
+///
 /// Source    ClassificationGridTrial.
 /// Shapes    kappas x gains; reference kappa x gains + gain, the index of a loss.
 /// Units     nats.

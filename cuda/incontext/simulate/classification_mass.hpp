@@ -90,6 +90,9 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 
 /// The kernel mass around queries for several kernels, and the classes' shares, on common contexts.
 ///
+///     const simulate::SphereTask task{.dimension = 3, .classes = 2, .context_length = 30};
+///     const auto run = simulate::kernel_mass(task, /*kappas=*/{1.0, 4.0}, {.seed = 1, .trials = 65536});
+///
 /// Source    KernelMassTrial.
 /// Shapes    (kappas: m) -> m kernels.
 /// Units     dimensionless.

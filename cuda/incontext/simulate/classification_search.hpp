@@ -96,12 +96,16 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// the tolerance or none of the points can be told from the best: their losses' paired differences are below one
 /// standard error. The optimum is a point that was tried.
 ///
+///     const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0, 2, 10}, {3, 11}};
+///     const auto best = simulate::classification_search({3, 3, 30}, grid, {.seed = 1, .trials = 4096});
+///
 /// Source    arXiv 2510.10425, App. I, by a grid of 100 x 100; the zooms are ours.
 /// Shapes    as ClassificationOptimum.
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  the optimum of the mean over these contexts; its loss is that of the same contexts, so a little low.
+/// Accuracy  the optimum of the mean over these contexts; its loss is that of the same contexts, so a little low:
+///           tests/simulate/classification_grid.cpp.
 /// Random    as classification: the same contexts.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>

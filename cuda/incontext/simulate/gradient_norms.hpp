@@ -67,6 +67,8 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 
 /// Mean squared gradients at several spreads x = |W_K q| / tau, simulated on common draws.
 ///
+///     const auto run = simulate::gradient_norms({.tokens = 16, .dimension = 8}, {0.5, 1.0, 4.0}, {.seed = 1});
+///
 /// Source    GradientNormsTrial; laws::gradient_flow is what it judges.
 /// Shapes    a point for each spread.
 /// Units     as GradientNorm.

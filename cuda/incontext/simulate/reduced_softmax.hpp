@@ -54,6 +54,8 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 ///
 /// \f[ E\,(\hat y - y_q)^2,\qquad \hat y = v \textstyle\sum_j p_j y_j \f]
 ///
+///     const auto run = simulate::reduced_softmax_error(attention, task, 40, maps, {.seed = 1});
+///
 /// Source    arXiv 2511.01292 eqs. (5)-(6); ReducedSoftmaxTrial; regression::softmax_error is what it judges, and
 ///           regression_error, which shares no algebra with that, judges both.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
@@ -63,7 +65,7 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result, and a bound on its rounding; T = float moves the moments of a row by less
 ///           than 3e-6, in rows of 1e5 too (tests/simulate/reduced_softmax.cpp).
-/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
+/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.txt).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, SimulatedSoftmax Map>
 Simulation reduced_softmax_error(const regression::Attention<double>& attention,

@@ -134,6 +134,9 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 ///
 /// \f[ E\,(\hat y(\tau) - y_q)^2 \f]
 ///
+///     const auto maps = simulate::at_temperatures({1.0, 2.0}, scoring::Softmax<double>{});
+///     const auto run = simulate::regression_error(attention, task, 40, maps, {.seed = 7, .trials = 65536});
+///
 /// Source    arXiv 2511.01292 eqs. (5)-(8); regression::generalization_error and its kin are what it judges.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.
@@ -144,7 +147,7 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Accuracy  standard error in the result, and a bound on its rounding, which depends on the sizes of labels, values
 ///           and scores (tests/simulate/trials/regression.cpp); T = float adds a relative bias below 1e-6 where none of
 ///           them is much larger than the error.
-/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.cpp).
+/// Random    bits depend on seed and number of trials alone (tests/simulate/bits.txt).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>
 Simulation regression_error(const regression::Attention<double>& attention, const regression::LinearTask<double>& task,

@@ -44,12 +44,16 @@ RegressionScales scales_on_rows(const regression::Attention<double>& attention,
 
 /// The same error when contexts and queries are rows of a data set, drawn with replacement.
 ///
+///     const simulate::RowLabels labels{.task_mean = beta, .noise_variance = 0.1};
+///     const auto run = simulate::regression_error_on_rows(attention, rows, labels, 40, maps, {.seed = 7});
+///
 /// Source    the law regression::any_law_error and regression::labelled_rows_error are exact for.
 /// Shapes    (attention: d, rows: n x d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; n >= 1 and below 2^32.
 /// Errors    as regression_error; std::invalid_argument for shapes.
-/// Accuracy  standard error in the result, and a bound on its rounding, as regression_error.
+/// Accuracy  standard error in the result, and a bound on its rounding, as regression_error:
+///           tests/simulate/regression_on_rows.cpp.
 /// Random    bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>

@@ -137,6 +137,9 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
 
 /// Expectations over softmax rows at several inverse temperatures, simulated on common draws.
 ///
+///     const auto row = simulate::normal_scores(/*count=*/1000, /*variance=*/1.0);
+///     const auto run = simulate::score_rows(row, /*inverse_temperatures=*/{0.5, 1.0}, {.seed = 1, .trials = 4096});
+///
 /// Source    the definition; laws::gaussian_row, laws::signal_weight and their kin are what it judges.
 /// Shapes    (inverse_temperatures: m) -> m points
 /// Units     inverse_temperatures in one over the units of the scores.

@@ -53,6 +53,8 @@ SphereTaskDraw<T> draw_of(const SphereTask& task) {
 
 /// The context of one trial, for a reader's own eyes or a test.
 ///
+///     const auto context = simulate::draw_sphere_context<double>({3, 2, 10}, /*seed=*/1, /*trial=*/0);
+///
 /// Source    SphereTaskDraw: the same bits as in a run of the same scalar, seed and index.
 /// Shapes    as SphereContext.
 /// Errors    as validate(SphereTask).

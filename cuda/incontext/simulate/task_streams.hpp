@@ -112,9 +112,8 @@ struct ReasoningInput {
 
 /// Inputs of the reasoning task, each of a, b, c, d uniform on {0 ... largest_value}.
 ///
-/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the chances. Integers by Lemire's product: a
-/// value's chance
-///           is off by at most 2^-32.
+/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the chances. Integers by Lemire's product: the
+///           chance of a value is off by at most 2^-32.
 /// Units     dimensionless.
 /// Domain    0 <= largest_value < 2^32 - 1.
 /// Accuracy  chances against training::reasoning_task by z: tests/simulate/task_streams.cpp.
@@ -140,6 +139,9 @@ struct ReasoningInputs {
 ///
 /// Competitors are location + scale g with g normal, uniform on (0, 1) or k / (n - 2), k = 0 ... n - 2, in this order;
 /// scale = 0 makes them equal. Uniform scores and the grid are bounded, normal ones are not.
+///
+///     const simulate::NeedleRows<double> needles{.seed = 1, .needle = 4.5};
+///     const std::int64_t place = needles.draw(/*index=*/0, tokens, row.data());
 ///
 /// Source    arXiv 2501.19399, Figs. 1 and 3; laws::uniform_signal_weight, grid_weight, two_level_weights and
 ///           signal_weight have the needle's weight.

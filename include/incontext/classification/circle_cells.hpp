@@ -148,7 +148,8 @@ CircleCells<T> circle_cells(std::span<const T> prototypes, const T& query, const
   for (const T& angle : prototypes) detail::require_angle(where, "a prototype", angle);
   const auto arcs = detail::arcs(prototypes, query);
   const T scaled_mean = exp(detail::log_mean(2, kappa).scaled);
-  const T per_class = T(static_cast<double>(context_length / k));
+  const std::int64_t keys_per_class = context_length / k;
+  const T per_class = T(static_cast<double>(keys_per_class));
   CircleCells<T> cells{};
   T total = T(0);
   for (std::size_t c = 0; c < prototypes.size(); ++c) {

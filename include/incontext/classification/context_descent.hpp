@@ -122,8 +122,7 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
 /// Units     gain = c in nats; kappa = 1/sigma^2.
 /// Domain    kappa and gain finite. Both negative is elimination: attend to the farthest, subtract their labels.
 /// Limits    kappa -> infinity: the nearest neighbour's label with logit c; kappa -> 0 with c kappa = eta:
-/// linear_descent
-///           for balanced contexts; with a self term and a narrow kernel: kernel_descent at rate n c.
+///           linear_descent for balanced contexts; with a self term and a narrow kernel: kernel_descent at rate n c.
 /// Errors    as validate(Context).
 /// Accuracy  as linear_descent; scores are shifted by the largest among the keys in use.
 /// Runs on   host

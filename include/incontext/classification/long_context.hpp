@@ -35,6 +35,8 @@ struct LongContext {
 ///     E \max_j p_j \approx \frac{1}{\mu} e^{-\kappa \Gamma(1 + 1/q) (n c_d)^{-1/q}} \f]
 /// \f[ r_j = A_d(j\kappa)/A_d(\kappa)^j,\quad v = r_2 - 1,\quad g_3 = r_3 - 3 r_2 + 2,\quad q = (d - 1)/2 \f]
 ///
+///     const auto limit = classification::long_context(/*dimension=*/3, /*kappa=*/4.0, /*context_length=*/100);
+///
 /// Source    derived: docs/theory/classification.md#long-contexts; delta method.
 /// Units     as LongContext.
 /// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 finite; accurate for v/n << 1.

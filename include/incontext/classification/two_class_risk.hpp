@@ -98,8 +98,8 @@ T gaussian_error(const LogitMoments<T>& z) {
 
 /// Expected cross entropy of the linear step over random queries.
 ///
-/// \f[ \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; E_g \log\left(1 + e^{-\eta (m_d s + g \sqrt{(1/d - m_d^2
-/// s^2)/n})}\right)
+/// \f[ \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\;
+///     E_g \log\left(1 + e^{-\eta (m_d s + g \sqrt{(1/d - m_d^2 s^2)/n})}\right)
 ///     d\alpha,\quad s = \sin\alpha,\ g \sim N(0, 1) \f]
 ///
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
@@ -180,7 +180,8 @@ struct BestRate {
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Errors    std::invalid_argument.
-/// Accuracy  16 eps; as an approximation of best_linear_rate 3 per cent (rate) and 5 per cent for n >= 10 d.
+/// Accuracy  16 eps; as an approximation of best_linear_rate 3% (rate) and 5% for n >= 10 d:
+///           tests/classification/two_class_risk.cpp.
 /// Runs on   host
 template <Real T>
 BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t context_length) {

@@ -4,8 +4,8 @@
 
 #include "incontext/core/host_device.hpp"
 
-// Units compiled for different instruction sets may meet in one program: what depends on the width of a pack lies in an
-// inline namespace of that width, so that the linker does not take one unit's code for the other's.
+/// Units compiled for different instruction sets may meet in one program: what depends on the width of a pack is in
+/// an inline namespace of that width, so that the linker does not take one unit's code for the other's.
 #if defined(__CUDACC__) || !defined(__GNUC__)
 #define INCONTEXT_PACKS packs_of_one
 #elif defined(__AVX512F__)

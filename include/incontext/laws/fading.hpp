@@ -24,8 +24,10 @@ struct TwoLevelWeights {
 
 /// Softmax of one score at beta g above n - 1 equal ones.
 ///
-/// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-\beta g}}, \qquad a_{\mathrm{other}} = \frac{e^{-\beta g}}{1 + (n-1) e^{-\beta
-///     g}} \f]
+/// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-\beta g}}, \qquad
+///     a_{\mathrm{other}} = \frac{e^{-\beta g}}{1 + (n-1) e^{-\beta g}} \f]
+///
+///     const double kept = laws::two_level_weights<double>(1'000'000, 10.0).high;
 ///
 /// Source    arXiv 2501.19399, Fig. 1 with scores -2 and 3; arXiv 2510.05554 is the case g = 1 - rho.
 /// Units     exponent_gap = beta g dimensionless; weights dimensionless.

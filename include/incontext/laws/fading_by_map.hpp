@@ -91,8 +91,8 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 
 /// Approximate softmax: every weight is of order 1/n.
 ///
-/// \f[ a_{high} = \frac1n \Bigl(1 + \frac{(n-1) g}{n \tau}\Bigr),\qquad a_{low} = \frac1n \Bigl(1 - \frac{g}{n
-/// \tau}\Bigr) \f]
+/// \f[ a_{high} = \frac1n \Bigl(1 + \frac{(n-1) g}{n \tau}\Bigr),\qquad a_{low} = \frac1n
+///     \Bigl(1 - \frac{g}{n \tau}\Bigr) \f]
 ///
 /// Source    derived: docs/theory/laws.md#two-levels.
 /// Units     scores in units of the temperature's.
@@ -145,7 +145,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
 /// Domain    as above.
 /// Limits    equal scores: uniform.
 /// Errors    as above.
-/// Accuracy  1 eps.
+/// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t count, const T& high, const T& low) {

@@ -177,8 +177,7 @@ struct FrozenRow {
 /// Limits    spread -> infinity: E log Z / x -> b + gamma / h.
 /// Errors    std::domain_error.
 /// Accuracy  theta in 1.25 ... 3, n from 1e2 to 1e9: E log Z too large by at most 0.45; Y_2 too small, by at most 0.11
-/// and,
-///           from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
+///           and, from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
 FrozenRow<T> frozen_row(const Count<T>& count, const T& spread) {

@@ -157,6 +157,8 @@ class RowFunctionals {
 /// variance are expanded over distinct tokens first, so that no digits are lost where weights are all equal or one
 /// is 1.
 ///
+///     const auto row = laws::gaussian_row<double>(1'000'000, 2.0);
+///
 /// Source    derived: docs/theory/laws.md#normal-scores.
 /// Units     spread = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
 /// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); spread >= 0.

@@ -89,7 +89,8 @@ struct RandomNeedle {
 ///
 /// \f[ \int ds\, E_g F_1(s + \beta m + \beta \sqrt{v_s}\, g)\, \psi(s)^N \f]
 ///
-///     random_signal_weight(RandomNeedle<double>{.noise_count = 64, .noise_stddev = 1, .gap = 5, .gap_stddev = 0.5});
+///     const laws::RandomNeedle<double> needle{.noise_count = 64, .noise_stddev = 1, .gap = 5, .gap_stddev = 0.5};
+///     const double weight = laws::random_signal_weight(needle).value;
 ///
 /// Source    derived: docs/theory/laws.md#signal.
 /// Units     dimensionless.

@@ -45,6 +45,7 @@ class QuadratureError : public std::runtime_error {
 
 /// Relative error estimate every integral of the laws must reach: eps^(16/25), 9.6e-11 in double.
 ///
+/// Units     dimensionless.
 /// Runs on   host
 template <Real T>
 T quadrature_tolerance() {

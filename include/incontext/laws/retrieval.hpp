@@ -42,8 +42,7 @@ NoisePhase noise_phase(const T& noise) {
 /// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
 /// Errors    std::domain_error.
 /// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 lies below it
-/// by
-///           up to 6% for y < 2 and 14% above.
+///           by up to 6% for y < 2 and 14% above.
 /// Runs on   host
 template <Real T>
 T retrieval_boundary(const T& noise) {
@@ -54,8 +53,8 @@ T retrieval_boundary(const T& noise) {
 
 /// The same boundary as a score: what SSMax with b = 0 needs among normal competitors of variance v.
 ///
-/// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad \sqrt{2 v \log n}\ \text{beyond, for every } s
-/// \f]
+/// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad \sqrt{2 v \log n}\
+///     \text{beyond, for every } s \f]
 ///
 /// Source    derived: docs/theory/laws.md#retrieval.
 /// Units     of the scores.

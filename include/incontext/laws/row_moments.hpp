@@ -29,8 +29,8 @@ struct RowMoments {
 /// \f[ \psi(s) = E e^{-e^s w},\quad T_h(s) = E\,h\,e^{-e^s w} \f]
 /// \f[ E \textstyle\sum p^2 = l\int ds\, e^{2s} T_{w^2}\psi^{l-1},\qquad
 ///     E \sum p z = q\,l(l-1)\int ds\, e^{2s} T_{\phi' w} T_w\,\psi^{l-2} \f]
-/// \f[ E (\textstyle\sum p z)^2 = l\int ds\, e^{2s} T_{z^2 w^2}\psi^{l-1} + l(l-1)\int ds\, e^{2s} T_{z w}^2\psi^{l-2}
-/// \f]
+/// \f[ E (\textstyle\sum p z)^2 = l\int ds\, e^{2s} T_{z^2 w^2}\psi^{l-1}
+///     + l(l-1)\int ds\, e^{2s} T_{z w}^2\psi^{l-2} \f]
 ///
 /// Source    derived: docs/theory/laws.md#row-moments.
 /// Shapes    scalars; count = l, the visible scores (SSMax's n).

@@ -14,8 +14,8 @@ namespace incontext::random {
 
 /// A chi-square variate for each of W trials.
 ///
-/// \f[ 2 D v \sim \chi^2_k,\quad D = k/2 - 1/3,\ v = (1 + z/\sqrt{9D})^3 \text{ accepted if } \log u < z^2/2 + D (1 - v
-/// + \log v) \f]
+/// \f[ 2 D v \sim \chi^2_k,\quad D = k/2 - 1/3,\ v = (1 + z/\sqrt{9D})^3 \text{ accepted if } \log u < z^2/2
+///     + D (1 - v + \log v) \f]
 ///
 /// Every lane takes its own first accepted attempt; attempt r reads blocks first_block + 2r and the one after, so a
 /// lane's value depends on its trial alone, not on its neighbours. One degree of freedom is a squared normal.

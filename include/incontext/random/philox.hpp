@@ -25,8 +25,8 @@ struct Counter {
 
 /// The four words of one counter of Philox4x32-10, by Random123: the definition every faster form is tested against.
 ///
-/// \f[ \text{words} = \mathrm{Philox4x32}_{10}(\text{counter} = (\text{trial}_{lo}, \text{trial}_{hi}, \text{block},
-/// \text{stream}),\ \text{key} = (\text{seed}_{lo}, \text{seed}_{hi})) \f]
+/// \f[ \text{words} = \mathrm{Philox4x32}_{10}(\text{counter} = (\text{trial}_{lo}, \text{trial}_{hi},
+///     \text{block}, \text{stream}),\ \text{key} = (\text{seed}_{lo}, \text{seed}_{hi})) \f]
 ///
 /// Source    Salmon, Moraes, Dror, Shaw, SC'11; the counter layout is this library's (changing it breaks every result).
 /// Domain    every argument.

@@ -90,6 +90,8 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 ///     e_i = \text{eigenvalues of } W^{1/2}\Sigma W^{1/2} \f]
 /// \f[ \text{mean\_excess} = \kappa\,\mu_x^T(\Sigma + \kappa W^{-1})^{-1}\mu_x \f]
 ///
+///     const auto bayes = regression::bayes_risk_deterministic_equivalent(task, 40);
+///
 /// Source    derived: docs/theory/regression.md#bayes-risk; root by Boost.Math's TOMS 748.
 /// Shapes    (task: d, context_length l) -> three scalars
 /// Units     as BayesRiskEquivalent.

@@ -53,6 +53,9 @@ InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const L
 ///     E[u u^T] = \tfrac{l-1}{l}\left(\Sigma B \Sigma + \tfrac1l(\mathrm{tr}(B\Sigma) +
 ///     v_y^2\sigma^2)\Sigma\right),\quad B = E[p p^T],\ p = v_x + v_y w \f]
 ///
+///     const auto error = regression::generalization_error(attention, task, 40);
+///     const double least = error(error.optimal_temperature());
+///
 /// Source    derived: docs/theory/regression.md#gaussian-inputs; arXiv 2511.01292 Theorem 4.2 is its leading order.
 ///           Query included: docs/theory/regression.md#query-included.
 /// Shapes    (attention: d, task: d, context_length l) -> parabola

@@ -51,6 +51,7 @@ void require_isotropic(std::string_view where, const IsotropicTask<T>& law) {
 template <Real T>
 class LinearTask {
  public:
+  /// Everything a law has, by name.
   struct Parameters {
     Vector<T> input_mean;
     Matrix<T> input_covariance;

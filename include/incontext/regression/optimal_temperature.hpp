@@ -14,6 +14,8 @@ namespace incontext::regression {
 ///
 /// \f[ \tau^* = g_2 / g_1 \f]
 ///
+///     const double temperature = regression::optimal_temperature(attention, task, 40);
+///
 /// Source    arXiv 2511.01292 Theorem 4.3, eqs. (16), (120)-(129), with the exact coefficients of generalization_error.
 /// Shapes    (attention: d, task: d, context_length l) -> scalar
 /// Units     the scores'.

@@ -13,9 +13,11 @@ namespace incontext::regression {
 
 /// The attention that pretraining on a task law at temperature 1 leads to.
 ///
-/// \f[ M = \left(\Sigma + \tfrac{\sigma^2}{l} W^{-1}\right)^{-1} = C \left(C^T\Sigma C + \tfrac{\sigma^2}{l}
-/// I\right)^{-1} C^T,
-///     \quad v_x = \tfrac{\sigma^2}{l}\Sigma^{-1}W^{-1}\mu_w,\quad v_y = 1,\qquad W = C C^T \f]
+/// \f[ M = \left(\Sigma + \tfrac{\sigma^2}{l} W^{-1}\right)^{-1}
+///     = C \left(C^T\Sigma C + \tfrac{\sigma^2}{l} I\right)^{-1} C^T,\quad
+///     v_x = \tfrac{\sigma^2}{l}\Sigma^{-1}W^{-1}\mu_w,\quad v_y = 1,\qquad W = C C^T \f]
+///
+///     const auto attention = regression::pretrained_attention(task, /*context_length=*/40);
 ///
 /// Source    arXiv 2511.01292 Proposition 4.4, eqs. (17), (57)-(64).
 /// Shapes    (task: d, context_length l) -> attention: d

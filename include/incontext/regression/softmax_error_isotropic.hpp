@@ -54,9 +54,8 @@ class ChiQueries {
 /// isotropic family: exact at every context length, every dimension and every temperature.
 ///
 /// \f[ x \sim N(0, a I),\quad w \sim N(0, b I),\quad z_j = m\,x_j^T x_q,\quad \hat y = v \textstyle\sum_j p_j y_j \f]
-/// \f[ G = \sigma^2 (1 + v^2 E p_2) + a b\, E\left[ r^2 - 2 v\,\mathrm{sgn}(m)\, r Z_1 + v^2 (Z_2 + (d - 1) p_2)
-/// \right],
-///     \quad r \sim \chi_d \f]
+/// \f[ G = \sigma^2 (1 + v^2 E p_2) + a b\, E\left[ r^2 - 2 v\,\mathrm{sgn}(m)\, r Z_1
+///     + v^2 (Z_2 + (d - 1) p_2) \right],\quad r \sim \chi_d \f]
 /// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp for scores of deviation a |m| r, in units of that.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.

@@ -125,8 +125,7 @@ struct IsotropicSearch {
 /// Units     the scores'.
 /// Domain    as softmax_error_isotropic.
 /// Limits    l -> infinity at fixed d: m v a, as approximate softmax. m v <= 0: infinity. Never below 1e-6 of the
-/// scores'
-///           deviation.
+///           scores' deviation.
 /// Errors    as softmax_error_isotropic.
 /// Accuracy  as minimise_softmax_error.
 /// Runs on   host

@@ -87,11 +87,10 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
 /// Domain    temperature above second_order_lowest_temperature; l >= 2; input_mean = 0, input_value = 0.
 /// Limits    l -> infinity: s2 + tr(R H S H^T). Temperature -> infinity: exact.
 /// Errors    SecondOrderDomainError below the lowest temperature; std::invalid_argument for l < 2, shapes, and a mean
-/// of
-///           the inputs or an input_value; std::domain_error for values.
-/// Accuracy  what is left out is of order 1/l^2 above sqrt(3) times the lowest temperature (tests/regression/
-///           softmax_error.cpp), and falls more slowly below; the formula to 1e-14 relative (tests/regression/
-///           softmax_second_order.cpp).
+///           of the inputs or an input_value; std::domain_error for values.
+/// Accuracy  what is left out is of order 1/l^2 above sqrt(3) times the lowest temperature
+///           (tests/regression/softmax_error.cpp), and falls more slowly below; the formula to 1e-14 relative
+///           (tests/regression/softmax_second_order.cpp).
 /// Runs on   host
 template <Real T>
 T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>& task, const T& temperature,

@@ -94,6 +94,7 @@ struct EluKernel {
     product().vjp(q, k, weight, out_q, out_k);
   }
 
+  /// The features of a token, by index.
   struct Features {
     INCONTEXT_HD T operator()(Row<const T> x, std::ptrdiff_t c) const { return EluPlusOne::value(x[c]); }
   };

@@ -31,6 +31,7 @@ requires(std::is_same_v<typename First::value_type, typename Rest::value_type>&&
   HybridHeads<Rest...> rest;
 };
 
+/// One head, which ends the recursion.
 template <Scoring Only>
 struct HybridHeads<Only> {
   using value_type = typename Only::value_type;

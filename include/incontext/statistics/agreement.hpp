@@ -24,7 +24,7 @@ enum class Verdict { agrees, disagrees, not_judged };
 /// A theory beside the simulation that judges it.
 ///
 /// \f[ z = \mathrm{sgn}(\bar x - \mathrm{theory})\, \frac{\max(|\bar x - \mathrm{theory}| - r, 0)}{\mathrm{se}},\quad
-/// r = \mathrm{theory\ error} + \mathrm{rounding} \f]
+///     r = \mathrm{theory\ error} + \mathrm{rounding} \f]
 ///
 /// A deviation of up to r can be due to the theory's error and the simulation's rounding. It is subtracted, so that the
 /// p-value is valid for every r. Where r exceeds the standard error, the simulation cannot distinguish a correct theory
@@ -169,6 +169,7 @@ inline std::vector<Verdict> verdicts(const std::vector<Agreement>& family, doubl
   }
   const std::vector<bool> rejected = holm_rejections(p_values, level);
   std::vector<Verdict> result;
+  result.reserve(family.size());
   std::size_t tested = 0;
   for (const Agreement& member : family) result.push_back(member.verdict_if(member.excess >= 0 && rejected[tested++]));
   return result;

@@ -108,9 +108,8 @@ struct AffineRisks {
 
 /// Exact risks of the affine task.
 ///
-/// \f[ \sigma_F^2 (1 + \sigma_I^2),\quad \sigma_F^2 \Bigl[E\frac{x^2}{1 + x^2} + \sigma_I^2 E\frac{1}{1 +
-/// x^2}\Bigr],\quad
-///     0,\quad \tfrac{38}{40}\, \sigma_F^2 (1 + \sigma_I^2) \f]
+/// \f[ \sigma_F^2 (1 + \sigma_I^2),\quad \sigma_F^2 \Bigl[E\frac{x^2}{1 + x^2} +
+///     \sigma_I^2 E\frac{1}{1 + x^2}\Bigr],\quad 0,\quad \tfrac{38}{40}\, \sigma_F^2 (1 + \sigma_I^2) \f]
 ///
 /// After one example the best guess is y_1 (x x_1 + 1) / (x_1^2 + 1).
 ///

@@ -39,7 +39,7 @@ class InterruptGuard {
 /// Whether the trials of the current wave will be discarded, so that a trial may end at once in any state. Every loop
 /// of a trial that can take more than a tenth of a second calls it. On a GPU it is always false.
 ///
-///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested(); ++j) ...
+///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested(); ++j) sum += row[j];
 ///
 /// Runs on   host and device
 INCONTEXT_HD inline bool stop_requested() {

@@ -100,7 +100,7 @@ struct RowGram {
 /// Shapes    one value per trial; second_moment_factor K: d x d lower, by rows.
 /// Units     label units squared.
 /// Domain    noise_variance > 0.
-/// Accuracy  against regression::bayes_ridge on drawn contexts, tests/simulate/ridge_trial.cpp.
+/// Accuracy  against regression::bayes_ridge on drawn contexts, tests/simulate/bayes_ridge.cpp.
 /// Random    that of Gram.
 /// Runs on   host and device, in double
 template <class Gram>

@@ -12,8 +12,8 @@
 /// What approximate softmax and linear attention take from a Gaussian context, whatever the labels: in the coordinates
 /// g of x = mu_x + A g, with y = A^T M x_q the direction of the scores,
 ///
-/// \f[ \bar g,\qquad c = C y,\qquad v = y^T C y,\qquad \bar z = y^T \bar g,\qquad C = \tfrac1l \sum_j (g_j-\bar
-/// g)(g_j-\bar g)^T \f]
+/// \f[ \bar g,\qquad c = C y,\qquad v = y^T C y,\qquad \bar z = y^T \bar g,\qquad
+///     C = \tfrac1l \sum_j (g_j-\bar g)(g_j-\bar g)^T \f]
 ///
 /// Two ways to draw them with the same law: from tokens, and from their sufficient statistics.
 namespace incontext::simulate {
@@ -91,8 +91,8 @@ struct TokenMoments {
 /// Draws the moments from their law: the mean from N(0, I/l); C from Bartlett's Wishart factor, of which, in a basis
 /// that begins with y, only the first column meets y:
 ///
-/// \f[ l\, C y = |y|\, \chi\, (\chi\, \hat y + (I - \hat y \hat y^T)\, h),\quad \chi^2 \sim \chi^2_{l-1},\ h \sim N(0,
-/// I) \f]
+/// \f[ l\, C y = |y|\, \chi\, (\chi\, \hat y + (I - \hat y \hat y^T)\, h),\quad \chi^2 \sim \chi^2_{l-1},\
+///     h \sim N(0, I) \f]
 ///
 /// Source    derived: docs/theory/regression.md#simulators; Bartlett 1933.
 /// Limits    y = 0: all zero.
