@@ -35,6 +35,7 @@ concept HasPow = requires(const T& x, const T& y) {
 /// Constants of the built-in types. std::numeric_limits' functions are host-only for nvcc; their values as members are
 /// not.
 ///
+/// Units     dimensionless.
 /// Runs on   host and device
 template <std::floating_point T>
 struct Constants {
@@ -47,6 +48,7 @@ struct Constants {
 
 /// Positive infinity.
 ///
+/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T infinity() {
@@ -59,6 +61,7 @@ INCONTEXT_HD T infinity() {
 
 /// Quiet NaN.
 ///
+/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T not_a_number() {
@@ -71,6 +74,7 @@ INCONTEXT_HD T not_a_number() {
 
 /// The distance from 1 to the next larger number.
 ///
+/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T epsilon() {
@@ -83,6 +87,7 @@ INCONTEXT_HD T epsilon() {
 
 /// Half the circumference of a unit circle.
 ///
+/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T pi() {
@@ -98,6 +103,7 @@ INCONTEXT_HD T pi() {
 
 /// An integer as a real number, by way of double, which is exact below 2^53 and all that Real promises.
 ///
+/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T from_count(std::ptrdiff_t count) {
@@ -114,6 +120,7 @@ INCONTEXT_HD bool is_finite(const T& x) {
 
 /// \f$ |x| \f$; NaN for NaN.
 ///
+/// Units     of x.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T magnitude(const T& x) {
@@ -122,6 +129,7 @@ INCONTEXT_HD T magnitude(const T& x) {
 
 /// \f$ \log(1 + x) \f$, relative to itself near x = 0 too.
 ///
+/// Units     dimensionless.
 /// Limits    x = -1: -infinity; NaN for a type without log1p.
 /// Errors    NaN for x < -1.
 /// Accuracy  that of the type's own log1p; without one, 4 eps (tests/core/math.cpp).
@@ -142,6 +150,7 @@ INCONTEXT_HD T log_one_plus(const T& x) {
 
 /// \f$ e^x - 1 \f$, relative to itself near x = 0 too.
 ///
+/// Units     dimensionless.
 /// Limits    x -> -infinity: -1.
 /// Accuracy  that of the type's own expm1; without one, 8 eps (tests/core/math.cpp).
 /// Runs on   host and device
@@ -161,6 +170,7 @@ INCONTEXT_HD T exp_minus_one(const T& x) {
 
 /// \f$ x^y \f$ for x > 0.
 ///
+/// Units     dimensionless.
 /// Accuracy  that of the type's own pow; without one, 4 eps (1 + |y log x|) (tests/core/math.cpp).
 /// Runs on   host and device
 template <Real T>
@@ -179,6 +189,7 @@ INCONTEXT_HD T power(const T& x, const T& y) {
 /// \f$ e^x - 1 - x = \frac{x^2}2 (1 + \frac x3 (1 + \frac x4 (\ldots))) \f$, by this series where the difference would
 /// cancel.
 ///
+/// Units     of x.
 /// Accuracy  8 eps relative (tests/core/math.cpp).
 /// Runs on   host and device
 template <Real T>
@@ -193,6 +204,7 @@ INCONTEXT_HD T exp_minus_one_minus(const T& x) {
 /// \f$ x - \log(1 + x) = r x - 2 (r^3/3 + r^5/5 + \ldots),\ r = x / (2 + x) \f$, by this series where the difference
 /// would cancel.
 ///
+/// Units     of x.
 /// Limits    x -> -1: infinity.
 /// Errors    NaN for x < -1.
 /// Accuracy  8 eps relative (tests/core/math.cpp).
@@ -210,6 +222,7 @@ INCONTEXT_HD T minus_log_one_plus(const T& x) {
 
 /// \f$ (1 + x) \log(1 + x) - x \ge 0 \f$, zero of second order at x = 0.
 ///
+/// Units     dimensionless.
 /// Limits    x = -1: 1.
 /// Accuracy  16 eps relative (tests/core/math.cpp).
 /// Runs on   host and device
@@ -225,6 +238,7 @@ INCONTEXT_HD T relative_entropy_term(const T& x) {
 ///
 /// \f[ P(g > x) = \frac12 \mathrm{erfc}(x / \sqrt 2) \f]
 ///
+/// Units     dimensionless.
 /// Limits    x -> -infinity: 1; x -> infinity: 0.
 /// Accuracy  8 eps (1 + x^2) relative (tests/core/math.cpp).
 /// Runs on   host and device
