@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every room stands on: the mark of device functions, the concept of a scalar, contracts, counts, packs and lanes of
-/// numbers and elementary functions.
+/// What every room stands on: the mark of device functions, the concept of a scalar, contracts, counts, packs and lanes
+/// of numbers and elementary functions.
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"

@@ -9,9 +9,9 @@ namespace incontext {
 
 /// One number for each of W trials that run side by side.
 ///
-/// Arithmetic acts trial by trial, and a plain number stands for the same number in every trial. On a GPU thread W is 1
-/// and a Lanes is a plain number; on a CPU its loops become vector instructions. An operator is one pass over all lanes,
-/// so the inner loops of a trial use add_scaled and add_product, or a loop over lanes of their own, which fuse passes.
+/// Arithmetic acts trial by trial, and a plain number is the same number in every trial. On a GPU thread W is 1 and a
+/// Lanes is a plain number; on a CPU its loops become vector instructions. An operator is one pass over all lanes, so
+/// the inner loops of a trial use add_scaled and add_product, or a loop over lanes of their own, which fuse passes.
 ///
 ///     Lanes<double, 64> weight = exp(temperature * score);  weight /= sum;
 ///
@@ -146,8 +146,8 @@ INCONTEXT_HD inline void subtract_product(Lanes<T, W>& __restrict__ y, const Lan
   for (int lane = 0; lane < W; ++lane) y.of[lane] -= a.of[lane] * b.of[lane];
 }
 
-/// Kahan's compensated summation: adds a term to a sum whose rounding errors are collected in `lost`, so that the sum is
-/// exact to a rounding or two whatever the number of terms.
+/// Kahan's compensated summation: adds a term to a sum whose rounding errors are collected in `lost`, so that the sum
+/// is exact to a rounding or two whatever the number of terms.
 ///
 /// Runs on   host and device
 template <class T, int W>

@@ -62,7 +62,8 @@ INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, st
 /// Shapes    out: normals_per_block rows of W numbers, Lanes<T, W> or plain arrays, T float or double.
 /// Domain    as LaneStream.
 /// Accuracy  as box_muller.
-/// Random    one counter per lane; normal i of a stream is number i mod normals_per_block of block i / normals_per_block.
+/// Random    one counter per lane; normal i of a stream is number i mod normals_per_block of block
+///           i / normals_per_block.
 /// Runs on   host and device
 template <int W, class Row, int size>
 INCONTEXT_HD void normals(const LaneStream<W>& stream, std::uint32_t block, Row (&out)[size]) {
