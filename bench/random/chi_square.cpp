@@ -15,7 +15,8 @@ void chi_square(benchmark::State& state) {
   alignas(64) static double buffer[bench::buffer_blocks][lanes];
   const auto fill = [&](std::uint32_t round) {
     for (std::uint32_t block = 0; block < bench::buffer_blocks; ++block) {
-      const random::LaneStream<lanes> stream({1, std::uint64_t{round * bench::buffer_blocks + block} * lanes}, random::StreamTag(0));
+      const random::LaneStream<lanes> stream({1, std::uint64_t{round * bench::buffer_blocks + block} * lanes},
+                                             random::StreamTag(0));
       random::chi_square(stream, 0, degrees, buffer[block]);
     }
   };

@@ -33,8 +33,9 @@ struct PlainRejection {
   double draw(std::uint64_t seed, std::uint64_t first, float* memory) const {
     const std::int64_t d = task.dimension, k = task.classes, m = task.class_size();
     const LaneArray<float, lanes> inputs{memory, lanes}, prototypes = inputs.after((k * m + 1) * d),
-                                  counts = prototypes.after(k * d), candidate = counts.after(k);
-    const random::LaneStream<lanes> stream({seed, first}, random::StreamTag(80)), labels({seed, first}, random::StreamTag(81));
+                                                         counts = prototypes.after(k * d), candidate = counts.after(k);
+    const random::LaneStream<lanes> stream({seed, first}, random::StreamTag(80)),
+        labels({seed, first}, random::StreamTag(81));
     const std::uint32_t blocks = random::sphere_blocks<float>(task.dimension);
     for (std::int64_t c = 0; c < k; ++c) {
       simulate::draw_sphere_point(prototypes.after(c * d), labels, static_cast<std::uint32_t>(c) * blocks,

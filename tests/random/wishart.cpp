@@ -18,9 +18,7 @@ using namespace incontext;
 using random::bartlett_factor;
 using random::LaneStream;
 
-random::WishartStreams streams(std::uint32_t first) {
-  return {random::StreamTag(first), random::StreamTag(first + 1)};
-}
+random::WishartStreams streams(std::uint32_t first) { return {random::StreamTag(first), random::StreamTag(first + 1)}; }
 
 namespace {
 

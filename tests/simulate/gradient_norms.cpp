@@ -40,8 +40,8 @@ template <class T>
 double drawn(std::uint64_t trial, GradientStream stream, std::int64_t block, std::int64_t index) {
   constexpr int per_block = random::normals_per_block<T>;
   T normal[per_block][1];
-  random::normals(random::LaneStream<1>({seed, trial}, stream),
-                  static_cast<std::uint32_t>(block + index / per_block), normal);
+  random::normals(random::LaneStream<1>({seed, trial}, stream), static_cast<std::uint32_t>(block + index / per_block),
+                  normal);
   return static_cast<double>(normal[index % per_block][0]);
 }
 

@@ -15,8 +15,7 @@ template <class T>
 double normal(std::uint64_t seed, std::uint64_t trial, random::RegressionStream stream, std::int64_t index) {
   constexpr int per_block = random::normals_per_block<T>;
   T block[per_block][1];
-  random::normals(random::LaneStream<1>({seed, trial}, stream),
-                  static_cast<std::uint32_t>(index / per_block), block);
+  random::normals(random::LaneStream<1>({seed, trial}, stream), static_cast<std::uint32_t>(index / per_block), block);
   return static_cast<double>(block[index % per_block][0]);
 }
 

@@ -29,7 +29,8 @@ std::vector<Estimate> simulated(int size) {
   std::vector<double> values(static_cast<std::size_t>(size));
   std::vector<double> rows(static_cast<std::size_t>(size + 1) * lanes);
   for (int first = 0; first < samples; first += lanes) {
-    const random::LaneStream<lanes> stream({94, static_cast<std::uint64_t>(first)}, random::StreamTag(static_cast<std::uint32_t>(size)));
+    const random::LaneStream<lanes> stream({94, static_cast<std::uint64_t>(first)},
+                                           random::StreamTag(static_cast<std::uint32_t>(size)));
     for (int i = 0; i < size; i += 2) {
       double z[2][lanes];
       normals(stream, static_cast<std::uint32_t>(i / 2), z);

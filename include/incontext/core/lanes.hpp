@@ -114,6 +114,7 @@ struct alignas(W * sizeof(T) % 16 == 0 ? 16 : alignof(T)) Lanes {  // 16: what e
     using std::sqrt;
     return each([&](int i) { return sqrt(a[i]); });
   }
+  /// By the C library; elementary::exp has the same bits everywhere, for arguments up to 88.
   INCONTEXT_HD friend Lanes exp(const Lanes& a) {
     using std::exp;
     return each([&](int i) { return exp(a[i]); });

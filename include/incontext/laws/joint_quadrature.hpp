@@ -22,8 +22,7 @@ struct JointQuadrature {
 /// As integrate_bump, of several functions that share their nodes: one call of f gives the values of all.
 ///
 /// Source    the trapezoidal rule, with steps halved until every change is below the tolerance times the integral of
-/// the
-///           absolute value.
+///           the absolute value.
 /// Shapes    f: u -> std::array of N values
 /// Units     of f.
 /// Domain    f analytic on [0, 1], vanished with its derivatives at both ends.

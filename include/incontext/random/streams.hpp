@@ -60,8 +60,8 @@ enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
 /// Runs on   host and device
 enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals = 58, wedges = 59 };
 
-/// The number of a stream, the last word of its counters. Every enum over std::uint32_t converts to it, so that a stream
-/// of your own is an enumerator too.
+/// The number of a stream, the last word of its counters. Every enum over std::uint32_t converts to it, so that a
+/// stream of your own is an enumerator too.
 ///
 ///     enum class MyStream : std::uint32_t { scores = 4096, labels };
 ///
@@ -70,9 +70,9 @@ class StreamTag {
  public:
   explicit constexpr INCONTEXT_HD StreamTag(std::uint32_t number) : number_(number) {}
   template <class Enum>
-  requires(std::is_enum_v<Enum>&& std::is_same_v<std::underlying_type_t<Enum>, std::uint32_t>)
-      // NOLINTNEXTLINE: implicit, as an enumerator is a tag
-      constexpr INCONTEXT_HD StreamTag(Enum stream) : number_(static_cast<std::uint32_t>(stream)) {}
+    requires(std::is_enum_v<Enum> && std::is_same_v<std::underlying_type_t<Enum>, std::uint32_t>)
+  // NOLINTNEXTLINE: implicit, as an enumerator is a tag
+  constexpr INCONTEXT_HD StreamTag(Enum stream) : number_(static_cast<std::uint32_t>(stream)) {}
 
   [[nodiscard]] constexpr INCONTEXT_HD std::uint32_t number() const { return number_; }
 
@@ -97,32 +97,15 @@ constexpr bool disjoint(const StreamTag (&streams)[size]) {
   return true;
 }
 
-static_assert(disjoint({RegressionStream::task,
-                        RegressionStream::query,
-                        RegressionStream::query_noise,
-                        RegressionStream::inputs,
-                        RegressionStream::noise,
-                        RegressionStream::input_mean,
-                        RegressionStream::direction,
-                        RegressionStream::wishart,
-                        RegressionStream::wishart_diagonal,
-                        RegressionStream::rows,
-                        RowStream::scores,
-                        RowStream::signal,
-                        GradientStream::tokens,
-                        GradientStream::upstream,
-                        TaskStream::quantifier,
-                        TaskStream::affine_function,
-                        TaskStream::affine_inputs,
-                        TaskStream::reasoning,
-                        TaskStream::needle_scores,
-                        TaskStream::needle_place,
-                        CellStream::uniform,
-                        CellStream::about_query,
-                        SphereStream::prototypes,
-                        SphereStream::label,
-                        SphereStream::proposals,
-                        SphereStream::wedges}));
+static_assert(disjoint({RegressionStream::task,      RegressionStream::query,   RegressionStream::query_noise,
+                        RegressionStream::inputs,    RegressionStream::noise,   RegressionStream::input_mean,
+                        RegressionStream::direction, RegressionStream::wishart, RegressionStream::wishart_diagonal,
+                        RegressionStream::rows,      RowStream::scores,         RowStream::signal,
+                        GradientStream::tokens,      GradientStream::upstream,  TaskStream::quantifier,
+                        TaskStream::affine_function, TaskStream::affine_inputs, TaskStream::reasoning,
+                        TaskStream::needle_scores,   TaskStream::needle_place,  CellStream::uniform,
+                        CellStream::about_query,     SphereStream::prototypes,  SphereStream::label,
+                        SphereStream::proposals,     SphereStream::wedges}));
 
 }  // namespace detail
 

@@ -83,8 +83,7 @@ TEST_CASE("a stop inside a wave discards the wave and keeps those before it, bit
 
 TEST_CASE("a stop inside the first wave leaves estimates of no trials") {
   const simulate::InterruptGuard guard;
-  const auto result =
-      simulate::run_on<SerialSystem>(simulate::Device::serial, StoppingTrial{10}, {.trials = 1 << 20});
+  const auto result = simulate::run_on<SerialSystem>(simulate::Device::serial, StoppingTrial{10}, {.trials = 1 << 20});
   CHECK(result.interrupted);
   CHECK(result.trials == 0);
   CHECK(result.estimates[0].count == 0);
@@ -119,10 +118,10 @@ TEST_CASE("a search that is stopped while it refines its grid returns the point 
   const simulate::ClassificationGrid grid{simulate::ClassificationRule::kernel, {0.5, 1, 2}, {1, 4, 16, 64}};
   const simulate::InterruptGuard guard;
   int runs = 0;
-  const auto found = simulate::classification_search(
-      task, grid, {.trials = 2048, .progress = [&](const simulate::Progress& progress) {
-                     if (progress.done == 0 && ++runs == 2) std::raise(SIGINT);
-                   }});
+  const auto found =
+      simulate::classification_search(task, grid, {.trials = 2048, .progress = [&](const simulate::Progress& progress) {
+                                                     if (progress.done == 0 && ++runs == 2) std::raise(SIGINT);
+                                                   }});
   CHECK(runs == 2);
   CHECK(found.loss.count == 2048);
   CHECK(std::isfinite(found.loss.mean));
@@ -147,9 +146,7 @@ TEST_CASE("one signal stops trials that would each take minutes") {
     CHECK(result.seconds < 5);  // it takes a tenth of a second on an idle machine
   };
   for (const auto estimator : {simulate::Estimator::literal, simulate::Estimator::conditional}) {
-    check_stops([&] {
-      return simulate::regression_error(attention, task, 100000000, maps, options, {}, estimator);
-    });
+    check_stops([&] { return simulate::regression_error(attention, task, 100000000, maps, options, {}, estimator); });
   }
   const simulate::ScoreRow row{simulate::ScoreLaw::normal, 1000000000};
   check_stops([&] { return simulate::score_rows<float>(row, {1}, options).run; });

@@ -10,8 +10,8 @@ namespace trial_concept_test {
 namespace {
 
 using namespace incontext;
-using simulate::Trial;
 using simulate::LaneArray;
+using simulate::Trial;
 
 /// A trial with the members that Trial requires and no others, without assignment and default constructor. The missing
 /// part: 0 outputs, 1 scratch_rows, 2 run on one lane, 3 run on the lanes of a CPU.
@@ -21,12 +21,20 @@ class Counting {
   using Scalar = Number;
   explicit Counting(Number factor) : factor_(factor) {}
 
-  int outputs() const requires(absent != 0) { return 1; }
-  std::int64_t scratch_rows() const requires(absent != 1) { return 1; }
+  int outputs() const
+    requires(absent != 0)
+  {
+    return 1;
+  }
+  std::int64_t scratch_rows() const
+    requires(absent != 1)
+  {
+    return 1;
+  }
 
   template <int W>
-  requires((W != 1 || absent != 2) && (W != simulate::detail::host_lanes || absent != 3))  //
-      void run(random::Trials<W> trials, LaneArray<Number, W> scratch, LaneArray<Number, W> values) const {
+    requires((W != 1 || absent != 2) && (W != simulate::detail::host_lanes || absent != 3))  //
+  void run(random::Trials<W> trials, LaneArray<Number, W> scratch, LaneArray<Number, W> values) const {
     for (int lane = 0; lane < W; ++lane) scratch[0][lane] = static_cast<Number>(trials.first) + Number(lane);
     values[0] = factor_ * scratch[0];
   }
@@ -89,7 +97,8 @@ TEST_CASE("Trial requires every member, on one lane and on as many as a CPU thre
 
 TEMPLATE_TEST_CASE("a trial with the members that Trial requires and no others runs", "", float, double) {
   const Counting<-1, TestType> trial(TestType(2));
-  const auto result = simulate::run_on<simulate::detail::SerialSystem>(simulate::Device::serial, trial, {.trials = 1000});
+  const auto result =
+      simulate::run_on<simulate::detail::SerialSystem>(simulate::Device::serial, trial, {.trials = 1000});
   REQUIRE(result.estimates.size() == 1);
   CHECK(result.estimates[0].count == 1000);
   CHECK(std::abs(result.estimates[0].mean - 999) < 1e-9);  // twice the mean of 0, ..., 999

@@ -20,8 +20,8 @@ namespace elementwise_softmax_readout_test {
 namespace {
 
 using namespace incontext;
-using regression::QueryToken;
 using random::RegressionStream;
+using regression::QueryToken;
 using Vector = regression::Vector<double>;
 using Matrix = regression::Matrix<double>;
 template <class T>
@@ -53,8 +53,10 @@ double written_out(std::uint64_t trial, const Map& map, QueryToken query, double
   const auto attention = testing::general_attention();
   const Eigen::Index d = task.dimension();
   const double noise = std::sqrt(task.noise_variance());
-  const Vector w = testing::gaussian<T>(seed, trial, RegressionStream::task, 0, task.task_mean(), task.task_covariance());
-  const Vector asked = testing::gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
+  const Vector w =
+      testing::gaussian<T>(seed, trial, RegressionStream::task, 0, task.task_mean(), task.task_covariance());
+  const Vector asked =
+      testing::gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
   std::vector<double> scores, values;
   for (std::int64_t j = 0; j < context_length; ++j) {
     const Vector x =

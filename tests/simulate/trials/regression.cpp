@@ -101,7 +101,8 @@ struct Fixture {
           gaussian<T>(seed, trial, RegressionStream::inputs, j * d, task.input_mean(), task.input_covariance());
       tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(seed, trial, RegressionStream::noise, j);
     }
-    const Vector query_input = gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
+    const Vector query_input =
+        gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
     tokens.col(context_length).head(d) = query_input;
     const double label = w.dot(query_input) + noise * normal<T>(seed, trial, RegressionStream::query_noise, 0);
     const double error = matrix_form(tokens, attention, map, temperature, query) - label;

@@ -28,7 +28,8 @@ struct LaneArray {
     return reinterpret_cast<Lanes<T, W>&>(base[i * stride]);
   }
   template <class Name>
-  requires std::is_enum_v<Name> INCONTEXT_HD Lanes<T, W>& operator[](Name variable) const {
+    requires std::is_enum_v<Name>
+  INCONTEXT_HD Lanes<T, W>& operator[](Name variable) const {
     return (*this)[static_cast<std::int64_t>(variable)];
   }
 

@@ -50,10 +50,11 @@ concept RunsOnLanes = requires(const T& trial, const random::Trials<W>& trials, 
 /// Runs on   host and device
 template <class T>
 concept Trial = DevicePlain<T> && std::copy_constructible<T> && std::floating_point<typename T::Scalar> &&
-    requires(const T& trial) {
-  { trial.outputs() } -> std::same_as<int>;
-  { trial.scratch_rows() } -> std::same_as<std::int64_t>;
-} && detail::RunsOnLanes<T, typename T::Scalar, 1> && detail::RunsOnLanes<T, typename T::Scalar, detail::host_lanes>;
+                requires(const T& trial) {
+                  { trial.outputs() } -> std::same_as<int>;
+                  { trial.scratch_rows() } -> std::same_as<std::int64_t>;
+                } && detail::RunsOnLanes<T, typename T::Scalar, 1> &&
+                detail::RunsOnLanes<T, typename T::Scalar, detail::host_lanes>;
 
 namespace detail {
 

@@ -27,7 +27,8 @@ struct RunSlot {
   INCONTEXT_HD void operator()(std::int64_t slot) const {
     const LaneArray<T, W> own{scratch + (W == 1 ? slot : slot * W * trial.scratch_rows()), W == 1 ? slots : W};
     for (std::int64_t batch = slot; batch < batches; batch += slots) {
-      if (stop_requested()) [[unlikely]] return;
+      if (stop_requested()) [[unlikely]]
+        return;
       const std::int64_t at = batch * W;
       trial.template run<W>(random::Trials<W>{seed, static_cast<std::uint64_t>(first_trial + at)}, own,
                             LaneArray<T, W>{values + at, value_stride});

@@ -87,8 +87,8 @@ struct ClassificationGridTrial {
  private:
   INCONTEXT_HD detail::ContextVotes<T> votes() const { return {task}; }
 
-  /// How far every other class is behind the class of most votes, and whether that one is the label. Returns how far the
-  /// label is behind.
+  /// How far every other class is behind the class of most votes, and whether that one is the label. Returns how far
+  /// the label is behind.
   template <int W>
   INCONTEXT_HD Lanes<T, W> order(LaneArray<T, W> votes, T scale, const Lanes<T, W>& label, LaneArray<T, W> behind,
                                  Lanes<T, W>& is_right) const {

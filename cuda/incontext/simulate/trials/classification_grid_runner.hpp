@@ -42,7 +42,8 @@ struct PrepareContexts {
   ChunkMemory<T, W> contexts;
 
   INCONTEXT_HD void operator()(std::int64_t batch) const {
-    if (stop_requested()) [[unlikely]] return;
+    if (stop_requested()) [[unlikely]]
+      return;
     trial.prepare(random::Trials<W>{seed, static_cast<std::uint64_t>(first_trial + batch * W)}, contexts.batch(batch));
   }
 };
@@ -59,7 +60,8 @@ struct RunGridRows {
   T* reference;
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
-    if (stop_requested()) [[unlikely]] return;
+    if (stop_requested()) [[unlikely]]
+      return;
     const int row = static_cast<int>(index / batches);
     const std::int64_t batch = index % batches;
     const int outputs = gains * (reference == nullptr ? 1 : 2) + 1;

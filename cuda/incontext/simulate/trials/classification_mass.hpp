@@ -99,8 +99,8 @@ struct KernelMassTrial {
         own[lane] += label[lane] == wanted[lane] ? weight : T(0);
       }
     }
-    const auto top = Lanes<T, W>::each(
-        [&](int lane) { return elementary::exp(kernel.kappa * (largest[lane] - T(1))); });
+    const auto top =
+        Lanes<T, W>::each([&](int lane) { return elementary::exp(kernel.kappa * (largest[lane] - T(1))); });
     const Lanes<T, W> mass = sum * top, relative = mass / kernel.mass, share = T(1) / sum;
     values[MassMetric::mass] = relative;
     values[MassMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));

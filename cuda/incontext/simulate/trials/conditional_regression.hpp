@@ -81,8 +81,8 @@ struct ConditionalErrorTrial {
     } else {
       weights.mean = kind == AffineAttention::approximate_softmax ? T(1) : T(0);
     }
-    weights.square_sum = share * (weights.mean * weights.mean +
-                                  inverse_temperature * inverse_temperature * moments.score_variance);
+    weights.square_sum =
+        share * (weights.mean * weights.mean + inverse_temperature * inverse_temperature * moments.score_variance);
     for (int i = 0; i < model.dimension; ++i) {
       attended[i] = weights.mean * moments.mean[i] + inverse_temperature * moments.attended[i];
     }

@@ -117,8 +117,8 @@ struct WishartMoments {
     const auto square = Lanes<T, W>::each([&](int lane) { return static_cast<T>(chi_square[lane]); });
     const Lanes<T, W> length_square = dot(direction, direction, d);
     const Lanes<T, W> product = dot(moments.attended, direction, d);  // h . y
-    const auto inverse = Lanes<T, W>::each(
-        [&](int lane) { return length_square[lane] > T(0) ? T(1) / length_square[lane] : T(0); });
+    const auto inverse =
+        Lanes<T, W>::each([&](int lane) { return length_square[lane] > T(0) ? T(1) / length_square[lane] : T(0); });
     const Lanes<T, W> across = share * sqrt(square * length_square);        // the weight of h in c
     const Lanes<T, W> along = share * square - across * product * inverse;  // the weight of y in c
     moments.score_variance = share * square * length_square;

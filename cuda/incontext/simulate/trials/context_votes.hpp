@@ -28,11 +28,11 @@ struct ContextVotes {
   /// What a trial keeps of its context. The last two are worked out and need memory only where derivatives are wanted.
   template <int W>
   struct State {
-    LaneArray<T, W> scores;    // n
-    LaneArray<T, W> weights;   // n
-    Lanes<T, W>& largest;      // score
-    Lanes<T, W>& least;        // score
-    LaneArray<T, W> votes;     // k
+    LaneArray<T, W> scores;      // n
+    LaneArray<T, W> weights;     // n
+    Lanes<T, W>& largest;        // score
+    Lanes<T, W>& least;          // score
+    LaneArray<T, W> votes;       // k
     LaneArray<T, W> derivative;  // k x d: of the votes, by the query
     LaneArray<T, W> mean_point;  // d
 
@@ -128,8 +128,8 @@ struct ContextVotes {
     const T share = T(1) / static_cast<T>(task.context_length);
     Normalization<W> by{rule == ClassificationRule::linear ? share : T(0), T(0)};
     if (rule == ClassificationRule::kernel) {
-      by.scale = Lanes<T, W>::each(
-          [&](int lane) { return share * elementary::exp(kappa * (state.largest[lane] - T(1))); });
+      by.scale =
+          Lanes<T, W>::each([&](int lane) { return share * elementary::exp(kappa * (state.largest[lane] - T(1))); });
     } else if (rule != ClassificationRule::linear) {
       for (int c = 0; c < task.classes; ++c) by.scale += votes[c];
       const bool selects = !(kappa < T(0)), is_key = rule == ClassificationRule::adaptive_with_query;
@@ -159,8 +159,8 @@ struct ContextVotes {
         if (rule == ClassificationRule::linear) {
           add_by_class(context, j, state.derivative, by.scale * point[i], d, i);
         } else {
-          const auto term = Lanes<T, W>::each(
-              [&](int lane) { return by.scale[lane] * state.weights[j][lane] * point[i][lane]; });
+          const auto term =
+              Lanes<T, W>::each([&](int lane) { return by.scale[lane] * state.weights[j][lane] * point[i][lane]; });
           add_by_class(context, j, state.derivative, term, d, i);
         }
       }

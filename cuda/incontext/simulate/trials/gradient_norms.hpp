@@ -83,10 +83,10 @@ struct GradientNormsTrial {
   /// What is kept of each spread. `narrow` is 1 where the row's own standard deviation is the temperature, else 0.
   enum class State {
     inverse_temperature,
-    mean_score,     // sum a (g - g_top)
-    mean_second,    // sum a (y - y_top) of component 1
-    variance,       // C_00
-    covariance,     // C_01
+    mean_score,   // sum a (g - g_top)
+    mean_second,  // sum a (y - y_top) of component 1
+    variance,     // C_00
+    covariance,   // C_01
     narrow
   };
   static constexpr int states_per_point = 6;

@@ -77,8 +77,8 @@ struct ReducedSoftmaxTrial {
     multiply(u, model.key_query, x, d);
     multiply_transposed(direction, model.input_factor, u, d);
     query.score_stddev = sqrt(dot(direction, direction, d));
-    const auto divisor = Lanes<T, W>::each(
-        [&](int lane) { return query.score_stddev[lane] > T(0) ? query.score_stddev[lane] : T(1); });
+    const auto divisor =
+        Lanes<T, W>::each([&](int lane) { return query.score_stddev[lane] > T(0) ? query.score_stddev[lane] : T(1); });
     for (int i = 0; i < d; ++i) direction[i] /= divisor;
     multiply(u, model.input_factor, direction, d);
 

@@ -81,13 +81,13 @@ class RegressionModelStorage {
     model_.noise_stddev = static_cast<T>(noise_stddev);
     model_.value_offset = static_cast<T>(value_offset);
     std::vector<T> all;
-    for (const auto& [name, part] : std::vector<std::pair<const char*, regression::Matrix<double>>>{
-             {"input_mean", input_mean},
-             {"input_covariance's factor", input_factor},
-             {"task_mean", task_mean},
-             {"task_covariance's factor", task_factor},
-             {"key_query", attention.key_query},
-             {"input_value", attention.input_value}}) {
+    for (const auto& [name, part] :
+         std::vector<std::pair<const char*, regression::Matrix<double>>>{{"input_mean", input_mean},
+                                                                         {"input_covariance's factor", input_factor},
+                                                                         {"task_mean", task_mean},
+                                                                         {"task_covariance's factor", task_factor},
+                                                                         {"key_query", attention.key_query},
+                                                                         {"input_value", attention.input_value}}) {
       const std::vector<T> numbers = detail::held_by_rows<T>(where, name, part);
       all.insert(all.end(), numbers.begin(), numbers.end());
     }

@@ -45,9 +45,7 @@ struct ScoreRowTrial {
   /// Without a signal there is no signal_weight, the last of them.
   INCONTEXT_HD int functionals() const { return static_cast<int>(RowFunctional::signal_weight) + (has_signal ? 1 : 0); }
   INCONTEXT_HD int outputs() const { return points * functionals(); }
-  INCONTEXT_HD std::int64_t scratch_rows() const {
-    return row_variables + 2 * sums_per_point * std::int64_t{points};
-  }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return row_variables + 2 * sums_per_point * std::int64_t{points}; }
 
   template <int W>
   INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> row, LaneArray<T, W> values) const {
@@ -189,9 +187,8 @@ struct ScoreRowTrial {
     const auto own = sums(row, point);
     const Lanes<T, W>& largest = row[RowState::largest];
     const Lanes<T, W> share = T(1) / own[Sum::weights];
-    const auto log_sum = Lanes<T, W>::each([&](int lane) {
-      return static_cast<T>(elementary::log(static_cast<double>(own[Sum::weights][lane])));
-    });
+    const auto log_sum = Lanes<T, W>::each(
+        [&](int lane) { return static_cast<T>(elementary::log(static_cast<double>(own[Sum::weights][lane]))); });
     const Lanes<T, W> participation = own[Sum::squares] * share * share;
     values[RowFunctional::participation] = participation;
     values[RowFunctional::third_participation] = own[Sum::cubes] * share * share * share;

@@ -87,8 +87,8 @@ struct SoftmaxMomentsReadout {
         products[lane] += weight * normals[token][lane];
       }
     }
-    const auto kept = Lanes<T, W>::each(
-        [&](int lane) { return elementary::exp(own[Sum::largest][lane] - highest[lane]); });
+    const auto kept =
+        Lanes<T, W>::each([&](int lane) { return elementary::exp(own[Sum::largest][lane] - highest[lane]); });
     own[Sum::largest] = highest;
     own[Sum::weights] *= kept;
     own[Sum::squares] *= kept * kept;

@@ -23,12 +23,13 @@ using random::SphereStream;
 /// wedges, kept where it falls into the cell.
 ///
 /// Source    arXiv 2510.10425, App. I (rejection); the wedge is derived: docs/theory/classification.md#drawing-cells.
-/// Shapes    elements of a LaneArray: inputs n x d, by class if balanced; query d; label 1; labels n (independent only);
+/// Shapes    elements of a LaneArray: inputs n x d, by class if balanced; query d; label 1; labels n (independent
+/// only);
 ///           prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
 /// Units     unit vectors; labels and attempts are whole numbers, attempts above T's last exact one rounded.
 /// Domain    dimension >= 2, classes >= 2, 1 <= context_length <= 2^24; balanced: a multiple of classes.
-/// Limits    after most_failures attempts without success the wedge's next point is taken although it is outside of the
-///           cell; with the default that concerns cells below about 1e-6 of their wedge.
+/// Limits    after most_failures attempts without success the wedge's next point is taken although it is outside of
+///           the cell; with the default that concerns cells below about 1e-6 of their wedge.
 /// Accuracy  uniform within cells, by z: tests/simulate/sphere_task.cpp. Edges of a cell are exact to rounding.
 /// Random    streams of SphereStream; proposal and attempt j read blocks of their own, and attempts past the last block
 ///           continue in the next part of stream wedges.
@@ -91,10 +92,6 @@ struct SphereTaskDraw {
   template <int W>
   INCONTEXT_HD LaneArray<T, W> prototypes(LaneArray<T, W> scratch) const {
     return scratch.after(prototypes_row());
-  }
-  template <int W>
-  INCONTEXT_HD LaneArray<T, W> counts(LaneArray<T, W> scratch) const {
-    return scratch.after(counts_row());
   }
   template <int W>
   INCONTEXT_HD detail::Wedge<T, W> wedge(LaneArray<T, W> scratch) const {
@@ -163,7 +160,7 @@ struct SphereTaskDraw {
   INCONTEXT_HD void propose(const random::LaneStream<W>& stream, LaneArray<T, W> scratch) const {
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
     const auto candidate = scratch.after(candidate_row());
-    fill(counts(scratch), classes, T(0));
+    fill(scratch.after(counts_row()), classes, T(0));
     for (std::int64_t j = 0; j < context_length && !stop_requested(); ++j) {
       draw_sphere_point(candidate, stream, static_cast<std::uint32_t>(j) * blocks, dimension);
       const Lanes<T, W> nearest = detail::find_nearest(prototypes(scratch), classes, candidate, dimension);
@@ -230,13 +227,13 @@ struct SphereTaskDraw {
   template <int W>
   INCONTEXT_HD bool is_missing(LaneArray<T, W> scratch, int lane, int c) const {
     const bool own = static_cast<int>(query_label(scratch)[lane]) == c;
-    return counts(scratch)[c][lane] < static_cast<T>(class_size() + (own ? 1 : 0));
+    return scratch[counts_row() + c][lane] < static_cast<T>(class_size() + (own ? 1 : 0));
   }
 
   /// Makes the candidate a point of its class, or the query where the class has all its points.
   template <int W>
   INCONTEXT_HD void place(LaneArray<T, W> scratch, int lane, int c) const {
-    T& count = counts(scratch)[c][lane];
+    T& count = scratch[counts_row() + c][lane];
     const auto slot = static_cast<std::int64_t>(count);
     const auto place = slot < class_size() ? point(scratch, c * class_size() + slot) : query(scratch);
     for (int i = 0; i < dimension; ++i) place[i][lane] = scratch[candidate_row() + i][lane];
