@@ -3,6 +3,7 @@
 /// What every room stands on: the mark of device functions, the concept of a scalar, contracts, counts, packs and lanes
 /// of numbers, elementary functions, compensated sums and intervals.
 
+#include "incontext/core/constants.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/elementary.hpp"

@@ -60,9 +60,9 @@ T negligible_drop() {
 ///
 /// Shapes    (concave function f, a start near its maximum, drop) -> interval around the maximum
 /// Units     of f's argument; drop in nats.
-/// Domain    f concave, falling on both sides.
-/// Accuracy  the maximum to about one nat, the ends on the far side of the drop by at most 1/32 of their distance from
-///           the maximum.
+/// Domain    f concave, falling on both sides, and not by more than about one nat within one unit of its maximum.
+/// Accuracy  the ends are beyond the drop, by at most 1/16 of their distance from the maximum, which is located to one
+///           unit: tests/laws/log_concave.cpp.
 /// Runs on   host
 template <Real T, class Function>
 Interval<T> log_concave_support(const Function& f, const T& start, const T& drop) {

@@ -24,8 +24,7 @@ using random::SphereStream;
 ///
 /// Source    arXiv 2510.10425, App. I (rejection); the wedge is derived: docs/theory/classification.md#drawing-cells.
 /// Shapes    elements of a LaneArray: inputs n x d, by class if balanced; query d; label 1; labels n (independent
-/// only);
-///           prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
+///           only); prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
 /// Units     unit vectors; labels and attempts are whole numbers, attempts above T's last exact one rounded.
 /// Domain    dimension >= 2, classes >= 2, 1 <= context_length <= 2^24; balanced: a multiple of classes.
 /// Limits    after most_failures attempts without success the wedge's next point is taken although it is outside of
