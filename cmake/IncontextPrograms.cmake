@@ -10,7 +10,7 @@
 add_library(incontext_warnings INTERFACE)
 target_compile_options(incontext_warnings INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Werror>
-  # g++ 12 sees an overlap in std::string's operator+ that isn't there, and uninitialised variables in std::variant and
+  # g++ 12 sees an overlap in std::string's operator+ that isn't there, and uninitialized variables in std::variant and
   # in its own AVX-512 intrinsics
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-maybe-uninitialized>
   # -Wpedantic refuses the line markers nvcc itself writes

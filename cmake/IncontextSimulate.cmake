@@ -65,7 +65,7 @@ function(incontext_add_simulate backend)
   endif()
 
   if(INCONTEXT_REPRODUCIBLE)
-    # the same bits from every compiler, backend and inlining context; sqrt vectorises only without errno
+    # the same bits from every compiler, backend and inlining context; sqrt vectorizes only without errno
     target_compile_options(${target} INTERFACE
       $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>
       $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fno-math-errno>

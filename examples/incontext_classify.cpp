@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   return run_program(
       {.name = "incontext-classify",
        .description =
-           "Classification in context: points of the sphere, labelled by the nearest of k hidden prototypes, as\n"
+           "Classification in context: points of the sphere, labeled by the nearest of k hidden prototypes, as\n"
            "many of each class. One gradient step on them classifies a query: linear, with a kernel of width\n"
            "sigma = 1/sqrt(kappa), or at a rate that adapts to the query, which is softmax attention, gain c.\n"
            "  --figure 4-metrics    losses, accuracies, entropies, sensitivities and distances of the rules,\n"
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
            "  --figure 6            the loss over kappa and gain: the valley c kappa = const\n"
            "  --figure 7            the best loss of each rule against dimension: who is best where (Table 1)\n"
            "  --figure 8a           the best width and gain against dimension or context length\n"
-           "  --figure 8b           one rate in dense and in sparse neighbourhoods, d = 2, and softmax' own\n"
+           "  --figure 8b           one rate in dense and in sparse neighborhoods, d = 2, and softmax' own\n"
            "  --figure 16-trend     the best rate and gain of k classes beside their closed forms\n"
            "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n" +
            std::string(exit_codes_help),

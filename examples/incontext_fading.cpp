@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
       {.name = "incontext-fading",
        .description =
            "Softmax attention over long rows of random scores, exact law beside simulation.\n"
-           "  --figure phase      participation ratio Y_2, largest weight and entropy of rows of normal scores,\n"
+           "  --figure phase      inverse participation ratio ratio Y_2, largest weight and entropy of rows of normal "
+           "scores,\n"
            "                      from even weights to a frozen few (the default)\n"
            "  --figure fading     a needle of given height as rows get longer: softmax and SSMax\n"
            "  --figure retrieval  the score SSMax needs among normal competitors, and the weight around it\n"
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-fading --figure retrieval --lengths 1000,1e6 --s 0.3\n"
-                 "  incontext-fading --figure phase --lengths 1e5 --spreads 0.4,0.6,0.8 --most-scores 1e9\n"
+                 "  incontext-fading --figure phase --lengths 1e5 --score-stddevs 0.4,0.6,0.8 --most-scores 1e9\n"
                  "  incontext-fading --figure diagram --lengths 1e6 --points 100 --format csv --output plane.csv\n"},
       argc, argv, [&](CLI::App& app) { add_fading_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

@@ -1,4 +1,4 @@
-// incontext-gradients: why queries and keys learn late: the gradient of W_K beside that of W_V at initialisation,
+// incontext-gradients: why queries and keys learn late: the gradient of W_K beside that of W_V at initialization,
 // against the attention temperature (arXiv 2310.12956), exact law beside simulation.
 
 #include "examples/gradients/figures.hpp"
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   return run_program(
       {.name = "incontext-gradients",
        .description =
-           "The gradient of W_K over that of W_V in a softmax layer at initialisation, tokens N(0, I), exact law\n"
+           "The gradient of W_K over that of W_V in a softmax layer at initialization, tokens N(0, I), exact law\n"
            "beside simulation. x is the scores' standard deviation over the temperature.\n"
            "  --figure temperature  the ratio against the temperature (the default: a small ViT)\n"
            "  --figure frozen       root mean square and median as rows freeze\n"
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-gradients --temperatures 1,4,16 --key-dimension 32\n"
-                 "  incontext-gradients --figure frozen --spreads 1,4,8\n"
+                 "  incontext-gradients --figure frozen --score-stddevs 1,4,8\n"
                  "  incontext-gradients --figure schedule --epochs 20 --output schedule.csv\n"},
       argc, argv, [&](CLI::App& app) { add_gradient_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

@@ -24,8 +24,7 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
                    {"--self-scores", options.self_scores},
                    {"--input-covariance", options.input_covariance},
                    {"--task-covariance", options.task_covariance}});
-  Report report{
-      .program = "incontext-temperature", .command = command_of(app), .arguments = unused.arguments()};
+  Report report{.program = "incontext-temperature", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.scores.empty()) {
     report.tables = {scores_table(options)};
     return report;
@@ -61,7 +60,7 @@ int main(int argc, char** argv) {
        .footer = "\nExamples:\n"
                  "  incontext-temperature --input-scale 2 --context-length 40\n"
                  "  incontext-temperature --figure 2a --output figure.json\n"
-                 "  incontext-temperature --data patients.csv --labels progression --standardise --drop-missing\n"
+                 "  incontext-temperature --data patients.csv --labels progression --standardize --drop-missing\n"
                  "  incontext-temperature --scores scores.npy --causal\n"},
       argc, argv, [&](CLI::App& app) { add_temperature_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

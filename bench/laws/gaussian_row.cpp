@@ -11,7 +11,7 @@
 #include "bench/support/answer.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_maximum.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/simulate/score_rows.hpp"
 
 // Exact functionals of a row of normal scores, beside what simulation on one core would take for the same digits.
@@ -25,16 +25,16 @@ constexpr double accuracy = 1e-10;  // relative
 
 /// A row of `count` scores at `theta` times the critical spread, with a signal that takes half of the weight or less.
 struct Row {
-  double count, spread, exponent;
+  double count, score_stddev, exponent;
 
   explicit Row(const benchmark::State& state)
       : count(static_cast<double>(state.range(0))),
-        spread(0.01 * static_cast<double>(state.range(1)) * laws::critical_spread(count)),
-        exponent(laws::quenched_log_partition(count, spread)) {}
+        score_stddev(0.01 * static_cast<double>(state.range(1)) * laws::critical_score_stddev(count)),
+        exponent(laws::quenched_log_partition(count, score_stddev)) {}
 
-  [[nodiscard]] double participation() const { return laws::gaussian_row(count, spread).participation; }
-  [[nodiscard]] double largest() const { return laws::largest_weight(count, spread).value; }
-  [[nodiscard]] double signal() const { return laws::signal_weight(count, spread, exponent).value; }
+  [[nodiscard]] double ipr() const { return laws::gaussian_row(count, score_stddev).ipr; }
+  [[nodiscard]] double largest() const { return laws::largest_weight(count, score_stddev).value; }
+  [[nodiscard]] double signal() const { return laws::needle_weight(count, score_stddev, exponent).value; }
 };
 
 struct Simulated {
@@ -49,17 +49,17 @@ struct Simulated {
 };
 
 /// One simulation serves every functional of a row, one more its signal.
-const Simulated& simulated(const Row& at, bool has_signal) {
+const Simulated& simulated(const Row& at, bool has_needle) {
   static std::map<std::tuple<double, double, bool>, Simulated> known;
-  const auto [found, fresh] = known.try_emplace({at.count, at.spread, has_signal});
+  const auto [found, fresh] = known.try_emplace({at.count, at.score_stddev, has_needle});
   if (fresh) {
     const auto count = static_cast<std::int64_t>(at.count);
     simulate::ScoreRow row = simulate::normal_scores(count, 1);
-    if (has_signal) row = row.with_signal(at.exponent / at.spread);
+    if (has_needle) row = row.with_needle(at.exponent / at.score_stddev);
     const std::int64_t trials = std::max<std::int64_t>(128, 16000000 / count);
     const std::clock_t before = std::clock();
-    found->second.run =
-        simulate::score_rows(row, {at.spread}, {.seed = 11, .trials = trials, .device = simulate::Device::serial});
+    found->second.run = simulate::score_rows(row, {at.score_stddev},
+                                             {.seed = 11, .trials = trials, .device = simulate::Device::serial});
     // Processor time, as what it is compared with: a busy machine must not make simulation look slow.
     found->second.seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   }
@@ -69,7 +69,7 @@ const Simulated& simulated(const Row& at, bool has_signal) {
 template <class Exact>
 void functional(benchmark::State& state, RowFunctional kind, const Exact& exact) {
   const Row at(state);
-  const Simulated& simulation = simulated(at, kind == RowFunctional::signal_weight);
+  const Simulated& simulation = simulated(at, kind == RowFunctional::needle_weight);
   if (!bench::agrees(state, exact(at), simulation.run.at(0, kind))) return;
   for (auto _ : state) benchmark::DoNotOptimize(exact(at));
   state.SetItemsProcessed(state.iterations());
@@ -78,13 +78,13 @@ void functional(benchmark::State& state, RowFunctional kind, const Exact& exact)
 }
 
 void all_thirteen(benchmark::State& state) {
-  functional(state, RowFunctional::participation, [](const Row& at) { return at.participation(); });
+  functional(state, RowFunctional::ipr, [](const Row& at) { return at.ipr(); });
 }
 void largest_weight(benchmark::State& state) {
   functional(state, RowFunctional::largest_weight, [](const Row& at) { return at.largest(); });
 }
-void signal_weight(benchmark::State& state) {
-  functional(state, RowFunctional::signal_weight, [](const Row& at) { return at.signal(); });
+void needle_weight(benchmark::State& state) {
+  functional(state, RowFunctional::needle_weight, [](const Row& at) { return at.signal(); });
 }
 
 /// All functionals and the largest weight at `lengths` lengths up to 1e6 times 100 spreads up to 3 critical ones, on
@@ -94,9 +94,9 @@ double phase_diagram(int lengths) {
     double sum = 0;
     for (int k = first; k < 100 * lengths; k += 2) {
       const double n = std::floor(10 * std::pow(1e5, (k / 100 + 0.5) / lengths));
-      const double x = 0.03 * (k % 100 + 1) * laws::critical_spread(n);
+      const double x = 0.03 * (k % 100 + 1) * laws::critical_score_stddev(n);
       const auto row = laws::gaussian_row(n, x);
-      sum += (row.participation + row.trace) / (100 * lengths);
+      sum += (row.ipr + row.trace) / (100 * lengths);
       benchmark::DoNotOptimize(laws::largest_weight(n, x).value);
     }
     return sum;
@@ -124,5 +124,5 @@ void rows(benchmark::internal::Benchmark* one) {
 
 BENCHMARK(all_thirteen)->Apply(rows);
 BENCHMARK(largest_weight)->Apply(rows);
-BENCHMARK(signal_weight)->Apply(rows);
+BENCHMARK(needle_weight)->Apply(rows);
 BENCHMARK(phase_diagram)->ArgName("lengths")->Arg(5)->Unit(benchmark::kSecond)->UseRealTime();

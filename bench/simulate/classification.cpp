@@ -9,9 +9,9 @@
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/random/sphere.hpp"
 #include "incontext/simulate/classification_grid.hpp"
-#include "incontext/simulate/trials/sphere_points.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/trials/sphere_points.hpp"
 
 // Contexts of the sphere task against plain rejection in the same lanes, and whole grids of classifiers.
 

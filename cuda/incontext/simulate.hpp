@@ -6,7 +6,7 @@
 #include "incontext/simulate/bayes_ridge.hpp"
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/classification_grid.hpp"
-#include "incontext/simulate/classification_mass.hpp"
+#include "incontext/simulate/classification_partition_function.hpp"
 #include "incontext/simulate/classification_search.hpp"
 #include "incontext/simulate/gradient_norms.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"

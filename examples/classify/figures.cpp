@@ -76,9 +76,8 @@ Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensi
     for (std::size_t i = 0; i < rules.size(); ++i) {
       for (const auto& [name, metric] :
            {std::pair{"loss", ClassificationMetric::loss}, {"accuracy", ClassificationMetric::accuracy}}) {
-        add_comparison(table, run,
-                       {d, name_of(rules[i].choice), rules[i].kappa(), rules[i].gain(), std::string(name)}, task,
-                       rules[i], metric, simulated.at(i, metric));
+        add_comparison(table, run, {d, name_of(rules[i].choice), rules[i].kappa(), rules[i].gain(), std::string(name)},
+                       task, rules[i], metric, simulated.at(i, metric));
       }
     }
   }
@@ -96,8 +95,8 @@ std::vector<Table> figure_tables(ClassifyRun& run) {
       return rules_figure(run);
     case ClassifyFigure::optima:
       return optima_figure(run);
-    case ClassifyFigure::neighbourhoods:
-      return neighbourhoods_figure(run);
+    case ClassifyFigure::neighborhoods:
+      return neighborhoods_figure(run);
     case ClassifyFigure::trend:
       return trend_figure(run);
     case ClassifyFigure::elimination:

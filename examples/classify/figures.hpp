@@ -25,7 +25,7 @@ std::vector<Table> metrics_figure(ClassifyRun& run);
 std::vector<Table> map_figure(ClassifyRun& run);
 std::vector<Table> rules_figure(ClassifyRun& run);
 std::vector<Table> optima_figure(ClassifyRun& run);
-std::vector<Table> neighbourhoods_figure(ClassifyRun& run);
+std::vector<Table> neighborhoods_figure(ClassifyRun& run);
 std::vector<Table> trend_figure(ClassifyRun& run);
 std::vector<Table> elimination_figure(ClassifyRun& run);
 

@@ -47,8 +47,8 @@ Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules)
     const double kappa = one.classifier.kappa;
     const bool has_width = one.reached && one.choice != RuleChoice::linear && kappa > 0;
     const std::string found = !one.searched ? "given" : one.edge.empty() ? "inside its range" : one.edge;
-    table.add_row({name_of(one.choice), one.kappa(), has_width ? Cell(1 / std::sqrt(kappa)) : Cell(), one.gain(),
-                   found});
+    table.add_row(
+        {name_of(one.choice), one.kappa(), has_width ? Cell(1 / std::sqrt(kappa)) : Cell(), one.gain(), found});
   }
   return table;
 }

@@ -34,7 +34,7 @@ Names own_options(ClassifyFigure figure) {
       return {"--dimensions", "--classes", "--context-length"};
     case ClassifyFigure::optima:
       return {"--dimension", "--dimensions", "--context-length", "--context-lengths", "--classes", "--rule"};
-    case ClassifyFigure::neighbourhoods:
+    case ClassifyFigure::neighborhoods:
       return {"--classes", "--context-length", "--kappa", "--crowding", "--near-cosine"};
     case ClassifyFigure::trend:
       break;
@@ -56,7 +56,7 @@ UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
     unused.add(by_length ? "--context-lengths" : mode + " without --context-lengths",
                by_length ? Names{"--dimensions", "--context-length"} : Names{"--dimension"});
   }
-  if (o.figure == ClassifyFigure::neighbourhoods) unused.add(mode, {"--search-trials"});
+  if (o.figure == ClassifyFigure::neighborhoods) unused.add(mode, {"--search-trials"});
   if (o.contexts_file.empty()) unused.add("no --contexts", {"--contexts-count"});
   add_unused_run_options(unused, o.simulation, o.output);
   return unused;
@@ -115,7 +115,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
                               {"6", ClassifyFigure::map},
                               {"7", ClassifyFigure::rules},
                               {"8a", ClassifyFigure::optima},
-                              {"8b", ClassifyFigure::neighbourhoods},
+                              {"8b", ClassifyFigure::neighborhoods},
                               {"16-trend", ClassifyFigure::trend},
                               {"elimination", ClassifyFigure::elimination}});
   add_choice<RuleChoice>(app, "--rule", o.rule, "4-metrics, 6, 8a: the rule; no-key: the query is no key",
@@ -163,7 +163,7 @@ UnusedOptions complete(const CLI::App& app, ClassifyOptions& o) {
     or_usual(o.dimensions, {2, 3, 5, 10});
   }
   or_usual(o.class_counts, {2, 5, 10});
-  if (o.figure == ClassifyFigure::neighbourhoods) o.simulation.dimension = 2;
+  if (o.figure == ClassifyFigure::neighborhoods) o.simulation.dimension = 2;
   if (o.figure == ClassifyFigure::trend) {
     for (const std::int64_t k : o.class_counts) require_balanced("--context-length", o.simulation.context_length, k);
   } else if (!o.context_lengths.empty()) {
@@ -171,7 +171,7 @@ UnusedOptions complete(const CLI::App& app, ClassifyOptions& o) {
   } else {
     require_balanced("--context-length", o.simulation.context_length, o.classes);
   }
-  if (o.figure == ClassifyFigure::neighbourhoods && o.kappa && *o.kappa <= 0) {
+  if (o.figure == ClassifyFigure::neighborhoods && o.kappa && *o.kappa <= 0) {
     throw_input_error("--kappa", "is not positive", *o.kappa, "0 < value");
   }
   if (o.figure == ClassifyFigure::trend && o.kappa && *o.kappa <= 0) {
@@ -186,7 +186,7 @@ void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments) {
   const bool by_length = !o.context_lengths.empty();
   if (has("--dimensions") && !by_length) arguments["dimensions"] = o.dimensions;
   if (has("--class-counts")) arguments["class-counts"] = o.class_counts;
-  if (o.figure == ClassifyFigure::neighbourhoods) arguments["kappa"] = o.kappa.value_or(neighbourhood_kappa);
+  if (o.figure == ClassifyFigure::neighborhoods) arguments["kappa"] = o.kappa.value_or(neighborhood_kappa);
   if (o.figure == ClassifyFigure::trend) arguments["kappa"] = o.kappa.value_or(trend_kappa);
   const bool one_rule = o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima;
   if (one_rule && o.rule == RuleChoice::all) arguments["rule"] = "softmax";

@@ -12,13 +12,13 @@
 /// What incontext-classify can be asked, and which questions do not go together.
 namespace incontext::examples::classify {
 
-enum class ClassifyFigure { metrics, map, rules, optima, neighbourhoods, trend, elimination };
+enum class ClassifyFigure { metrics, map, rules, optima, neighborhoods, trend, elimination };
 
 /// The four rules, and attention of the one width sigma = 1, kappa = 1.
 enum class RuleChoice { all, linear, kernel, fixed_width, adaptive, adaptive_with_query };
 
 /// The default kappa of figures that do not search for one.
-inline constexpr double neighbourhood_kappa = 30, trend_kappa = 1;
+inline constexpr double neighborhood_kappa = 30, trend_kappa = 1;
 
 struct ClassifyOptions {
   ClassifyFigure figure = ClassifyFigure::metrics;
@@ -28,8 +28,8 @@ struct ClassifyOptions {
   std::vector<std::int64_t> dimensions = {};
   std::vector<std::int64_t> context_lengths = {};
   std::vector<std::int64_t> class_counts = {};
-  double crowding = 0.4;      ///< neighbourhoods: length of a context's mean point
-  double near_cosine = 0.95;  ///< neighbourhoods: what counts as near
+  double crowding = 0.4;      ///< neighborhoods: length of a context's mean point
+  double near_cosine = 0.95;  ///< neighborhoods: what counts as near
 
   std::int64_t classes = 5;
   std::int64_t search_trials = 4096;

@@ -28,8 +28,8 @@ bool is_adaptive(ClassificationRule rule) {
   return rule == ClassificationRule::adaptive || rule == ClassificationRule::adaptive_with_query;
 }
 
-law::QueryKey key_of(ClassificationRule rule) {
-  return rule == ClassificationRule::adaptive_with_query ? law::QueryKey::included : law::QueryKey::excluded;
+law::QueryToken key_of(ClassificationRule rule) {
+  return rule == ClassificationRule::adaptive_with_query ? law::QueryToken::included : law::QueryToken::excluded;
 }
 
 double two_class_loss(const SphereTask& at, const Classifier& by) {
@@ -93,8 +93,7 @@ law::Vector<double> limit_logits(const SphereContext<double>& drawn, const Class
 
 }  // namespace
 
-std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by,
-                                      ClassificationMetric metric) {
+std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by, ClassificationMetric metric) {
   const bool is_linear = by.rule == ClassificationRule::linear;
   if (at.classes != 2 || by.gain <= 0 || (!is_linear && by.kappa <= 0)) return std::nullopt;
   const double n = static_cast<double>(at.context_length);
@@ -151,8 +150,8 @@ LongContextMetrics long_context_metrics(const Simulator& simulator, const Sphere
   return result;
 }
 
-KernelVotes kernel_votes(const SphereContext<double>& drawn, const SphereTask& task,
-                         const std::vector<double>& query, double kappa) {
+KernelVotes kernel_votes(const SphereContext<double>& drawn, const SphereTask& task, const std::vector<double>& query,
+                         double kappa) {
   const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(query),
                                      task.classes};
   const auto sums = law::kernel_descent(context, kappa, static_cast<double>(task.context_length)).logits;

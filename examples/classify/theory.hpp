@@ -45,8 +45,8 @@ struct KernelVotes {
   std::vector<double> by_class;
   double mass;  ///< their sum
 };
-KernelVotes kernel_votes(const SphereContext<double>& context, const SphereTask& task,
-                         const std::vector<double>& query, double kappa);
+KernelVotes kernel_votes(const SphereContext<double>& context, const SphereTask& task, const std::vector<double>& query,
+                         double kappa);
 
 /// -log softmax(gain x votes) at the label.
 double loss_of(const std::vector<double>& votes, double gain, std::int64_t label);

@@ -51,9 +51,9 @@ Eigen::MatrixXd weights_of(const scoring::KernelAttention<Kernel>& map, const Ve
 
 template <class Kernel>
 Json kernel_attention_fields(const Kernel& kernel, const Vectors& vectors) {
-  using enum scoring::KernelNormalisation;
-  const auto of = [&](scoring::KernelNormalisation normalisation) {
-    return weights_of(scoring::KernelAttention<Kernel>{kernel, normalisation}, vectors);
+  using enum scoring::KernelNormalization;
+  const auto of = [&](scoring::KernelNormalization normalization) {
+    return weights_of(scoring::KernelAttention<Kernel>{kernel, normalization}, vectors);
   };
   const Eigen::MatrixXd over_sum = of(sum);
   return {{"kernel", to_json(of(none))},
@@ -87,7 +87,7 @@ inline Json linear_attention_case(const Fields& in) {
   const Vectors vectors = read_vectors(in);
   const bool over_n = in.choice("norm", {"1", "1/n_keys"}) == 1;
   const scoring::LinearAttention<double> map{
-      in.positive("tau"), over_n ? scoring::LinearNormalisation::context_length : scoring::LinearNormalisation::none};
+      in.positive("tau"), over_n ? scoring::LinearNormalization::context_length : scoring::LinearNormalization::none};
   return attention_fields(as_kernel_attention(map), vectors);
 }
 

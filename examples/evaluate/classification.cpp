@@ -7,11 +7,11 @@
 #include <incontext/classification/context_constructions.hpp>
 #include <incontext/classification/context_descent.hpp>
 #include <incontext/classification/hemisphere_contrast.hpp>
-#include <incontext/classification/inverse_kernel_mass.hpp>
-#include <incontext/classification/kernel_mass.hpp>
+#include <incontext/classification/inverse_partition_function.hpp>
 #include <incontext/classification/kernel_mean.hpp>
 #include <incontext/classification/largest_weight.hpp>
-#include <incontext/classification/sparse_neighbourhood.hpp>
+#include <incontext/classification/partition_function.hpp>
+#include <incontext/classification/sparse_neighborhood.hpp>
 #include <incontext/classification/sphere_constants.hpp>
 #include <incontext/classification/two_class_layer.hpp>
 #include <incontext/classification/two_class_logits.hpp>
@@ -29,11 +29,11 @@ namespace incontext::examples::evaluate {
 
 namespace {
 
-classification::QueryKey query_key(const Fields& in) {
-  return in.flag("include_query") ? classification::QueryKey::included : classification::QueryKey::excluded;
+classification::QueryToken query_key(const Fields& in) {
+  return in.flag("include_query") ? classification::QueryToken::included : classification::QueryToken::excluded;
 }
 
-void register_kernel_mass(Registry& registry) {
+void register_partition_function(Registry& registry) {
   using namespace classification;
   registry["log_A"] = [](const Fields& in) -> Json {
     return {{"value", log_kernel_mean(in.count("d"), in.number("kappa"))}};
@@ -43,26 +43,25 @@ void register_kernel_mass(Registry& registry) {
     return {{"value", mean_resultant_length(in.count("d"), in.number("kappa"))}};
   };
   registry["v_excess"] = [](const Fields& in) -> Json {
-    return {{"value", kernel_mass_excess(in.count("d"), in.number("kappa"))}};
+    return {{"value", partition_function_excess(in.count("d"), in.number("kappa"))}};
   };
   registry["cv_S"] = [](const Fields& in) -> Json {
-    return {{"value", kernel_mass_variation(in.count("d"), in.number("kappa"), in.count("n"), query_key(in))}};
+    return {{"value", partition_function_variation(in.count("d"), in.number("kappa"), in.count("n"), query_key(in))}};
   };
   registry["sphere_constants"] = [](const Fields& in) -> Json {
     const auto constants = sphere_constants<double>(in.count("d"));
     return {{"R_d", constants.density}, {"m_d", constants.mean_absolute}, {"c_d", constants.cap}};
   };
   registry["inverse_S_moments"] = [](const Fields& in) -> Json {
-    const auto law = inverse_kernel_mass(in.count("d"), in.number("kappa"), in.count("n"), query_key(in));
-    return {
-        {"E_inv", law.mean}, {"E_inv2", law.second_moment}, {"var_inv", law.variance}, {"E_sum_p2", law.participation}};
+    const auto law = inverse_partition_function(in.count("d"), in.number("kappa"), in.count("n"), query_key(in));
+    return {{"E_inv", law.mean}, {"E_inv2", law.second_moment}, {"var_inv", law.variance}, {"E_sum_p2", law.ipr}};
   };
   registry["E_max_weight"] = [](const Fields& in) -> Json {
     return {{"value", expected_largest_weight(in.count("d"), in.number("kappa"), in.count("n"), query_key(in))}};
   };
   registry["poisson_d3"] = [](const Fields& in) -> Json {
-    const auto law = sparse_neighbourhood(in.number("lambda"));
-    return {{"J", law.self_weight}, {"E_sum_p2", law.participation}};
+    const auto law = sparse_neighborhood(in.number("lambda"));
+    return {{"J", law.self_weight}, {"E_sum_p2", law.ipr}};
   };
 }
 
@@ -81,8 +80,8 @@ void register_two_classes(Registry& registry) {
              {"linear_var", linear.variance},
              {"kernel_mean", kernel.mean},
              {"kernel_var", kernel.variance}};
-    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
-      const std::string end = query == QueryKey::included ? "_q1" : "_q0";
+    for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
+      const std::string end = query == QueryToken::included ? "_q1" : "_q0";
       const auto adaptive = adaptive_logit_difference(d, kappa, alpha, n, gain, query);
       out["softmax_limit" + end] = adaptive.limit;
       out["softmax_delta_mean" + end] = adaptive.mean;
@@ -181,14 +180,14 @@ Json attention_passes(const Fields& in, const classification::ContextAttention<d
   for (const auto& [name, kind] :
        {std::pair{"linear", AttentionKind::linear}, std::pair{"exp", AttentionKind::exponential},
         std::pair{"softmax", AttentionKind::softmax}}) {
-    for (const QueryKey query : {QueryKey::included, QueryKey::excluded}) {
+    for (const QueryToken query : {QueryToken::included, QueryToken::excluded}) {
       const double scale = kind == AttentionKind::linear ? of_linear : of_others;
       const auto pass = context_attention(attention, kind, scale, context, in.count("y"), query);
       Json one = prediction_json(pass.prediction, in.count("y"));
       one["attention"] = to_json(pass.attention);
       one["grad_M_first_d_columns"] = to_json(pass.key_query_gradient);
       one["grad_P_y_rows"] = to_json(pass.output_gradient);
-      all[std::string(name) + (query == QueryKey::included ? "_query" : "_noquery")] = std::move(one);
+      all[std::string(name) + (query == QueryToken::included ? "_query" : "_noquery")] = std::move(one);
     }
   }
   return all;
@@ -226,7 +225,7 @@ Json tiny_context(const Fields& in) {
 }  // namespace
 
 void register_classification(Registry& registry) {
-  register_kernel_mass(registry);
+  register_partition_function(registry);
   register_two_classes(registry);
   registry["d2_voronoi_limit"] = cells_of;
   registry["tiny_context"] = tiny_context;

@@ -6,8 +6,8 @@
 #include <incontext/laws/fading_thresholds.hpp>
 #include <incontext/laws/gaussian_asymptotics.hpp>
 #include <incontext/laws/gaussian_maximum.hpp>
+#include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gaussian_signal.hpp>
 #include <incontext/laws/gradient_flow.hpp>
 #include <incontext/laws/poisson_dirichlet.hpp>
 #include <incontext/laws/retrieval.hpp>
@@ -66,29 +66,29 @@ inline void register_fading(Registry& registry) {
 }
 
 /// The weight of a needle and its annealed bound at every scaled gap that the case asks for.
-inline Json signal_points(double count, double spread, const Eigen::VectorXd& exponents) {
+inline Json signal_points(double count, double score_stddev, const Eigen::VectorXd& exponents) {
   Json points = Json::array();
   for (const double exponent : exponents) {
     points.push_back({{"beta_m", exponent},
-                      {"E_p_signal", laws::signal_weight(count, spread, exponent).value},
-                      {"annealed_lower_bound", laws::signal_weight_annealed(count, spread, exponent)}});
+                      {"E_p_needle", laws::needle_weight(count, score_stddev, exponent).value},
+                      {"annealed_lower_bound", laws::needle_weight_annealed(count, score_stddev, exponent)}});
   }
   return points;
 }
 
 inline void register_signals(Registry& registry) {
   using namespace laws;
-  registry["rem_signal"] = [](const Fields& in) -> Json {
+  registry["rem_needle"] = [](const Fields& in) -> Json {
     return {{"points", signal_points(in.number("N_noise"), in.number("x"), in.vector("beta_m"))}};
   };
-  registry["rem_random_signal"] = [](const Fields& in) -> Json {
+  registry["rem_random_needle"] = [](const Fields& in) -> Json {
     const double n = in.number("N_noise"), x = in.number("x");
-    return {{"E_p_signal",
-             random_signal_weight(RandomNeedle<double>{n, x, in.number("beta_m"), in.number("beta_sd_signal")}).value},
-            {"consistency_iid", random_signal_weight(RandomNeedle<double>{n, x, 0, x}).value},
+    return {{"E_p_needle",
+             random_needle_weight(RandomNeedle<double>{n, x, in.number("beta_m"), in.number("beta_sd_needle")}).value},
+            {"consistency_iid", random_needle_weight(RandomNeedle<double>{n, x, 0, x}).value},
             {"consistency_iid_exact", 1 / (n + 1)}};
   };
-  registry["rem_signal_complement"] = [](const Fields& in) -> Json {
+  registry["rem_needle_complement"] = [](const Fields& in) -> Json {
     const double n = in.number("N_noise"), x = in.number("x"), exponent = in.number("beta_m");
     return {{"E_one_minus_p", noise_weight(n, x, exponent).value},
             {"leading", noise_weight_leading_order(n, x, exponent)}};
@@ -106,9 +106,9 @@ inline void register_gaussian_rows(Registry& registry) {
     const double n = in.number("n"), x = in.number("x");
     const auto row = gaussian_row(n, x);
     return {{"E_logZ", row.log_partition},
-            {"Y2", row.participation},
-            {"Y3", row.third_participation},
-            {"Y22", row.squared_participation},
+            {"Y2", row.ipr},
+            {"Y3", row.cubed_weights},
+            {"Y22", row.squared_ipr},
             {"E_entropy", row.entropy},
             {"E_M", row.mean_score},
             {"E_M2", row.squared_mean_score},
@@ -117,9 +117,9 @@ inline void register_gaussian_rows(Registry& registry) {
             {"E_T", row.weighted_deviation},
             {"E_PF2", row.squared_frobenius},
             {"E_trP2", row.squared_trace},
-            {"theta", x / critical_spread(n)},
+            {"theta", x / critical_score_stddev(n)},
             {"annealed_logEZ", annealed_log_partition(n, x)},
-            {"annealed_Y2", annealed_participation(n, x)}};
+            {"annealed_Y2", annealed_ipr(n, x)}};
   };
   registry["rem_pmax"] = [](const Fields& in) -> Json {
     return {{"E_p_max", largest_weight(in.number("n"), in.number("x")).value}};
@@ -144,12 +144,10 @@ inline void register_gaussian_rows(Registry& registry) {
     const scoring::SSA<double> map{in.number("b"), in.number("n_exp")};
     const double n = in.number("n"), v = in.number("v");
     const auto row = ssa_row(map, n, v);
-    return {{"E_w", row.mean_weight},
-            {"E_w2", row.squared_weight},
-            {"E_logZ", row.log_partition},
-            {"Y2", row.participation},
-            {"Y2_lln", row.typical_participation},
-            {"E_p_signal", ssa_signal_weight(map, n, v, in.number("signal_score")).value}};
+    return {
+        {"E_w", row.mean_weight},      {"E_w2", row.squared_weight},
+        {"E_logZ", row.log_partition}, {"Y2", row.ipr},
+        {"Y2_lln", row.typical_ipr},   {"E_p_needle", ssa_needle_weight(map, n, v, in.number("needle_score")).value}};
   };
 }
 

@@ -11,7 +11,7 @@
 #include <incontext/scoring/hardmax.hpp>
 #include <incontext/scoring/jacobian_norms.hpp>
 #include <incontext/scoring/jacobian_spectral_norm.hpp>
-#include <incontext/scoring/normalised_sa_softmax.hpp>
+#include <incontext/scoring/normalized_sa_softmax.hpp>
 #include <incontext/scoring/normsoftmax.hpp>
 #include <incontext/scoring/normsoftmax_divisor.hpp>
 #include <incontext/scoring/ratio_score.hpp>
@@ -94,7 +94,7 @@ inline Json softmax_case(const Fields& in) {
            {"log_weights", row_of(z, [&](Scores& row) { log_weights(map, z, row); })},
            {"lse", facts.log_sum_exp},
            {"entropy", facts.entropy},
-           {"sum_p2", facts.participation}};
+           {"sum_p2", facts.ipr}};
   add_jacobian(out, map, in, z);
   out["d_tau"] = derivative_of(map, scoring::parameter::Temperature{}, z);
   Scores p(z.size());
@@ -178,21 +178,21 @@ inline Json ssa_softmax_limit_case(const Fields& in) {
           {"max_residual", largest_size(ssa - softmax - correction)}};
 }
 
-inline scoring::Spread read_spread(const Fields& in) {
-  using enum scoring::Spread;
-  constexpr scoring::Spread spreads[] = {population_stddev, sample_stddev, population_variance};
+inline scoring::ScoreScale read_score_stddev(const Fields& in) {
+  using enum scoring::ScoreScale;
+  constexpr scoring::ScoreScale spreads[] = {population_stddev, sample_stddev, population_variance};
   return spreads[in.choice("scale_kind", {"pop", "sample", "var"})];
 }
 
 inline Json normsoftmax_case(const Fields& in) {
   using scoring::NormSoftmaxBranch;
   const Scores z = in.scores("z");
-  const scoring::NormSoftmax<double> map{in.positive("tau"), read_spread(in)};
+  const scoring::NormSoftmax<double> map{in.positive("tau"), read_score_stddev(in)};
   const auto divisor = normsoftmax_divisor(map, z);
   const char* branch = divisor.branch == NormSoftmaxBranch::constant_row ? "degenerate"
-                       : divisor.branch == NormSoftmaxBranch::spread     ? "scale"
+                       : divisor.branch == NormSoftmaxBranch::scale      ? "scale"
                                                                          : "tau";
-  Json out{{"scale", divisor.spread}, {"branch", branch}, {"weights", weights_of(map, z)}};
+  Json out{{"scale", divisor.scale}, {"branch", branch}, {"weights", weights_of(map, z)}};
   if (divisor.branch == NormSoftmaxBranch::constant_row) return out;  // no Jacobian there
   add_jacobian(out, map, in, z);
   out["d_tau"] = derivative_of(map, scoring::parameter::Temperature{}, z);
@@ -203,10 +203,10 @@ inline Json normsoftmax_case(const Fields& in) {
 inline Json normsoftmax_matrix_case(const Fields& in) {
   Eigen::MatrixXd scores = in.matrix("scores");
   if (in.has("scope")) in.choice("scope", {"matrix"});
-  const scoring::MatrixNormSoftmax<double> map{in.positive("tau"), read_spread(in)};
-  const double spread = normsoftmax_divisor(map, scores).spread;
+  const scoring::MatrixNormSoftmax<double> map{in.positive("tau"), read_score_stddev(in)};
+  const double scale = normsoftmax_divisor(map, scores).scale;
   weights(map, scores, scores);
-  return {{"scale", spread}, {"rows", to_json(scores)}};
+  return {{"scale", scale}, {"rows", to_json(scores)}};
 }
 
 inline Json sa_softmax_case(const Fields& in) {
@@ -220,7 +220,7 @@ inline Json sa_softmax_case(const Fields& in) {
     out[name + "_sum"] = a.sum();
   };
   add("v1", scoring::SaSoftmax<double>{});
-  add("v2", scoring::NormalisedSaSoftmax<double>{});
+  add("v2", scoring::NormalizedSaSoftmax<double>{});
   return out;
 }
 
@@ -238,9 +238,9 @@ inline Json entmax_case(const Fields& in) {
 
 template <class Function>
 Json ratio_score_fields(const Scores& z) {
-  using enum scoring::ScoreNormalisation;
-  const auto over = [&](scoring::ScoreNormalisation normalisation) {
-    return weights_of(scoring::RatioScore<Function>{normalisation}, z);
+  using enum scoring::ScoreNormalization;
+  const auto over = [&](scoring::ScoreNormalization normalization) {
+    return weights_of(scoring::RatioScore<Function>{normalization}, z);
   };
   return {{"raw", over(none)},
           {"over_n", over(context_length)},
@@ -275,8 +275,8 @@ inline Json approx_error_expected_case(const Fields& in) {
   const std::int64_t n = in.count("n", 1);
   const double tau = in.has("tau") ? in.positive("tau") : 1;
   const double variance = in.non_negative("v") / (tau * tau);
-  const double participation = laws::gaussian_row(static_cast<double>(n), std::sqrt(variance)).participation;
-  return {{"n2_E_e2_exact", scoring::approximate_softmax_expected_squared_error(n, variance, participation)},
+  const double ipr = laws::gaussian_row(static_cast<double>(n), std::sqrt(variance)).ipr;
+  return {{"n2_E_e2_exact", scoring::approximate_softmax_expected_squared_error(n, variance, ipr)},
           {"n2_E_e2_limit", scoring::approximate_softmax_expected_squared_error_limit(variance)},
           {"n_E_abs_e_limit", scoring::approximate_softmax_expected_absolute_error_limit(variance)},
           {"P_negative_weight", scoring::approximate_softmax_negative_weight_probability(n, variance)}};
@@ -294,7 +294,7 @@ inline void register_scoring(Registry& registry) {
   registry["normsoftmax"] = detail::normsoftmax_case;
   registry["normsoftmax_matrix"] = detail::normsoftmax_matrix_case;
   registry["normsoftmax_max_weight_bound"] = [](const Fields& in) -> Json {
-    return {{"bound", scoring::normsoftmax_largest_weight(in.count("n", 1), detail::read_spread(in))}};
+    return {{"bound", scoring::normsoftmax_largest_weight(in.count("n", 1), detail::read_score_stddev(in))}};
   };
   registry["sa_softmax"] = detail::sa_softmax_case;
   registry["entmax"] = detail::entmax_case;

@@ -35,9 +35,7 @@ inline Json row_moments_case(const Fields& in) {
   const double temperature = in.has("temperature") ? in.positive("temperature") : 1.0;
   return with_map(in, temperature, [&](const auto& map) -> Json {
     const auto row = laws::row_moments(map, in.count("tokens"), in.number("score_variance"));
-    return {{"participation", row.participation},
-            {"mean_score", row.mean_score},
-            {"mean_square_score", row.mean_square_score}};
+    return {{"ipr", row.ipr}, {"mean_score", row.mean_score}, {"mean_square_score", row.mean_square_score}};
   });
 }
 

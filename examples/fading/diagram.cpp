@@ -1,6 +1,6 @@
 #include "examples/fading/diagram.hpp"
 
-#include <incontext/laws/gaussian_signal.hpp>
+#include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/laws/retrieval.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct DiagramColumn {
   double noise = 0, half = 0;   ///< y, and the height with weight 1/2
   std::vector<double> weights;  ///< at the middles of the heights
 
-  double spread(double log_count) const { return std::sqrt(noise * log_count); }
+  double score_stddev(double log_count) const { return std::sqrt(noise * log_count); }
 };
 
 /// After Ctrl-C the columns that are left have no weights.
@@ -45,11 +45,11 @@ std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, 
     for (std::size_t i = first; i < parts; i += workers) {
       DiagramColumn& column = columns[i];
       column.noise = middle(largest_noise, i, parts);
-      const double spread = column.spread(log_count);
-      column.half = laws::retrieval_exponent(count - 1, spread) / log_count;
+      const double score_stddev = column.score_stddev(log_count);
+      column.half = laws::retrieval_gap(count - 1, score_stddev) / log_count;
       for (std::size_t j = 0; j < parts && !simulator.stopped(); ++j) {
         const double exponent = middle(largest_height, j, parts) * log_count;
-        column.weights.push_back(laws::signal_weight(count - 1, spread, exponent).value);
+        column.weights.push_back(laws::needle_weight(count - 1, score_stddev, exponent).value);
       }
     }
   };
@@ -64,9 +64,9 @@ std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, 
 
 /// The weight at height a of a column, simulated: normal scores of variance 1 at the column's spread.
 statistics::Estimate simulated(FadingRun& run, std::int64_t n, const DiagramColumn& column, double height) {
-  const double log_count = std::log(static_cast<double>(n)), beta = column.spread(log_count);
-  const auto row = simulate::ScoreRow{.competitors = n - 1}.with_signal(height * log_count / beta);
-  return run.simulator.rows(row, {beta}).front().signal_weight.mean;
+  const double log_count = std::log(static_cast<double>(n)), beta = column.score_stddev(log_count);
+  const auto row = simulate::ScoreRow{.competitors = n - 1}.with_needle(height * log_count / beta);
+  return run.simulator.rows(row, {beta}).front().needle_weight.mean;
 }
 
 void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vector<DiagramColumn>& columns) {
@@ -78,14 +78,13 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
                             laws::retrieval_boundary(column.noise), column.half};
     const bool chosen = i % every == every / 2;
     const auto estimate = chosen ? simulated(run, n, column, column.half) : statistics::Estimate{};
-    const auto compared =
-        chosen ? run.judgement.judged(0.5, estimate) : std::vector<Cell>(comparison_columns().size());
+    const auto compared = chosen ? run.judgement.judged(0.5, estimate) : std::vector<Cell>(comparison_columns().size());
     cells.insert(cells.end(), compared.begin(), compared.end());
     table.add_row(std::move(cells));
     if (!chosen || !frozen) continue;
     const double annealed = 1 + column.noise / 2, log_count = std::log(static_cast<double>(n));
     const double exact =
-        laws::signal_weight(static_cast<double>(n) - 1, column.spread(log_count), annealed * log_count).value;
+        laws::needle_weight(static_cast<double>(n) - 1, column.score_stddev(log_count), annealed * log_count).value;
     run.controls.add("a = 1 + y/2", n, "y = " + detail::number_text(column.noise, std::chars_format::general, 4), 0.5,
                      exact, simulated(run, n, column, annealed));
   }

@@ -5,10 +5,10 @@
 #include <incontext/laws/fading_thresholds.hpp>
 #include <incontext/laws/gaussian_asymptotics.hpp>
 #include <incontext/laws/gaussian_maximum.hpp>
+#include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gaussian_signal.hpp>
 #include <incontext/laws/retrieval.hpp>
-#include <incontext/laws/uniform_signal.hpp>
+#include <incontext/laws/uniform_needle.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -66,16 +66,16 @@ void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statis
 
 /// What a strong needle loses is Z e^(-beta m), Z a sum of log-normal terms: few trials see those that make its mean.
 /// Edgeworth's first term, the skewness of Z over the root of the trials, says whether z may be trusted.
-Rows needle_rows(double weight, double competitors, double spread, const Measured& measured) {
+Rows needle_rows(double weight, double competitors, double score_stddev, const Measured& measured) {
   if (weight < 0.95) return Rows::common;
-  const double e = std::exp(spread * spread);
+  const double e = std::exp(score_stddev * score_stddev);
   const double skewness = (e + 2) * std::sqrt((e - 1) / competitors);
   return skewness <= 0.2 * std::sqrt(static_cast<double>(measured.mean.count)) ? Rows::common : Rows::rare;
 }
 
 /// The weight of a needle of that score among the competitors, simulated.
 Measured needle(FadingRun& run, const simulate::ScoreRow& row, double beta, double score) {
-  return run.simulator.rows(row.with_signal(score), {beta}).front().signal_weight;
+  return run.simulator.rows(row.with_needle(score), {beta}).front().needle_weight;
 }
 
 simulate::ScoreRow normal_row(const FadingOptions& o, std::int64_t competitors) {
@@ -94,47 +94,47 @@ void add_phase_row(Table& table, FadingRun& run, std::vector<Cell> cells, const 
 
 /// By the exact law: how many trials carry E Y_2, and at least how many carry what it lacks to 1, for 1 - Y_2 is at most
 /// 1 and its square below it.
-Rows participation_rows(const laws::GaussianRow<double>& exact, double trials) {
-  const double of_mean = trials * exact.participation * exact.participation / exact.squared_participation;
-  const double of_rest = trials * (1 - exact.participation);
+Rows ipr_rows(const laws::GaussianRow<double>& exact, double trials) {
+  const double of_mean = trials * exact.ipr * exact.ipr / exact.squared_ipr;
+  const double of_rest = trials * (1 - exact.ipr);
   return of_mean < 256 || of_rest < enough_trials ? Rows::rare : Rows::common;
 }
 
 /// The same for the largest weight, whose square is at most Y_2.
-Rows largest_weight_rows(double largest, double participation, double trials) {
-  const double of_mean = trials * largest * largest / participation, of_rest = trials * (1 - largest);
+Rows largest_weight_rows(double largest, double ipr, double trials) {
+  const double of_mean = trials * largest * largest / ipr, of_rest = trials * (1 - largest);
   return std::min(of_mean, of_rest) < enough_trials ? Rows::rare : Rows::common;
 }
 
 std::vector<Table> phase_figure(FadingRun& run) {
   Table table = comparison_table(
       "Softmax over n normal scores, from even to frozen",
-      {{.name = "n"}, {.name = "spread", .heading = "x / x_c", .style = Style::shortest}, {.name = "quantity"}});
+      {{.name = "n"}, {.name = "score_stddev", .heading = "x / x_c", .style = Style::shortest}, {.name = "quantity"}});
   table.columns.push_back({.name = "median", .decimals_as = 1});
   table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2});
-  const std::vector<double> thetas = given_or(run, "spreads", run.options.spreads, {0.25, 0.5, 0.75, 1, 1.5});
+  const std::vector<double> thetas =
+      given_or(run, "score_stddevs", run.options.score_stddevs, {0.25, 0.5, 0.75, 1, 1.5});
   for (const std::int64_t n : lengths_or(run, {100, 1000, 10000})) {
-    const double count = static_cast<double>(n), critical = laws::critical_spread(count);
-    std::vector<double> spreads;
-    for (const double theta : thetas) spreads.push_back(theta * critical);
-    const auto rows = run.simulator.rows({.competitors = n}, spreads, Keep::medians);
+    const double count = static_cast<double>(n), critical = laws::critical_score_stddev(count);
+    std::vector<double> score_stddevs;
+    for (const double theta : thetas) score_stddevs.push_back(theta * critical);
+    const auto rows = run.simulator.rows({.competitors = n}, score_stddevs, Keep::medians);
     for (std::size_t i = 0; i < thetas.size(); ++i) {
-      const auto exact = laws::gaussian_row(count, spreads[i]);
+      const auto exact = laws::gaussian_row(count, score_stddevs[i]);
       const auto add = [&](const std::string& quantity, const statistics::Theory& theory, const Measured& measured,
                            Rows kind) {
         add_phase_row(table, run, {n, thetas[i], quantity}, theory, measured, kind);
       };
       const auto from_row = [&](double value) { return statistics::Theory(value, exact.error_estimate * value); };
-      const auto largest = laws::largest_weight(count, spreads[i]);
-      const auto trials = static_cast<double>(rows[i].participation.mean.count);
-      add("Y_2", from_row(exact.participation), rows[i].participation, participation_rows(exact, trials));
-      add("max a", largest, rows[i].largest_weight, largest_weight_rows(largest.value, exact.participation, trials));
+      const auto largest = laws::largest_weight(count, score_stddevs[i]);
+      const auto trials = static_cast<double>(rows[i].ipr.mean.count);
+      add("Y_2", from_row(exact.ipr), rows[i].ipr, ipr_rows(exact, trials));
+      add("max a", largest, rows[i].largest_weight, largest_weight_rows(largest.value, exact.ipr, trials));
       add("entropy", from_row(exact.entropy), rows[i].entropy,
           trials * exact.entropy < enough_trials ? Rows::rare : Rows::common);
       if (thetas[i] * thetas[i] * 3 > 1) {
         run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + short_text(thetas[i], 4),
-                         laws::annealed_participation(count, spreads[i]), exact.participation,
-                         rows[i].participation.mean);
+                         laws::annealed_ipr(count, score_stddevs[i]), exact.ipr, rows[i].ipr.mean);
       }
     }
   }
@@ -161,14 +161,14 @@ std::vector<Table> fading_figure(FadingRun& run) {
   for (const std::int64_t n : lengths_or(run, {10, 100, 1000, 10000, 100000, 1000000})) {
     const double count = static_cast<double>(n), others = count - 1;
     const std::vector<double> betas{1, o.scale * std::log(count)};
-    const auto rows = run.simulator.rows(normal_row(o, n - 1).with_signal(score), betas);
+    const auto rows = run.simulator.rows(normal_row(o, n - 1).with_needle(score), betas);
     for (std::size_t i = 0; i < 2; ++i) {
-      const double spread = betas[i] * std::sqrt(o.variance);
-      const bool frozen = spread >= laws::critical_spread(count);
-      const auto weight = laws::signal_weight(others, spread, betas[i] * score);
+      const double score_stddev = betas[i] * std::sqrt(o.variance);
+      const bool frozen = score_stddev >= laws::critical_score_stddev(count);
+      const auto weight = laws::needle_weight(others, score_stddev, betas[i] * score);
       const std::string map = i == 0 ? "softmax" : "SSMax", noise = frozen ? "frozen" : "averaging";
-      add_row(table, run, {n, map, betas[i], noise}, weight, rows[i].signal_weight,
-              needle_rows(weight.value, others, spread, rows[i].signal_weight));
+      add_row(table, run, {n, map, betas[i], noise}, weight, rows[i].needle_weight,
+              needle_rows(weight.value, others, score_stddev, rows[i].needle_weight));
     }
   }
   table.notes = {"SSMax: beta = s log n, s = " + short_text(o.scale, 4) + ". Its competitors freeze from n = " +
@@ -200,19 +200,19 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
                                   {.name = "score", .heading = "m", .digits = 5}});
   for (const std::int64_t n : lengths_or(run, {100, 10000, 100000})) {
     const double count = static_cast<double>(n), others = count - 1;
-    const double beta = o.scale * std::log(count), spread = beta * stddev;
+    const double beta = o.scale * std::log(count), score_stddev = beta * stddev;
     const double noise = o.scale * o.scale * o.variance * std::log(count);
-    const double threshold = laws::retrieval_exponent(others, spread) / beta;
+    const double threshold = laws::retrieval_gap(others, score_stddev) / beta;
     const bool frozen = laws::noise_phase(noise) == laws::NoisePhase::frozen;
     thresholds.add_row({n, noise, std::string(frozen ? "frozen" : "averaging"), threshold,
                         laws::ssmax_gaussian_threshold(count, o.scale, o.variance), gap,
-                        laws::retrieval_exponent(others, stddev)});
-    const auto exact = [&](double score) { return laws::signal_weight(others, spread, beta * score); };
+                        laws::retrieval_gap(others, stddev)});
+    const auto exact = [&](double score) { return laws::needle_weight(others, score_stddev, beta * score); };
     for (const double height : given_or(run, "heights", o.heights, {0.8, 1, 1.1})) {
       const double score = height * threshold;
       const Measured measured = needle(run, normal_row(o, n - 1), beta, score);
       add_row(table, run, {n, height, score}, exact(score), measured,
-              needle_rows(exact(score).value, others, spread, measured));
+              needle_rows(exact(score).value, others, score_stddev, measured));
     }
     run.controls.add("m* = 1/s", n, "m = " + short_text(gap, 4), 0.5, exact(gap).value,
                      needle(run, normal_row(o, n - 1), beta, gap).mean);
@@ -226,7 +226,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
 
 /// The weight of a needle among scores uniform on [0, 1].
 laws::Quadrature<double> needle_weight(double competitors, double beta, double score) {
-  return laws::uniform_signal_weight(competitors, beta, beta * score);
+  return laws::uniform_needle_weight(competitors, beta, beta * score);
 }
 
 std::vector<Table> bounded_figure(FadingRun& run) {

@@ -21,7 +21,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
   add_counts(app, "--lengths", o.lengths, "Lengths n of the rows", 3, 1000000000);
   add_number(app, "--s", o.scale, "SSMax's s: its inverse temperature is s log n", positive, "0 < value");
   add_number(app, "--variance", o.variance, "Variance of the normal competitors' scores", positive, "0 < value");
-  add_positive_numbers(app, "--spreads", o.spreads,
+  add_positive_numbers(app, "--score-stddevs", o.score_stddevs,
                        "phase: inverse temperature times standard deviation, over sqrt(2 log n)");
   add_number(
       app, "--height", o.height, "fading: the needle's score over the competitors' standard deviation",
@@ -49,15 +49,15 @@ std::vector<std::string> unused_by(FadingFigure figure) {
     case FadingFigure::phase:
       return {"--s", "--variance", "--height", "--heights", "--points"};
     case FadingFigure::fading:
-      return {"--spreads", "--heights", "--points"};
+      return {"--score-stddevs", "--heights", "--points"};
     case FadingFigure::retrieval:
-      return {"--spreads", "--height", "--points"};
+      return {"--score-stddevs", "--height", "--points"};
     case FadingFigure::bounded:
-      return {"--variance", "--spreads", "--height", "--points"};
+      return {"--variance", "--score-stddevs", "--height", "--points"};
     case FadingFigure::diagram:
       break;
   }
-  return {"--s", "--variance", "--spreads", "--height", "--heights"};
+  return {"--s", "--variance", "--score-stddevs", "--height", "--heights"};
 }
 
 }  // namespace

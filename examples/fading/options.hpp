@@ -15,12 +15,12 @@ enum class FadingFigure { fading, phase, retrieval, bounded, diagram };
 struct FadingOptions {
   FadingFigure figure = FadingFigure::phase;
   std::vector<std::int64_t> lengths = {};
-  double scale = 0.43;                  ///< SSMax's s
-  double variance = 1;                  ///< of the competitors
-  double height = 4.5;                  ///< of the needle, in standard deviations of the competitors
-  std::vector<double> spreads = {};     ///< in units of the critical one
-  std::vector<double> heights = {};     ///< of the needle, in units of the exact threshold
-  std::int64_t points = 12;             ///< of the diagram, a side
+  double scale = 0.43;                           ///< SSMax's s
+  double variance = 1;                           ///< of the competitors
+  double height = 4.5;                           ///< of the needle, in standard deviations of the competitors
+  std::vector<double> score_stddevs = {};        ///< in units of the critical one
+  std::vector<double> heights = {};              ///< of the needle, in units of the exact threshold
+  std::int64_t points = 12;                      ///< of the diagram, a side
   std::optional<std::int64_t> most_scores = {};  ///< drawn by one simulation
   SimulationOptions simulation = {};
   OutputOptions output = {};

@@ -67,8 +67,8 @@ std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const st
     const auto one = [&](RowFunctional functional) {
       return measured(run.at(point, functional), sample.sample.trials > 0 ? &sample : nullptr, point, functional);
     };
-    result.push_back({one(RowFunctional::participation), one(RowFunctional::largest_weight),
-                      one(RowFunctional::entropy), row.has_signal ? one(RowFunctional::signal_weight) : Measured{}});
+    result.push_back({one(RowFunctional::ipr), one(RowFunctional::largest_weight), one(RowFunctional::entropy),
+                      row.has_needle ? one(RowFunctional::needle_weight) : Measured{}});
   }
   return result;
 }

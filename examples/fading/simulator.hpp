@@ -25,7 +25,7 @@ struct Measured {
 };
 
 struct MeasuredRow {
-  Measured participation, largest_weight, entropy, signal_weight;
+  Measured ipr, largest_weight, entropy, needle_weight;
 };
 
 enum class Keep { means, medians };

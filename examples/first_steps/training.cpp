@@ -11,8 +11,8 @@ int main() {
   std::printf("  and the loss stays at %.4f until the parities are read\n", reasoning.plateau_cross_entropy);
   const training::AffineTask<double> affine{.input_stddev = 1, .function_stddev = 1};  // y = a x + b
   const auto risks = training::affine_risks(affine);
-  std::printf("affine task: the best squared error is %.4f, %.4f and %.4f after 0, 1 and 2 examples;\n", risks.no_example,
-              risks.one_example, risks.two_examples);
+  std::printf("affine task: the best squared error is %.4f, %.4f and %.4f after 0, 1 and 2 examples;\n",
+              risks.no_example, risks.one_example, risks.two_examples);
   for (const double bound : {1.0, 2.0, 4.0}) {
     std::printf("  outputs within %.0f cannot have less than %.4f\n", bound,
                 training::clipped_affine_error(affine, bound).value);

@@ -31,13 +31,13 @@ constexpr const char* common_draws_note = "All rows of a map share their draws, 
 using simulate::GradientMap, simulate::GradientNorm;
 
 /// How many trials carry W_K's mean at a spread.
-double key_trials(const MeasuredGradients& measured, std::size_t spread) {
-  return simulate::effective_trials(measured.norms.at(spread, GradientNorm::key));
+double key_trials(const MeasuredGradients& measured, std::size_t score_stddev) {
+  return simulate::effective_trials(measured.norms.at(score_stddev, GradientNorm::key));
 }
 
 struct Point {
   std::vector<Cell> prefix;
-  double spread;
+  double score_stddev;
 };
 
 class Figures {
@@ -62,16 +62,16 @@ class Figures {
   double tokens() const { return static_cast<double>(options_.simulation.context_length); }
   double dimension() const { return static_cast<double>(options_.simulation.dimension); }
 
-  laws::GradientFlow<double> law(double spread) const {
-    return laws::gradient_flow(laws::gaussian_row(tokens(), spread), spread, dimension());
+  laws::GradientFlow<double> law(double score_stddev) const {
+    return laws::gradient_flow(laws::gaussian_row(tokens(), score_stddev), score_stddev, dimension());
   }
 
   /// Of the median, where its closed form is one.
-  Cell frozen_median(double spread) const {
+  Cell frozen_median(double score_stddev) const {
     constexpr double largest_index = 0.25;
-    if (!(laws::critical_spread(tokens()) < spread)) return {};
-    if (!(laws::frozen_row(tokens(), spread).index < largest_index)) return {};
-    return laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{tokens(), spread, dimension()});
+    if (!(laws::critical_score_stddev(tokens()) < score_stddev)) return {};
+    if (!(laws::frozen_row(tokens(), score_stddev).index < largest_index)) return {};
+    return laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{tokens(), score_stddev, dimension()});
   }
 
   /// Judged where enough trials contribute to the mean for its error to be trusted.
@@ -123,31 +123,31 @@ class Figures {
   std::vector<Table> softmax(const std::string& title, const std::vector<Column>& prefix,
                              const std::vector<Point>& points) {
     std::vector<Column> columns = prefix;
-    columns.push_back({.name = "spread", .heading = "x", .digits = 4});
+    columns.push_back({.name = "score_stddev", .heading = "x", .digits = 4});
     Table ratios = table(title + setting(), columns,
                          {{.name = "annealed", .digits = 4},
                           {.name = "median", .digits = 4},
                           {.name = "frozen_median", .heading = "two scores", .digits = 3}});
     columns.push_back({"gradient"});
     Table norms = table("Mean squared gradients over |g|^2", columns, {});
-    std::vector<double> spreads;
-    for (const Point& point : points) spreads.push_back(point.spread);
-    const MeasuredGradients measured = run_.simulator.gradients(GradientMap::softmax, spreads);
+    std::vector<double> score_stddevs;
+    for (const Point& point : points) score_stddevs.push_back(point.score_stddev);
+    const MeasuredGradients measured = run_.simulator.gradients(GradientMap::softmax, score_stddevs);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Point& point = points[i];
-      const auto flow = law(point.spread);
+      const auto flow = law(point.score_stddev);
       const auto& key = measured.norms.at(i, GradientNorm::key);
       const double carry = key_trials(measured, i);
       std::vector<Cell> cells = point.prefix;
-      cells.emplace_back(point.spread);
+      cells.emplace_back(point.score_stddev);
       std::vector<Cell> more = cells;
-      more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.spread, dimension())),
-                               finite(measured.median[i]), frozen_median(point.spread)});
+      more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.score_stddev, dimension())),
+                               finite(measured.median[i]), frozen_median(point.score_stddev)});
       add(ratios, std::move(more), compared(flow.imbalance, measured.norms.imbalance(i), carry));
       cells.emplace_back("W_V");
       add(norms, cells, run_.judgement.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
       cells.back() = "W_K";
-      add(norms, cells, compared(point.spread * point.spread * flow.covariance_isotropic, key, carry));
+      add(norms, cells, compared(point.score_stddev * point.score_stddev * flow.covariance_isotropic, key, carry));
     }
     ratios.notes.push_back(
         "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
@@ -166,7 +166,7 @@ class Figures {
 
   std::vector<Table> frozen() {
     std::vector<Point> points;
-    for (const double x : options_.spreads) points.push_back({{}, x});
+    for (const double x : options_.score_stddevs) points.push_back({{}, x});
     std::vector<Table> tables = softmax("Gradient of W_K over that of W_V in rows that freeze", {}, points);
     tables.front().notes.push_back(
         "Rare near ties of the two highest scores carry the root mean square; the typical row's gradient vanishes.");
@@ -188,7 +188,7 @@ class Figures {
     std::vector<Table> tables = softmax("Heat Treatment: gradient of W_K over that of W_V",
                                         {{.name = "epoch", .style = Style::shortest}, temperature_column()}, points);
     tables.front().notes.push_back(
-        "The weights are those of the initialisation throughout: what the schedule does by "
+        "The weights are those of the initialization throughout: what the schedule does by "
         "itself. It moves 1/tau along half a cosine over the first half of the epochs.");
     return tables;
   }
@@ -196,13 +196,13 @@ class Figures {
   std::vector<Table> normsoftmax() {
     Table ratios = table("NormSoftmax: gradient of W_K over that of W_V" + setting(),
                          {{.name = "scale", .style = Style::shortest}, {"map"}},
-                         {{.name = "spread", .heading = "x", .digits = 4}, {.name = "median", .digits = 4}});
-    std::vector<double> spreads;
-    for (const double scale : options_.scales) spreads.push_back(scale * spread_at(options_.usual_temperature()));
-    const MeasuredGradients soft = run_.simulator.gradients(GradientMap::softmax, spreads);
-    const MeasuredGradients norm = run_.simulator.gradients(GradientMap::normsoftmax, spreads);
-    for (std::size_t i = 0; i < spreads.size(); ++i) {
-      const double x = spreads[i], scale = options_.scales[i];
+                         {{.name = "score_stddev", .heading = "x", .digits = 4}, {.name = "median", .digits = 4}});
+    std::vector<double> score_stddevs;
+    for (const double scale : options_.scales) score_stddevs.push_back(scale * spread_at(options_.usual_temperature()));
+    const MeasuredGradients soft = run_.simulator.gradients(GradientMap::softmax, score_stddevs);
+    const MeasuredGradients norm = run_.simulator.gradients(GradientMap::normsoftmax, score_stddevs);
+    for (std::size_t i = 0; i < score_stddevs.size(); ++i) {
+      const double x = score_stddevs[i], scale = options_.scales[i];
       add(ratios, {scale, "softmax", x, finite(soft.median[i])},
           compared(law(x).imbalance, soft.norms.imbalance(i), key_trials(soft, i)));
       add(ratios, {scale, "NormSoftmax", x, finite(norm.median[i])},

@@ -21,7 +21,8 @@ void add_gradient_options(CLI::App& app, GradientOptions& o) {
                               {"schedule", GradientFigure::schedule},
                               {"normsoftmax", GradientFigure::normsoftmax}});
   add_positive_numbers(app, "--temperatures", o.temperatures, "temperature: its values");
-  add_positive_numbers(app, "--spreads", o.spreads, "frozen: standard deviations of the scores over the temperature");
+  add_positive_numbers(app, "--score-stddevs", o.score_stddevs,
+                       "frozen: standard deviations of the scores over the temperature");
   add_count<std::int64_t>(app, "--epochs", o.epochs, "schedule: epochs of the training", 2, 1000000000);
   add_number(app, "--start-temperature", o.start_temperature, "schedule: temperature of the first epoch", positive,
              "0 < value");
@@ -40,7 +41,7 @@ void add_gradient_options(CLI::App& app, GradientOptions& o) {
 UnusedOptions complete(const CLI::App& app, GradientOptions& o) {
   const std::vector<std::pair<GradientFigure, std::vector<std::string>>> of_figures{
       {GradientFigure::temperature, {"--temperatures"}},
-      {GradientFigure::frozen, {"--spreads"}},
+      {GradientFigure::frozen, {"--score-stddevs"}},
       {GradientFigure::schedule, {"--epochs", "--start-temperature"}},
       {GradientFigure::normsoftmax, {"--scales"}}};
   const std::string mode = "--figure " + text_of(app, "--figure");
@@ -53,14 +54,14 @@ UnusedOptions complete(const CLI::App& app, GradientOptions& o) {
   if (o.figure == GradientFigure::normsoftmax) unused.add(mode, {"--key-dimension"});
   add_unused_run_options(unused, o.simulation, o.output);
   if (o.temperatures.empty()) o.temperatures = {1.0 / 3, 0.5, 1, 2, 4, 8, 16};
-  if (o.spreads.empty()) o.spreads = {1, 3, 8, 16, 32};
+  if (o.score_stddevs.empty()) o.score_stddevs = {1, 3, 8, 16, 32};
   if (o.scales.empty()) o.scales = {0.25, 1, 4, 16, 64};
   return unused;
 }
 
 void state_used(const GradientOptions& o, nlohmann::ordered_json& arguments) {
   if (o.figure == GradientFigure::temperature) arguments["temperatures"] = o.temperatures;
-  if (o.figure == GradientFigure::frozen) arguments["spreads"] = o.spreads;
+  if (o.figure == GradientFigure::frozen) arguments["score_stddevs"] = o.score_stddevs;
   if (o.figure == GradientFigure::normsoftmax) arguments["scales"] = o.scales;
 }
 

@@ -14,7 +14,7 @@ enum class GradientFigure { temperature, frozen, schedule, normsoftmax };
 struct GradientOptions {
   GradientFigure figure = GradientFigure::temperature;
   std::vector<double> temperatures = {};
-  std::vector<double> spreads = {};
+  std::vector<double> score_stddevs = {};
   std::vector<double> scales = {};
   std::int64_t epochs = 100;
   double start_temperature = 1.0 / 3;
@@ -24,7 +24,7 @@ struct GradientOptions {
   SimulationOptions simulation = {.dimension = 256, .context_length = 197, .trials = 2048};
   OutputOptions output = {};
 
-  /// Of the raw scores q . k at initialisation, for tokens and a query of d components of variance 1.
+  /// Of the raw scores q . k at initialization, for tokens and a query of d components of variance 1.
   double score_stddev() const;
   double usual_temperature() const;
 };

@@ -30,22 +30,22 @@ Simulator::~Simulator() = default;
 
 const RunRecord& Simulator::record() const { return state_->runs.record(); }
 
-MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vector<double>& spreads) {
+MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vector<double>& score_stddevs) {
   using simulate::GradientNorm;
   const simulate::GradientRow row{state_->tokens, state_->dimension, map};
   MeasuredGradients measured;
-  measured.median.assign(spreads.size(), std::numeric_limits<double>::quiet_NaN());
+  measured.median.assign(score_stddevs.size(), std::numeric_limits<double>::quiet_NaN());
   const auto simulation = [&](simulate::Options options) {
-    simulate::GradientNormsSimulation result = simulate::gradient_norms(row, spreads, options);
+    simulate::GradientNormsSimulation result = simulate::gradient_norms(row, score_stddevs, options);
     if (result.run.interrupted) return std::move(result.run);
     options.trials = std::min(result.run.trials, most_kept_trials);
     options.relative_error = 0;
-    const auto sample = simulate::gradient_norms_sample(row, spreads, options);
-    for (std::size_t i = 0; i < spreads.size(); ++i) measured.median[i] = sample.median(i, GradientNorm::ratio);
+    const auto sample = simulate::gradient_norms_sample(row, score_stddevs, options);
+    for (std::size_t i = 0; i < score_stddevs.size(); ++i) measured.median[i] = sample.median(i, GradientNorm::ratio);
     return std::move(result.run);
   };
   constexpr std::size_t norms = 1 + static_cast<std::size_t>(GradientNorm::key_orthogonal);
-  measured.norms.run = state_->runs.run("gradients", spreads.size() * norms, simulation);
+  measured.norms.run = state_->runs.run("gradients", score_stddevs.size() * norms, simulation);
   return measured;
 }
 

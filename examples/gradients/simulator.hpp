@@ -27,7 +27,7 @@ class Simulator {
   const RunRecord& record() const;
 
   /// At spreads x = |W_K q| / tau, on common draws.
-  MeasuredGradients gradients(simulate::GradientMap map, const std::vector<double>& spreads);
+  MeasuredGradients gradients(simulate::GradientMap map, const std::vector<double>& score_stddevs);
 
  private:
   struct State;

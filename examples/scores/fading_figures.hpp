@@ -210,7 +210,7 @@ inline std::vector<Table> deviant_figure(const ScoresOptions& o, Claims& claims)
   }
   table.notes = {"The others are the quantiles of N(0, 1). SSMax: s = " + short_text(p.s, 6) +
                      "; SSA: b = " + short_text(p.base, 6) + ", k = " + short_text(p.exponent, 6) +
-                     "; entmax: alpha = " + short_text(p.alpha, 6) + "; linear: z / n, not normalised.",
+                     "; entmax: alpha = " + short_text(p.alpha, 6) + "; linear: z / n, not normalized.",
                  "Softmax gives way to one deviant token at a few units, SSA later; entmax is one-hot from a gap of "
                  "1/(alpha - 1) = " +
                      short_text(laws::entmax_one_hot_gap(p.alpha), 6) + " on."};

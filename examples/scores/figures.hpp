@@ -48,14 +48,14 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
   if (!std::isfinite(range / detail::smallest_of(temperatures))) {
     throw InputError("--figure approximation: the range of the scores over the temperature is not a finite number");
   }
-  Table weights{.title = "Weights of softmax, of its linearisation and of linear attention, n = " + std::to_string(n),
+  Table weights{.title = "Weights of softmax, of its linearization and of linear attention, n = " + std::to_string(n),
                 .columns = {{.name = "temperature", .style = Style::shortest},
                             {.name = "score", .style = Style::shortest},
                             {.name = "softmax", .decimals_as = 1},
                             {.name = "approximate_softmax", .heading = "approximate", .decimals_as = 1},
                             {.name = "linear_attention", .heading = "linear", .decimals_as = 1},
                             {.name = "error", .heading = "softmax - approximate", .decimals_as = 1}}};
-  Table bounds{.title = "Error of the linearisation, and what it can be at most in a row of this range",
+  Table bounds{.title = "Error of the linearization, and what it can be at most in a row of this range",
                .columns = {{.name = "temperature", .style = Style::shortest},
                            {.name = "range", .heading = "range / temperature", .digits = 4, .style = Style::shortest},
                            {.name = "smallest_error", .decimals_as = 1},
@@ -80,7 +80,7 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
     claims.at_least("error at least the infimum", at, detail::smallest_of(error), infimum - 1e-15);
   }
   bounds.notes.push_back(
-      "A weight of the linearisation is negative where a score lies more than the temperature below the mean.");
+      "A weight of the linearization is negative where a score lies more than the temperature below the mean.");
   return {std::move(weights), std::move(bounds)};
 }
 
@@ -121,7 +121,7 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
 }
 
 inline std::vector<Table> normsoftmax_bound_figure(const ScoresOptions& o, Claims& claims) {
-  using enum scoring::Spread;
+  using enum scoring::ScoreScale;
   Table table{.title = "The largest weight NormSoftmax can give on n scores, whatever their scale",
               .columns = {{.name = "n"},
                           {.name = "bound", .decimals_as = 1},

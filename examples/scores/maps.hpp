@@ -5,7 +5,7 @@
 #include <incontext/scoring/hardmax.hpp>
 #include <incontext/scoring/jacobian_spectral_norm.hpp>
 #include <incontext/scoring/linear_attention.hpp>
-#include <incontext/scoring/normalised_sa_softmax.hpp>
+#include <incontext/scoring/normalized_sa_softmax.hpp>
 #include <incontext/scoring/normsoftmax.hpp>
 #include <incontext/scoring/ratio_score.hpp>
 #include <incontext/scoring/sa_softmax.hpp>
@@ -30,8 +30,8 @@ struct MapParameters {
   double base = 1;
   double exponent = 1.5;
   double alpha = 1.5;
-  scoring::Spread spread = scoring::Spread::population_stddev;
-  scoring::ScoreNormalisation over = scoring::ScoreNormalisation::context_length;
+  scoring::ScoreScale scale = scoring::ScoreScale::population_stddev;
+  scoring::ScoreNormalization over = scoring::ScoreNormalization::context_length;
 };
 
 /// A map as functions of rows; `log_weights` is empty for a map whose weights may be negative.
@@ -75,7 +75,7 @@ struct MapEntry {
 inline const std::vector<MapEntry>& map_entries() {
   using namespace scoring;
   const auto linear = [](const MapParameters& p) {
-    return p.over == ScoreNormalisation::none ? LinearNormalisation::none : LinearNormalisation::context_length;
+    return p.over == ScoreNormalization::none ? LinearNormalization::none : LinearNormalization::context_length;
   };
   static const std::vector<MapEntry> entries{
       {"softmax",
@@ -105,10 +105,10 @@ inline const std::vector<MapEntry>& map_entries() {
          return score_map(SSA<double>{p.base, p.exponent, p.temperature});
        }},
       {"normsoftmax",
-       {"--temperature", "--spread"},
+       {"--temperature", "--score-scale"},
        "softmax of z / min(spread of z, tau)",
        [](const MapParameters& p) {
-         return score_map(NormSoftmax<double>{p.temperature, p.spread});
+         return score_map(NormSoftmax<double>{p.temperature, p.scale});
        }},
       {"entmax",
        {"--alpha"},
@@ -120,10 +120,10 @@ inline const std::vector<MapEntry>& map_entries() {
        "uniform on the largest scores",
        [](const MapParameters&) { return score_map(Hardmax<double>{}); }},
       {"sa-softmax", {}, "z softmax(z)", [](const MapParameters&) { return score_map(SaSoftmax<double>{}); }},
-      {"normalised-sa-softmax",
+      {"normalized-sa-softmax",
        {},
        "z moved to [0, 1], times softmax(z)",
-       [](const MapParameters&) { return score_map(NormalisedSaSoftmax<double>{}); }},
+       [](const MapParameters&) { return score_map(NormalizedSaSoftmax<double>{}); }},
       {"average",
        {"--over"},
        "1, over n",
@@ -167,7 +167,7 @@ inline MatrixNorms jacobian_norms_at(const ScoreMap& map, const Numbers& z) {
     for (const double x : column) squares += x * x;
   }
   const auto size = static_cast<std::ptrdiff_t>(n);
-  return {scoring::spectral_norm(scoring::Grid<double>(transposed.data(), size, size)), std::sqrt(squares)};
+  return {scoring::spectral_norm(scoring::MatrixView<double>(transposed.data(), size, size)), std::sqrt(squares)};
 }
 
 }  // namespace incontext::examples::scores

@@ -41,7 +41,7 @@ struct FigureEntry {
 inline const std::vector<FigureEntry>& figure_entries() {
   static const std::vector<FigureEntry> entries{
       {"approximation",
-       "softmax, its linearisation and linear attention (2511.01292 Fig. 1)",
+       "softmax, its linearization and linear attention (2511.01292 Fig. 1)",
        {"--row", "--temperatures"}},
       {"ssa-base", "the functions SSA puts in place of e^z (2508.14685 Fig. 5)", {}},
       {"ssmax-fading", "one score above n - 1 equal ones (2501.19399 Fig. 1)", {"--lengths", "--gap", "--s"}},
@@ -119,15 +119,15 @@ inline void add_map_options(CLI::App& app, MapParameters& p) {
       app, "--exponent", p.exponent, "SSA: k", [](double value) { return value >= 1; }, "1 <= value");
   add_number(
       app, "--alpha", p.alpha, "entmax: alpha", [](double value) { return value > 1; }, "1 < value");
-  add_choice<scoring::Spread>(app, "--spread", p.spread, "NormSoftmax: spread of the scores",
-                              {{"population", scoring::Spread::population_stddev},
-                               {"sample", scoring::Spread::sample_stddev},
-                               {"variance", scoring::Spread::population_variance}});
-  add_choice<scoring::ScoreNormalisation>(app, "--over", p.over, "Linear, average, tanh, relu, square: divided by",
-                                          {{"n", scoring::ScoreNormalisation::context_length},
-                                           {"none", scoring::ScoreNormalisation::none},
-                                           {"sum", scoring::ScoreNormalisation::sum},
-                                           {"absolute-sum", scoring::ScoreNormalisation::absolute_sum}});
+  add_choice<scoring::ScoreScale>(app, "--score-scale", p.scale, "NormSoftmax: spread of the scores",
+                                  {{"population", scoring::ScoreScale::population_stddev},
+                                   {"sample", scoring::ScoreScale::sample_stddev},
+                                   {"variance", scoring::ScoreScale::population_variance}});
+  add_choice<scoring::ScoreNormalization>(app, "--over", p.over, "Linear, average, tanh, relu, square: divided by",
+                                          {{"n", scoring::ScoreNormalization::context_length},
+                                           {"none", scoring::ScoreNormalization::none},
+                                           {"sum", scoring::ScoreNormalization::sum},
+                                           {"absolute-sum", scoring::ScoreNormalization::absolute_sum}});
 }
 
 /// The names in `all` that are not in `used`.
@@ -153,8 +153,8 @@ inline void add_scores_options(CLI::App& app, ScoresOptions& o) {
 
 /// Checks options that depend on each other, and finds those without effect.
 inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions& o) {
-  const std::vector<std::string> parameters{"--temperature", "--s",     "--bias",   "--base",
-                                            "--exponent",    "--alpha", "--spread", "--over"};
+  const std::vector<std::string> parameters{"--temperature", "--s",     "--bias",        "--base",
+                                            "--exponent",    "--alpha", "--score-scale", "--over"};
   const std::vector<std::string> of_figures{"--lengths", "--temperatures", "--gap"};
   const std::vector<std::string> of_rows{"--row",       "--scores", "--causal", "--map",
                                          "--direction", "--norms",  "--weights"};
@@ -181,8 +181,8 @@ inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions&
   if (row) unused.add("--row", {"--causal"});
   if (scores) unused.add("--scores", {"--direction"});
   unused.add("--map " + o.map, detail::others(parameters, find_map(o.map)->parameters));
-  if (o.map == "linear" && o.parameters.over != scoring::ScoreNormalisation::context_length &&
-      o.parameters.over != scoring::ScoreNormalisation::none) {
+  if (o.map == "linear" && o.parameters.over != scoring::ScoreNormalization::context_length &&
+      o.parameters.over != scoring::ScoreNormalization::none) {
     throw InputError("--over: has no such choice with --map linear (needs n or none)");
   }
   if (!o.direction.empty() && o.direction.size() != o.row.size()) {

@@ -18,8 +18,8 @@ template InverseTemperatureParabola<double> linear_attention_error(const Attenti
 template InverseTemperatureParabola<double> any_law_error(const Attention<double>&, const InputRows<double>&,
                                                           const Vector<double>&, const Matrix<double>&, const double&,
                                                           std::int64_t, Offset);
-template InverseTemperatureParabola<double> labelled_rows_error(const Attention<double>&, const InputRows<double>&,
-                                                                const Vector<double>&, std::int64_t, Offset);
+template InverseTemperatureParabola<double> labeled_rows_error(const Attention<double>&, const InputRows<double>&,
+                                                               const Vector<double>&, std::int64_t, Offset);
 template BayesRiskEquivalent<double> bayes_risk_deterministic_equivalent(const LinearTask<double>&, std::int64_t);
 template RidgePosterior<double> bayes_ridge(const Matrix<double>&, const Vector<double>&, const Vector<double>&,
                                             const Matrix<double>&, const double&);

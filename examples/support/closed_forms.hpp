@@ -31,9 +31,9 @@ extern template InverseTemperatureParabola<double> linear_attention_error(const 
 extern template InverseTemperatureParabola<double> any_law_error(const Attention<double>&, const InputRows<double>&,
                                                                  const Vector<double>&, const Matrix<double>&,
                                                                  const double&, std::int64_t, Offset);
-extern template InverseTemperatureParabola<double> labelled_rows_error(const Attention<double>&,
-                                                                       const InputRows<double>&, const Vector<double>&,
-                                                                       std::int64_t, Offset);
+extern template InverseTemperatureParabola<double> labeled_rows_error(const Attention<double>&,
+                                                                      const InputRows<double>&, const Vector<double>&,
+                                                                      std::int64_t, Offset);
 extern template BayesRiskEquivalent<double> bayes_risk_deterministic_equivalent(const LinearTask<double>&,
                                                                                 std::int64_t);
 extern template RidgePosterior<double> bayes_ridge(const Matrix<double>&, const Vector<double>&, const Vector<double>&,

@@ -163,10 +163,10 @@ MatrixFile read_scores(const std::string& path) {
   return scores;
 }
 
-Eigen::MatrixXd centred(const Eigen::MatrixXd& values) { return values.rowwise() - values.colwise().mean(); }
+Eigen::MatrixXd centered(const Eigen::MatrixXd& values) { return values.rowwise() - values.colwise().mean(); }
 
-Eigen::MatrixXd standardised(const Eigen::MatrixXd& values) {
-  Eigen::MatrixXd result = centred(values);
+Eigen::MatrixXd standardized(const Eigen::MatrixXd& values) {
+  Eigen::MatrixXd result = centered(values);
   for (Eigen::Index j = 0; j < result.cols(); ++j) {
     result.col(j) /= std::sqrt(result.col(j).squaredNorm() / static_cast<double>(result.rows()));
   }

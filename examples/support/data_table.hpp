@@ -63,9 +63,9 @@ MatrixFile read_scores(const std::string& path);
 double finite_mask(const Eigen::MatrixXd& scores);
 
 /// Every column shifted to mean 0.
-Eigen::MatrixXd centred(const Eigen::MatrixXd& values);
+Eigen::MatrixXd centered(const Eigen::MatrixXd& values);
 
 /// Every column shifted to mean 0 and scaled to variance 1 (divided by the number of rows).
-Eigen::MatrixXd standardised(const Eigen::MatrixXd& values);
+Eigen::MatrixXd standardized(const Eigen::MatrixXd& values);
 
 }  // namespace incontext::examples

@@ -53,8 +53,8 @@ int deliver(Report report, const OutputOptions& options) {
     if (!options.quiet) write_standard_output(render_verdict(report));
     if (target != options.file) {
       const bool older = std::filesystem::exists(options.file);
-      tell(report, "stopped early: the partial report is " + target +
-                       (older ? "; " + options.file + " is unchanged\n" : "\n"));
+      tell(report,
+           "stopped early: the partial report is " + target + (older ? "; " + options.file + " is unchanged\n" : "\n"));
     }
   } else if (!options.quiet) {
     write_standard_output(text);

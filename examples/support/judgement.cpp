@@ -236,9 +236,10 @@ std::string Judgement::headline(const Tally& tally) const {
   if (tally.judged == 0) return "Nothing was judged of " + counted(entries_.size()) + ".";
   const std::string family =
       left > 0 ? std::to_string(tally.judged) + " of " + counted(entries_.size()) : counted(entries_.size());
-  std::string text = tally.disagreements > 0 ? "DISAGREEMENT in " + std::to_string(tally.disagreements) + " of " + family
-                     : left > 0              ? "Incomplete: " + family + " judged, and none disagrees"
-                                             : "Agreement: " + family;
+  std::string text = tally.disagreements > 0
+                         ? "DISAGREEMENT in " + std::to_string(tally.disagreements) + " of " + family
+                     : left > 0 ? "Incomplete: " + family + " judged, and none disagrees"
+                                : "Agreement: " + family;
   text += ", largest |z| " + fixed(tally.largest->agreement.excess, 2) + ", bound " + fixed(bound(), 2);
   if (tally.coarsest == nullptr) return text + ".";
   return text + "; a deviation of " + percent(median_of(tally.resolutions)) +
@@ -252,16 +253,11 @@ Verdict Judgement::verdict() const {
   Verdict result{.text = headline(tally), .rows = tally.rows};
   if (tally.disagreements > 0) result.agrees = false;
   if (tally.disagreements == 0 && tally.judged > 0 && left == 0) result.agrees = true;
-  result.details = {{"comparisons", entries_.size()},
-                    {"judged", tally.judged},
-                    {"disagreements", tally.disagreements},
-                    {"not_judged", left},
-                    {"largest_absolute_z", nullptr},
-                    {"bound", nullptr},
-                    {"false_alarm_rate", false_alarm_rate},
-                    {"median_resolution", nullptr},
-                    {"worst_resolution", nullptr},
-                    {"worst_row", nullptr}};
+  result.details = {{"comparisons", entries_.size()},       {"judged", tally.judged},
+                    {"disagreements", tally.disagreements}, {"not_judged", left},
+                    {"largest_absolute_z", nullptr},        {"bound", nullptr},
+                    {"false_alarm_rate", false_alarm_rate}, {"median_resolution", nullptr},
+                    {"worst_resolution", nullptr},          {"worst_row", nullptr}};
   if (tally.judged > 0) {
     result.details["largest_absolute_z"] = detail::json_number(tally.largest->agreement.excess);
     result.details["bound"] = bound();

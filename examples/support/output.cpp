@@ -141,8 +141,7 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
     kept += (kept.empty() ? "" : " and ") + one.name();
   }
   if (!kept.empty()) {
-    throw InputError(option + ": cannot be replaced: " + std::strerror(error) +
-                     "; the complete content is in " + kept);
+    throw InputError(option + ": cannot be replaced: " + std::strerror(error) + "; the complete content is in " + kept);
   }
   for (const auto& [file, content] : files) {
     if (takes_bytes_directly(file)) write_directly(file, content, option);

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <incontext/simulate/engine/systems.hpp>
 #include <incontext/simulate/engine/device.hpp>
 #include <incontext/simulate/engine/interrupt.hpp>
 #include <incontext/simulate/engine/options.hpp>
+#include <incontext/simulate/engine/systems.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cstddef>

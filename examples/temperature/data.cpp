@@ -89,10 +89,10 @@ DataSet read_data(const TemperatureOptions& o) {
     throw InputError(o.data + ": " + without_function(error.what()) + "; " + ways_out(o).text +
                      " NAME leaves a column out");
   }
-  if (o.centre) data.inputs = centred(data.inputs);
-  if (o.standardise) {
-    data.inputs = standardised(data.inputs);
-    if (!o.labels.empty()) data.labels = standardised(data.labels);
+  if (o.center) data.inputs = centered(data.inputs);
+  if (o.standardize) {
+    data.inputs = standardized(data.inputs);
+    if (!o.labels.empty()) data.labels = standardized(data.labels);
   }
   return data;
 }
@@ -106,8 +106,8 @@ Matrix even_prior(const Matrix& input_covariance, double signal) {
 
 std::string data_title(const TemperatureOptions& o, const DataSet& data) {
   return o.data + ": " + std::to_string(data.inputs.rows()) + " rows, d = " + std::to_string(data.inputs.cols()) +
-         (o.standardise ? " (standardised)"
-          : o.centre    ? " (centred)"
+         (o.standardize ? " (standardized)"
+          : o.center    ? " (centered)"
                         : "") +
          ", l = " + std::to_string(o.simulation.context_length);
 }
@@ -140,8 +140,8 @@ void add_data_rows(Table& table, Run& run, const std::vector<NamedTemperature>& 
   std::size_t next = 0;
   for (const NamedTemperature& one : named) {
     if (!std::isfinite(one.temperature)) {
-      add_row_beside(table, {one.name, Cell()},
-                     run.judgement.not_judged(one.temperature, {}, no_optimum_reason(exact)), Cell(), Cell());
+      add_row_beside(table, {one.name, Cell()}, run.judgement.not_judged(one.temperature, {}, no_optimum_reason(exact)),
+                     Cell(), Cell());
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
@@ -161,16 +161,16 @@ void add_ridge_row(Table& table, const std::string& name, const statistics::Esti
 void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
   const double largest = rows.mean().cwiseAbs2().cwiseQuotient(rows.covariance().diagonal()).maxCoeff();
   if (!(largest > 0.01)) return;
-  table.notes.push_back("The inputs are not centred: a mean is " + in_words(std::sqrt(largest)) +
-                        " deviations from 0, which the scores carry; --centre or --standardise takes it off.");
+  table.notes.push_back("The inputs are not centered: a mean is " + in_words(std::sqrt(largest)) +
+                        " deviations from 0, which the scores carry; --center or --standardize takes it off.");
 }
 
 /// The law that the attention was pretrained on, which the numbers depend on as much as on the data.
 std::string pretraining_note(const TemperatureOptions& o, double explained, double noise) {
-  const std::string prior = o.task_covariance.empty()
-                                ? "a prior under which every input explains the same share of a label variance of " +
-                                      in_words(explained)
-                                : "the prior " + o.task_covariance;
+  const std::string prior =
+      o.task_covariance.empty()
+          ? "a prior under which every input explains the same share of a label variance of " + in_words(explained)
+          : "the prior " + o.task_covariance;
   return "Pretrained on these inputs' covariance, with " + prior + ", and noise " + in_words(noise) + ".";
 }
 
@@ -201,15 +201,13 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   const Parabola normal =
       regression::generalization_error(attention, gaussian, l, {.offset = o.reading.convention.offset});
 
-  Table table = data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law" +
-                               unusual_in_words(o),
-                           "exact theory", {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z",
-                           "z Gaussian");
+  Table table =
+      data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law" + unusual_in_words(o),
+                 "exact theory", {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z", "z Gaussian");
   const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
   run.arguments["test-noise-variance"] = noise;
-  const simulate::RowLabels labels{.task_mean = gaussian.task_mean(),
-                                   .task_covariance = gaussian.task_covariance(),
-                                   .noise_variance = noise};
+  const simulate::RowLabels labels{
+      .task_mean = gaussian.task_mean(), .task_covariance = gaussian.task_covariance(), .noise_variance = noise};
   run.simulator.announce("resampled rows");
   const Estimates simulated =
       run.simulator.errors_on_rows(attention, rows, labels, l, values_of(named), o.reading.convention.offset);
@@ -227,10 +225,10 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   return {std::move(table)};
 }
 
-/// Ridge regression with the attention's own prior on labelled contexts; every row is its query in turn, so that only
+/// Ridge regression with the attention's own prior on labeled contexts; every row is its query in turn, so that only
 /// contexts are drawn.
-statistics::Estimate ridge_on_labelled_rows(Run& run, const Matrix& rows, const Vector& labels, const Matrix& prior,
-                                            double noise_variance) {
+statistics::Estimate ridge_on_labeled_rows(Run& run, const Matrix& rows, const Vector& labels, const Matrix& prior,
+                                           double noise_variance) {
   constexpr std::int64_t contexts = 1024;
   const std::int64_t context_length = run.options.simulation.context_length;
   std::mt19937_64 draw(run.simulator.seed());
@@ -271,20 +269,19 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
       regression::pretrained_attention(LinearTask({law.mean(), law.covariance(), Vector::Zero(d), prior, noise}), l);
 
   const Matrix rows = data.inputs;
-  const Parabola exact =
-      regression::labelled_rows_error<double>(attention, law, labels, l, o.reading.convention.offset);
+  const Parabola exact = regression::labeled_rows_error<double>(attention, law, labels, l, o.reading.convention.offset);
   const Parabola by_line = regression::any_law_error<double>(attention, law, line.slope, Matrix::Zero(d, d),
                                                              line.residual_variance, l, o.reading.convention.offset);
-  Table table = data_table(data_title(o, data) + ", labels from column " + o.labels + unusual_in_words(o),
-                           "exact theory", {.name = "least_squares_theory", .heading = "least squares"},
-                           "least_squares_z", "z least sq.");
+  Table table =
+      data_table(data_title(o, data) + ", labels from column " + o.labels + unusual_in_words(o), "exact theory",
+                 {.name = "least_squares_theory", .heading = "least squares"}, "least_squares_z", "z least sq.");
   const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
   run.arguments["noise-variance"] = noise;
   run.simulator.announce("resampled rows");
   const Estimates simulated = run.simulator.errors_on_rows(attention, rows, {.labels = labels}, l, values_of(named),
                                                            o.reading.convention.offset);
   add_data_rows(table, run, named, exact, by_line, simulated);
-  add_ridge_row(table, "ridge, same prior", ridge_on_labelled_rows(run, rows, labels, prior, noise));
+  add_ridge_row(table, "ridge, same prior", ridge_on_labeled_rows(run, rows, labels, prior, noise));
   warn_of_means(table, law);
   table.notes.push_back(pretraining_note(o, explained, noise));
   table.notes.push_back(gain_note("Exact theory for these rows and labels", exact));

@@ -25,23 +25,23 @@ struct SimulatedOptimum {
 /// On common draws every trial's error is a parabola in x = 1 / temperature, and so is their mean. Its vertex from the
 /// errors at x0 / 2, x0 and 3 x0 / 2 is exact whatever x0: differences give slope and curvature there. What rounding
 /// may have done to the three errors moves it in proportion.
-inline statistics::Estimate vertex_temperature(const Estimates& errors, double centre_temperature) {
-  const double step = 0.5 / centre_temperature;
+inline statistics::Estimate vertex_temperature(const Estimates& errors, double center_temperature) {
+  const double step = 0.5 / center_temperature;
   const double slope = (errors[2].mean - errors[0].mean) / (2 * step);
   const double curvature = (errors[2].mean - 2 * errors[1].mean + errors[0].mean) / (step * step);
   statistics::Estimate vertex;
-  vertex.mean = 1 / (1 / centre_temperature - slope / curvature);
+  vertex.mean = 1 / (1 / center_temperature - slope / curvature);
   const double by_slope = 1 / (2 * step * curvature), by_curvature = slope / (curvature * curvature * step * step);
-  vertex.rounding = vertex.mean * vertex.mean *
-                    (std::abs(by_slope - by_curvature) * errors[2].rounding +
-                     std::abs(2 * by_curvature) * errors[1].rounding +
-                     std::abs(by_slope + by_curvature) * errors[0].rounding);
+  vertex.rounding =
+      vertex.mean * vertex.mean *
+      (std::abs(by_slope - by_curvature) * errors[2].rounding + std::abs(2 * by_curvature) * errors[1].rounding +
+       std::abs(by_slope + by_curvature) * errors[0].rounding);
   return vertex;
 }
 
 /// A ratio of means has a bias of order 1 / trials and no textbook error: jackknife over batches gives pseudo-values,
 /// whose mean is the estimate and whose spread is its error. After a stop there may be too few batches for that.
-inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batches, double centre_temperature) {
+inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batches, double center_temperature) {
   if (batches.size() < optimum_batches / 2) return {};
   const auto n = static_cast<double>(batches.size());
   Estimates total = batches.front();
@@ -52,12 +52,12 @@ inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batc
       total[i].rounding += batch[i].rounding / n;
     }
   }
-  const statistics::Estimate all = vertex_temperature(total, centre_temperature);
+  const statistics::Estimate all = vertex_temperature(total, center_temperature);
   std::vector<double> pseudo_values;
   for (const Estimates& batch : batches) {
     Estimates others = total;
     for (std::size_t i = 0; i < others.size(); ++i) others[i].mean = (n * total[i].mean - batch[i].mean) / (n - 1);
-    pseudo_values.push_back(n * all.mean - (n - 1) * vertex_temperature(others, centre_temperature).mean);
+    pseudo_values.push_back(n * all.mean - (n - 1) * vertex_temperature(others, center_temperature).mean);
   }
   statistics::Estimate estimate(
       statistics::moments_of(pseudo_values.data(), static_cast<std::int64_t>(pseudo_values.size())));

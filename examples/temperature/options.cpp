@@ -47,9 +47,9 @@ void add_law_options(CLI::App& app, TemperatureOptions& o) {
                              {"linear", ScoringChoice::linear},
                              {"softmax", ScoringChoice::softmax}});
   add_choice<simulate::Estimator>(app, "--estimator", o.reading.estimator, "What a trial averages in closed form",
-                              {{"literal", simulate::Estimator::literal},
-                               {"conditional", simulate::Estimator::conditional},
-                               {"sufficient-statistics", simulate::Estimator::sufficient_statistics}});
+                                  {{"literal", simulate::Estimator::literal},
+                                   {"conditional", simulate::Estimator::conditional},
+                                   {"sufficient-statistics", simulate::Estimator::sufficient_statistics}});
 }
 
 void add_figure_options(CLI::App& app, TemperatureOptions& o) {
@@ -70,11 +70,12 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_text(app, "--data", o.data,
            "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment", "FILE");
-  add_list(app, "--columns", o.columns, "Input columns of --data (1,2,... without names); all but the labels if absent");
+  add_list(app, "--columns", o.columns,
+           "Input columns of --data (1,2,... without names); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
   add_text(app, "--labels", o.labels, "Column of --data with the rows' own labels", "NAME");
-  add_flag(app, "--centre", o.centre, "Shift every input column of --data to mean 0");
-  add_flag(app, "--standardise", o.standardise, "Shift and scale every column of --data to mean 0, variance 1");
+  add_flag(app, "--center", o.center, "Shift every input column of --data to mean 0");
+  add_flag(app, "--standardize", o.standardize, "Shift and scale every column of --data to mean 0, variance 1");
   add_flag(app, "--no-header", o.no_header, "The first line of --data is a row: a CSV file without column names");
   add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data with an empty cell, NA, NaN, null or None");
   add_text(app, "--scores", o.scores,
@@ -123,7 +124,7 @@ Names unused_by_figure(const std::string& figure) {
 void add_unused_by_data(UnusedOptions& unused, const TemperatureOptions& o) {
   unused.add("--data", {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
   if (!o.labels.empty()) unused.add("--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
-  if (o.standardise) unused.add("--standardise", {"--centre"});
+  if (o.standardize) unused.add("--standardize", {"--center"});
   if (!o.columns.empty()) unused.add("--columns", {"--without"});
 }
 
@@ -146,7 +147,8 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   UnusedOptions unused(app);
   if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
   if (!data)
-    unused.add("no --data", {"--columns", "--without", "--labels", "--centre", "--standardise", "--no-header", "--drop-missing"});
+    unused.add("no --data",
+               {"--columns", "--without", "--labels", "--center", "--standardize", "--no-header", "--drop-missing"});
   if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal"});
   if (figure) {
     unused.add("--figure", {"--temperatures", "--scoring"});
@@ -158,11 +160,26 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
     unused.add("--scoring " + text_of(app, "--scoring"), {"--offset"});
   }
   if (scores) {
-    unused.add("--scores",
-               {"--temperatures", "--noise-variance", "--test-noise-variance", "--input-scale", "--task-scale",
-                "--mean-shift", "--input-covariance", "--task-covariance", "--query", "--offset", "--scoring",
-                "--estimator", "--dimension", "--context-length", "--trials", "--relative-error", "--seed", "--device",
-                "--threads", "--replace-by-partial"});
+    unused.add("--scores", {"--temperatures",
+                            "--noise-variance",
+                            "--test-noise-variance",
+                            "--input-scale",
+                            "--task-scale",
+                            "--mean-shift",
+                            "--input-covariance",
+                            "--task-covariance",
+                            "--query",
+                            "--offset",
+                            "--scoring",
+                            "--estimator",
+                            "--dimension",
+                            "--context-length",
+                            "--trials",
+                            "--relative-error",
+                            "--seed",
+                            "--device",
+                            "--threads",
+                            "--replace-by-partial"});
     if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
     if (o.self_column) unused.add("--self-column", {"--causal"});
     if (!o.self_scores.empty()) unused.add("--self-scores", {"--causal"});

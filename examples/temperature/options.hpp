@@ -34,8 +34,8 @@ struct TemperatureOptions {
   std::vector<std::string> columns = {};
   std::vector<std::string> without = {};
   std::string labels = {};
-  bool centre = false;
-  bool standardise = false;
+  bool center = false;
+  bool standardize = false;
   bool drop_missing = false;
   bool no_header = false;
 

@@ -41,7 +41,7 @@ struct Situation {
 /// A covariance from a file, for the option that names it.
 Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size);
 
-/// The law the attention was pretrained on: centred inputs with covariance I or from a file, tasks with I / d or from a
+/// The law the attention was pretrained on: centered inputs with covariance I or from a file, tasks with I / d or from a
 /// file. A file sets the dimension where --dimension does not.
 LinearTask training_task(const TemperatureOptions& o, bool dimension_given);
 

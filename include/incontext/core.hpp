@@ -14,5 +14,6 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"
+#include "incontext/core/query_token.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/core/two_sum.hpp"

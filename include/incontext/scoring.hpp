@@ -19,7 +19,7 @@
 #include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/kernel_attention.hpp"
 #include "incontext/scoring/linear_attention.hpp"
-#include "incontext/scoring/normalised_sa_softmax.hpp"
+#include "incontext/scoring/normalized_sa_softmax.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/normsoftmax_divisor.hpp"
 #include "incontext/scoring/parameter.hpp"

@@ -43,7 +43,7 @@ NormSoftmax<long double> widened(const NormSoftmax<T>& map) {
 }
 template <class T>
 LinearAttention<long double> widened(const LinearAttention<T>& map) {
-  return {static_cast<long double>(map.temperature), map.normalisation};
+  return {static_cast<long double>(map.temperature), map.normalization};
 }
 template <class T>
 Entmax<long double> widened(const Entmax<T>& map) {
@@ -51,7 +51,7 @@ Entmax<long double> widened(const Entmax<T>& map) {
 }
 template <class Function, class T>
 RatioScore<Function, long double> widened(const RatioScore<Function, T>& map) {
-  return {map.normalisation};
+  return {map.normalization};
 }
 
 /// Inputs of a layer, small enough for a reference in long double.
@@ -171,10 +171,10 @@ TEST_CASE("attention by a running maximum is attention in three steps, the same 
 
 TEST_CASE("attention by running sums is attention in three steps", "[apply]") {
   check_attention(LinearAttention<float>{2.0f}, 256);
-  check_attention(LinearAttention<double>{2, LinearNormalisation::none}, 256);
+  check_attention(LinearAttention<double>{2, LinearNormalization::none}, 256);
   check_attention(RatioScore<Average, double>{}, 64);
-  check_attention(RatioScore<Relu, double>{ScoreNormalisation::context_length}, 256);
-  check_attention(RatioScore<Square, double>{ScoreNormalisation::absolute_sum}, 256);
+  check_attention(RatioScore<Relu, double>{ScoreNormalization::context_length}, 256);
+  check_attention(RatioScore<Square, double>{ScoreNormalization::absolute_sum}, 256);
 }
 
 TEST_CASE("attention of a map that needs its whole row is attention in three steps", "[apply]") {
@@ -219,16 +219,17 @@ TEST_CASE("attention refuses bad shapes, shared memory and undefined queries by 
     INFO(what);
     CHECK(names(message_of(call), what));
   };
-  const auto attend = [&](const Grid<const double>& k, const Grid<const double>& v, const Grid<double>& o,
+  const auto attend = [&](const MatrixView<const double>& k, const MatrixView<const double>& v,
+                          const MatrixView<double>& o,
                           const Options& options) { apply::attend(map, layer.queries.in(), k, v, o, options); };
   const auto k = layer.keys.in();
   const auto v = layer.values.in();
   says("columns of keys has the wrong size (value = 4; needs 3)", [&] { attend(keys.in(), v, out.out(), {}); });
   says("rows of values has the wrong size (value = 5; needs 6)", [&] { attend(k, values.in(), out.out(), {}); });
   says("columns of out has the wrong size (value = 3; needs 2)", [&] { attend(k, v, wide.out(), {}); });
-  says("keys is too small (value = 0", [&] { attend(Grid<const double>(k.data, 0, 3), v, out.out(), {}); });
+  says("keys is too small (value = 0", [&] { attend(MatrixView<const double>(k.data, 0, 3), v, out.out(), {}); });
   says("out shares elements with an input",
-       [&] { attend(k, v, Grid<double>(layer.values.numbers.data(), 4, 2, scoring::Strides{4}), {}); });
+       [&] { attend(k, v, MatrixView<double>(layer.values.numbers.data(), 4, 2, scoring::Strides{4}), {}); });
   says("threads is too small", [&] { attend(k, v, out.out(), {.threads = -2}); });
   says("temperature is not positive", [&] { apply::attend(Softmax<double>{0}, layer.queries.in(), k, v, out.out()); });
   layer.queries(3, 1) = nan;

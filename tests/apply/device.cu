@@ -32,9 +32,9 @@ template <class Work>
 bool agrees(const char* name, std::ptrdiff_t columns, Options options, Work work) {
   Numbers host(static_cast<std::size_t>(queries * columns)), device = host;
   options.device = simulate::Device::serial;
-  work(options, scoring::Grid<float>(host.data(), queries, columns));
+  work(options, scoring::MatrixView<float>(host.data(), queries, columns));
   options.device = simulate::Device::cuda;
-  work(options, scoring::Grid<float>(device.data(), queries, columns));
+  work(options, scoring::MatrixView<float>(device.data(), queries, columns));
   double largest = 0, apart = 0;
   for (std::size_t i = 0; i < host.size(); ++i) {
     testing::raise(largest, std::abs(static_cast<double>(host[i])));
@@ -47,15 +47,17 @@ bool agrees(const char* name, std::ptrdiff_t columns, Options options, Work work
 }
 
 bool all_agree(const Layer& layer, const Options& options) {
-  const scoring::Grid<const float> q(layer.queries.data(), queries, dimension);
-  const scoring::Grid<const float> k(layer.keys.data(), keys, dimension);
-  const scoring::Grid<const float> v(layer.values.data(), keys, components);
+  const scoring::MatrixView<const float> q(layer.queries.data(), queries, dimension);
+  const scoring::MatrixView<const float> k(layer.keys.data(), keys, dimension);
+  const scoring::MatrixView<const float> v(layer.values.data(), keys, components);
   const scoring::Softmax<float> softmax{3.0f};
-  bool all = agrees("weights of rows", dimension, options,
-                    [&](const Options& here, scoring::Grid<float> out) { apply::weights(softmax, q, out, here); });
-  all &= agrees("attention, softmax", components, options,
-                [&](const Options& here, scoring::Grid<float> out) { apply::attend(softmax, q, k, v, out, here); });
-  all &= agrees("attention, linear", components, options, [&](const Options& here, scoring::Grid<float> out) {
+  bool all = agrees("weights of rows", dimension, options, [&](const Options& here, scoring::MatrixView<float> out) {
+    apply::weights(softmax, q, out, here);
+  });
+  all &= agrees("attention, softmax", components, options, [&](const Options& here, scoring::MatrixView<float> out) {
+    apply::attend(softmax, q, k, v, out, here);
+  });
+  all &= agrees("attention, linear", components, options, [&](const Options& here, scoring::MatrixView<float> out) {
     apply::attend(scoring::LinearAttention<float>{3.0f}, q, k, v, out, here);
   });
   return all;

@@ -18,7 +18,7 @@ namespace {
 using namespace incontext;
 using foreign::Asinh;
 using foreign::SinkSoftmax;
-using scoring::Grid;
+using scoring::MatrixView;
 using scoring::Row;
 
 template <class T>
@@ -45,9 +45,9 @@ TEMPLATE_TEST_CASE("a foreign map is applied to every row of a matrix by its own
       for (const std::ptrdiff_t n : lengths) {
         const auto size = static_cast<std::size_t>(7 * n);
         const std::vector<T> z = numbers<T>(size, 71), u = numbers<T>(size, 72);
-        const Grid<const T> scores(z.data(), 7, n), direction(u.data(), 7, n);
+        const MatrixView<const T> scores(z.data(), 7, n), direction(u.data(), 7, n);
         std::vector<T> out(size), expected(size, T(0));
-        const Grid<T> found(out.data(), 7, n), by_row(expected.data(), 7, n);
+        const MatrixView<T> found(out.data(), 7, n), by_row(expected.data(), 7, n);
         const apply::Options options{.visibility = visibility, .threads = 2};
         const auto check = [&](auto one_row) {
           for (std::ptrdiff_t i = 0; i < 7; ++i) {
@@ -76,8 +76,8 @@ TEMPLATE_TEST_CASE("attention through a foreign map has that map's weights", "[a
       const std::vector<T> keys = numbers<T>(static_cast<std::size_t>(n * d), 74);
       const std::vector<T> values = numbers<T>(static_cast<std::size_t>(n * dv), 75);
       std::vector<T> out(static_cast<std::size_t>(q * dv));
-      apply::attend(map, Grid<const T>(queries.data(), q, d), Grid<const T>(keys.data(), n, d),
-                    Grid<const T>(values.data(), n, dv), Grid<T>(out.data(), q, dv),
+      apply::attend(map, MatrixView<const T>(queries.data(), q, d), MatrixView<const T>(keys.data(), n, d),
+                    MatrixView<const T>(values.data(), n, dv), MatrixView<T>(out.data(), q, dv),
                     {.visibility = scoring::Visibility::causal});
       for (std::ptrdiff_t i = 0; i < q; ++i) {
         const std::ptrdiff_t seen = scoring::visible_keys(scoring::Visibility::causal, i, n);
@@ -106,8 +106,8 @@ TEMPLATE_TEST_CASE("attention through a foreign map has that map's weights", "[a
 TEST_CASE("a foreign map outside its domain is refused by its own validate, or row by row", "[apply]") {
   const std::vector<double> z{1, 2, 3, 4};
   std::vector<double> out(4);
-  const Grid<const double> scores(z.data(), 2, 2);
-  const Grid<double> found(out.data(), 2, 2);
+  const MatrixView<const double> scores(z.data(), 2, 2);
+  const MatrixView<double> found(out.data(), 2, 2);
   CHECK(testing::names(testing::message_of([&] { apply::weights(SinkSoftmax<double>(-1), scores, found); }),
                        "foreign::SinkSoftmax", "temperature"));
   CHECK(

@@ -27,8 +27,10 @@ struct Matrix {
 
   T& operator()(std::ptrdiff_t i, std::ptrdiff_t j) { return numbers[static_cast<std::size_t>(i * stride + j)]; }
   T operator()(std::ptrdiff_t i, std::ptrdiff_t j) const { return numbers[static_cast<std::size_t>(i * stride + j)]; }
-  [[nodiscard]] scoring::Grid<const T> in() const { return {numbers.data(), rows, columns, scoring::Strides{stride}}; }
-  scoring::Grid<T> out() { return {numbers.data(), rows, columns, scoring::Strides{stride}}; }
+  [[nodiscard]] scoring::MatrixView<const T> in() const {
+    return {numbers.data(), rows, columns, scoring::Strides{stride}};
+  }
+  scoring::MatrixView<T> out() { return {numbers.data(), rows, columns, scoring::Strides{stride}}; }
   void fill_normal(Random& random, double stddev = 1) {
     for (std::ptrdiff_t i = 0; i < rows; ++i) {
       for (std::ptrdiff_t j = 0; j < columns; ++j) (*this)(i, j) = static_cast<T>(stddev * random.normal());

@@ -118,15 +118,15 @@ TEST_CASE("halves of one matrix may be input and output", "[apply]") {
   Matrix<double> both(5, 12);
   Random random(4);
   both.fill_normal(random);
-  const Grid<const double> left(both.numbers.data(), 5, 6, scoring::Strides{12});
-  const Grid<double> right(both.numbers.data() + 6, 5, 6, scoring::Strides{12});
+  const MatrixView<const double> left(both.numbers.data(), 5, 6, scoring::Strides{12});
+  const MatrixView<double> right(both.numbers.data() + 6, 5, 6, scoring::Strides{12});
   apply::weights(Softmax<double>{}, left, right);
   for (std::ptrdiff_t i = 0; i < 5; ++i) {
     std::vector<double> expected(6);
     weights(Softmax<double>{}, left.row(i), expected);
     for (std::ptrdiff_t j = 0; j < 6; ++j) CHECK(right(i, j) == expected[static_cast<std::size_t>(j)]);
   }
-  const Grid<double> shifted(both.numbers.data() + 5, 5, 6, scoring::Strides{12});
+  const MatrixView<double> shifted(both.numbers.data() + 5, 5, 6, scoring::Strides{12});
   CHECK(message_of([&] { apply::weights(Softmax<double>{}, left, shifted); }).find("out overlaps scores") !=
         std::string::npos);
 }
@@ -143,11 +143,12 @@ TEST_CASE("bad shapes, options, maps and scores are refused by name", "[apply]")
   says("columns of out has the wrong size (value = 7; needs 8)",
        [&] { apply::weights(map, scores.in(), small.out()); });
   says("columns of scores is too small (value = 0", [&] {
-    apply::weights(map, Grid<const double>(scores.numbers.data(), 4, 0), Grid<double>(out.numbers.data(), 4, 0));
+    apply::weights(map, MatrixView<const double>(scores.numbers.data(), 4, 0),
+                   MatrixView<double>(out.numbers.data(), 4, 0));
   });
-  says("scores has no data", [&] { apply::weights(map, Grid<const double>(nullptr, 4, 8), out.out()); });
+  says("scores has no data", [&] { apply::weights(map, MatrixView<const double>(nullptr, 4, 8), out.out()); });
   says("rows of out overlap: row stride (value = 7",
-       [&] { apply::weights(map, scores.in(), Grid<double>(out.numbers.data(), 4, 8, scoring::Strides{7})); });
+       [&] { apply::weights(map, scores.in(), MatrixView<double>(out.numbers.data(), 4, 8, scoring::Strides{7})); });
   says("threads is too small (value = -1", [&] { apply::weights(map, scores.in(), out.out(), {.threads = -1}); });
   const std::vector<std::int64_t> few{1, 2, 3}, zero{1, 0, 3, 4}, many{1, 2, 3, 9};
   says("visible_counts has the wrong size (value = 3; needs 4)",

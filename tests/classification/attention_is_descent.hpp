@@ -17,7 +17,7 @@ template <class T>
 struct Constructed {
   classification::ContextWeights<T> weights;
   classification::AttentionKind kind;
-  classification::QueryKey query;
+  classification::QueryToken query;
   T scale;
   classification::Prediction<T> algorithm;
 };
@@ -30,8 +30,8 @@ std::vector<Constructed<T>> constructions(const Context<T>& context) {
   const T kappa = T(1.75), rate = T(6), gain = T(3.5), width = T(1) / sqrt(T(static_cast<double>(d + k)));
   const auto soft = softmax_construction(d, k, kappa, gain);
   std::vector<Constructed<T>> all;
-  for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
-    const auto self = query == QueryKey::included ? SelfTerm::dot : SelfTerm::none;
+  for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
+    const auto self = query == QueryToken::included ? SelfTerm::dot : SelfTerm::none;
     all.push_back(
         {linear_construction(d, k, n, rate), AttentionKind::linear, query, T(1), linear_descent(context, rate)});
     all.push_back({kernel_construction(d, k, n, kappa, rate), AttentionKind::exponential, query, T(1),
@@ -81,7 +81,7 @@ void check_rbf_attention_is_descent(double tolerance_in_eps) {
     const auto algorithm = kernel_descent(context, kappa, rate);
     const auto built = rbf_construction(d, k, 4 * k, kappa, rate);
     const T bound = T(tolerance_in_eps) * eps * (T(1) + algorithm.logits.cwiseAbs().maxCoeff());
-    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+    for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
       const auto apart = [&](const ContextWeights<T>& weights) {
         const auto pass = rbf_context_attention(weights, context, 0, query);
         const T logits = distance(pass.prediction.logits, algorithm.logits);

@@ -76,7 +76,7 @@ TEST_CASE("by default, cells are counted about the query once the kernel's exces
     return cell_ratios(prototypes, query, kappa, 500, 1, kind).density[0].value;
   };
   for (const double kappa : {2.95, 3.02}) {  // kappa coth kappa - 1 = 1.966 and 2.034
-    CHECK((kernel_mass_excess(3, kappa) > 2) == (kappa > 3));
+    CHECK((partition_function_excess(3, kappa) > 2) == (kappa > 3));
     const double uniform = density(kappa, CellDraws::uniform), about = density(kappa, CellDraws::about_query);
     CHECK(uniform != about);
     CHECK(density(kappa, CellDraws::automatic) == (kappa > 3 ? about : uniform));

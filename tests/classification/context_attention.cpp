@@ -16,13 +16,13 @@ namespace {
 
 struct Setting {
   AttentionKind kind;
-  QueryKey query;
+  QueryToken query;
 };
 
 std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
   for (const auto kind : {AttentionKind::linear, AttentionKind::exponential, AttentionKind::softmax}) {
-    for (const auto query : {QueryKey::excluded, QueryKey::included}) settings.push_back({kind, query});
+    for (const auto query : {QueryToken::excluded, QueryToken::included}) settings.push_back({kind, query});
   }
   return settings;
 }
@@ -95,7 +95,7 @@ TEST_CASE("attention refuses what does not fit", "[classification]") {
   ContextAttention<double> good{draws.matrix(5, 5), draws.matrix(5, 5)};
   const auto refused = [&](const ContextAttention<double>& attention, double scale, int label) {
     return message_of(
-        [&] { context_attention(attention, AttentionKind::softmax, scale, context, label, QueryKey::included); });
+        [&] { context_attention(attention, AttentionKind::softmax, scale, context, label, QueryToken::included); });
   };
   CHECK(refused(good, 1.0, 1).empty());
   CHECK(names(refused({draws.matrix(4, 5), good.output}, 1.0, 1), "key_query.rows()", "value = 4"));

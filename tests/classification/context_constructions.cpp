@@ -15,11 +15,11 @@ TEMPLATE_TEST_CASE("attention with the constructed weights is the algorithm", "[
   check_attention_is_descent<TestType>(64);
 }
 
-TEMPLATE_TEST_CASE("centred weights make the gradient step itself, not only its softmax", "[classification]", float,
+TEMPLATE_TEST_CASE("centered weights make the gradient step itself, not only its softmax", "[classification]", float,
                    double) {
   using T = TestType;
   ContextDraws draws(45);
-  const T eps = std::numeric_limits<T>::epsilon(), rate = T(6);
+  const T eps = std::numeric_limits<T>::epsilon(), learning_rate = T(6);
   for (const std::int64_t k : {2, 5}) {
     const std::int64_t d = 6, n = 4 * k;
     const auto context = as<T>(draws.context(d, k, n));
@@ -28,22 +28,22 @@ TEMPLATE_TEST_CASE("centred weights make the gradient step itself, not only its 
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t c = 0; c < k; ++c) {
         const T error = T(1) / T(k) - (context.labels[static_cast<std::size_t>(j)] == c ? T(1) : T(0));
-        step.row(c) -= rate / T(n) * error * context.inputs.row(j);
+        step.row(c) -= learning_rate / T(n) * error * context.inputs.row(j);
       }
     }
     const Vector<T> exact = step * context.query;
-    const auto plain = linear_construction(d, k, n, rate);
+    const auto plain = linear_construction(d, k, n, learning_rate);
     const auto logits = [&](const ContextWeights<T>& weights) {
-      return Vector<T>(context_attention(merged(weights), AttentionKind::linear, T(1), context, 0, QueryKey::included)
+      return Vector<T>(context_attention(merged(weights), AttentionKind::linear, T(1), context, 0, QueryToken::included)
                            .prediction.logits);
     };
     const T bound = T(64) * eps * (T(1) + exact.cwiseAbs().maxCoeff());
-    CHECK(distance(logits(centred(plain, k)), exact) <= bound);
+    CHECK(distance(logits(centered(plain, k)), exact) <= bound);
     CHECK(distance(logits(plain), exact) > bound);  // only its softmax is the same
-    CHECK(distance(centred(centred(plain, k), k).projection, centred(plain, k).projection) <= bound);
+    CHECK(distance(centered(centered(plain, k), k).projection, centered(plain, k).projection) <= bound);
   }
   CHECK(names(message_of([] {
-                centred(ContextWeights<double>{{}, {}, {}, Matrix<double>::Zero(3, 3)}, 3);
+                centered(ContextWeights<double>{{}, {}, {}, Matrix<double>::Zero(3, 3)}, 3);
               }),
               "projection", "value = 3", "at least 4"));
 }

@@ -36,7 +36,7 @@ Matrix<double> sensitivity(Context<long double> context, const Algorithm& algori
 TEST_CASE("the linear step is a step down the gradient of the mean loss, by differences", "[classification]") {
   ContextDraws draws(21);
   const auto context = draws.context(3, 3, 7);
-  const double rate = 2.5, h = 1e-4;
+  const double learning_rate = 2.5, h = 1e-4;
   Matrix<double> weights = Matrix<double>::Zero(3, 3), step(3, 3);
   const auto loss = [&] {
     double sum = 0;
@@ -50,12 +50,12 @@ TEST_CASE("the linear step is a step down the gradient of the mean loss, by diff
     weights(i) = h;
     const double above = loss();
     weights(i) = -h;
-    step(i) = -rate * (above - loss()) / (2 * h);
+    step(i) = -learning_rate * (above - loss()) / (2 * h);
     weights(i) = 0;
   }
   const auto expected = predict<double>(step * context.query, step);
-  CHECK(distance(linear_descent(context, rate).probabilities, expected.probabilities) <= 1e-7);
-  CHECK(distance(linear_descent(context, 1.01 * rate).probabilities, expected.probabilities) > 1e-5);
+  CHECK(distance(linear_descent(context, learning_rate).probabilities, expected.probabilities) <= 1e-7);
+  CHECK(distance(linear_descent(context, 1.01 * learning_rate).probabilities, expected.probabilities) > 1e-5);
 }
 
 TEST_CASE("sensitivities are derivatives, for every step and every self term", "[classification]") {
@@ -102,7 +102,7 @@ TEST_CASE("limits join the steps: wide kernels, narrow kernels, elimination for 
   CHECK(distance(adaptive_descent(context, 1e-7, 4e7, SelfTerm::none).probabilities, linear.probabilities) <= 1e-6);
   CHECK(distance(adaptive_descent(context, 1e-7, 4e7 * 7 / 6, SelfTerm::dot).probabilities, linear.probabilities) <=
         1e-6);
-  // narrow: the nearest neighbour with logit c; its scores neither overflow nor vanish
+  // narrow: the nearest neighbor with logit c; its scores neither overflow nor vanish
   const auto nearest = adaptive_descent(context, 1e6, 3.0, SelfTerm::none);
   Eigen::Index best = 0;
   (context.inputs * context.query).maxCoeff(&best);
@@ -122,7 +122,7 @@ TEST_CASE("limits join the steps: wide kernels, narrow kernels, elimination for 
 TEST_CASE("steps refuse what is outside their domain", "[classification]") {
   ContextDraws draws(25);
   auto context = draws.context(3, 2, 4);
-  CHECK(names(message_of([&] { linear_descent(context, std::nan("")); }), "linear_descent", "rate"));
+  CHECK(names(message_of([&] { linear_descent(context, std::nan("")); }), "linear_descent", "learning_rate"));
   CHECK(names(message_of([&] { kernel_descent(context, -1.0, 1.0); }), "kernel_descent", "kappa", "value = -1"));
   CHECK(names(message_of([&] { adaptive_descent(context, double{INFINITY}, 1.0, SelfTerm::none); }), "kappa"));
   CHECK(names(message_of([&] { adaptive_descent(context, 1.0, std::nan(""), SelfTerm::none); }), "gain"));

@@ -11,13 +11,13 @@
 
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/hemisphere_contrast.hpp"
-#include "incontext/classification/inverse_kernel_mass.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/inverse_partition_function.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/largest_weight.hpp"
 #include "incontext/classification/long_context.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sparse_largest_weight.hpp"
-#include "incontext/classification/sparse_neighbourhood.hpp"
+#include "incontext/classification/sparse_neighborhood.hpp"
 #include "incontext/classification/two_class_kernel_risk.hpp"
 #include "incontext/classification/two_class_layer.hpp"
 #include "incontext/classification/two_class_risk.hpp"
@@ -85,7 +85,7 @@ TEST_CASE("the contrast of a kernel far narrower than the query's angle is the e
   CHECK(std::isinf(hemisphere_contrast(5, 1e300, 0.5).mass_variance));
   CHECK(names(message_of([] { hemisphere_contrast(5, 1e308, 0.5); }), "kappa is too large", "1e+308"));
   check_close(kernel_logit_difference(5, 1e300, 0.5, 10, 1.0).variance + 1, 1, eps);
-  CHECK(names(message_of([] { adaptive_logit_difference(5, 1e300, 0.5, 10, 1.0, QueryKey::included); }), "kappa",
+  CHECK(names(message_of([] { adaptive_logit_difference(5, 1e300, 0.5, 10, 1.0, QueryToken::included); }), "kappa",
               "second moment"));
 }
 
@@ -109,44 +109,45 @@ TEST_CASE("wide kernels vary the mass by their variance, and high dimensions are
   const Stopwatch watch;
   for (const double kappa : {1e-7, 1e-10, 1e-20, 1e-100}) {
     CAPTURE(kappa);
-    const auto law = inverse_kernel_mass(3, kappa, 10, QueryKey::included);
+    const auto law = inverse_partition_function(3, kappa, 10, QueryToken::included);
     check_close(law.variance / (kappa * kappa), 10.0 / 3 / std::pow(11, 4), 2 * kappa + 1e-12);
     check_close(law.mean, 1.0 / 11, 2 * kappa + 4 * eps);
-    check_close(law.participation, 10.0 / 121, 4 * kappa + 4 * eps);
+    check_close(law.ipr, 10.0 / 121, 4 * kappa + 4 * eps);
   }
-  CHECK(inverse_kernel_mass(3, 1e-300, 10, QueryKey::excluded).variance == 0);
+  CHECK(inverse_partition_function(3, 1e-300, 10, QueryToken::excluded).variance == 0);
   // The two formulas agree where they meet: 1/S~ is e^kappa times as large, its variance kappa^2 e^(2 kappa).
-  const auto below = inverse_kernel_mass(3, 1.3e-6, 10, QueryKey::excluded);
-  const auto above = inverse_kernel_mass(3, 1.4e-6, 10, QueryKey::excluded);
+  const auto below = inverse_partition_function(3, 1.3e-6, 10, QueryToken::excluded);
+  const auto above = inverse_partition_function(3, 1.4e-6, 10, QueryToken::excluded);
   check_close(above.variance / below.variance, std::pow(1.4 / 1.3, 2) * (1 + 2e-7), 1e-9);
   // the largest of 20 normal cosines of variance 1/d has mean 1.86748 standard deviations
-  check_close(expected_largest_weight(1'000'000, 3.0, 20, QueryKey::excluded), 0.05 * (1 + 3e-3 * 1.86748), 2e-5);
-  CHECK(names(message_of([] { inverse_kernel_mass(1'000'000'000'000'000, 3.0, 10, QueryKey::included); }),
+  check_close(expected_largest_weight(1'000'000, 3.0, 20, QueryToken::excluded), 0.05 * (1 + 3e-3 * 1.86748), 2e-5);
+  CHECK(names(message_of([] { inverse_partition_function(1'000'000'000'000'000, 3.0, 10, QueryToken::included); }),
               "dimension is too large", "1e6"));
-  CHECK(names(message_of([] { expected_largest_weight(3, 1e5, 20, QueryKey::excluded); }), "kappa is too large",
+  CHECK(names(message_of([] { expected_largest_weight(3, 1e5, 20, QueryToken::excluded); }), "kappa is too large",
               "1e4 without the query's key"));
-  CHECK(names(message_of([] { inverse_kernel_mass(3, 2e5, 20, QueryKey::included); }), "kappa", "at most 1e5"));
-  check_close(kernel_mass_variation(3, 1e-300, 12, QueryKey::excluded), 1e-300 / 6, 1e-12);
+  CHECK(
+      names(message_of([] { inverse_partition_function(3, 2e5, 20, QueryToken::included); }), "kappa", "at most 1e5"));
+  check_close(partition_function_variation(3, 1e-300, 12, QueryToken::excluded), 1e-300 / 6, 1e-12);
 }
 
 TEST_CASE("the exact logit difference is linear in a small kappa and in a small angle") {
   const Stopwatch watch;
   for (const double kappa : {1e-5, 1e-6, 1e-10, 1e-300}) {
     CAPTURE(kappa);
-    for (const auto& [query, self] : {std::pair{QueryKey::excluded, 0.0}, {QueryKey::included, 1.0}}) {
+    for (const auto& [query, self] : {std::pair{QueryToken::excluded, 0.0}, {QueryToken::included, 1.0}}) {
       const double leading = sphere_constants<double>(5).mean_absolute * std::sin(0.4) * 20 / (20 + self);
       const double value = expected_adaptive_logit_difference(5, kappa, 0.4, 20, 1.0, query);
       check_close(value / kappa, leading, kappa + 1e-10);
     }
   }
-  const double unit = expected_adaptive_logit_difference(2, 3.0, 1e-4, 20, 1.0, QueryKey::excluded) / 1e-4;
+  const double unit = expected_adaptive_logit_difference(2, 3.0, 1e-4, 20, 1.0, QueryToken::excluded) / 1e-4;
   for (const double angle : {1e-5, 1e-6, 1e-7, 1e-30, 1e-300}) {
     CAPTURE(angle);
-    const double value = expected_adaptive_logit_difference(2, 3.0, angle, 20, 1.0, QueryKey::excluded);
+    const double value = expected_adaptive_logit_difference(2, 3.0, angle, 20, 1.0, QueryToken::excluded);
     check_close(value / angle, unit, 2e-8);
   }
-  CHECK(names(message_of([] { expected_adaptive_logit_difference(3, 1e5, 0.4, 20, 1.0, QueryKey::excluded); }), "kappa",
-              "1e4"));
+  CHECK(names(message_of([] { expected_adaptive_logit_difference(3, 1e5, 0.4, 20, 1.0, QueryToken::excluded); }),
+              "kappa", "1e4"));
 }
 
 TEST_CASE("cells of the circle are right for kernels far narrower than they are") {
@@ -172,7 +173,8 @@ TEST_CASE("risks at extreme rates, kappas and dimensions are finite, or the argu
   CHECK(kernel_accuracy(1000, 1e5, 10) >= 0.5);
   check_close(linear_cross_entropy(5, 20, 1e-300), std::log(2.0), 4 * eps);
   CHECK(names(message_of([] { linear_cross_entropy(5, 20, 1e300); }), "rate is too large"));
-  CHECK(names(message_of([] { adaptive_cross_entropy(5, 1.0, 20, 1e300, QueryKey::included); }), "gain is too large"));
+  CHECK(
+      names(message_of([] { adaptive_cross_entropy(5, 1.0, 20, 1e300, QueryToken::included); }), "gain is too large"));
   const std::int64_t far = 1'000'000'000'000'000;
   check_close(best_linear_rate<double>(2, far).rate, best_linear_rate_leading<double>(2, far).rate, 1e-9);
   CHECK(std::isfinite(best_linear_rate<double>(far, 2).rate));
@@ -190,14 +192,14 @@ TEST_CASE("a standard deviation below the rounding of the mean counts as zero") 
   }
 }
 
-TEST_CASE("sparse neighbourhoods are right at extreme intensities, and refused in too many dimensions") {
+TEST_CASE("sparse neighborhoods are right at extreme intensities, and refused in too many dimensions") {
   const Stopwatch watch;
-  check_close(sparse_neighbourhood(1e300).participation, 5e-301, 1e-12);
-  check_close(sparse_neighbourhood(1e300).self_weight, 1e-300, 1e-12);
-  check_close(sparse_neighbourhood(1e30).participation, 5e-31, 1e-9);
-  check_close(sparse_neighbourhood(5, 1e300).participation, 1.25e-301, 1e-11);
+  check_close(sparse_neighborhood(1e300).ipr, 5e-301, 1e-12);
+  check_close(sparse_neighborhood(1e300).self_weight, 1e-300, 1e-12);
+  check_close(sparse_neighborhood(1e30).ipr, 5e-31, 1e-9);
+  check_close(sparse_neighborhood(5, 1e300).ipr, 1.25e-301, 1e-11);
   check_close(sparse_largest_weight(5, 1e300), 5e-301, 1e-11);
-  CHECK(names(message_of([] { sparse_neighbourhood(1000, 1.0); }), "dimension is too large", "300"));
+  CHECK(names(message_of([] { sparse_neighborhood(1000, 1.0); }), "dimension is too large", "300"));
   CHECK(names(message_of([] { sparse_largest_weight(1000, 1.0); }), "dimension is too large", "300"));
 }
 

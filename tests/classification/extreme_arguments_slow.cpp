@@ -6,13 +6,13 @@
 
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/hemisphere_contrast.hpp"
-#include "incontext/classification/inverse_kernel_mass.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/inverse_partition_function.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/largest_weight.hpp"
 #include "incontext/classification/long_context.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sparse_largest_weight.hpp"
-#include "incontext/classification/sparse_neighbourhood.hpp"
+#include "incontext/classification/sparse_neighborhood.hpp"
 #include "incontext/classification/two_class_kernel_risk.hpp"
 #include "incontext/classification/two_class_layer.hpp"
 #include "incontext/classification/two_class_risk.hpp"
@@ -48,28 +48,26 @@ TEST_CASE("kernels on the sphere return a number or refuse, for every dimension 
     for (const double kappa : kappas) {
       check_answers("log_kernel_mean", {real(d), kappa}, [&] { return Numbers{log_kernel_mean(d, kappa)}; });
       check_answers("kernel_mean", {real(d), kappa}, [&] { return Numbers{kernel_mean(d, -kappa)}; });
-      check_answers("mean_resultant_length", {real(d), kappa}, [&] {
-        return Numbers{mean_resultant_length(d, kappa)};
-      });
-      check_answers("kernel_mass_excess", {real(d), kappa}, [&] { return Numbers{kernel_mass_excess(d, kappa)}; });
-      check_answers("log_kernel_second_moment_ratio", {real(d), kappa}, [&] {
-        return Numbers{log_kernel_second_moment_ratio(d, kappa)};
-      });
+      check_answers("mean_resultant_length", {real(d), kappa},
+                    [&] { return Numbers{mean_resultant_length(d, kappa)}; });
+      check_answers("partition_function_excess", {real(d), kappa},
+                    [&] { return Numbers{partition_function_excess(d, kappa)}; });
+      check_answers("log_kernel_second_moment_ratio", {real(d), kappa},
+                    [&] { return Numbers{log_kernel_second_moment_ratio(d, kappa)}; });
       for (const std::int64_t n : lengths) {
-        for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+        for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
           for (const double sign : {1.0, -1.0}) {
-            check_answers("kernel_mass_variation", {real(d), sign * kappa, real(n)}, [&] {
-              return Numbers{kernel_mass_variation(d, sign * kappa, n, query)};
-            });
+            check_answers("partition_function_variation", {real(d), sign * kappa, real(n)},
+                          [&] { return Numbers{partition_function_variation(d, sign * kappa, n, query)}; });
           }
         }
         check_answers("long_context", {real(d), kappa, real(n)}, [&] {
           const auto c = long_context(d, kappa, n);
-          return Numbers{c.mean, c.variance, c.participation, c.largest_weight};
+          return Numbers{c.mean, c.variance, c.ipr, c.largest_weight};
         });
         check_answers("two_class_layer", {real(d), kappa, real(n)}, [&] {
           const auto c = two_class_layer(d, kappa, n);
-          return Numbers{c.contrast_slope, c.noise_ratio,           c.linear_error,          c.kernel_error,
+          return Numbers{c.contrast_slope, c.noise_ratio,          c.linear_error,          c.kernel_error,
                          c.best_gain,      c.best_gain_with_query, c.mean_squared_contrast, c.variance_ratio};
         });
       }
@@ -77,23 +75,22 @@ TEST_CASE("kernels on the sphere return a number or refuse, for every dimension 
   }
 }
 
-TEST_CASE("laws of the kernel mass return a number or refuse, for every dimension, kappa and length", "[slow]") {
+TEST_CASE("laws of the partition function return a number or refuse, for every dimension, kappa and length", "[slow]") {
   for (const std::int64_t d : few_dimensions) {
     for (const double kappa : kappas) {
       for (const std::int64_t n : lengths) {
-        for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
-          check_answers("inverse_kernel_mass", {real(d), kappa, real(n), real(query == QueryKey::included)}, [&] {
-            const auto c = inverse_kernel_mass(d, kappa, n, query);
-            return Numbers{c.mean, c.second_moment, c.variance, c.participation};
-          });
-          check_answers("expected_largest_weight", {real(d), kappa, real(n), real(query == QueryKey::included)}, [&] {
-            return Numbers{expected_largest_weight(d, kappa, n, query)};
-          });
+        for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
+          check_answers("inverse_partition_function", {real(d), kappa, real(n), real(query == QueryToken::included)},
+                        [&] {
+                          const auto c = inverse_partition_function(d, kappa, n, query);
+                          return Numbers{c.mean, c.second_moment, c.variance, c.ipr};
+                        });
+          check_answers("expected_largest_weight", {real(d), kappa, real(n), real(query == QueryToken::included)},
+                        [&] { return Numbers{expected_largest_weight(d, kappa, n, query)}; });
           for (const double angle : {1e-300, 0.5}) {
             check_answers("expected_adaptive_logit_difference",
-                          {real(d), kappa, angle, real(n), real(query == QueryKey::included)}, [&] {
-                            return Numbers{expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, query)};
-                          });
+                          {real(d), kappa, angle, real(n), real(query == QueryToken::included)},
+                          [&] { return Numbers{expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, query)}; });
           }
         }
       }
@@ -115,7 +112,7 @@ TEST_CASE("laws of two classes return a number or refuse, for every dimension, k
             return Numbers{c.mean, c.variance};
           });
           check_answers("adaptive_logit_difference", {real(d), kappa, angle, factor}, [&] {
-            const auto c = adaptive_logit_difference(d, kappa, angle, 10, factor, QueryKey::included);
+            const auto c = adaptive_logit_difference(d, kappa, angle, 10, factor, QueryToken::included);
             return Numbers{c.limit, c.mean, c.variance};
           });
           check_answers("linear_logit_difference", {real(d), angle, factor}, [&] {
@@ -137,28 +134,24 @@ TEST_CASE("risks of two classes return a number or refuse, for every dimension, 
         return Numbers{best.rate, best.cross_entropy, leading.rate, leading.cross_entropy};
       });
       for (const double factor : factors) {
-        check_answers("linear_cross_entropy", {real(d), real(n), factor}, [&] {
-          return Numbers{linear_cross_entropy(d, n, factor)};
-        });
+        check_answers("linear_cross_entropy", {real(d), real(n), factor},
+                      [&] { return Numbers{linear_cross_entropy(d, n, factor)}; });
       }
       for (const double kappa : kappas) {
-        check_answers("kernel_accuracy", {real(d), kappa, real(n)}, [&] {
-          return Numbers{kernel_accuracy(d, kappa, n)};
-        });
+        check_answers("kernel_accuracy", {real(d), kappa, real(n)},
+                      [&] { return Numbers{kernel_accuracy(d, kappa, n)}; });
         for (const double factor : factors) {
-          check_answers("kernel_cross_entropy", {real(d), kappa, real(n), factor}, [&] {
-            return Numbers{kernel_cross_entropy(d, kappa, n, factor)};
-          });
-          check_answers("adaptive_cross_entropy", {real(d), kappa, real(n), factor}, [&] {
-            return Numbers{adaptive_cross_entropy(d, kappa, n, factor, QueryKey::included)};
-          });
+          check_answers("kernel_cross_entropy", {real(d), kappa, real(n), factor},
+                        [&] { return Numbers{kernel_cross_entropy(d, kappa, n, factor)}; });
+          check_answers("adaptive_cross_entropy", {real(d), kappa, real(n), factor},
+                        [&] { return Numbers{adaptive_cross_entropy(d, kappa, n, factor, QueryToken::included)}; });
         }
       }
     }
   }
 }
 
-TEST_CASE("cells of the circle and sparse neighbourhoods return a number or refuse, for every argument", "[slow]") {
+TEST_CASE("cells of the circle and sparse neighborhoods return a number or refuse, for every argument", "[slow]") {
   for (const double query : {0.0, 1e-300, 3.0, -7.0, 1e6, 1e15, 1e300}) {
     for (const double kappa : kappas) {
       for (const double gain : {0.0, 1.0, -1e300, 1e300}) {
@@ -177,16 +170,17 @@ TEST_CASE("cells of the circle and sparse neighbourhoods return a number or refu
     }
   }
   for (const double lambda : {0.0, 1e-300, 1e-100, 1e-10, 1.0, 1e10, 1e15, 1e100, 1e300, 1.7e308}) {
-    check_answers("sparse_neighbourhood", {lambda}, [&] {
-      const auto c = sparse_neighbourhood(lambda);
-      return Numbers{c.self_weight, c.participation};
+    check_answers("sparse_neighborhood", {lambda}, [&] {
+      const auto c = sparse_neighborhood(lambda);
+      return Numbers{c.self_weight, c.ipr};
     });
     for (const std::int64_t d : {2, 3, 20, 100, 300, 301}) {
-      check_answers("sparse_neighbourhood", {real(d), lambda}, [&] {
-        const auto c = sparse_neighbourhood(d, lambda);
-        return Numbers{c.self_weight, c.participation};
+      check_answers("sparse_neighborhood", {real(d), lambda}, [&] {
+        const auto c = sparse_neighborhood(d, lambda);
+        return Numbers{c.self_weight, c.ipr};
       });
-      check_answers("sparse_largest_weight", {real(d), lambda}, [&] { return Numbers{sparse_largest_weight(d, lambda)}; });
+      check_answers("sparse_largest_weight", {real(d), lambda},
+                    [&] { return Numbers{sparse_largest_weight(d, lambda)}; });
     }
   }
 }

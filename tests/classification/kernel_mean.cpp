@@ -21,7 +21,7 @@ TEST_CASE("the kernel's mean is the quadrature over the angle, and its derivativ
       INFO("d = " << d << ", kappa = " << kappa);
       CHECK(std::abs(std::exp(log_kernel_mean(d, kappa) - kappa) / scaled - 1) <= 1e-12);
       CHECK(std::abs(mean_resultant_length(d, kappa) * scaled / tilted - 1) <= 1e-9);
-      // power: the neighbouring dimension is refused
+      // power: the neighboring dimension is refused
       if (kappa >= 1) CHECK(std::abs(std::exp(log_kernel_mean(d + 1, kappa) - kappa) / scaled - 1) > 1e-6);
     }
   }

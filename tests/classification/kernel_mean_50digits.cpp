@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "support/catch.hpp"
 #include "support/real50.hpp"
 #include "support/worst.hpp"
@@ -46,12 +46,12 @@ TEMPLATE_TEST_CASE("rounding of the kernel's mean, resultant length and excess",
       const Real50 log_mean = log_kernel_mean(d, exact);
       log_off.add(eps_off(log_kernel_mean(d, kappa), log_mean, log_mean), "d ", d, ", kappa ", kappa);
       if (e > 5) continue;
-      const Real50 rho = mean_resultant_length(d, exact), v = kernel_mass_excess(d, exact);
+      const Real50 rho = mean_resultant_length(d, exact), v = partition_function_excess(d, exact);
       rho_off.add(eps_off(mean_resultant_length(d, kappa), rho, rho), "d ", d, ", kappa ", kappa);
       if (v > Real50((std::numeric_limits<T>::max)())) continue;
       const Real50 log_twice = log_kernel_mean(d, Real50(2 * exact)), rest = 2 * exact - log_twice;
       const Real50 scale = 1 + (log_twice < rest ? log_twice : rest);
-      v_off.add(eps_off(kernel_mass_excess(d, kappa), v, v * scale), "d ", d, ", kappa ", kappa);
+      v_off.add(eps_off(partition_function_excess(d, kappa), v, v * scale), "d ", d, ", kappa ", kappa);
     }
   }
   CHECK(log_off <= 16);

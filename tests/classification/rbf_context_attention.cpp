@@ -32,10 +32,10 @@ TEST_CASE("RBF attention is its definition, token by token", "[classification]")
   const Eigen::Index d = 3, k = 2, width = d + k;
   const auto context = as<long double>(draws.context(d, k, 4));
   const auto weights = drawn_weights(draws, width);
-  for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+  for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
     const auto pass = rbf_context_attention(weights, context, 1, query);
     const auto tokens = context_tokens(context, query);
-    const Vector<long double> own = context_tokens(context, QueryKey::included).row(4).transpose();
+    const Vector<long double> own = context_tokens(context, QueryToken::included).row(4).transpose();
     Vector<long double> out = Vector<long double>::Zero(width);
     for (Eigen::Index j = 0; j < tokens.rows(); ++j) {
       const Vector<long double> token = tokens.row(j).transpose();
@@ -57,7 +57,7 @@ TEST_CASE("gradients and sensitivity of RBF attention are derivatives", "[classi
   const Eigen::Index d = 3, k = 2, width = d + k;
   auto context = as<long double>(draws.context(d, k, 5));
   auto weights = drawn_weights(draws, width);
-  for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+  for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
     const auto loss = [&] { return rbf_context_attention(weights, context, 1, query).loss; };
     const auto pass = rbf_context_attention(weights, context, 1, query);
     Matrix<long double> by_value = weights.projection.bottomRows(k).transpose() * pass.output_gradient;
@@ -82,7 +82,7 @@ TEST_CASE("gradients and sensitivity of RBF attention are derivatives", "[classi
     }
     CHECK(worst <= 1e-8);
     // power: the other choice of the query's key has other derivatives
-    const auto other = query == QueryKey::included ? QueryKey::excluded : QueryKey::included;
+    const auto other = query == QueryToken::included ? QueryToken::excluded : QueryToken::included;
     CHECK(distance(rbf_context_attention(weights, context, 1, other).key_gradient, pass.key_gradient) > 1e-4L);
   }
 }
@@ -92,15 +92,15 @@ TEST_CASE("RBF attention refuses weights that do not fit", "[classification]") {
   const auto context = draws.context(3, 2, 4);
   auto weights = rbf_construction(3, 2, 4, 1.0, 2.0);
   const auto message = [&] {
-    return message_of([&] { rbf_context_attention(weights, context, 0, QueryKey::excluded); });
+    return message_of([&] { rbf_context_attention(weights, context, 0, QueryToken::excluded); });
   };
   weights.key(1, 1) = std::nan("");
   CHECK(names(message(), "rbf_context_attention", "an entry of key", "value = nan"));
   weights.key = Matrix<double>::Zero(4, 5);
   CHECK(names(message(), "key.rows()", "value = 4"));
   weights = rbf_construction(3, 2, 4, 1.0, 2.0);
-  CHECK(
-      names(message_of([&] { rbf_context_attention(weights, context, 2, QueryKey::excluded); }), "label", "value = 2"));
+  CHECK(names(message_of([&] { rbf_context_attention(weights, context, 2, QueryToken::excluded); }), "label",
+              "value = 2"));
 }
 
 }  // namespace incontext::testing

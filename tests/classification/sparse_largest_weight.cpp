@@ -17,7 +17,7 @@ using namespace classification;
 
 TEST_CASE("in three dimensions the largest weight among Poisson points is the query's among them", "[classification]") {
   for (const double lambda : {1e-9, 1e-3, 0.3, 1.0, 7.0, 1e4}) {
-    const double self = sparse_neighbourhood(lambda).self_weight;
+    const double self = sparse_neighborhood(lambda).self_weight;
     CHECK(std::abs(sparse_largest_weight(3, lambda) / self - 1) <= 1e-12);
     if (lambda < 1e-2) continue;
     CHECK(std::abs(sparse_largest_weight(4, lambda) / self - 1) > 1e-2);
@@ -73,7 +73,7 @@ TEST_CASE("the largest weight among Poisson points meets its limits, and context
     const double q = (at.dimension - 1) / 2.0, kappa = 2e3;
     const double cap = sphere_constants<double>(at.dimension).cap;
     const auto n = static_cast<std::int64_t>(at.lambda * std::pow(kappa, q) / cap);
-    const double context = expected_largest_weight(at.dimension, kappa, n, QueryKey::excluded);
+    const double context = expected_largest_weight(at.dimension, kappa, n, QueryToken::excluded);
     CHECK(std::abs(sparse_largest_weight(at.dimension, at.lambda) / context - 1) <= 1e-3);
     CHECK(std::abs(sparse_largest_weight(at.dimension, at.lambda * 1.05) / context - 1) > 1e-3);
   }

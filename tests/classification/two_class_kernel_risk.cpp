@@ -26,14 +26,14 @@ TEST_CASE("losses of kernel methods are those of drawn queries and Gaussian nois
       return std::log1p(std::exp(-std::abs(z))) + std::max(-z, 0.0);
     };
     const auto k = kernel_logit_difference(d, kappa, angle, n, 50.0);
-    const auto a = adaptive_logit_difference(d, kappa, angle, n, 12.0, QueryKey::included);
+    const auto a = adaptive_logit_difference(d, kappa, angle, n, 12.0, QueryToken::included);
     kernel.add(loss(k.mean, k.variance));
     adaptive.add(loss(a.mean, a.variance));
   }
   CHECK(std::abs(kernel.z(kernel_cross_entropy(d, kappa, n, 50.0))) <= 5);
   CHECK(std::abs(kernel.z(kernel_cross_entropy(d, kappa, n, 80.0))) > 5);
-  CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 12.0, QueryKey::included))) <= 5);
-  CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 7.0, QueryKey::included))) > 5);
+  CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 12.0, QueryToken::included))) <= 5);
+  CHECK(std::abs(adaptive.z(adaptive_cross_entropy(d, kappa, n, 7.0, QueryToken::included))) > 5);
 }
 
 TEST_CASE("losses of kernel methods in short contexts are integrals over the angle and the noise", "[classification]") {
@@ -59,7 +59,7 @@ TEST_CASE("losses of kernel methods in short contexts are integrals over the ang
     INFO("d = " << d << ", n = " << n);
     const double kernel = loss([&](double a) { return kernel_logit_difference(d, kappa, a, n, 3.0); });
     CHECK(std::abs(kernel_cross_entropy(d, kappa, n, 3.0) / kernel - 1) <= 1e-10);
-    for (const auto query : {QueryKey::excluded, QueryKey::included}) {
+    for (const auto query : {QueryToken::excluded, QueryToken::included}) {
       const auto logits = [&](double a) { return adaptive_logit_difference(d, kappa, a, n, 2.0, query); };
       const double adaptive = loss([&](double a) { return moments(logits(a)); });
       CHECK(std::abs(adaptive_cross_entropy(d, kappa, n, 2.0, query) / adaptive - 1) <= 1e-10);
@@ -81,24 +81,24 @@ TEST_CASE("losses of long contexts are those of drawn ones", "[classification]")
     const double z = gain * (sides.same - sides.other) / (sides.same + sides.other);
     loss.add(std::log1p(std::exp(-std::abs(z))) + std::max(-z, 0.0));
   }
-  CHECK(std::abs(loss.z(adaptive_cross_entropy(d, kappa, n, gain, QueryKey::excluded))) <= 5);
-  CHECK(std::abs(loss.z(adaptive_cross_entropy(d, kappa, 2 * n, gain, QueryKey::excluded))) > 5);
+  CHECK(std::abs(loss.z(adaptive_cross_entropy(d, kappa, n, gain, QueryToken::excluded))) <= 5);
+  CHECK(std::abs(loss.z(adaptive_cross_entropy(d, kappa, 2 * n, gain, QueryToken::excluded))) > 5);
 }
 
 TEST_CASE("losses of kernel methods meet the linear one", "[classification]") {
   const double linear = linear_cross_entropy(4, 50, 30.0);
   CHECK(std::abs(kernel_cross_entropy(4, 1e-6, 50, 3e7) / linear - 1) <= 1e-5);
-  CHECK(std::abs(adaptive_cross_entropy(4, 1e-6, 50, 3e7, QueryKey::excluded) / linear - 1) <= 1e-5);
-  CHECK(std::abs(adaptive_cross_entropy(4, 1e-6, 50, 3e7 * 51 / 50, QueryKey::included) / linear - 1) <= 1e-5);
+  CHECK(std::abs(adaptive_cross_entropy(4, 1e-6, 50, 3e7, QueryToken::excluded) / linear - 1) <= 1e-5);
+  CHECK(std::abs(adaptive_cross_entropy(4, 1e-6, 50, 3e7 * 51 / 50, QueryToken::included) / linear - 1) <= 1e-5);
   CHECK(std::abs(kernel_cross_entropy(4, 0.0, 50, 3.0) - std::log(2.0)) <= 1e-12);
-  CHECK(std::abs(adaptive_cross_entropy(4, 2.0, 50, 0.0, QueryKey::excluded) - std::log(2.0)) <= 1e-12);
+  CHECK(std::abs(adaptive_cross_entropy(4, 2.0, 50, 0.0, QueryToken::excluded) - std::log(2.0)) <= 1e-12);
 }
 
 TEST_CASE("losses of kernel methods refuse what is outside their domain", "[classification]") {
   CHECK(names(message_of([] { kernel_cross_entropy(3, -1.0, 4, 1.0); }), "kappa", "value = -1"));
   CHECK(names(message_of([] { kernel_cross_entropy(3, 1.0, 5, 1.0); }), "context_length", "value = 5"));
-  CHECK(
-      names(message_of([] { adaptive_cross_entropy(1, 1.0, 4, 1.0, QueryKey::excluded); }), "dimension", "value = 1"));
+  CHECK(names(message_of([] { adaptive_cross_entropy(1, 1.0, 4, 1.0, QueryToken::excluded); }), "dimension",
+              "value = 1"));
 }
 
 }  // namespace incontext::testing

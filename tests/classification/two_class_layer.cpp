@@ -41,7 +41,7 @@ TEST_CASE("long contexts have the layer's errors, and stratified ones its varian
   const double kappa = 1.0, mean = n * std::exp(log_kernel_mean(d, kappa) - kappa);
   for (int trial = 0; trial < 60'000; ++trial) {
     const auto sides = drawn_sides(points, n, kappa, std::asin(std::abs(points.draw()[0])));
-    square.add(std::pow((sides.same + sides.other) / mean - 1, 2) * n / kernel_mass_excess(d, kappa));
+    square.add(std::pow((sides.same + sides.other) / mean - 1, 2) * n / partition_function_excess(d, kappa));
   }
   CHECK(std::abs(square.z(two_class_layer(d, kappa, n).variance_ratio)) <= 5);
   CHECK(std::abs(square.z(1.0)) > 5);

@@ -46,10 +46,10 @@ TEST_CASE("narrow limits join the steps", "[classification]") {
   const auto kernel = kernel_logit_difference(4, kappa, 0.6, 30, eta / kappa);
   CHECK(std::abs(kernel.mean / linear.mean - 1) <= 1e-5);
   CHECK(std::abs(kernel.variance / linear.variance - 1) <= 1e-5);
-  const auto adaptive = adaptive_logit_difference(4, kappa, 0.6, 30, eta / kappa, QueryKey::excluded);
+  const auto adaptive = adaptive_logit_difference(4, kappa, 0.6, 30, eta / kappa, QueryToken::excluded);
   CHECK(std::abs(adaptive.mean / linear.mean - 1) <= 1e-5);
   CHECK(std::abs(adaptive.variance / linear.variance - 1) <= 1e-5);
-  const auto with_query = adaptive_logit_difference(4, kappa, 0.6, 30, eta / kappa, QueryKey::included);
+  const auto with_query = adaptive_logit_difference(4, kappa, 0.6, 30, eta / kappa, QueryToken::included);
   CHECK(std::abs(with_query.mean / linear.mean * 31 / 30 - 1) <= 1e-5);
   const auto one = linear_logit_difference(3, std::asin(1.0), 2, 1.0);
   CHECK(std::abs(one.mean - 0.5) <= 1e-15);
@@ -60,11 +60,11 @@ TEST_CASE("logit differences refuse what is outside their domain", "[classificat
   CHECK(names(message_of([] { linear_logit_difference(1, 0.1, 4, 1.0); }), "dimension", "value = 1"));
   CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 5, 1.0); }), "context_length", "value = 5", "multiple"));
   CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 0, 1.0); }), "context_length", "value = 0"));
-  CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 4, std::nan("")); }), "rate"));
+  CHECK(names(message_of([] { linear_logit_difference(3, 0.1, 4, std::nan("")); }), "learning_rate"));
   CHECK(names(message_of([] { kernel_logit_difference(3, -1.0, 0.1, 4, 1.0); }), "kappa", "value = -1"));
-  CHECK(
-      names(message_of([] { adaptive_logit_difference(3, 1.0, 2.0, 4, 1.0, QueryKey::excluded); }), "boundary_angle"));
-  CHECK(names(message_of([] { adaptive_logit_difference(3, 1.0, 1.0, 4, double{INFINITY}, QueryKey::excluded); }),
+  CHECK(names(message_of([] { adaptive_logit_difference(3, 1.0, 2.0, 4, 1.0, QueryToken::excluded); }),
+              "boundary_angle"));
+  CHECK(names(message_of([] { adaptive_logit_difference(3, 1.0, 1.0, 4, double{INFINITY}, QueryToken::excluded); }),
               "gain"));
 }
 

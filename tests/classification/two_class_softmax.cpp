@@ -17,12 +17,13 @@ TEST_CASE("the exact logit difference of attention is that of drawn contexts", "
     double kappa, angle;
   };
   for (const Point& at : {Point{2, 4, 5.0, 0.5}, Point{3, 2, 3.0, 0.2}, Point{7, 10, 8.0, 1.5}}) {
-    for (const QueryKey query : {QueryKey::excluded, QueryKey::included}) {
+    for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
       SpherePoints points(at.d, 83);
       SampleMean logits;
       for (int trial = 0; trial < 40'000; ++trial) {
         const auto sides = drawn_sides(points, at.n, at.kappa, at.angle);
-        logits.add(2 * (sides.same - sides.other) / (sides.same + sides.other + (query == QueryKey::included ? 1 : 0)));
+        logits.add(2 * (sides.same - sides.other) /
+                   (sides.same + sides.other + (query == QueryToken::included ? 1 : 0)));
       }
       const auto expected = [&](double angle) {
         return expected_adaptive_logit_difference(at.d, at.kappa, angle, at.n, 2.0, query);
@@ -36,13 +37,13 @@ TEST_CASE("the exact logit difference of attention is that of drawn contexts", "
 
 TEST_CASE("long contexts, the boundary, the pole", "[classification]") {
   for (const int d : {2, 3, 8, 64}) {
-    const auto exact = expected_adaptive_logit_difference(d, 3.0, 0.3, 1'000'000, 1.0, QueryKey::excluded);
-    const auto delta = adaptive_logit_difference(d, 3.0, 0.3, 1'000'000, 1.0, QueryKey::excluded);
+    const auto exact = expected_adaptive_logit_difference(d, 3.0, 0.3, 1'000'000, 1.0, QueryToken::excluded);
+    const auto delta = adaptive_logit_difference(d, 3.0, 0.3, 1'000'000, 1.0, QueryToken::excluded);
     CHECK(std::abs(exact / delta.mean - 1) <= 1e-9);
     CHECK(std::abs(exact / delta.limit - 1) > 1e-9);
   }
-  CHECK(expected_adaptive_logit_difference(3, 3.0, 0.0, 10, 1.0, QueryKey::excluded) == 0);
-  CHECK(expected_adaptive_logit_difference(3, 0.0, 0.3, 10, 1.0, QueryKey::excluded) == 0);
+  CHECK(expected_adaptive_logit_difference(3, 3.0, 0.0, 10, 1.0, QueryToken::excluded) == 0);
+  CHECK(expected_adaptive_logit_difference(3, 0.0, 0.3, 10, 1.0, QueryToken::excluded) == 0);
   // n = 2 at the pole in space: u uniform on [0, 1], u' on [-1, 0]; E tanh(kappa (u - u')/2) over a triangle
   double two = 0;
   const int steps = 20'000;
@@ -51,12 +52,12 @@ TEST_CASE("long contexts, the boundary, the pole", "[classification]") {
     two += (1 - std::abs(x - 1)) * std::tanh(2.0 * x / 2) * 2 / steps;
   }
   const double pole = std::asin(1.0);
-  CHECK(std::abs(expected_adaptive_logit_difference(3, 2.0, pole, 2, 1.0, QueryKey::excluded) / two - 1) <= 1e-7);
+  CHECK(std::abs(expected_adaptive_logit_difference(3, 2.0, pole, 2, 1.0, QueryToken::excluded) / two - 1) <= 1e-7);
 }
 
 TEST_CASE("the exact logit difference refuses what is outside its domain", "[classification]") {
   const auto refused = [](int d, double kappa, double angle, int n) {
-    return message_of([&] { expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryKey::excluded); });
+    return message_of([&] { expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryToken::excluded); });
   };
   CHECK(names(refused(1, 1.0, 0.1, 4), "dimension", "value = 1"));
   CHECK(names(refused(3, -1.0, 0.1, 4), "kappa", "value = -1"));

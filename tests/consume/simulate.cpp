@@ -8,8 +8,8 @@
 namespace ic = incontext;
 
 int main() {
-  const auto pretraining = ic::regression::LinearTask<double>::isotropic(
-      {.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
+  const auto pretraining =
+      ic::regression::LinearTask<double>::isotropic({.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
   const auto shifted = pretraining.with_input_covariance_scaled(2.0);
   const auto attention = ic::regression::pretrained_attention(pretraining, /*context_length=*/40);
 

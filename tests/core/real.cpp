@@ -31,7 +31,11 @@ class Lacking {
   friend bool operator<(Lacking a, Lacking b) { return a.value_ < b.value_; }
   friend bool operator<=(Lacking a, Lacking b) { return a.value_ <= b.value_; }
   friend bool operator==(Lacking a, Lacking b) { return a.value_ == b.value_; }
-  friend Lacking exp(Lacking x) requires(absent != 0) { return x; }
+  friend Lacking exp(Lacking x)
+    requires(absent != 0)
+  {
+    return x;
+  }
   friend Lacking log(Lacking x) { return x; }
   friend Lacking sqrt(Lacking x) { return x; }
   friend Lacking sin(Lacking x) { return x; }

@@ -1,7 +1,7 @@
 // A program of docs/extending.md, word for word: a simulation of one's own, a needle among normal scores with a sink.
 #include <cmath>
 #include <cstdio>
-#include <incontext/laws/gaussian_signal.hpp>
+#include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/random/normal.hpp>
 #include <incontext/simulate/run.hpp>
 #include <incontext/statistics/agreement.hpp>
@@ -37,7 +37,7 @@ struct SinkTrial {  // a needle of score `needle` among `competitors` scores N(0
 
 int main() {
   const auto run = simulate::run(SinkTrial{166, 2.5, 8.0}, {.seed = 1, .trials = 65536});
-  const auto exact = incontext::laws::signal_weight(166, 2.5, 8.0);
+  const auto exact = incontext::laws::needle_weight(166, 2.5, 8.0);
   const auto verdict = incontext::statistics::agree(exact, run.estimates[0]);
   std::printf("needle's weight: exact %.6f, simulated %.6f +- %.6f, z = %.2f\n", exact.value, run.estimates[0].mean,
               run.estimates[0].standard_error, verdict.z);

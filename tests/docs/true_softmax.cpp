@@ -21,7 +21,7 @@ int main() {
     return reg::softmax_error(attention, shifted, 40, incontext::scoring::Softmax<double>{temperature}).value;
   };
   const auto best =
-      reg::minimise_softmax_error(softmax, reg::SearchRange<double>{closed_form / 100, closed_form, closed_form * 100});
+      reg::minimize_softmax_error(softmax, reg::SearchRange<double>{closed_form / 100, closed_form, closed_form * 100});
 
   std::printf("temperature  approximate softmax  true softmax\n");
   for (const double temperature : {1.0, closed_form, best.parameter}) {

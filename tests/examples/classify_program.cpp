@@ -211,14 +211,14 @@ TEST_CASE("what context noise lacks to a Gaussian is within what the linear rule
   }
 }
 
-TEST_CASE("one rate fits either dense or sparse neighbourhoods, and softmax both", "[programs][classify]") {
+TEST_CASE("one rate fits either dense or sparse neighborhoods, and softmax both", "[programs][classify]") {
   const Json report = incontext::testing::report_of(INCONTEXT_CLASSIFY, {"--figure", "8b", "--trials", "4096"});
   const Json &losses = report["tables"][0], &rates = report["tables"][1];
   const auto both = [&](const std::string& rule) { return number(row_where(losses, {{"rule", rule}}), "both"); };
   CHECK(both("softmax, best on both") < 0.7 * both("kernel, best on both"));
   CHECK(both("softmax, no key") < 0.7 * both("kernel, best on both"));
-  const Json dense = row_where(rates, {{"neighbourhood", "dense"}});
-  const Json sparse = row_where(rates, {{"neighbourhood", "sparse"}});
+  const Json dense = row_where(rates, {{"neighborhood", "dense"}});
+  const Json sparse = row_where(rates, {{"neighborhood", "sparse"}});
   CHECK(number(sparse, "best_rate") > 5 * number(dense, "best_rate"));
   CHECK(std::abs(std::log(number(dense, "median") / number(dense, "best_rate"))) < 0.5);
   CHECK(std::abs(std::log(number(sparse, "median") / number(sparse, "best_rate"))) < 0.5);

@@ -104,13 +104,13 @@ TEST_CASE("means that depend on rare rows are not judged, with a reason, and med
   CHECK(few["verdict"]["agrees"].is_null());
   CHECK(few["verdict"]["comparisons"] == 2);
   CHECK(few["verdict"]["judged"] == 1);
-  const Json phase = report_of({"--lengths", "1000", "--spreads", "0.5", "--trials", "4096"});
-  const Json participation = phase["tables"][0]["rows"][0];
-  CHECK(participation["quantity"] == "Y_2");
-  CHECK(participation["median"].get<double>() < 0.8 * participation["simulation"].get<double>());
-  CHECK(participation["largest_share"].get<double>() > 1.0 / 4096);
+  const Json phase = report_of({"--lengths", "1000", "--score-stddevs", "0.5", "--trials", "4096"});
+  const Json ipr = phase["tables"][0]["rows"][0];
+  CHECK(ipr["quantity"] == "Y_2");
+  CHECK(ipr["median"].get<double>() < 0.8 * ipr["simulation"].get<double>());
+  CHECK(ipr["largest_share"].get<double>() > 1.0 / 4096);
   const Json long_rows =
-      report_of({"--lengths", "100000", "--spreads", "0.5", "--most-scores", "1"}, 3)["tables"][0]["rows"];
+      report_of({"--lengths", "100000", "--score-stddevs", "0.5", "--most-scores", "1"}, 3)["tables"][0]["rows"];
   CHECK(long_rows[1]["quantity"] == "max a");
   CHECK(long_rows[1]["z"].is_null());    // 128 rows of a largest weight that a few of them make
   CHECK(long_rows[2]["z"].is_number());  // entropy
@@ -145,11 +145,11 @@ TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[b
   refused({"--lengths", "100,2"}, "--lengths: is too small (value = 2; needs at least 3)");
   refused({"--lengths", "1e10"}, "--lengths: is too large");
   refused({"--figure", "retrieval", "--s", "0"}, "--s: ");
-  refused({"--figure", "retrieval", "--spreads", "1"}, "--spreads: has no meaning with --figure retrieval");
+  refused({"--figure", "retrieval", "--score-stddevs", "1"}, "--score-stddevs: has no meaning with --figure retrieval");
   refused({"--points", "4"}, "--points: has no meaning with --figure phase");
   refused({"--figure", "diagram", "--points", "0"}, "--points: is too small (value = 0; needs at least 1)");
   refused({"--figure", "diagram", "--s", "1"}, "--s: has no meaning with --figure diagram");
   refused({"--height", "3"}, "--height: has no meaning with --figure phase");
-  refused({"--spreads", "0.5,-1"}, "--spreads: ");
+  refused({"--score-stddevs", "0.5,-1"}, "--score-stddevs: ");
   refused({"--trials", "100", "--relative-error", "0.1"}, "--trials excludes --relative-error");
 }

@@ -54,30 +54,30 @@ TEST_CASE("the ratio is linear in 1/tau while the scores are narrow", "[programs
   const Json rows = report_of({"--temperatures", "100,1000"})["tables"][0]["rows"];
   const double wide = rows[0]["simulation"], narrow = rows[1]["simulation"];
   CHECK(std::abs(wide / narrow - 10) < 1e-2);
-  const double slope = rows[1]["theory"].get<double>() / rows[1]["spread"].get<double>();
+  const double slope = rows[1]["theory"].get<double>() / rows[1]["score_stddev"].get<double>();
   CHECK(std::abs(slope / (std::sqrt(64.0 / 16) * std::sqrt(1 + 16.0 / 64)) - 1) < 0.03);
 }
 
 TEST_CASE("the spread follows the layer's options", "[programs][gradients]") {
-  const auto spread = [](const Arguments& more) {
+  const auto score_stddev = [](const Arguments& more) {
     Arguments arguments{"--temperatures", "2"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return report_of(arguments)["tables"][0]["rows"][0]["spread"].get<double>();
+    return report_of(arguments)["tables"][0]["rows"][0]["score_stddev"].get<double>();
   };
-  const double usual = spread({});
+  const double usual = score_stddev({});
   CHECK(std::abs(usual / (0.02 * 0.02 * 16 * 8 / 2) - 1) < 1e-12);
-  CHECK(std::abs(spread({"--weight-stddev", "0.04"}) / usual - 4) < 1e-12);
-  CHECK(std::abs(spread({"--key-dimension", "16"}) / usual - 0.5) < 1e-12);
+  CHECK(std::abs(score_stddev({"--weight-stddev", "0.04"}) / usual - 4) < 1e-12);
+  CHECK(std::abs(score_stddev({"--key-dimension", "16"}) / usual - 0.5) < 1e-12);
 }
 
 TEST_CASE("frozen rows: the root mean square grows, the median vanishes", "[programs][gradients]") {
-  const Json rows = report_of({"--figure", "frozen", "--spreads", "8,32"})["tables"][0]["rows"];
+  const Json rows = report_of({"--figure", "frozen", "--score-stddevs", "8,32"})["tables"][0]["rows"];
   CHECK(rows[1]["simulation"].get<double>() > rows[0]["simulation"].get<double>());
   CHECK(rows[1]["median"].get<double>() < 0.05 * rows[0]["median"].get<double>());
 }
 
 TEST_CASE("a mean that few trials carry is not judged", "[programs][gradients]") {
-  const Json report = report_of({"--figure", "frozen", "--spreads", "1,1000", "--trials", "256"}, 3);
+  const Json report = report_of({"--figure", "frozen", "--score-stddevs", "1,1000", "--trials", "256"}, 3);
   const Json row = report["tables"][0]["rows"][1];
   CHECK(row["z"].is_null());
   CHECK(row["verdict"] == "not_judged");
@@ -101,14 +101,15 @@ TEST_CASE("NormSoftmax has an approximation only where some rows have a standard
   const Json rows = report_of({"--figure", "normsoftmax", "--scales", "1,156,2000"})["tables"][0]["rows"];
   REQUIRE(rows.size() == 6);
   CHECK(rows[1]["z"].is_number());
-  CHECK(std::abs(rows[3]["spread"].get<double>() - 1) < 0.1);
+  CHECK(std::abs(rows[3]["score_stddev"].get<double>() - 1) < 0.1);
   CHECK(rows[3]["theory"].is_null());
   CHECK(rows[3]["approximate"].is_number());
   CHECK(rows[3]["verdict"].is_null());
 }
 
 TEST_CASE("a deeply frozen row's median has a closed form beside it", "[programs][gradients]") {
-  const Json rows = report_of({"--figure", "frozen", "--spreads", "4,32", "--trials", "16384"})["tables"][0]["rows"];
+  const Json rows =
+      report_of({"--figure", "frozen", "--score-stddevs", "4,32", "--trials", "16384"})["tables"][0]["rows"];
   CHECK(rows[0]["frozen_median"].is_null());
   const double median = rows[1]["median"], closed = rows[1]["frozen_median"];
   CHECK(std::abs(std::log(closed / median)) < 0.3);
@@ -133,7 +134,7 @@ TEST_CASE("the same run of incontext-gradients gives the same bytes, another see
 TEST_CASE("incontext-gradients refuses by name and value", "[programs][gradients][bad-input]") {
   refused({"--figure", "training"}, "--figure: is unknown");
   refused({"--temperatures", "1,0"}, "--temperatures");
-  refused({"--spreads", "1"}, "--spreads");
+  refused({"--score-stddevs", "1"}, "--score-stddevs");
   refused({"--figure", "frozen", "--weight-stddev", "1"}, "--weight-stddev");
   refused({"--figure", "schedule", "--epochs", "1"}, "--epochs: is too small");
   refused({"--weight-stddev", "-1"}, "--weight-stddev");

@@ -57,8 +57,8 @@ Finished stopped_after(double seconds, const std::string& program, const Argumen
   REQUIRE(child >= 0);
   if (child == 0) {
     std::signal(SIGINT, SIG_DFL);
-    const bool redirected = std::freopen(output.c_str(), "w", stdout) != nullptr &&
-                            std::freopen(errors.c_str(), "w", stderr) != nullptr;
+    const bool redirected =
+        std::freopen(output.c_str(), "w", stdout) != nullptr && std::freopen(errors.c_str(), "w", stderr) != nullptr;
     std::vector<char*> words{const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
@@ -94,7 +94,7 @@ TEST_CASE("the weight of a needle that has nearly all of it is not judged below 
 }
 
 TEST_CASE("frozen rows in which no trial drew a competing second score are not judged", "[programs][incomplete]") {
-  const Json all = report(INCONTEXT_FADING, {"--lengths", "100", "--spreads", "1e8"}, 3);
+  const Json all = report(INCONTEXT_FADING, {"--lengths", "100", "--score-stddevs", "1e8"}, 3);
   check_rows(all);
   CHECK(all["verdict"]["judged"] == 0);
   for (const Json& row : all["tables"][0]["rows"]) CHECK(row["reason"] == part("rare rows make the mean"));
@@ -124,8 +124,8 @@ TEST_CASE("errors whose rounding in single precision exceeds their standard erro
 TEST_CASE("trials that overflow are not judged, and their rows stay", "[programs][incomplete]") {
   for (const std::string temperature : {"1e-19", "1e-20", "1e-30"}) {
     CAPTURE(temperature);
-    const Json all = report(INCONTEXT_TEMPERATURE,
-                            {"--temperatures", temperature, "--trials", "4096", "--dimension", "3"}, 3);
+    const Json all =
+        report(INCONTEXT_TEMPERATURE, {"--temperatures", temperature, "--trials", "4096", "--dimension", "3"}, 3);
     check_rows(all);
     REQUIRE(all["tables"][0]["rows"].size() == 4);
     const Json row = all["tables"][0]["rows"][0];
@@ -159,8 +159,8 @@ TEST_CASE("an optimal temperature that does not exist is a row without one, and 
   // labels for which every prediction from the context is worse than none
   const TemporaryFolder folder;
   const std::string data = folder.write("four.csv", "x,y\n0.124,-0.031\n2.586,-0.004\n2.782,-1.056\n2.967,1.398\n");
-  const Json all = report(INCONTEXT_TEMPERATURE,
-                          {"--data", data, "--labels", "y", "--context-length", "5", "--trials", "4096"}, 3);
+  const Json all =
+      report(INCONTEXT_TEMPERATURE, {"--data", data, "--labels", "y", "--context-length", "5", "--trials", "4096"}, 3);
   check_rows(all);
   const Json rows = all["tables"][0]["rows"];
   REQUIRE(rows.size() == 8);
@@ -256,7 +256,8 @@ TEST_CASE("a stopped run without --output prints its partial tables", "[programs
 
 TEST_CASE("every JSON and CSV report has the record of its run", "[programs][incomplete]") {
   const auto at = [](const std::string& device, const Arguments& more) {
-    Arguments arguments{"--dimension", "2", "--context-length", "5", "--trials", "2048", "--device", device, "--seed", "7"};
+    Arguments arguments{"--dimension", "2",    "--context-length", "5", "--trials", "2048",
+                        "--device",    device, "--seed",           "7"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return report(INCONTEXT_TEMPERATURE, arguments, 0);
   };
@@ -280,14 +281,17 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
   std::istringstream lines(csv.output);
   std::string header, line;
   std::getline(lines, header);
-  CHECK(header == part(",z,trials,verdict,reason,command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit"));
+  CHECK(
+      header ==
+      part(
+          ",z,trials,verdict,reason,command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit"));
   int rows = 0;
   for (; std::getline(lines, line); ++rows) {
     bool quoted = false;
     std::ptrdiff_t commas = 0;
     for (const char c : line) {
-      quoted = quoted != (c == '"');
-      commas += c == ',' && !quoted ? 1 : 0;
+      quoted = quoted != (c == '"') "
+               commas += c == ',' && !quoted ? 1 : 0;
     }
     CHECK(commas == std::count(header.begin(), header.end(), ','));
     CHECK(line == part(",true,0,2112,"));

@@ -83,8 +83,7 @@ TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgem
   twenty[7] = off_by(4.2);
   CHECK(verdict_of(twenty).agrees == false);
   CHECK(verdict_of(twenty).details["disagreements"] == 1);
-  CHECK(verdict_of(twenty).rows == std::vector<std::string>{
-                                       "Disagrees: row = 8: theory 1, simulation 1.042 ± 0.01."});
+  CHECK(verdict_of(twenty).rows == std::vector<std::string>{"Disagrees: row = 8: theory 1, simulation 1.042 ± 0.01."});
 }
 
 TEST_CASE("a theory that is off by more than the resolution is rejected, by less than half of it is not",
@@ -158,10 +157,10 @@ TEST_CASE("cells of a comparison that was judged, that was not judged with its r
   Judgement judgement;
   Estimate coarse = off_by(0);
   coarse.rounding = 0.5;
-  std::vector<Table> tables{table_of({judgement.judged(1, off_by(1)), judgement.judged(1, coarse),
-                                      judgement.not_judged(1, off_by(0), "rare rows"), judgement.judged(1, {}),
-                                      Judgement::shown(0.9, off_by(0)), Judgement::shown({}, {}),
-                                      judgement.judged(1, off_by(2), 4096)})};
+  std::vector<Table> tables{
+      table_of({judgement.judged(1, off_by(1)), judgement.judged(1, coarse),
+                judgement.not_judged(1, off_by(0), "rare rows"), judgement.judged(1, {}),
+                Judgement::shown(0.9, off_by(0)), Judgement::shown({}, {}), judgement.judged(1, off_by(2), 4096)})};
   CHECK(judgement.size() == 5);
   judgement.settle(tables);
   const Table& table = tables[0];

@@ -92,26 +92,26 @@ TEST_CASE("threads that cannot be started are refused in one line with their num
   for (const char* device : {"automatic", "openmp", "tbb"}) {
     CAPTURE(device);
     const Arguments arguments{"--trials", "20000", "--device", device, "--threads", "512"};
-    check_refused(run_limited("1048576", INCONTEXT_TEMPERATURE, arguments), "--threads: cannot be started (value = 512;");
+    check_refused(run_limited("1048576", INCONTEXT_TEMPERATURE, arguments),
+                  "--threads: cannot be started (value = 512;");
     check_refused(run_limited("1048576", INCONTEXT_GRADIENTS, arguments), "--threads: cannot be started (value = 512;");
   }
 }
 
 TEST_CASE("a diagram is computed with fewer threads if some cannot be started", "[limits]") {
   if (!can_limit_memory) return;
-  const Arguments arguments{"--figure", "diagram", "--points", "4", "--device", "serial", "--threads", "512",
-                            "--trials", "128",     "--quiet"};
+  const Arguments arguments{"--figure",  "diagram", "--points", "4",   "--device", "serial",
+                            "--threads", "512",     "--trials", "128", "--quiet"};
   CHECK(run_limited("1048576", INCONTEXT_FADING, arguments).exit_code == 0);
 }
 
 TEST_CASE("too little memory is reported in one line with the size and what it depends on", "[limits]") {
   // 64 trials side by side of a million tokens; the test itself does not allocate this memory.
-  check_refused(run_program(INCONTEXT_GRADIENTS,
-                            {"--context-length", "100000000", "--dimension", "2", "--trials", "100"}),
-                "there is not enough memory (value = ");
-  check_refused(run_program(INCONTEXT_CLASSIFY,
-                            {"--classes", "2", "--dimension", "200", "--context-length", "1000000", "--rule", "linear",
-                             "--rate", "1", "--trials", "100"}),
+  check_refused(
+      run_program(INCONTEXT_GRADIENTS, {"--context-length", "100000000", "--dimension", "2", "--trials", "100"}),
+      "there is not enough memory (value = ");
+  check_refused(run_program(INCONTEXT_CLASSIFY, {"--classes", "2", "--dimension", "200", "--context-length", "1000000",
+                                                 "--rule", "linear", "--rate", "1", "--trials", "100"}),
                 "which grow with context_length x dimension and classes x dimension");
   if (!can_limit_memory) return;
   check_refused(run_limited("500000", INCONTEXT_SOFTMAX_ERROR, {"--dimension", "9000", "--trials", "100"}),

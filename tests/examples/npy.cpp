@@ -125,7 +125,7 @@ TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
   for (const char* text : {"", "{", "{'descr': '<f8'}", "{'descr': '<f8', 'fortran_order': Maybe, 'shape': (6,)}",
                            "{'descr': '<f8', 'fortran_order': False, 'shape': (-6,)}",
                            "{'descr': '<f8', 'fortran_order': False, 'shape': (6,)",
-                           "{'colour': 'red', 'descr': '<f8', 'fortran_order': False, 'shape': (6,)}"}) {
+                           "{'color': 'red', 'descr': '<f8', 'fortran_order': False, 'shape': (6,)}"}) {
     CAPTURE(text);
     CHECK(npy_refusal(npy(text, data)) == part("malformed .npy header"));
   }

@@ -118,8 +118,8 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                                     {"--columns", "bmi,age"},
                                     {"--without", "sex"},
                                     {"--labels", "progression"},
-                                    {"--centre", ""},
-                                    {"--standardise", ""},
+                                    {"--center", ""},
+                                    {"--standardize", ""},
                                     {"--causal", ""},
                                     {"--self-column", "2"},
                                     {"--self-scores", scores},
@@ -130,7 +130,7 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                           {INCONTEXT_TEMPERATURE, {"--scoring", "linear"}, joined(small, {"--context-length", "6"})},
                           {INCONTEXT_TEMPERATURE, {"--scoring", "softmax"}, joined(small, {"--context-length", "6"})},
                           {INCONTEXT_TEMPERATURE, {"--data", data}, {"--trials", "256"}},
-                          {INCONTEXT_TEMPERATURE, {"--data", data, "--standardise"}, {"--trials", "256"}},
+                          {INCONTEXT_TEMPERATURE, {"--data", data, "--standardize"}, {"--trials", "256"}},
                           {INCONTEXT_TEMPERATURE, {"--data", data, "--labels", "progression"}, {"--trials", "256"}},
                           {INCONTEXT_TEMPERATURE, {"--scores", scores}, {}}};
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
@@ -161,9 +161,10 @@ TEST_CASE("incontext-softmax-error: every option counts or is refused, in every 
 }
 
 TEST_CASE("incontext-gradients: every option counts or is refused, in every mode", "[programs][options]") {
-  const std::vector<Option> options{{"--temperatures", "2"},        {"--spreads", "2"},   {"--epochs", "9"},
-                                    {"--start-temperature", "0.7"}, {"--scales", "2"},    {"--weight-stddev", "0.5"},
-                                    {"--key-dimension", "16"},      {"--dimension", "5"}, {"--context-length", "9"}};
+  const std::vector<Option> options{
+      {"--temperatures", "2"},        {"--score-stddevs", "2"}, {"--epochs", "9"},
+      {"--start-temperature", "0.7"}, {"--scales", "2"},        {"--weight-stddev", "0.5"},
+      {"--key-dimension", "16"},      {"--dimension", "5"},     {"--context-length", "9"}};
   for (const std::string figure : {"temperature", "frozen", "schedule", "normsoftmax"}) {
     try_options({INCONTEXT_GRADIENTS, {"--figure", figure}, {"--trials", "64", "--dimension", "4"}}, options);
   }
@@ -171,7 +172,7 @@ TEST_CASE("incontext-gradients: every option counts or is refused, in every mode
 
 TEST_CASE("incontext-fading: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{
-      {"--lengths", "40"}, {"--s", "0.7"},       {"--variance", "0.7"}, {"--spreads", "0.6"},
+      {"--lengths", "40"}, {"--s", "0.7"},       {"--variance", "0.7"}, {"--score-stddevs", "0.6"},
       {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
   for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram"}) {
     Arguments small{"--trials", "1500", "--lengths", "20"};
@@ -219,7 +220,7 @@ TEST_CASE("incontext-scores: every option counts or is refused, in every mode", 
       {"--lengths", "30"},  {"--temperatures", "0.7"}, {"--gap", "3"},       {"--row", "1,2,0.5"},
       {"--scores", scores}, {"--causal", ""},          {"--map", "average"}, {"--direction", "1,0,0"},
       {"--norms", ""},      {"--temperature", "0.6"},  {"--s", "0.8"},       {"--bias", "0.5"},
-      {"--base", "0.5"},    {"--exponent", "2.5"},     {"--alpha", "1.2"},   {"--spread", "variance"},
+      {"--base", "0.5"},    {"--exponent", "2.5"},     {"--alpha", "1.2"},   {"--score-scale", "variance"},
       {"--over", "none"}};
   for (const std::string figure :
        {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "normsoftmax-bound"}) {
@@ -237,7 +238,7 @@ TEST_CASE("real data: the report states the pretraining it used, and the data's 
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
   const auto with = [&](Arguments more) {
     return report_of(INCONTEXT_TEMPERATURE,
-                     joined({"--data", data, "--columns", "bmi,age", "--standardise", "--trials", "512"}, more));
+                     joined({"--data", data, "--columns", "bmi,age", "--standardize", "--trials", "512"}, more));
   };
   const Json own = with({"--labels", "progression"}),
              louder = with({"--labels", "progression", "--noise-variance", "5"});

@@ -33,7 +33,8 @@ Report small_report() {
 
 /// The cells that end every row of the report's CSV.
 std::string run_cells(const std::string& complete = "true") {
-  return "program --seed 1," + complete + (complete == "true" ? ",0" : ",3") + ",4096,1.5,openmp,2,1," + version() + "," + commit() + "\n";
+  return "program --seed 1," + complete + (complete == "true" ? ",0" : ",3") + ",4096,1.5,openmp,2,1," + version() +
+         "," + commit() + "\n";
 }
 
 }  // namespace
@@ -120,19 +121,19 @@ TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns 
 TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
   const std::string run_names = "command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit";
   Report report = small_report();
-  CHECK(render_csv(report) ==
-        "name,theory,standard_error,count," + run_names + "\n" + "\"one, \"\"two\"\"\",12.3456789,4e-04,7," +
-            run_cells() + "three,,inf,12345," + run_cells());
+  CHECK(render_csv(report) == "name,theory,standard_error,count," + run_names + "\n" +
+                                  "\"one, \"\"two\"\"\",12.3456789,4e-04,7," + run_cells() + "three,,inf,12345," +
+                                  run_cells());
   Table other{.title = "Other", .columns = {{"count"}, {"extra"}}};
   other.add_row({std::int64_t{1}, Nested{{1.5, "x"}}});
   other.add_row({std::int64_t{2}, std::nan("")});
   report.tables.push_back(other);
   report.run.complete = false;
-  CHECK(render_csv(report) ==
-        "table,name,theory,standard_error,count,extra," + run_names + "\n" +
-            "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") + "A title,three,,inf,12345,," +
-            run_cells("false") + "Other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "Other,,,,2,," +
-            run_cells("false"));
+  CHECK(render_csv(report) == "table,name,theory,standard_error,count,extra," + run_names + "\n" +
+                                  "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") +
+                                  "A title,three,,inf,12345,," + run_cells("false") +
+                                  "Other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "Other,,,,2,," +
+                                  run_cells("false"));
 }
 
 TEST_CASE("a long nested value is cut in the text table and whole in CSV", "[render]") {

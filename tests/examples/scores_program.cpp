@@ -100,12 +100,13 @@ TEST_CASE("every map runs on a row and gives its weights", "[programs][scores]")
   CHECK(near(weights({"--map", "ssmax", "--s", "1"})[1], 9.0 / 13));
   CHECK(near(weights({"--map", "ssmax", "--s", "0", "--bias", "1"})[1], e * e / (1 + e + e * e)));
   CHECK(near(weights({"--map", "ssa", "--base", "1", "--exponent", "2"})[1], 9.0 / 14));
-  CHECK(near(weights({"--map", "normsoftmax", "--spread", "variance"})[1], 1 / (1 + std::exp(-1.5) + std::exp(-3.0))));
+  CHECK(near(weights({"--map", "normsoftmax", "--score-scale", "variance"})[1],
+             1 / (1 + std::exp(-1.5) + std::exp(-3.0))));
   CHECK(near(weights({"--map", "sparsemax"})[1], 1));
   CHECK(near(weights({"--map", "entmax", "--alpha", "2"})[1], 1));
   CHECK(near(weights({"--map", "hardmax"})[1], 1));
   CHECK(near(weights({"--map", "sa-softmax"})[2], 0));
-  CHECK(near(weights({"--map", "normalised-sa-softmax"})[1], e * e / (1 + e + e * e)));
+  CHECK(near(weights({"--map", "normalized-sa-softmax"})[1], e * e / (1 + e + e * e)));
   CHECK(near(weights({"--map", "average"})[1], 1.0 / 3));
   CHECK(near(weights({"--map", "tanh", "--over", "none"})[1], std::tanh(2.0)));
   CHECK(near(weights({"--map", "relu", "--over", "sum"})[1], 2.0 / 3));

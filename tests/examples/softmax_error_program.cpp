@@ -122,7 +122,7 @@ TEST_CASE("incontext-softmax-error refuses options that cannot be used", "[bad-i
     CHECK(finished.errors == part(expected));
     CHECK(finished.output.empty());
   };
-  refused({"--vary", "colour"}, "--vary: is unknown (value = colour;");
+  refused({"--vary", "color"}, "--vary: is unknown (value = color;");
   refused({"--temperatures", "1,0"}, "--temperatures: is not positive (value = 0;");
   refused({"--context-length", "1"}, "--context-length: is too small (value = 1;");
   refused({"--vary", "context-length", "--context-lengths", "5,1"}, "--context-lengths: is too small (value = 1;");

@@ -64,7 +64,7 @@ TEST_CASE("another shape and a field that is not computed are mismatches", "[pro
   document["cases"][0]["out"]["v_x"].push_back("0");
   CHECK(evaluate(document).exit_code == 1);
   document = oracles_of("pretrained");
-  document["cases"][0]["out"]["colour"] = "1";
+  document["cases"][0]["out"]["color"] = "1";
   CHECK(evaluate(document).exit_code == 1);
 }
 
@@ -107,8 +107,9 @@ TEST_CASE("every figure prints its tables with theory, simulation, error and z, 
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
     CAPTURE(figure);
     const bool by_length = figure == "2a" || figure == "2c" || figure == "3a";
-    const Json report = temperature({"--figure", figure, "--dimension", "4",
-                                     by_length ? "--context-lengths" : "--context-length", by_length ? "5,12,20" : "12"});
+    const Json report =
+        temperature({"--figure", figure, "--dimension", "4", by_length ? "--context-lengths" : "--context-length",
+                     by_length ? "5,12,20" : "12"});
     CHECK(report["verdict"]["agrees"] == true);
     CHECK(report["arguments"]["figure"] == figure);
     int judged = 0;
@@ -182,14 +183,14 @@ TEST_CASE("the same run gives the same bytes, another seed others", "[programs]"
 TEST_CASE("real inputs: exact theory, Gaussian theory and simulation, labels from the law or from the file",
           "[programs]") {
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
-  const Json law = temperature({"--data", data, "--without", "progression", "--standardise", "--context-length", "30"});
+  const Json law = temperature({"--data", data, "--without", "progression", "--standardize", "--context-length", "30"});
   CHECK(law["verdict"]["agrees"] == true);
   for (const Json& row : law["tables"][0]["rows"]) {
     if (row["predictor"] == "Bayes ridge") continue;
     CHECK(row["gaussian_theory"] != row["theory"]);
     CHECK(std::abs(row["gaussian_theory"].get<double>() / row["theory"].get<double>() - 1) < 0.05);
   }
-  const Json own = temperature({"--data", data, "--labels", "progression", "--standardise", "--context-length", "30"});
+  const Json own = temperature({"--data", data, "--labels", "progression", "--standardize", "--context-length", "30"});
   CHECK(own["verdict"]["agrees"] == true);
   CHECK(own["tables"][0]["rows"][0]["least_squares_theory"] != own["tables"][0]["rows"][0]["theory"]);
   const Json some = temperature({"--data", data, "--columns", "bmi,s5", "--context-length", "30"});
@@ -197,7 +198,7 @@ TEST_CASE("real inputs: exact theory, Gaussian theory and simulation, labels fro
 }
 
 TEST_CASE("the units of the inputs do not matter but for the mean", "[programs]") {
-  // A prior that gives every input the same share makes the error of centred inputs free of their units.
+  // A prior that gives every input the same share makes the error of centered inputs free of their units.
   const TemporaryFolder folder;
   Eigen::MatrixXd rows = Eigen::MatrixXd::Random(40, 3);
   rows.rowwise() -= rows.colwise().mean().eval();
@@ -207,13 +208,13 @@ TEST_CASE("the units of the inputs do not matter but for the mean", "[programs]"
   const auto theory = [](const Json& report) { return report["tables"][0]["rows"][0]["theory"].get<double>(); };
   const double expected = theory(temperature({"--data", raw}));
   CHECK(std::abs(theory(temperature({"--data", scaled})) / expected - 1) < 1e-9);
-  CHECK(std::abs(theory(temperature({"--data", scaled, "--standardise"})) / expected - 1) < 1e-9);
+  CHECK(std::abs(theory(temperature({"--data", scaled, "--standardize"})) / expected - 1) < 1e-9);
   rows.rowwise() += Eigen::RowVector3d(5, 7000, -3);
   const std::string moved = folder.write("moved.npy", incontext::examples::npy_bytes(rows));
-  CHECK(std::abs(theory(temperature({"--data", moved, "--centre"})) / expected - 1) < 1e-9);
-  const Json uncentred = temperature({"--data", moved});
-  CHECK(theory(uncentred) > 2 * expected);
-  CHECK(uncentred["tables"][0]["notes"][0] == part("The inputs are not centred"));
+  CHECK(std::abs(theory(temperature({"--data", moved, "--center"})) / expected - 1) < 1e-9);
+  const Json uncentered = temperature({"--data", moved});
+  CHECK(theory(uncentered) > 2 * expected);
+  CHECK(uncentered["tables"][0]["notes"][0] == part("The inputs are not centered"));
 }
 
 TEST_CASE("scores of attention give the moment-ratio temperature", "[programs]") {

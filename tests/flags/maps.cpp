@@ -92,11 +92,11 @@ void check_softmax_like(const std::string& name, const Map& map, std::vector<T> 
   }
   vjp(map, scoring::Row<const T>(row), scoring::Row<const T>(direction), scoring::Row<T>(out));
   // Relative to the differences of the cotangents, not to the cotangents: their common offset must cost nothing.
-  long double spread = 0;
-  for (std::size_t i = 0; i < n; ++i) spread += expected[i] * std::fabs(direction[i] - mean_direction);
+  long double scale = 0;
+  for (std::size_t i = 0; i < n; ++i) scale += expected[i] * std::fabs(direction[i] - mean_direction);
   for (std::size_t i = 0; i < n; ++i) {
     const long double change = direction[i] - mean_direction, factor = slope(row[i]) * expected[i];
-    flags::near(name + " vjp", out[i], factor * change, 16 * eps * (1 + depth) * factor * (spread + std::fabs(change)));
+    flags::near(name + " vjp", out[i], factor * change, 16 * eps * (1 + depth) * factor * (scale + std::fabs(change)));
   }
 }
 

@@ -1,8 +1,8 @@
 // Laws of a row, a closed form of regression and the simulation that judges it, under each accepted option.
 #include <vector>
 
+#include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gaussian_signal.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/simulate/regression.hpp>
@@ -21,13 +21,13 @@ void check_laws() {
   const auto near = [](const char* name, double value, double expected) {
     flags::near(name, value, expected, 1e-11L * std::fabs(expected));
   };
-  near("needle among 16", laws::signal_weight(16.0, 1.0, 3.25).value, 0.506346533350546752766786689809);
-  near("needle among a million", laws::signal_weight(1e6, 6.0, 28.8125).value, 0.218825894416439618158515639618);
+  near("needle among 16", laws::needle_weight(16.0, 1.0, 3.25).value, 0.506346533350546752766786689809);
+  near("needle among a million", laws::needle_weight(1e6, 6.0, 28.8125).value, 0.218825894416439618158515639618);
   const auto row = laws::gaussian_row(1024.0, 1.5);
-  near("participation", row.participation, 0.00840904897515743601111423808296);
+  near("ipr", row.ipr, 0.00840904897515743601111423808296);
   near("entropy", row.entropy, 5.82140274535213597890317109852);
   near("log partition", row.log_partition, 8.05248238515803174787816406283);
-  near("frozen participation", laws::gaussian_row(1e6, 6.0).participation, 0.240963785002090144872991962461);
+  near("frozen inverse participation ratio", laws::gaussian_row(1e6, 6.0).ipr, 0.240963785002090144872991962461);
 }
 
 /// d = 20, l = 40, inputs of twice the variance: the optimum by hand as in tests/consume/optimal_temperature.cpp, and

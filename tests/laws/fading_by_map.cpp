@@ -48,10 +48,10 @@ TEST_CASE("two-level weights of every map are those of the row written out", "[l
   check_rows(scoring::Hardmax<double>{}, 1e-15);
   check_rows(scoring::Sparsemax<double>{}, 1e-11);
   for (const double alpha : {1.2, 1.5, 3.0}) check_rows(scoring::Entmax<double>{alpha}, 1e-11);
-  using enum scoring::Spread;
+  using enum scoring::ScoreScale;
   for (const double tau : {0.05, 1.0, 50.0}) {
-    for (const auto spread : {population_stddev, sample_stddev, population_variance}) {
-      check_rows(scoring::NormSoftmax<double>{tau, spread}, 1e-12);
+    for (const auto score_stddev : {population_stddev, sample_stddev, population_variance}) {
+      check_rows(scoring::NormSoftmax<double>{tau, score_stddev}, 1e-12);
     }
   }
 }

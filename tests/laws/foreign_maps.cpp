@@ -17,7 +17,7 @@ using scoring::Row;
 namespace {
 
 struct PairMoments {
-  double participation = 0, mean_score = 0, mean_square_score = 0;
+  double ipr = 0, mean_score = 0, mean_square_score = 0;
 };
 
 /// A row of two scores by a grid over both normals, whose error falls faster than any power of its step.
@@ -32,7 +32,7 @@ PairMoments by_grid(const Asinh<double>& map, double variance) {
       weights(map, Row<const double>(z), Row<double>(a));
       const double density = step * step * std::exp(-(g * g + h * h) / 2) / (2 * 3.14159265358979323846);
       const double mean = a[0] * z[0] + a[1] * z[1];
-      moments.participation += density * (a[0] * a[0] + a[1] * a[1]);
+      moments.ipr += density * (a[0] * a[0] + a[1] * a[1]);
       moments.mean_score += density * mean;
       moments.mean_square_score += density * mean * mean;
     }
@@ -48,7 +48,7 @@ TEST_CASE("moments of a row under a foreign elementwise map", "[laws]") {
       const Asinh<double> map(steepness);
       const auto found = laws::row_moments(map, 2, variance);
       const auto expected = by_grid(map, variance);
-      CHECK(std::abs(found.participation - expected.participation) < 1e-9);
+      CHECK(std::abs(found.ipr - expected.ipr) < 1e-9);
       CHECK(std::abs(found.mean_score - expected.mean_score) < 1e-9);
       CHECK(std::abs(found.mean_square_score - expected.mean_square_score) < 1e-9);
     }

@@ -123,7 +123,7 @@ TEST_CASE("the largest weight agrees with sampled rows", "[laws][statistics]") {
     const double expected = largest_weight(static_cast<double>(n), x).value;
     CHECK(std::abs(mean.z(expected)) <= 5);
     CHECK_FALSE(std::abs(mean.z(1.03 * expected)) <= 5);
-    CHECK_FALSE(std::abs(mean.z(gaussian_row(static_cast<double>(n), x).participation)) <= 5);
+    CHECK_FALSE(std::abs(mean.z(gaussian_row(static_cast<double>(n), x).ipr)) <= 5);
   }
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("the largest weight at its limits, up to a trillion scores", "[laws]")
     CHECK(relative(largest_weight(n, 0.0).value, 1 / n) < 1e-11);
     CHECK(std::abs(largest_weight(n, 1e5).value - 1) < 1e-3);
     for (const double x : {0.3, 2.5, 30.0}) {
-      const double largest = largest_weight(n, x).value, y2 = gaussian_row(n, x).participation;
+      const double largest = largest_weight(n, x).value, y2 = gaussian_row(n, x).ipr;
       CHECK(y2 <= largest);             // sum a^2 <= max a
       CHECK(largest <= std::sqrt(y2));  // (max a)^2 <= sum a^2, and Jensen
     }
@@ -143,10 +143,10 @@ TEST_CASE("the largest weight at its limits, up to a trillion scores", "[laws]")
 TEST_CASE("the largest weight refuses what is no row", "[laws]") {
   CHECK(refuses([] { largest_weight(0.0, 1.0); }, {"largest_weight", "count", "value = 0"}));
   CHECK(refuses([] { largest_weight(2.5, 1.0); }, {"count", "2.5"}));
-  CHECK(refuses([] { largest_weight(3.0, -1.0); }, {"spread", "-1"}));
+  CHECK(refuses([] { largest_weight(3.0, -1.0); }, {"score_stddev", "-1"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { largest_weight(x, 1.0); }, {"count"}));
-    CHECK(refuses([x] { largest_weight(3.0, x); }, {"spread"}));
+    CHECK(refuses([x] { largest_weight(3.0, x); }, {"score_stddev"}));
   }
 }
 

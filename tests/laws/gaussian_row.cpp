@@ -110,14 +110,14 @@ TEST_CASE("every functional agrees with sampled rows", "[laws][statistics]") {
       CHECK_FALSE(std::abs(means[i].z(1.1 * expected[i])) <= 5);
     }
     // what holds only while the noise averages itself
-    CHECK_FALSE(std::abs(means[2].z(annealed_participation(static_cast<double>(n), x))) <= 5);
+    CHECK_FALSE(std::abs(means[2].z(annealed_ipr(static_cast<double>(n), x))) <= 5);
   }
 }
 
-TEST_CASE("e^(x^2) / n is the participation of a self-averaging row and of no other", "[laws]") {
-  CHECK(relative(annealed_participation(8192.0, 0.5), gaussian_row(8192.0, 0.5).participation) < 1e-3);
+TEST_CASE("e^(x^2) / n is the inverse participation ratio of a self-averaging row and of no other", "[laws]") {
+  CHECK(relative(annealed_ipr(8192.0, 0.5), gaussian_row(8192.0, 0.5).ipr) < 1e-3);
   for (const auto& [n, x] : {std::pair{1024.0, 2.0}, std::pair{1e6, 4.0}, std::pair{16.0, 3.0}}) {
-    CHECK_FALSE(relative(annealed_participation(n, x), gaussian_row(n, x).participation) < 0.5);
+    CHECK_FALSE(relative(annealed_ipr(n, x), gaussian_row(n, x).ipr) < 0.5);
   }
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("Gaussian integration by parts ties the functionals together", "[laws]
   for (const double n : {3.0, 64.0, 1e5, 1e9}) {
     for (const double x : {0.2, 1.0, 3.0, 6.0}) {
       const auto r = gaussian_row(n, x);
-      const double y2 = r.participation, y3 = r.third_participation, y22 = r.squared_participation;
+      const double y2 = r.ipr, y3 = r.cubed_weights, y22 = r.squared_ipr;
       INFO("n " << n << ", x " << x);
       CHECK(relative(y2 + r.trace, 1) < 1e-12);
       CHECK(relative(y2 - 2 * y3 + y22, r.squared_frobenius) < 1e-9);
@@ -176,16 +176,16 @@ TEST_CASE("the error estimate of a row is no less than that of any of its integr
 TEST_CASE("a row of normal scores at its limits", "[laws]") {
   for (const double n : {2.0, 7.0, 1e9}) {
     const auto uniform = gaussian_row(n, 0.0);
-    CHECK(relative(uniform.participation, 1 / n) < 1e-13);
+    CHECK(relative(uniform.ipr, 1 / n) < 1e-13);
     CHECK(relative(uniform.entropy, std::log(n)) < 1e-13);
     CHECK(relative(uniform.squared_mean_score, 1 / n) < 1e-13);
     CHECK(uniform.mean_score == 0);
     const auto peaked = gaussian_row(n, 1e6);
-    CHECK(std::abs(peaked.participation - 1) < 1e-4);
+    CHECK(std::abs(peaked.ipr - 1) < 1e-4);
     CHECK(peaked.entropy < 1e-4);
   }
   const auto one = gaussian_row(1.0, 3.0);
-  CHECK(one.participation == 1);
+  CHECK(one.ipr == 1);
   CHECK(one.entropy == 0);
   CHECK(one.log_partition == 0);
   CHECK(one.squared_mean_score == 1);
@@ -213,10 +213,10 @@ TEST_CASE("a deeply frozen row keeps the digits of what is left", "[laws]") {
 TEST_CASE("a row of normal scores refuses what is no row", "[laws]") {
   CHECK(refuses([] { gaussian_row(0.0, 1.0); }, {"gaussian_row", "count", "value = 0", "at least 1"}));
   CHECK(refuses([] { gaussian_row(2.5, 1.0); }, {"count", "not whole", "2.5"}));
-  CHECK(refuses([] { gaussian_row(5.0, -0.5); }, {"spread", "-0.5"}));
+  CHECK(refuses([] { gaussian_row(5.0, -0.5); }, {"score_stddev", "-0.5"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { gaussian_row(x, 1.0); }, {"count"}));
-    CHECK(refuses([x] { gaussian_row(5.0, x); }, {"spread"}));
+    CHECK(refuses([x] { gaussian_row(5.0, x); }, {"score_stddev"}));
   }
 }
 
@@ -228,8 +228,8 @@ TEST_CASE("a row as long as the scalar's range allows is right, and a longer one
       if (std::exp(4 * x * x) / n > 1e-13) continue;
       const auto row = gaussian_row(n, x);
       INFO("n = " << n << ", x = " << x);
-      CHECK(std::abs(row.participation * n / fast - 1) <= 1e-11);
-      CHECK(std::abs(row.third_participation * n * n / std::pow(fast, 3) - 1) <= 1e-11);
+      CHECK(std::abs(row.ipr * n / fast - 1) <= 1e-11);
+      CHECK(std::abs(row.cubed_weights * n * n / std::pow(fast, 3) - 1) <= 1e-11);
       CHECK(std::abs(row.trace - 1) <= 1e-11);
       CHECK(std::abs(row.squared_trace - 1) <= 1e-11);
       CHECK(std::abs(row.log_partition - std::log(n) - x * x / 2) <= 1e-11 * std::log(n));

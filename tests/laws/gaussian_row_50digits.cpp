@@ -7,7 +7,7 @@
 
 #include "incontext/laws/fading.hpp"
 #include "incontext/laws/fading_grid.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 #include "support/catch.hpp"
 #include "support/real50.hpp"
 
@@ -67,9 +67,9 @@ TEST_CASE("a row of normal scores agrees with the references to their last digit
     if (one.at("id") != "rem-64-2") continue;  // a minute
     const auto row = gaussian_row(digits(one.at("in").at("n")), digits(one.at("in").at("x")));
     check_digits(one, "E_logZ", row.log_partition);
-    check_digits(one, "Y2", row.participation);
-    check_digits(one, "Y3", row.third_participation);
-    check_digits(one, "Y22", row.squared_participation);
+    check_digits(one, "Y2", row.ipr);
+    check_digits(one, "Y3", row.cubed_weights);
+    check_digits(one, "Y22", row.squared_ipr);
     check_digits(one, "E_entropy", row.entropy);
     check_digits(one, "E_M", row.mean_score);
     check_digits(one, "E_M2", row.squared_mean_score);
@@ -80,7 +80,7 @@ TEST_CASE("a row of normal scores agrees with the references to their last digit
     check_digits(one, "E_trP2", row.squared_trace);
     CHECK(row.error_estimate < Real50(1e-31));
   }
-  for (const Json& one : cases("rem_signal_complement")) {
+  for (const Json& one : cases("rem_needle_complement")) {
     if (one.at("id") != "rem-complement-64-1") continue;
     const Json& in = one.at("in");
     const auto noise = noise_weight(digits(in.at("N_noise")), digits(in.at("x")), digits(in.at("beta_m")));

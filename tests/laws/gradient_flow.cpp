@@ -94,13 +94,13 @@ TEST_CASE("the annealed imbalance has a number where e^(x^2) has none", "[laws]"
 
 TEST_CASE("gradient flow refuses what is no layer", "[laws]") {
   const auto row = gaussian_row(5.0, 1.0);
-  CHECK(refuses([&] { gradient_flow(row, -1.0, 3.0); }, {"gradient_flow", "spread", "-1"}));
+  CHECK(refuses([&] { gradient_flow(row, -1.0, 3.0); }, {"gradient_flow", "score_stddev", "-1"}));
   CHECK(refuses([&] { gradient_flow(row, 1.0, 0.5); }, {"dimension", "0.5"}));
   CHECK(refuses([] { annealed_imbalance(0.0, 1.0, 3.0); }, {"annealed_imbalance", "count", "value = 0"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([&] { gradient_flow(row, x, 3.0); }, {"spread"}));
+    CHECK(refuses([&] { gradient_flow(row, x, 3.0); }, {"score_stddev"}));
     CHECK(refuses([&] { gradient_flow(row, 1.0, x); }, {"dimension"}));
-    CHECK(refuses([&] { annealed_imbalance(3.0, x, 3.0); }, {"spread"}));
+    CHECK(refuses([&] { annealed_imbalance(3.0, x, 3.0); }, {"score_stddev"}));
     CHECK(refuses([&] { annealed_imbalance(3.0, 1.0, x); }, {"dimension"}));
   }
 }

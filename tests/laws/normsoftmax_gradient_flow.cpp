@@ -16,12 +16,12 @@ using namespace laws;
 
 namespace {
 
-/// The mean squares given one row of standardised scores, by their definitions with the matrix (I - u u^T / n) P.
-struct StandardisedRow {
+/// The mean squares given one row of standardized scores, by their definitions with the matrix (I - u u^T / n) P.
+struct StandardizedRow {
   double mean_token, parallel, orthogonal;
   double orthogonal_shape;  // without its factor 1 / variance, which is independent of it and n / (n - 3) in the mean
 
-  StandardisedRow(const std::vector<double>& g, double d) {
+  StandardizedRow(const std::vector<double>& g, double d) {
     const double n = static_cast<double>(g.size());
     double mean = 0, variance = 0;
     for (const double score : g) mean += score / n;
@@ -33,14 +33,14 @@ struct StandardisedRow {
     double weighted = 0;
     for (std::size_t i = 0; i < g.size(); ++i) weighted += a[i] * u[i];
     for (std::size_t i = 0; i < g.size(); ++i) pu[i] = a[i] * (u[i] - weighted);
-    double trace = 0, squares = 0, transposed = 0, along = 0, participation = 0;
+    double trace = 0, squares = 0, transposed = 0, along = 0, ipr = 0;
     const auto entry = [&](std::size_t i, std::size_t j) {
       return (i == j ? a[i] : 0) - a[i] * a[j] - u[i] * pu[j] / n;
     };
     for (std::size_t i = 0; i < g.size(); ++i) {
       double moved = 0;
       trace += entry(i, i);
-      participation += a[i] * a[i];
+      ipr += a[i] * a[i];
       for (std::size_t j = 0; j < g.size(); ++j) {
         squares += entry(i, j) * entry(i, j);
         transposed += entry(i, j) * entry(j, i);
@@ -49,7 +49,7 @@ struct StandardisedRow {
       along += moved * moved;
     }
     const double height = mean + std::sqrt(variance) * weighted;
-    mean_token = (d - 1) * participation + height * height;
+    mean_token = (d - 1) * ipr + height * height;
     parallel = (d - 1) * along;
     orthogonal_shape = (d - 1) * squares + trace * trace + transposed;
     orthogonal = orthogonal_shape / variance;
@@ -64,7 +64,7 @@ TEST_CASE("NormSoftmax's gradients agree with sampled rows", "[laws][statistics]
     Random random(613);
     SampleMean mean_token, parallel, orthogonal;
     for (int trial = 0; trial < 20000; ++trial) {
-      const StandardisedRow row(random.normals(static_cast<std::size_t>(n)), d);
+      const StandardizedRow row(random.normals(static_cast<std::size_t>(n)), d);
       mean_token.add(row.mean_token);
       parallel.add(row.parallel);
       orthogonal.add(row.orthogonal);
@@ -87,7 +87,7 @@ TEST_CASE("NormSoftmax's gradients in short and in long rows", "[laws]") {
   Random random(617);
   SampleMean mean_token, parallel, orthogonal, orthogonal_shape;
   for (int trial = 0; trial < 40000; ++trial) {
-    const StandardisedRow row(random.normals(8), 4);
+    const StandardizedRow row(random.normals(8), 4);
     mean_token.add(row.mean_token);
     parallel.add(row.parallel);
     orthogonal.add(row.orthogonal);

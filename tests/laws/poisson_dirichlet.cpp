@@ -41,7 +41,7 @@ TEST_CASE("power sums and entropy are integrals over the mean measure", "[laws]"
 }
 
 TEST_CASE("weights of a Poisson process have the stated largest one", "[laws][statistics]") {
-  // points E_1^(-1/m) > (E_1 + E_2)^(-1/m) > ..., normalised; |z| <= 5 in 3 comparisons: once in half a million tests
+  // points E_1^(-1/m) > (E_1 + E_2)^(-1/m) > ..., normalized; |z| <= 5 in 3 comparisons: once in half a million tests
   for (const double m : {0.2, 0.35, 0.5}) {
     Random random(461);
     SampleMean largest, squares;
@@ -68,15 +68,15 @@ TEST_CASE("a long frozen row of normal scores tends to it", "[laws]") {
   for (const double theta : {1.5, 3.0}) {
     double before = 1;
     for (const double n : {1e4, 1e9, 1e15}) {
-      const double x = theta * critical_spread(n), limit = poisson_dirichlet_power_sum(1 / theta, 2.0);
-      const double away = std::abs(gaussian_row(n, x).participation - limit);
+      const double x = theta * critical_score_stddev(n), limit = poisson_dirichlet_power_sum(1 / theta, 2.0);
+      const double away = std::abs(gaussian_row(n, x).ipr - limit);
       CHECK(away < before);
       before = away;
     }
     CHECK(before < 0.04);
   }
   // at the finite row's own index, the largest weight too
-  const double x = 3 * critical_spread(1e12), index = frozen_row(1e12, x).index;
+  const double x = 3 * critical_score_stddev(1e12), index = frozen_row(1e12, x).index;
   CHECK(relative(largest_weight(1e12, x).value, poisson_dirichlet_largest(index).value) < 0.02);
 }
 

@@ -5,8 +5,8 @@
 
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_maximum.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
 #include "laws/functionals.hpp"
 #include "support/catch.hpp"
 
@@ -26,7 +26,7 @@ double relative(double value, long double reference) {
 TEST_CASE("a row keeps its digits from one score to 1e15, at every temperature", "[laws]") {
   for (const double n : {2.0, 3.0, 1e3, 1e6, 1e12, 1e15}) {
     for (const double theta : {0.0, 1e-9, 1e-3, 0.3, 0.7, 1.1, 4.0, 200.0}) {
-      const double x = theta * critical_spread(n);
+      const double x = theta * critical_score_stddev(n);
       const auto row = values(gaussian_row(n, x));
       const auto exact = values(gaussian_row(static_cast<long double>(n), static_cast<long double>(x)));
       for (std::size_t i = 0; i < functionals; ++i) {
@@ -40,16 +40,16 @@ TEST_CASE("a row keeps its digits from one score to 1e15, at every temperature",
   CHECK(relative(static_cast<double>(single.entropy), gaussian_row(10.0, 2.0).entropy) < 1e-5);
 }
 
-TEST_CASE("weights of a signal keep their digits, at every temperature", "[laws]") {
+TEST_CASE("weights of a needle keep their digits, at every temperature", "[laws]") {
   for (const double n : {1.0, 2.0, 1e3, 1e6, 1e12}) {
     for (const double x : {0.0, 1e-6, 0.3, 3.0, 80.0, 800.0}) {
       for (const double share : {-1.0, 0.0, 0.7, 1.0, 1.5}) {
         const double exponent = share * (std::log(n) + x * std::min(x, std::sqrt(2 * std::log(n))) + 1);
-        const double signal = signal_weight(n, x, exponent).value, noise = noise_weight(n, x, exponent).value;
-        if (signal < 1e-290 || noise < 1e-290) continue;
+        const double needle = needle_weight(n, x, exponent).value, noise = noise_weight(n, x, exponent).value;
+        if (needle < 1e-290 || noise < 1e-290) continue;
         using L = long double;
-        INFO("n " << n << ", x " << x << ", beta m " << exponent << ": " << signal << " " << noise);
-        CHECK(relative(signal, signal_weight(L(n), L(x), L(exponent)).value) < 1e-11);
+        INFO("n " << n << ", x " << x << ", beta m " << exponent << ": " << needle << " " << noise);
+        CHECK(relative(needle, needle_weight(L(n), L(x), L(exponent)).value) < 1e-11);
         CHECK(relative(noise, noise_weight(L(n), L(x), L(exponent)).value) < 1e-11);
       }
     }

@@ -20,7 +20,7 @@ namespace {
 /// The score SSMax retrieves with weight 1/2 from n normal competitors, exactly.
 double exact_score(double n, double scale, double variance) {
   const double beta = scale * std::log(n);
-  return retrieval_exponent(n, beta * std::sqrt(variance)) / beta;
+  return retrieval_gap(n, beta * std::sqrt(variance)) / beta;
 }
 
 }  // namespace
@@ -29,15 +29,15 @@ TEST_CASE("the exact weight is one half at the retrieval exponent", "[laws]") {
   for (const double n : {1.0, 50.0, 1e6, 1e12}) {
     for (const double x : {0.0, 0.4, 3.0, 25.0}) {
       for (const double weight : {0.1, 0.5, 0.99}) {
-        const double exponent = retrieval_exponent(n, x, weight);
-        CHECK(std::abs(signal_weight(n, x, exponent).value - weight) < 1e-9);
+        const double exponent = retrieval_gap(n, x, weight);
+        CHECK(std::abs(needle_weight(n, x, exponent).value - weight) < 1e-9);
       }
-      CHECK(retrieval_exponent(n, x) <= std::log(n) + x * x / 2 + 1e-6);
+      CHECK(retrieval_gap(n, x) <= std::log(n) + x * x / 2 + 1e-6);
     }
-    CHECK(std::abs(retrieval_exponent(n, 0.0) - std::log(n)) < 1e-9);
+    CHECK(std::abs(retrieval_gap(n, 0.0) - std::log(n)) < 1e-9);
   }
   // by symmetry one noise score is matched by its mean
-  CHECK(std::abs(retrieval_exponent(1.0, 5.0)) < 1e-9);
+  CHECK(std::abs(retrieval_gap(1.0, 5.0)) < 1e-9);
 }
 
 TEST_CASE("SSMax retrieves from normal competitors just below the boundary, and 1/s is not its threshold", "[laws]") {
@@ -106,13 +106,13 @@ TEST_CASE("retrieval refuses what is no row", "[laws]") {
   CHECK(refuses([] { ssmax_gaussian_threshold(5.0, 0.4, -1.0); }, {"variance", "-1"}));
   CHECK(refuses([] { ssmax_freezing_count(0.4, 0.0); }, {"variance", "value = 0"}));
   CHECK(refuses([] { longest_retrievable_count(-2.0, 1.0); }, {"score", "-2"}));
-  CHECK(refuses([] { retrieval_exponent(5.0, 1.0, 1.0); }, {"weight"}));
+  CHECK(refuses([] { retrieval_gap(5.0, 1.0, 1.0); }, {"weight"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { retrieval_boundary(x); }, {"noise"}));
     CHECK(refuses([x] { ssmax_gaussian_threshold(x, 0.4, 1.0); }, {"count"}));
     CHECK(refuses([x] { ssmax_freezing_count(x, 1.0); }, {"scale"}));
     CHECK(refuses([x] { longest_retrievable_count(x, 1.0); }, {"score"}));
-    CHECK(refuses([x] { retrieval_exponent(x, 1.0); }, {"noise_count"}));
+    CHECK(refuses([x] { retrieval_gap(x, 1.0); }, {"noise_count"}));
   }
 }
 

@@ -82,9 +82,21 @@ namespace {
 template <int absent>
 struct BelowOne {
   explicit BelowOne(double rate) : rate_(rate) {}
-  double cumulants(const double& beta) const requires(absent != 0) { return beta - std::log1p(beta / rate_); }
-  double slope(const double& beta) const requires(absent != 1 && absent != 2) { return 1 - 1 / (rate_ + beta); }
-  float slope(const double& beta) const requires(absent == 2) { return static_cast<float>(1 - 1 / (rate_ + beta)); }
+  double cumulants(const double& beta) const
+    requires(absent != 0)
+  {
+    return beta - std::log1p(beta / rate_);
+  }
+  double slope(const double& beta) const
+    requires(absent != 1 && absent != 2)
+  {
+    return 1 - 1 / (rate_ + beta);
+  }
+  float slope(const double& beta) const
+    requires(absent == 2)
+  {
+    return static_cast<float>(1 - 1 / (rate_ + beta));
+  }
 
  private:
   const double rate_;

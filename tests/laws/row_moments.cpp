@@ -29,8 +29,7 @@ using Three = std::array<double, 3>;
 
 template <class T>
 Three values(const RowMoments<T>& r) {
-  return {static_cast<double>(r.participation), static_cast<double>(r.mean_score),
-          static_cast<double>(r.mean_square_score)};
+  return {static_cast<double>(r.ipr), static_cast<double>(r.mean_score), static_cast<double>(r.mean_square_score)};
 }
 
 Worst largest_off(const Three& a, const Three& b) {
@@ -114,7 +113,7 @@ std::array<SampleMean, 3> sampled(const Map& map, std::size_t count, double devi
 }
 
 Worst largest_z(const std::array<SampleMean, 3>& means, const Three& theory) {
-  constexpr const char* names[] = {"participation", "mean score", "mean square score"};
+  constexpr const char* names[] = {"ipr", "mean score", "mean square score"};
   Worst worst;
   for (std::size_t k = 0; k < 3; ++k) worst.add(std::abs(means[k].z(theory[k])), names[k], ", theory ", theory[k]);
   return worst;
@@ -163,16 +162,16 @@ TEST_CASE("rows of any length agree with rows drawn, and others do not") {
 
 TEST_CASE("softmax and SSMax rows are Gaussian rows") {
   const double count = GENERATE(2.0, 7.0, 1e3, 1e6);
-  const double spread = GENERATE(1e-5, 0.3, 3.0, 20.0, 200.0, 1e4);
-  const auto row = gaussian_row(count, spread);
-  const double variance = 9.0, temperature = 3.0 / spread;
+  const double score_stddev = GENERATE(1e-5, 0.3, 3.0, 20.0, 200.0, 1e4);
+  const auto row = gaussian_row(count, score_stddev);
+  const double variance = 9.0, temperature = 3.0 / score_stddev;
   const auto l = static_cast<std::int64_t>(count);
-  const Three theory{row.participation, 3 * row.mean_score, 9 * row.squared_mean_score};
+  const Three theory{row.ipr, 3 * row.mean_score, 9 * row.squared_mean_score};
   const auto softmax = row_moments(Softmax<double>{temperature}, l, variance);
-  CAPTURE(count, spread);
+  CAPTURE(count, score_stddev);
   CHECK(largest_off(values(softmax), theory) < 2e-11);
   CHECK(softmax.error_estimate < 1e-10);
-  CHECK(std::abs(softmax.mean_score * temperature / variance - (1 - softmax.participation)) < 1e-13);
+  CHECK(std::abs(softmax.mean_score * temperature / variance - (1 - softmax.ipr)) < 1e-13);
   const SSMax<double> ssmax{1 / (temperature * std::log(count))};
   CHECK(largest_off(values(row_moments(ssmax, l, variance)), theory) < 2e-11);
 }
@@ -182,7 +181,7 @@ TEST_CASE("SSA rows fade as their own law says") {
   const SSA<double> map = GENERATE(SSA<double>{1.0, 1.5}, SSA<double>{4.0, 3.0}, SSA<double>{1e-3, 2.0, 0.1});
   const double variance = 2.5;
   const auto row = row_moments(map, count, variance);
-  CHECK(std::abs(row.participation / ssa_row(map, static_cast<double>(count), variance).participation - 1) < 2e-11);
+  CHECK(std::abs(row.ipr / ssa_row(map, static_cast<double>(count), variance).ipr - 1) < 2e-11);
 }
 
 TEST_CASE("a map that only its panels know agrees with the one whose nodes serve the whole line") {
@@ -219,23 +218,23 @@ TEST_CASE("row moments at the edges") {
   CHECK(values(row_moments(Softmax<double>{}, 1, 4.0)) == Three{1, 0, 4});
   CHECK(values(row_moments(SSA<double>{}, 1, 4.0)) == Three{1, 0, 4});
   const auto uniform = row_moments(Softmax<double>{std::numeric_limits<double>::infinity()}, 8, 4.0);
-  CHECK(std::abs(uniform.participation - 0.125) < 1e-15);
+  CHECK(std::abs(uniform.ipr - 0.125) < 1e-15);
   CHECK(uniform.mean_score == 0);
   CHECK(std::abs(uniform.mean_square_score - 0.5) < 1e-15);
   const auto still = row_moments(SSA<double>{}, 8, 0.0);
-  CHECK(std::abs(still.participation - 0.125) < 1e-14);
+  CHECK(std::abs(still.ipr - 0.125) < 1e-14);
   CHECK(still.mean_score == 0);
   CHECK(still.mean_square_score == 0);
   // the largest of two scores: mean 1 / sqrt(pi), mean square 1, in units of the deviation
   const auto frozen = row_moments(Softmax<double>{1e-6}, 2, 1.0);
-  CHECK(std::abs(frozen.participation - 1) < 1e-5);
+  CHECK(std::abs(frozen.ipr - 1) < 1e-5);
   CHECK(std::abs(frozen.mean_score * std::sqrt(3.14159265358979323846) - 1) < 1e-11);
   CHECK(std::abs(frozen.mean_square_score - 1) < 1e-11);
   // many scores of a small spread: e^(x^2) / l
   const auto annealed = row_moments(Softmax<double>{2.0}, 1000000000000, 1.0);
-  CHECK(std::abs(annealed.participation * 1e12 / std::exp(0.25) - 1) < 1e-10);
+  CHECK(std::abs(annealed.ipr * 1e12 / std::exp(0.25) - 1) < 1e-10);
   const auto mirrored = row_moments(SSMax<double>{-0.4}, 30, 2.0), plain = row_moments(SSMax<double>{0.4}, 30, 2.0);
-  CHECK(mirrored.participation == plain.participation);
+  CHECK(mirrored.ipr == plain.ipr);
   CHECK(mirrored.mean_score == -plain.mean_score);
 }
 

@@ -44,10 +44,10 @@ TEST_CASE("one or two scores under SSA: direct integrals", "[laws]") {
       CHECK(relative(two.mean_weight, mean_of(v, [&](double z) { return weight(map, z); })) < 1e-10);
       CHECK(relative(two.squared_weight, mean_of(v, [&](double z) { return std::pow(weight(map, z), 2); })) < 1e-9);
       const auto one = ssa_row(map, 1.0, v);
-      CHECK(one.participation == 1);
+      CHECK(one.ipr == 1);
       CHECK(one.log_partition == 0);
-      const double signal = mean_of(v, [&](double z) { return 1 / (1 + weight(map, z) / weight(map, 2.0)); });
-      CHECK(relative(ssa_signal_weight(map, 1.0, v, 2.0).value, signal) < 1e-9);
+      const double needle = mean_of(v, [&](double z) { return 1 / (1 + weight(map, z) / weight(map, 2.0)); });
+      CHECK(relative(ssa_needle_weight(map, 1.0, v, 2.0).value, needle) < 1e-9);
     }
   }
   const Map map{1, 1.5};
@@ -63,7 +63,7 @@ TEST_CASE("one or two scores under SSA: direct integrals", "[laws]") {
             400);
       },
       400);
-  CHECK(relative(ssa_row(map, 2.0, 1.0).participation, squares) < 1e-7);
+  CHECK(relative(ssa_row(map, 2.0, 1.0).ipr, squares) < 1e-7);
 }
 
 TEST_CASE("SSA on normal scores agrees with sampled rows", "[laws][statistics]") {
@@ -71,40 +71,40 @@ TEST_CASE("SSA on normal scores agrees with sampled rows", "[laws][statistics]")
   for (const auto& [n, v] : {std::pair{8, 4.0}, std::pair{50, 1.0}}) {
     const Map map{1.0, 2.0};
     Random random(467);
-    SampleMean participation, log_partition, signal;
+    SampleMean ipr, log_partition, needle;
     for (int trial = 0; trial < 15000; ++trial) {
       const auto z = random.normals(static_cast<std::size_t>(n), std::sqrt(v));
       const auto a = weights_of(map, z);
-      participation.add(product(a, a));
+      ipr.add(product(a, a));
       double sum = 0;
       for (const double score : z) sum += weight(map, score);
       log_partition.add(std::log(sum));
-      signal.add(weight(map, 4.0) / (weight(map, 4.0) + sum));
+      needle.add(weight(map, 4.0) / (weight(map, 4.0) + sum));
     }
     const double count = n;
     const auto row = ssa_row(map, count, v);
-    const double expected = ssa_signal_weight(map, count, v, 4.0).value;
-    CHECK(std::abs(participation.z(row.participation)) <= 5);
+    const double expected = ssa_needle_weight(map, count, v, 4.0).value;
+    CHECK(std::abs(ipr.z(row.ipr)) <= 5);
     CHECK(std::abs(log_partition.z(row.log_partition)) <= 5);
-    CHECK(std::abs(signal.z(expected)) <= 5);
-    CHECK_FALSE(std::abs(participation.z(row.typical_participation)) <= 5);
+    CHECK(std::abs(needle.z(expected)) <= 5);
+    CHECK_FALSE(std::abs(ipr.z(row.typical_ipr)) <= 5);
     CHECK_FALSE(std::abs(log_partition.z(std::log(count * row.mean_weight))) <= 5);
-    CHECK_FALSE(std::abs(signal.z(1.05 * expected)) <= 5);
+    CHECK_FALSE(std::abs(needle.z(1.05 * expected)) <= 5);
   }
 }
 
-TEST_CASE("SSA never freezes: its participation falls like 1/n and a signal fades", "[laws]") {
+TEST_CASE("SSA never freezes: its inverse participation ratio falls like 1/n and a needle fades", "[laws]") {
   const Map map{1, 1.5};
   for (const double v : {1.0, 100.0}) {
     for (const double n : {1e4, 1e8, 1e12}) {
       const auto row = ssa_row(map, n, v);
-      CHECK(relative(row.participation, row.typical_participation) < 200 / n + 1e-12);
+      CHECK(relative(row.ipr, row.typical_ipr) < 200 / n + 1e-12);
       const double w = weight(map, 10.0), leading = w / (w + n * row.mean_weight);
-      CHECK(relative(ssa_signal_weight(map, n, v, 10.0).value, leading) < 200 / n + 1e-11);
+      CHECK(relative(ssa_needle_weight(map, n, v, 10.0).value, leading) < 200 / n + 1e-11);
     }
   }
   // softmax on the same scores is frozen
-  CHECK_FALSE(gaussian_row(1e4, 10.0).participation < 0.1);
+  CHECK_FALSE(gaussian_row(1e4, 10.0).ipr < 0.1);
 }
 
 TEST_CASE("the error estimate of an SSA row is the larger one of its two integrals", "[laws]") {
@@ -134,12 +134,12 @@ TEST_CASE("the error estimate of an SSA row is the larger one of its two integra
 TEST_CASE("SSA on normal scores at its limits", "[laws]") {
   const Map map{1, 1.5};
   const auto flat = ssa_row(map, 9.0, 0.0);
-  CHECK(relative(flat.participation, 1.0 / 9) < 1e-12);
+  CHECK(relative(flat.ipr, 1.0 / 9) < 1e-12);
   CHECK(relative(flat.log_partition, std::log(9.0)) < 1e-12);
   CHECK(flat.mean_weight == 1);
   // only b sqrt(v) / tau enters
-  const double scaled = ssa_row(Map{3, 2.0, 1.5}, 20.0, 0.25).participation;
-  CHECK(relative(scaled, ssa_row(Map{1, 2.0}, 20.0, 1.0).participation) < 1e-12);
+  const double scaled = ssa_row(Map{3, 2.0, 1.5}, 20.0, 0.25).ipr;
+  CHECK(relative(scaled, ssa_row(Map{1, 2.0}, 20.0, 1.0).ipr) < 1e-12);
 }
 
 TEST_CASE("SSA on normal scores refuses what is no row", "[laws]") {
@@ -152,8 +152,8 @@ TEST_CASE("SSA on normal scores refuses what is no row", "[laws]") {
   for (const double x : out_of_reach) {
     CHECK(refuses([&] { ssa_row(map, x, 1.0); }, {"count"}));
     CHECK(refuses([&] { ssa_row(map, 5.0, x); }, {"variance"}));
-    CHECK(refuses([&] { ssa_signal_weight(map, 5.0, 1.0, x); }, {"score"}));
-    CHECK(refuses([&] { ssa_signal_weight(map, x, 1.0, 1.0); }, {"noise_count"}));
+    CHECK(refuses([&] { ssa_needle_weight(map, 5.0, 1.0, x); }, {"score"}));
+    CHECK(refuses([&] { ssa_needle_weight(map, x, 1.0, 1.0); }, {"noise_count"}));
   }
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("a row of SSA as long as the scalar's range allows is right, and a lon
   for (const double n : {1e16, 1e40, 1e100, 1.2e145}) {
     const auto row = ssa_row(map, n, 1.0);
     INFO("n = " << n);
-    CHECK(std::abs(row.participation / row.typical_participation - 1) <= 1e-11);
+    CHECK(std::abs(row.ipr / row.typical_ipr - 1) <= 1e-11);
     CHECK(std::abs(row.log_partition - std::log(n) - std::log(row.mean_weight)) <= 1e-11 * std::log(n));
   }
   for (const double n : {1.4e145, 1e150, 1e160, 1e200, 1e300}) {

@@ -19,10 +19,10 @@ namespace {
 
 /// The averages at s = -spread height by their definitions: the trapezoidal rule in the score itself, 40 nodes a unit
 /// of the exponent.
-laws::detail::ScoreBlocks<double> blocks_by_definition(double spread, double height) {
+laws::detail::ScoreBlocks<double> blocks_by_definition(double score_stddev, double height) {
   laws::detail::ScoreBlocks<double> sums{};
   double complement = 0, kept = 0;
-  const double step = 1 / (40 * spread);
+  const double step = 1 / (40 * score_stddev);
   const int last = static_cast<int>(22 / step);
   for (int i = -last; i <= last; ++i) {
     const double g = height + i * step, t = std::exp(std::min(i / 40.0, 700.0));
@@ -37,7 +37,7 @@ laws::detail::ScoreBlocks<double> blocks_by_definition(double spread, double hei
     sums.third += first * t * t;
     sums.fourth += first * t * t * t;
   }
-  sums.first_slope = spread * sums.first;
+  sums.first_slope = score_stddev * sums.first;
   sums.log_psi = complement < 0.5 ? std::log1p(-complement) : std::log(kept);
   return sums;
 }
@@ -48,11 +48,11 @@ TEST_CASE("wide scores: averages agree with their definitions", "[laws]") {
   for (const double count : {2.0, 1e6, 9e18}) {
     const double narrowest = WideScores<double>::narrowest(count);
     // `narrowest` keeps away from the reach, towards which the rule takes more and more nodes, but no more error
-    for (const double spread : {narrowest / 1.4, narrowest, 40.0, 300.0}) {
-      const WideScores<double> scores(spread, count);
+    for (const double score_stddev : {narrowest / 1.4, narrowest, 40.0, 300.0}) {
+      const WideScores<double> scores(score_stddev, count);
       for (const double height : {-6.0, -1.0, 0.0, 2.5, 8.0}) {
-        const auto found = scores(-spread * height), exact = blocks_by_definition(spread, height);
-        INFO("n " << count << ", spread " << spread << ", height " << height);
+        const auto found = scores(-score_stddev * height), exact = blocks_by_definition(score_stddev, height);
+        INFO("n " << count << ", spread " << score_stddev << ", height " << height);
         CHECK(relative(found.log_psi, exact.log_psi) < 1e-12);
         CHECK(relative(found.first, exact.first) < 1e-12);
         CHECK(relative(found.first_slope, exact.first_slope) < 1e-12);
@@ -61,7 +61,7 @@ TEST_CASE("wide scores: averages agree with their definitions", "[laws]") {
         CHECK(std::abs(found.second_square - exact.second_square) < 1e-12 * (1 + height * height) * exact.second);
         CHECK(relative(found.third, exact.third) < 1e-12);
         CHECK(relative(found.fourth, exact.fourth) < 1e-12);
-        CHECK_FALSE(relative(scores(-spread * (height - 1e-6)).first, exact.first) < 1e-12);
+        CHECK_FALSE(relative(scores(-score_stddev * (height - 1e-6)).first, exact.first) < 1e-12);
       }
     }
   }
@@ -70,14 +70,14 @@ TEST_CASE("wide scores: averages agree with their definitions", "[laws]") {
 TEST_CASE("cold rows agree with the moments of a row of normal scores", "[laws]") {
   for (const std::int64_t count : {std::int64_t{2}, std::int64_t{30}, std::int64_t{1000000}}) {
     const double n = static_cast<double>(count), edge = WideScores<double>::narrowest(n);
-    for (const double spread : {edge * (1 - 1e-12), edge, 50.0, 1e3, 1e7}) {
-      const auto row = row_moments(scoring::Softmax<double>{1 / spread}, count, 1.0);
-      const auto exact = gaussian_row(n, spread);
-      INFO("n " << n << ", spread " << spread);
-      CHECK(relative(row.participation, exact.participation) < 1e-12);
+    for (const double score_stddev : {edge * (1 - 1e-12), edge, 50.0, 1e3, 1e7}) {
+      const auto row = row_moments(scoring::Softmax<double>{1 / score_stddev}, count, 1.0);
+      const auto exact = gaussian_row(n, score_stddev);
+      INFO("n " << n << ", spread " << score_stddev);
+      CHECK(relative(row.ipr, exact.ipr) < 1e-12);
       CHECK(relative(row.mean_score, exact.mean_score) < 1e-12);
       CHECK(relative(row.mean_square_score, exact.squared_mean_score) < 1e-11);
-      CHECK_FALSE(relative(row.mean_score, gaussian_row(n + 1, spread).mean_score) < 1e-11);
+      CHECK_FALSE(relative(row.mean_score, gaussian_row(n + 1, score_stddev).mean_score) < 1e-11);
     }
   }
 }

@@ -32,9 +32,9 @@ double worst_deviation(std::int64_t sampled, std::int64_t judged, double scale =
   for (std::uint64_t trial = 0; trial < draws; trial += lanes) {
     chi_square(LaneStream<lanes>({71, trial}, random::StreamTag(static_cast<std::uint32_t>(sampled))), 0, sampled, out);
     for (const double value : out) {
-      const double centred = scale * value - k;
-      sum += centred;
-      square += centred * centred;
+      const double centered = scale * value - k;
+      sum += centered;
+      square += centered * centered;
       cells.add(std::sqrt(scale * value));
     }
   }
@@ -72,7 +72,7 @@ TEST_CASE("chi-square variates have the mean, the variance and the distribution 
   }
 }
 
-TEST_CASE("chi-square variates of a neighbouring law, or off by one part in a hundred, are rejected") {
+TEST_CASE("chi-square variates of a neighboring law, or off by one part in a hundred, are rejected") {
   for (std::int64_t k : {1, 2, 3, 10, 99}) {
     CAPTURE(k);
     CHECK(worst_deviation(k, k + 1) > 5);
@@ -130,7 +130,7 @@ TEST_CASE("a lane's chi-square does not depend on how many lanes there are") {
   CHECK(different == 0);
 }
 
-TEST_CASE("at the largest degrees of freedom the standardised variate is still normal") {
+TEST_CASE("at the largest degrees of freedom the standardized variate is still normal") {
   const double k = 1e9;
   double sum = 0;
   double square = 0;

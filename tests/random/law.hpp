@@ -56,7 +56,7 @@ class Cells {
       observed += static_cast<double>(counts_[i]);
       expected += total * (law - law_below);
       law_below = law;
-      // neighbours are put together until a normal approximation of the count holds
+      // neighbors are put together until a normal approximation of the count holds
       if (expected >= 50 && total * (1 - law) >= 50) {
         statistic += (observed - expected) * (observed - expected) / expected;
         ++freedom;

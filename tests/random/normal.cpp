@@ -26,7 +26,7 @@ constexpr std::int64_t few = std::int64_t{1} << 22;
 
 double normal_cdf(double x) { return boost::math::cdf(boost::math::normal(), x); }
 
-/// Standardised deviations of a sample of N(0, 1), each a normal deviate if the law holds.
+/// Standardized deviations of a sample of N(0, 1), each a normal deviate if the law holds.
 struct Deviations {
   std::vector<std::pair<std::string, double>> list;
   double largest = 0;  // |draw|
@@ -169,7 +169,7 @@ TEMPLATE_TEST_CASE("normals one part in a thousand too wide, shifted, skewed or 
   CHECK(shifted.of("Kolmogorov") > 5);
 }
 
-TEMPLATE_TEST_CASE("normals of a pair, of a block, of neighbouring blocks, trials, streams and seeds are independent",
+TEMPLATE_TEST_CASE("normals of a pair, of a block, of neighboring blocks, trials, streams and seeds are independent",
                    "", float, double) {
   constexpr int per_block = random::normals_per_block<TestType>;
   Dependence within_pair, within_block, blocks, trials, streams, seeds, correlated, common_radius;

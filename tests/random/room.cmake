@@ -1,5 +1,5 @@
 # The samplers promise bits. Without contraction every compiler gives them; a machine with fused multiply-add has to be
-# told. g++ vectorises sqrt only without errno, which changes speed alone.
+# told. g++ vectorizes sqrt only without errno, which changes speed alone.
 set(_random_flags -ffp-contract=off -fno-math-errno)
 target_compile_options(test_random PRIVATE ${_random_flags})
 

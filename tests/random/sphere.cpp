@@ -13,7 +13,7 @@
 namespace sphere_test {
 
 // Points of the sphere: lengths to rounding, the moments of a cosine by z (|z| <= 5, fixed seeds), and the moments of
-// the neighbouring dimension refused.
+// the neighboring dimension refused.
 
 namespace {
 

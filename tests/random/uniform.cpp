@@ -35,10 +35,10 @@ double worst_deviation(const Sampler& sampler) {
   double sum = 0;
   double square = 0;
   for (int i = 0; i < draws; ++i) {
-    const double centred = sampler() - 0.5;
-    cells.add(centred + 0.5);
-    sum += centred;
-    square += centred * centred;
+    const double centered = sampler() - 0.5;
+    cells.add(centered + 0.5);
+    sum += centered;
+    square += centered * centered;
   }
   const auto n = static_cast<double>(draws);
   const testing::Fit fit = cells.against([](double x) { return x; });

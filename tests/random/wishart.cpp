@@ -164,11 +164,11 @@ TEST_CASE("the determinant of a Wishart matrix is a product of independent chi-s
     double sum = 0;
     double squares = 0;
     for_each_factor<double>(n, 1u << 18, [&](const Matrix3& b) {
-      const double centred = std::log((b * b.transpose()).determinant()) - mean;
+      const double centered = std::log((b * b.transpose()).determinant()) - mean;
       count += 1;
-      sum += centred;
-      squares += centred * centred;
-      fourth += centred * centred * centred * centred;
+      sum += centered;
+      squares += centered * centered;
+      fourth += centered * centered * centered * centered;
     });
     const double spread = std::sqrt((fourth / count - variance * variance) / count);
     CHECK(std::abs(sum) <= 5 * std::sqrt(count * variance));

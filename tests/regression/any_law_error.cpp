@@ -62,7 +62,7 @@ TEST_CASE("rows with Gaussian moments up to the fourth give the Gaussian error")
   }
 }
 
-TEST_CASE("labels that are linear make labelled rows the law with one known task") {
+TEST_CASE("labels that are linear make labeled rows the law with one known task") {
   const std::int64_t l = GENERATE(2, 3, 30);
   const Offset offset = GENERATE(Offset::kept, Offset::removed);
   RegressionCases cases(98);
@@ -71,7 +71,7 @@ TEST_CASE("labels that are linear make labelled rows the law with one known task
   const auto attention = cases.attention(3);
   const InputRows<double> rows(inputs);
   const Matrix<double> certain = Matrix<double>::Zero(3, 3);
-  CHECK(close(labelled_rows_error<double>(attention, rows, inputs * w, l, offset),
+  CHECK(close(labeled_rows_error<double>(attention, rows, inputs * w, l, offset),
               any_law_error<double>(attention, rows, w, certain, 0.0, l, offset), 1e-13));
 
   // Every row twice, its label moved up and down: noise independent of the inputs.
@@ -81,7 +81,7 @@ TEST_CASE("labels that are linear make labelled rows the law with one known task
   labels.head(12).array() += 0.5;
   labels.tail(12).array() -= 0.5;
   const InputRows<double> both(twice);
-  const Parabola noisy = labelled_rows_error<double>(attention, both, labels, l, offset);
+  const Parabola noisy = labeled_rows_error<double>(attention, both, labels, l, offset);
   CHECK(close(noisy, any_law_error<double>(attention, both, w, certain, 0.25, l, offset), 1e-13));
   CHECK_FALSE(close(noisy, any_law_error<double>(attention, both, w, certain, 0.26, l, offset), 1e-3));
 }
@@ -93,9 +93,9 @@ TEST_CASE("a constant added to all labels passes through the kept offset when v_
   auto attention = cases.attention(3);
   attention.label_value = 1.0;
   const Vector<double> shifted = labels.array() + 1024.0;
-  const Parabola here = labelled_rows_error(attention, rows, labels, 5);
-  CHECK(close(labelled_rows_error(attention, rows, shifted, 5), here, 1e-12));
-  CHECK_FALSE(close(labelled_rows_error(attention, rows, shifted, 5, Offset::removed), here, 1e-1));
+  const Parabola here = labeled_rows_error(attention, rows, labels, 5);
+  CHECK(close(labeled_rows_error(attention, rows, shifted, 5), here, 1e-12));
+  CHECK_FALSE(close(labeled_rows_error(attention, rows, shifted, 5, Offset::removed), here, 1e-1));
 }
 
 TEST_CASE("the errors on rows refuse what does not fit, by name") {
@@ -118,13 +118,13 @@ TEST_CASE("the errors on rows refuse what does not fit, by name") {
   CHECK_FALSE(refused(attention, mean, mean * mean.transpose(), 0.1, 4, {}));
   CHECK_FALSE(refused(attention, mean, 0.0 * covariance, 0.0, 4, {}));
 
-  CHECK(refuses<std::logic_error>([&] { labelled_rows_error<double>(attention, rows, cases.vector(5), 4); },
+  CHECK(refuses<std::logic_error>([&] { labeled_rows_error<double>(attention, rows, cases.vector(5), 4); },
                                   {"labels", "5 x 1"}));
-  CHECK(refuses<std::logic_error>([&] { labelled_rows_error<double>(attention, rows, cases.vector(6), 0); },
+  CHECK(refuses<std::logic_error>([&] { labeled_rows_error<double>(attention, rows, cases.vector(6), 0); },
                                   {"context_length", "value = 0"}));
   Vector<double> labels = cases.vector(6);
   labels(3) = std::nan("");
-  CHECK(refuses<std::logic_error>([&] { labelled_rows_error(attention, rows, labels, 4); }, {"labels(3, 0)", "nan"}));
+  CHECK(refuses<std::logic_error>([&] { labeled_rows_error(attention, rows, labels, 4); }, {"labels(3, 0)", "nan"}));
 }
 
 TEST_CASE("the errors on rows in long double are those in double") {
@@ -145,8 +145,8 @@ TEST_CASE("the errors on rows in long double are those in double") {
                 narrowed(any_law_error(as<long double>(attention), wide, as<long double>(task.task_mean()),
                                        as<long double>(task.task_covariance()), 0.375L, l)),
                 12.0 * eps));
-    CHECK(close(labelled_rows_error(attention, rows, labels, l),
-                narrowed(labelled_rows_error(as<long double>(attention), wide, as<long double>(labels), l)),
+    CHECK(close(labeled_rows_error(attention, rows, labels, l),
+                narrowed(labeled_rows_error(as<long double>(attention), wide, as<long double>(labels), l)),
                 12.0 * eps));
   }
 }

@@ -65,7 +65,7 @@ TEST_CASE("the error on rows is the mean over every context and query, to 40 dig
     for (Eigen::Index i = 0; i < n; ++i) {
       for (Eigen::Index j = 0; j < 2; ++j) {
         both(i, j) = table(i, j);
-        both(n + i, j) = rows.mean()(j) - rows.centred()(i, j);
+        both(n + i, j) = rows.mean()(j) - rows.centered()(i, j);
       }
     }
     const InputRows<Real50> mirrored_rows(both);

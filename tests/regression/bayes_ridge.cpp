@@ -20,18 +20,18 @@ RidgePosterior<long double> printed(const Matrix<double>& inputs, const Vector<d
                                     const Vector<double>& task_mean, const Matrix<double>& task_covariance,
                                     double noise_variance) {
   const Matrix<long double> x = as<long double>(inputs);
-  const Matrix<long double> centred = x.rowwise() - x.colwise().mean();
+  const Matrix<long double> centered = x.rowwise() - x.colwise().mean();
   const Vector<long double> y = as<long double>(labels);
-  const Vector<long double> centred_labels = y.array() - y.mean();
+  const Vector<long double> centered_labels = y.array() - y.mean();
   const Matrix<long double> precision = as<long double>(task_covariance).inverse();
   const long double s2 = noise_variance;
-  const Matrix<long double> p = (centred.transpose() * centred / s2 + precision).inverse();
-  return {p * (centred.transpose() * centred_labels / s2 + precision * as<long double>(task_mean)), p};
+  const Matrix<long double> p = (centered.transpose() * centered / s2 + precision).inverse();
+  return {p * (centered.transpose() * centered_labels / s2 + precision * as<long double>(task_mean)), p};
 }
 
 }  // namespace
 
-TEST_CASE("the posterior against the printed formula, more and fewer examples than dimensions, both factorisations") {
+TEST_CASE("the posterior against the printed formula, more and fewer examples than dimensions, both factorizations") {
   const auto [l, d] =
       GENERATE(std::pair<Eigen::Index, Eigen::Index>{2, 1}, std::pair<Eigen::Index, Eigen::Index>{12, 4},
                std::pair<Eigen::Index, Eigen::Index>{4, 4}, std::pair<Eigen::Index, Eigen::Index>{5, 4},
@@ -48,7 +48,7 @@ TEST_CASE("the posterior against the printed formula, more and fewer examples th
   CHECK((as<long double>(posterior.covariance) - expected.covariance).norm() <= 1e-11L * covariance.norm());
 }
 
-TEST_CASE("the two factorisations agree where either may be taken") {
+TEST_CASE("the two factorizations agree where either may be taken") {
   // The same context with the noise on both sides of the threshold between Cholesky and singular values.
   const auto [l, d] =
       GENERATE(std::pair<Eigen::Index, Eigen::Index>{9, 4}, std::pair<Eigen::Index, Eigen::Index>{4, 9});
@@ -57,9 +57,9 @@ TEST_CASE("the two factorisations agree where either may be taken") {
   const Vector<double> labels = cases.vector(l);
   const Vector<double> mean = cases.vector(d);
   const Matrix<double> covariance = cases.covariance(d);
-  const Matrix<double> centred = inputs.rowwise() - inputs.colwise().mean();
+  const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
   const double threshold =
-      std::cbrt(std::numeric_limits<double>::epsilon()) * (centred * covariance * centred.transpose()).trace();
+      std::cbrt(std::numeric_limits<double>::epsilon()) * (centered * covariance * centered.transpose()).trace();
   const auto above = bayes_ridge(inputs, labels, mean, covariance, threshold * (1.0 + 1e-10));
   const auto below = bayes_ridge(inputs, labels, mean, covariance, threshold * (1.0 - 1e-10));
   CHECK((above.mean - below.mean).norm() <= 1e-9 * above.mean.norm());
@@ -76,9 +76,9 @@ TEST_CASE("without noise the posterior interpolates and keeps the prior where th
   const Vector<double> mean = cases.vector(d);
   const Matrix<double> covariance = cases.covariance(d);
   const auto exact = bayes_ridge(inputs, labels, mean, covariance, 0.0);
-  const Matrix<double> centred = inputs.rowwise() - inputs.colwise().mean();
-  CHECK((centred * (exact.mean - truth)).norm() <= 1e-12 * labels.norm());
-  CHECK((centred * exact.covariance).norm() <= 1e-12 * covariance.norm());
+  const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
+  CHECK((centered * (exact.mean - truth)).norm() <= 1e-12 * labels.norm());
+  CHECK((centered * exact.covariance).norm() <= 1e-12 * covariance.norm());
   if (l > d) CHECK((exact.mean - truth).norm() <= 1e-11 * truth.norm());
   // It is a limit: noise too small to matter changes nothing, down to the smallest number.
   for (const double noise : {1e-13, 1e-20, 1e-28, 1e-32, 1e-300}) {
@@ -101,8 +101,8 @@ TEST_CASE("repeated inputs and inputs without spread") {
     CHECK(posterior.mean.allFinite());
     CHECK(posterior.covariance.allFinite());
     // Labels that contradict each other are averaged: the repeated input is met in the mean.
-    const Matrix<double> centred = inputs.rowwise() - inputs.colwise().mean();
-    const Vector<double> residual = (labels.array() - labels.mean()).matrix() - centred * posterior.mean;
+    const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
+    const Vector<double> residual = (labels.array() - labels.mean()).matrix() - centered * posterior.mean;
     CHECK(std::abs(residual(0) + residual(3) + residual(4)) <= 1e-12);
   }
   inputs.rowwise() = inputs.row(0).eval();

@@ -69,11 +69,11 @@ TEST_CASE("without noise the posterior is the limit of small noise, at 50 digits
   }
 }
 
-TEST_CASE("both factorisations at 50 digits: one posterior on either side of the choice") {
+TEST_CASE("both factorizations at 50 digits: one posterior on either side of the choice") {
   for (const auto& [l, d] : {std::pair{9, 4}, {4, 9}}) {
     const Context c = context(l, d);
-    const Matrix<Real50> centred = as<Real50>(c.inputs).rowwise() - as<Real50>(c.inputs).colwise().mean();
-    const Real50 scale = (centred * as<Real50>(c.task_covariance) * centred.transpose()).trace();
+    const Matrix<Real50> centered = as<Real50>(c.inputs).rowwise() - as<Real50>(c.inputs).colwise().mean();
+    const Real50 scale = (centered * as<Real50>(c.task_covariance) * centered.transpose()).trace();
     const Real50 threshold = cbrt(Eigen::NumTraits<Real50>::epsilon()) * scale;
     const auto above = posterior(c, Real50(threshold * (1 + Real50(1e-40))));
     const auto below = posterior(c, Real50(threshold * (1 - Real50(1e-40))));

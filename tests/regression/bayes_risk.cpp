@@ -61,7 +61,7 @@ struct FiniteRisk {
 };
 
 FiniteRisk finite_risk(const LinearTask<double>& task, Eigen::Index l, int contexts) {
-  const auto centred = task.with_input_mean(Vector<double>::Zero(task.dimension()));
+  const auto centered = task.with_input_mean(Vector<double>::Zero(task.dimension()));
   const Matrix<double> root = task.input_covariance().llt().matrixL();
   std::mt19937_64 engine(83);
   FiniteRisk result;
@@ -69,7 +69,7 @@ FiniteRisk finite_risk(const LinearTask<double>& task, Eigen::Index l, int conte
     Matrix<double> inputs(l, task.dimension());
     for (Eigen::Index i = 0; i < l; ++i)
       inputs.row(i) = (root * standard_normals(task.dimension(), engine)).transpose();
-    const double risk = bayes_ridge_risk(inputs, centred);
+    const double risk = bayes_ridge_risk(inputs, centered);
     result.about_mean.add(risk);
     result.mean_excess.add(bayes_ridge_risk(inputs, task) - risk);
   }
@@ -104,9 +104,9 @@ TEST_CASE("finite risks meet the equivalent within 5% at twenty dimensions, a me
     CHECK(std::abs(bayes_risk_isotropic_limit(averaged, l) / finite.about_mean.mean() - 1.0) > 0.05);
   }
   CHECK(equivalent.mean_excess > 0.06 * equivalent.risk);
-  const auto centred = task.with_input_mean(Vector<double>::Zero(20));
-  CHECK(bayes_risk_deterministic_equivalent(centred, l).mean_excess == 0.0);
-  CHECK(bayes_risk_deterministic_equivalent(centred, l).risk == equivalent.risk);
+  const auto centered = task.with_input_mean(Vector<double>::Zero(20));
+  CHECK(bayes_risk_deterministic_equivalent(centered, l).mean_excess == 0.0);
+  CHECK(bayes_risk_deterministic_equivalent(centered, l).risk == equivalent.risk);
 }
 
 TEST_CASE("the finite risk approaches the isotropic limit as 1/d") {
@@ -118,7 +118,7 @@ TEST_CASE("the finite risk approaches the isotropic limit as 1/d") {
     const double off = std::abs(bayes_risk_isotropic_limit(law, d + 1) / finite.about_mean.mean() - 1.0);
     if (before > 0.0) CHECK(off < 0.5 * before);
     before = off;
-    // Power: the degree of freedom that centring takes is seen.
+    // Power: the degree of freedom that centering takes is seen.
     if (d == 80) CHECK(std::abs(bayes_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean() - 1.0) > 1.5 * off);
   }
   CHECK(before <= 0.01);

@@ -28,7 +28,7 @@ Trial shifted_trial(Eigen::Index d) {
   return {cases.attention(d), cases.task(d)};
 }
 
-Trial centred_trial(Eigen::Index d) {
+Trial centered_trial(Eigen::Index d) {
   Trial trial = shifted_trial(d);
   trial.attention.input_value.setZero();
   return {trial.attention, trial.task.with_input_mean(Vector<double>::Zero(d))};
@@ -160,7 +160,7 @@ TEST_CASE("removing the offset is the limit of small values and large scores") {
 
 TEST_CASE("the error with the query among its keys is that of the literal model") {
   const Eigen::Index l = GENERATE(2, 5, 12);
-  const auto [attention, task] = centred_trial(3);
+  const auto [attention, task] = centered_trial(3);
   constexpr ErrorConvention included{.query = QueryToken::included};
   const Parabola theory = generalization_error(attention, task, l, included);
   const auto at = temperatures(theory);
@@ -179,7 +179,7 @@ TEST_CASE("the error with the query among its keys is that of the literal model"
 TEST_CASE("two and three examples: the coefficients are sums over every value of a rule for normal variables") {
   for (const auto& [d, l] : {std::pair{1, 2}, std::pair{1, 3}, std::pair{2, 2}, std::pair{2, 3}}) {
     for (const auto query : {QueryToken::excluded, QueryToken::included}) {
-      Trial trial = query == QueryToken::included ? centred_trial(d) : shifted_trial(d);
+      Trial trial = query == QueryToken::included ? centered_trial(d) : shifted_trial(d);
       if (d == 2) trial.attention.key_query << 0.5, 2.0, -1.5, 1.0;  // far from symmetric
       for (const auto offset : {Offset::kept, Offset::removed}) {
         if (d * l > 4 && (query == QueryToken::excluded || offset == Offset::removed)) continue;  // a million values
@@ -197,7 +197,7 @@ TEST_CASE("two and three examples: the coefficients are sums over every value of
 }
 
 TEST_CASE("one input dimension and two examples") {
-  const auto [attention, task] = centred_trial(1);
+  const auto [attention, task] = centered_trial(1);
   const Parabola theory = generalization_error(attention, task, 2);
   const auto at = temperatures(theory);
   CHECK(largest_z(literal_errors(attention, task, 2, at, {.seed = 15}), at, theory) <= 5.0);
@@ -216,7 +216,7 @@ TEST_CASE("the leading order differs from the exact error by the factor (l - 1) 
 }
 
 TEST_CASE("a long context makes the query's own token and the offset's noise vanish") {
-  const auto [attention, task] = centred_trial(3);
+  const auto [attention, task] = centered_trial(3);
   const Parabola excluded = generalization_error(attention, task, 1'000'000'000);
   const Parabola included = generalization_error(attention, task, 1'000'000'000, {.query = QueryToken::included});
   CHECK(std::abs(included.constant / excluded.constant - 1.0) <= 1e-8);
@@ -225,7 +225,7 @@ TEST_CASE("a long context makes the query's own token and the offset's noise van
 }
 
 TEST_CASE("attention that opposes the task has no optimal temperature") {
-  auto [attention, task] = centred_trial(2);
+  auto [attention, task] = centered_trial(2);
   attention.key_query = -Matrix<double>::Identity(2, 2);
   const Parabola error = generalization_error(attention, task, 10, {.offset = Offset::removed});
   CHECK(error.linear < 0.0);
@@ -255,6 +255,6 @@ TEST_CASE("generalization_error refuses what it cannot mean, and says which valu
   constexpr ErrorConvention included{.query = QueryToken::included};
   CHECK_THROWS_AS(generalization_error(attention, task, 5, included), std::invalid_argument);
   CHECK(refuses<std::logic_error>([&] { generalization_error(attention, task, 5, included); }, {"input_mean(0"}));
-  const auto centred = task.with_input_mean(Vector<double>::Zero(2));
-  CHECK(refuses<std::logic_error>([&] { generalization_error(attention, centred, 5, included); }, {"input_value(0"}));
+  const auto centered = task.with_input_mean(Vector<double>::Zero(2));
+  CHECK(refuses<std::logic_error>([&] { generalization_error(attention, centered, 5, included); }, {"input_value(0"}));
 }

@@ -41,7 +41,7 @@ auto every_function() {
                     &generalization_error_leading_order<T>,
                     &linear_attention_error<T>,
                     &any_law_error<T>,
-                    &labelled_rows_error<T>,
+                    &labeled_rows_error<T>,
                     &optimal_temperature<T>,
                     &optimal_temperature_isotropic<T>,
                     &pretrained_attention<T>,

@@ -39,7 +39,7 @@ Real50 enumerated(const Attention<Real50>& attention, const Matrix<Real50>& rows
 
 }  // namespace
 
-TEST_CASE("the error on labelled rows is the mean over every context and query, to 40 digits") {
+TEST_CASE("the error on labeled rows is the mean over every context and query, to 40 digits") {
   RegressionCases cases(191);
   for (const Eigen::Index n : {4, 5}) {
     const Matrix<Real50> table = as<Real50>(cases.matrix(n, 2));
@@ -48,9 +48,9 @@ TEST_CASE("the error on labelled rows is the mean over every context and query, 
     const InputRows<Real50> rows(table);
     for (const std::int64_t l : {2, 3, 4}) {
       for (const Offset offset : {Offset::kept, Offset::removed}) {
-        const auto error = labelled_rows_error(attention, rows, labels, l, offset);
+        const auto error = labeled_rows_error(attention, rows, labels, l, offset);
         // Power: the error of a context one longer.
-        const auto longer = labelled_rows_error(attention, rows, labels, l + 1, offset);
+        const auto longer = labeled_rows_error(attention, rows, labels, l + 1, offset);
         for (const double temperature : {0.5, 1.0, 4.0}) {
           const Real50 truth = enumerated(attention, table, labels, l, offset, Real50(temperature));
           CHECK(abs(error(Real50(temperature)) - truth) <= Real50(1e-40) * truth);
@@ -61,7 +61,7 @@ TEST_CASE("the error on labelled rows is the mean over every context and query, 
   }
 }
 
-TEMPLATE_TEST_CASE("rounding of the error on labelled rows", "", float, double, long double) {
+TEMPLATE_TEST_CASE("rounding of the error on labeled rows", "", float, double, long double) {
   using T = TestType;
   Worst worst;
   for (const Eigen::Index d : dimensions) {
@@ -74,8 +74,8 @@ TEMPLATE_TEST_CASE("rounding of the error on labelled rows", "", float, double, 
       const InputRows<Real50> rows_50(as<Real50>(table));
       for (const std::int64_t l : lengths) {
         for (const Offset offset : {Offset::kept, Offset::removed}) {
-          const auto exact = labelled_rows_error<Real50>(as<Real50>(attention), rows_50, as<Real50>(labels), l, offset);
-          const auto rounded = labelled_rows_error<T>(as<T>(attention), rows, as<T>(labels), l, offset);
+          const auto exact = labeled_rows_error<Real50>(as<Real50>(attention), rows_50, as<Real50>(labels), l, offset);
+          const auto rounded = labeled_rows_error<T>(as<T>(attention), rows, as<T>(labels), l, offset);
           worst.add(eps_off(rounded, exact), "d ", d, ", n ", n, ", l ", l);
         }
       }

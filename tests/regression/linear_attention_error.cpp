@@ -42,7 +42,7 @@ TEST_CASE("the error of linear attention is that of attention run as written, wi
   if (l <= 6) CHECK(largest_z(more, at, careless) > 5.0);
 }
 
-TEST_CASE("for centred inputs and a long context linear attention and approximate softmax err alike") {
+TEST_CASE("for centered inputs and a long context linear attention and approximate softmax err alike") {
   RegressionCases cases(32);
   const auto attention = cases.attention(3);
   const auto task = cases.task(3).with_input_mean(Vector<double>::Zero(3));

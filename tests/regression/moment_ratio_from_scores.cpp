@@ -54,7 +54,7 @@ TEST_CASE("self-scores apart, on the diagonal and in a column are the same score
     CHECK(std::abs(other.standard_error - apart.standard_error) <= 1e-14 * apart.standard_error);
     CHECK(std::abs(other.delta_standard_error - apart.delta_standard_error) <= 1e-14 * apart.standard_error);
   }
-  CHECK_THROWS_AS(moment_ratio_from_scores(in_column, SelfInColumn{0}), std::domain_error);  // centred on 0 there
+  CHECK_THROWS_AS(moment_ratio_from_scores(in_column, SelfInColumn{0}), std::domain_error);  // centered on 0 there
   // A self-score that dwarfs the others leaves no trace in their squares.
   scores.diagonal().array() += 1e9;
   CHECK(std::abs(moment_ratio_from_scores(scores, SelfOnDiagonal{}).second_moment - apart.second_moment) <=

@@ -80,8 +80,8 @@ TEST_CASE("pretraining on data finds the attention of the data's law") {
   CHECK((learnt.input_value - exact.input_value).norm() <= 0.05 * exact.input_value.norm());
 
   // Exactly: the attention of the covariance about the mean, divided by the number of rows.
-  const Matrix<double> centred = inputs.rowwise() - inputs.colwise().mean();
-  const Matrix<double> covariance = centred.transpose() * centred / static_cast<double>(rows);
+  const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
+  const Matrix<double> covariance = centered.transpose() * centered / static_cast<double>(rows);
   const auto same = pretrained_attention(task.with_input_covariance(covariance), 10);
   CHECK((learnt.key_query - same.key_query).norm() <= 1e-12 * same.key_query.norm());
 }

@@ -88,15 +88,15 @@ TEST_CASE("least squares leaves residuals orthogonal to every column, their mean
   const auto fit = least_squares_task(inputs, labels);
   const Vector<double> residual = labels.array() - fit.intercept - (inputs * fit.slope).array();
   CHECK(std::abs(residual.sum()) <= 1e-9);
-  const Matrix<double> centred = inputs.rowwise() - inputs.colwise().mean();
+  const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
   for (Eigen::Index i = 0; i < 3; ++i) {
-    CHECK(std::abs(centred.col(i).dot(residual)) <= 1e-9 * centred.col(i).norm() * labels.norm());
+    CHECK(std::abs(centered.col(i).dot(residual)) <= 1e-9 * centered.col(i).norm() * labels.norm());
   }
   CHECK(std::abs(fit.residual_variance - residual.squaredNorm() / 25.0) <= 1e-9 * fit.residual_variance);
   // Power: another slope leaves more.
   Vector<double> other = fit.slope;
   other(2) *= 1.1;
-  const Vector<double> worse = labels.array() - labels.mean() - (centred * other).array();
+  const Vector<double> worse = labels.array() - labels.mean() - (centered * other).array();
   CHECK(worse.squaredNorm() / 25.0 > fit.residual_variance);
 }
 

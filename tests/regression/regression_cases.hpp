@@ -53,12 +53,12 @@ class RegressionCases {
     return {Matrix<double>::Identity(d, d) + 0.25 * matrix(d, d), vector(d), 0.75};
   }
 
-  /// Nothing isotropic or symmetric; inputs centred, values of labels alone.
+  /// Nothing isotropic or symmetric; inputs centered, values of labels alone.
   Model label_model(Eigen::Index d) {
-    const auto centred = task(d).with_input_mean(Vector<double>::Zero(d));
+    const auto centered = task(d).with_input_mean(Vector<double>::Zero(d));
     auto labels = attention(d);
     labels.input_value.setZero();
-    return {labels, centred};
+    return {labels, centered};
   }
 
  private:

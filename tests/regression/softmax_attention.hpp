@@ -10,7 +10,7 @@
 
 namespace incontext::testing {
 
-/// Attention with any scoring map on drawn contexts of centred inputs; the query attends to the examples only.
+/// Attention with any scoring map on drawn contexts of centered inputs; the query attends to the examples only.
 struct LiteralAttention {
   Eigen::MatrixXd key_query;
   double label_value;

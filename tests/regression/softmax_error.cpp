@@ -44,11 +44,10 @@ double over_queries(const Model& model, std::int64_t l, const Map& map) {
       const Vector<double> x = root * e, k = model.attention.key_query * x, sk = s * k;
       const double q = k.dot(sk);
       const auto row = laws::row_moments(map, l, q);
-      total += weight *
-               (noise * (1 + v * v * row.participation) + x.dot(r * x) - 2 * v * row.mean_score / q * x.dot(r * sk) +
-                v * v *
-                    (row.mean_square_score / q / q * sk.dot(r * sk) +
-                     row.participation * ((r * s).trace() - sk.dot(r * sk) / q)));
+      total +=
+          weight *
+          (noise * (1 + v * v * row.ipr) + x.dot(r * x) - 2 * v * row.mean_score / q * x.dot(r * sk) +
+           v * v * (row.mean_square_score / q / q * sk.dot(r * sk) + row.ipr * ((r * s).trace() - sk.dot(r * sk) / q)));
     }
   }
   return total / mass;

@@ -33,15 +33,15 @@ TEST_CASE("the search finds the valley from either side, and an end where there 
     return std::pow(std::log(x / 3.0), 2) + 1;
   };
   for (const double start : {1e-4, 0.5, 3.0, 40.0, 1e4}) {
-    const auto best = minimise_softmax_error(valley, SearchRange<double>{1e-4, start, 1e4});
+    const auto best = minimize_softmax_error(valley, SearchRange<double>{1e-4, start, 1e4});
     CHECK(std::abs(best.parameter / 3.0 - 1) < 1e-5);
     CHECK(std::abs(best.error - 1) < 1e-10);
   }
   CHECK(calls < 5 * 60);
   const auto falling = [](double x) { return 1 / x; };
-  CHECK(minimise_softmax_error(falling, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 50.0);
+  CHECK(minimize_softmax_error(falling, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 50.0);
   const auto rising = [](double x) { return x; };
-  CHECK(minimise_softmax_error(rising, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 1.0);
+  CHECK(minimize_softmax_error(rising, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 1.0);
 }
 
 TEST_CASE("the minimum of an error that is not a parabola is found to a relative 1e-5, at every scale") {
@@ -50,8 +50,8 @@ TEST_CASE("the minimum of an error that is not a parabola is found to a relative
     const auto steep_downwards = [&](double x) { return at / x + std::log(x / at); };
     for (const double factor : {0.01, 0.7, 30.0}) {
       const SearchRange<double> range{1e-3 * at, factor * at, 1e3 * at};
-      CHECK(std::abs(minimise_softmax_error(steep_upwards, range).parameter / at - 1) < 1e-5);
-      CHECK(std::abs(minimise_softmax_error(steep_downwards, range).parameter / at - 1) < 1e-5);
+      CHECK(std::abs(minimize_softmax_error(steep_upwards, range).parameter / at - 1) < 1e-5);
+      CHECK(std::abs(minimize_softmax_error(steep_downwards, range).parameter / at - 1) < 1e-5);
     }
   }
 }
@@ -146,12 +146,12 @@ TEST_CASE("the optima refuse what they cannot mean, and say which value") {
   const auto flat = [](double) { return 1.0; };
   CHECK(refuses<std::logic_error>(
       [&] {
-        minimise_softmax_error(flat, SearchRange<double>{0.0, 1.0, 2.0});
+        minimize_softmax_error(flat, SearchRange<double>{0.0, 1.0, 2.0});
       },
       {"lowest", "value = 0"}));
   CHECK(refuses<std::logic_error>(
       [&] {
-        minimise_softmax_error(flat, SearchRange<double>{1.0, 3.0, 2.0});
+        minimize_softmax_error(flat, SearchRange<double>{1.0, 3.0, 2.0});
       },
       {"start", "value = 3"}));
 }

@@ -59,7 +59,7 @@ function name_of(decl, ended_by,    s, head) {
   s = trim(decl)
   kind = ""
   if (s == "" || s ~ /^(using namespace|static_assert|namespace|friend|extern template|extern)( |\(|$)/) return ""
-  if (s ~ /^template ?< ?>/) return ""                       # a specialisation documents nothing new
+  if (s ~ /^template ?< ?>/) return ""                       # a specialization documents nothing new
   if (s ~ /^template / && s !~ /^template ?</) return ""     # an explicit instantiation
   gsub(/->/, "@", s)
   gsub(/<=>/, "spaceship", s)
@@ -87,7 +87,7 @@ function name_of(decl, ended_by,    s, head) {
     sub(/^alignas ?\([^)]*\) ?/, "", s)
     head = s
     sub(/[^A-Za-z_0-9:].*/, "", s)
-    if (substr(head, length(s) + 1) ~ /^ ?</) return ""      # a partial specialisation
+    if (substr(head, length(s) + 1) ~ /^ ?</) return ""      # a partial specialization
     return s
   }
   if (match(s, /(^|[ &*])operator ?([^A-Za-z_ (]+|\(\)|[A-Za-z_][A-Za-z_0-9]*) ?\(/)) {

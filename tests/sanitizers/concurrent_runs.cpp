@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "incontext/classification/inverse_kernel_mass.hpp"
+#include "incontext/classification/inverse_partition_function.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "tests/simulate/models.hpp"
@@ -22,17 +22,22 @@ using namespace incontext;
 std::vector<double> results_of(int caller) {
   const auto task = testing::general_task();
   const auto attention = testing::general_attention();
-  const simulate::Options options{.seed = 1u + static_cast<unsigned>(caller), .trials = 3000,
-                                  .device = simulate::Device::serial};
+  const simulate::Options options{
+      .seed = 1u + static_cast<unsigned>(caller), .trials = 3000, .device = simulate::Device::serial};
   const auto single = simulate::regression_error<float>(attention, task, 12, scoring::ApproximateSoftmax{1.5}, options);
   const auto full = simulate::regression_error<double>(attention, task, 12, scoring::Softmax{1.5}, options);
   const auto reduced = simulate::reduced_softmax_error(testing::plain_attention(3), testing::isotropic_task(3), 12,
                                                        scoring::Softmax{1.5}, options);
   const double x = 1 + caller;
-  const auto mass = classification::inverse_kernel_mass(3, x, 50, classification::QueryKey::included);
-  return {single.mean, full.mean,     full.standard_error,
-          reduced.mean, mass.variance, classification::log_kernel_mean(40, 10 * x),
-          laws::gaussian_row(1000.0, x).entropy, laws::signal_weight(1000, x, 2 * x).value};
+  const auto mass = classification::inverse_partition_function(3, x, 50, classification::QueryToken::included);
+  return {single.mean,
+          full.mean,
+          full.standard_error,
+          reduced.mean,
+          mass.variance,
+          classification::log_kernel_mean(40, 10 * x),
+          laws::gaussian_row(1000.0, x).entropy,
+          laws::needle_weight(1000, x, 2 * x).value};
 }
 
 }  // namespace

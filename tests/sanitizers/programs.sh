@@ -36,7 +36,7 @@ for device in "${devices[@]}"; do
   [ "$device" = serial ] || small+=(--threads 3)
   for figure in 2a 2b 2c 3a 3b 3c 6 7 mean-shift; do run 0,3 temperature --figure "$figure" "${small[@]}"; done
   run 0,3 temperature "${small[@]}" --output "$work/report.json"
-  run 0,3 temperature --data examples/data/diabetes.csv --labels progression --standardise "${small[@]}"
+  run 0,3 temperature --data examples/data/diabetes.csv --labels progression --standardize "${small[@]}"
   for estimator in conditional sufficient-statistics; do run 0,3 temperature --estimator "$estimator" "${small[@]}"; done
   for quantity in temperature context-length map; do run 0,3 softmax-error --vary "$quantity" "${small[@]}"; done
   for figure in phase fading retrieval bounded; do

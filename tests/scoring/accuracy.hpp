@@ -33,18 +33,18 @@ scoring::ApproximateSoftmax<Real50> at_50_digits(const scoring::ApproximateSoftm
 }
 template <class T>
 scoring::LinearAttention<Real50> at_50_digits(const scoring::LinearAttention<T>& map) {
-  return {Real50(map.temperature), map.normalisation};
+  return {Real50(map.temperature), map.normalization};
 }
 template <class T>
 scoring::NormSoftmax<Real50> at_50_digits(const scoring::NormSoftmax<T>& map) {
-  return {Real50(map.temperature), map.spread};
+  return {Real50(map.temperature), map.scale};
 }
 template <class T>
 scoring::SaSoftmax<Real50> at_50_digits(const scoring::SaSoftmax<T>&) {
   return {};
 }
 template <class T>
-scoring::NormalisedSaSoftmax<Real50> at_50_digits(const scoring::NormalisedSaSoftmax<T>&) {
+scoring::NormalizedSaSoftmax<Real50> at_50_digits(const scoring::NormalizedSaSoftmax<T>&) {
   return {};
 }
 template <class T>
@@ -57,7 +57,7 @@ scoring::Sparsemax<Real50> at_50_digits(const scoring::Sparsemax<T>&) {
 }
 template <class Function, class T>
 scoring::RatioScore<Function, Real50> at_50_digits(const scoring::RatioScore<Function, T>& map) {
-  return {map.normalisation};
+  return {map.normalization};
 }
 
 struct Rounding {
@@ -126,7 +126,7 @@ template <class Function>
 double cancellation(const scoring::RatioScore<Function, Real50>& map, const std::vector<Real50>& z) {
   Real50 sum = 0;
   for (const Real50& x : z) sum += abs(Real50(Function::value(x)));
-  return map.normalisation == scoring::ScoreNormalisation::sum
+  return map.normalization == scoring::ScoreNormalization::sum
              ? 1 + size50(sum / scoring::detail::ratio_pass(map, view(z)).total)
              : 2;
 }
@@ -168,7 +168,8 @@ std::vector<double> absolute_product(const Map& map, const std::vector<Real50>& 
                                      bool transposed) {
   const std::size_t n = z.size();
   std::vector<Real50> all(n * n);
-  jacobian(map, z, scoring::Grid<Real50>(all.data(), static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(n)));
+  jacobian(map, z,
+           scoring::MatrixView<Real50>(all.data(), static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(n)));
   std::vector<double> sums(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) sums[i] += size50(all[transposed ? j * n + i : i * n + j]) * u[j];
@@ -179,15 +180,15 @@ std::vector<double> absolute_product(const Map& map, const std::vector<Real50>& 
 /// The two terms of NormSoftmax' Jacobian cancel (entirely for n = 2), so each is taken with its absolute value.
 inline std::vector<double> absolute_product(const scoring::NormSoftmax<Real50>& map, const std::vector<Real50>& z,
                                             std::vector<double> u, bool transposed) {
-  const auto pass = scoring::detail::normsoftmax_pass(map.temperature, map.spread, scoring::detail::as_grid(view(z)));
+  const auto pass = scoring::detail::normsoftmax_pass(map.temperature, map.scale, scoring::detail::as_grid(view(z)));
   const double divisor = size50(pass.divisor);
   const auto couple = [&](std::vector<double>& row, std::vector<double> factor) {
     double sum = 0;
-    for (std::size_t i = 0; i < row.size(); ++i) sum += size50(pass.centre.deviation(z[i])) * row[i];
+    for (std::size_t i = 0; i < row.size(); ++i) sum += size50(pass.center.deviation(z[i])) * row[i];
     for (std::size_t i = 0; i < row.size(); ++i) row[i] += factor[i] * sum;
   };
   std::vector<double> factor;
-  for (const Real50& x : z) factor.push_back(size50(pass.slope * pass.centre.deviation(x)) / divisor);
+  for (const Real50& x : z) factor.push_back(size50(pass.slope * pass.center.deviation(x)) / divisor);
   const scoring::Softmax<Real50> softmax{pass.divisor};
   if (!transposed) couple(u, factor);
   std::vector<double> sums = absolute_product(softmax, z, u, transposed);

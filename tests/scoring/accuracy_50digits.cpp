@@ -25,7 +25,7 @@ TEST_CASE("the comparison at 50 digits refuses weights that are off by ten round
   CHECK_FALSE(worst(value, truth, scale) <= 4);
 }
 
-TEMPLATE_TEST_CASE("entropy, participation and complement keep their digits when one token takes all",
+TEMPLATE_TEST_CASE("entropy, inverse participation ratio and complement keep their digits when one token takes all",
                    "[scoring][accuracy]", float, double) {
   using T = TestType;
   const double eps = static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -38,7 +38,7 @@ TEMPLATE_TEST_CASE("entropy, participation and complement keep their digits when
     };
     INFO("gap " << gap);
     CHECK(close(facts.entropy, truth.entropy));
-    CHECK(close(facts.participation, truth.participation));
+    CHECK(close(facts.ipr, truth.ipr));
     CHECK(close(facts.complement_of_largest, truth.complement_of_largest));
     CHECK(close(facts.log_sum_exp, truth.log_sum_exp));
     CHECK_FALSE(close(facts.entropy * T(1.01), truth.entropy));

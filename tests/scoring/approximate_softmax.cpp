@@ -50,16 +50,16 @@ TEST_CASE("a large offset of the scores costs the approximate softmax no digits"
 TEST_CASE("linear attention divides its scores by tau and by nothing or the visible length", "[scoring]") {
   const std::vector<double> z{1, -infinity, -3, 2};
   CHECK(distance(weights_of(LinearAttention<double>{0.5}, z), {2.0 / 3, 0, -2, 4.0 / 3}) < 1e-15);
-  CHECK(weights_of(LinearAttention<double>{0.5, LinearNormalisation::none}, z) == std::vector<double>{2, 0, -6, 4});
+  CHECK(weights_of(LinearAttention<double>{0.5, LinearNormalization::none}, z) == std::vector<double>{2, 0, -6, 4});
   CHECK(weights_of(LinearAttention<double>{infinity}, {1, 2}) == std::vector<double>{0, 0});
 }
 
 TEST_CASE("the simulators' aggregates deduce their scalar", "[scoring]") {
   STATIC_REQUIRE(std::is_same_v<decltype(ApproximateSoftmax{0.5f}), ApproximateSoftmax<float>>);
-  STATIC_REQUIRE(std::is_same_v<decltype(LinearAttention{0.5, LinearNormalisation::none}), LinearAttention<double>>);
+  STATIC_REQUIRE(std::is_same_v<decltype(LinearAttention{0.5, LinearNormalization::none}), LinearAttention<double>>);
   STATIC_REQUIRE(std::is_same_v<decltype(Softmax{}), Softmax<double>>);
   CHECK(ApproximateSoftmax<>{}.temperature == 1);
-  CHECK(LinearAttention<>{}.normalisation == LinearNormalisation::context_length);
+  CHECK(LinearAttention<>{}.normalization == LinearNormalization::context_length);
 }
 
 }  // namespace incontext::testing

@@ -95,9 +95,9 @@ TEMPLATE_TEST_CASE("expected errors round as stated", "[scoring][accuracy]", flo
           8 * eps * (1 + 1 / size) * magnitude(probability));
     const Real50 output = approximate_softmax_output_error(100, 8, exact);
     close(approximate_softmax_output_error(100, 8, v), output, 16 * eps * magnitude(output));
-    const T participation = T(0.0625);
-    close(approximate_softmax_expected_squared_error(100, v, participation),
-          approximate_softmax_expected_squared_error(100, exact, Real50(participation)), 8 * eps * (1 + size + 6.25));
+    const T ipr = T(0.0625);
+    close(approximate_softmax_expected_squared_error(100, v, ipr),
+          approximate_softmax_expected_squared_error(100, exact, Real50(ipr)), 8 * eps * (1 + size + 6.25));
   }
 }
 

@@ -18,7 +18,7 @@ constexpr double pi = 3.14159265358979323846;
 
 /// Y_2 = E sum a^2 of n normal scores of variance v, by the trapezoidal rule on
 /// n int ds E[w^2 e^(2s - w e^s)] (E e^(-w e^s))^(n - 1), w = e^(sqrt(v) g).
-double participation(int n, double v) {
+double ipr(int n, double v) {
   const double x = std::sqrt(v), h = 0.1, step = 0.02;
   double outer = 0;
   for (double s = -45; s < 9.5 * x + 5; s += step) {
@@ -52,7 +52,7 @@ TEST_CASE("expected errors agree with sampled rows", "[scoring][statistics]") {
       negative += weights_of(ApproximateSoftmax<double>{}, z)[0] < 0;
     }
     const double standard_error = std::sqrt((squares - mean * mean) / rows);
-    const double expected = approximate_softmax_expected_squared_error(n, v, participation(n, v));
+    const double expected = approximate_softmax_expected_squared_error(n, v, ipr(n, v));
     INFO("n " << n << ", v " << v << ": " << mean << " +- " << standard_error << ", theory " << expected);
     CHECK(std::abs(mean - expected) <= 5 * standard_error);
     CHECK_FALSE(std::abs(mean - 1.1 * expected) <= 5 * standard_error);

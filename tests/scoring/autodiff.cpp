@@ -56,7 +56,7 @@ std::vector<double> derivatives_of(const Map& map) {
 template <class Map>
 std::vector<double> jacobian_of(const Map& map) {
   std::vector<double> all(n * n);
-  jacobian(map, z, Grid<double>(all.data(), n, n));
+  jacobian(map, z, MatrixView<double>(all.data(), n, n));
   return all;
 }
 
@@ -135,12 +135,12 @@ TEST_CASE("on Boost's fvar a direction gives the first and the second derivative
   check(LinearAttention<Taylor>{}, LinearAttention<double>{});
   check(NormSoftmax<Taylor>{Taylor(8)}, NormSoftmax<double>{8});
   check(SaSoftmax<Taylor>{}, SaSoftmax<double>{});
-  check(NormalisedSaSoftmax<Taylor>{}, NormalisedSaSoftmax<double>{});
+  check(NormalizedSaSoftmax<Taylor>{}, NormalizedSaSoftmax<double>{});
   check(Entmax<Taylor>{Taylor(1.25)}, Entmax<double>{1.25});
   check(Sparsemax<Taylor>{}, Sparsemax<double>{});
   check(Hardmax<Taylor>{}, Hardmax<double>{});
   check(RatioScore<Tanh, Taylor>{}, RatioScore<Tanh>{});
-  check(RatioScore<Square, Taylor>{ScoreNormalisation::sum}, RatioScore<Square>{ScoreNormalisation::sum});
+  check(RatioScore<Square, Taylor>{ScoreNormalization::sum}, RatioScore<Square>{ScoreNormalization::sum});
 }
 
 TEST_CASE("kernel attention on AutoDiffScalars carries the derivatives of its jvp", "[scoring]") {
@@ -155,8 +155,8 @@ TEST_CASE("kernel attention on AutoDiffScalars carries the derivatives of its jv
   const auto check = [&](const auto& dual, const auto& plain) {
     std::vector<Single> a(3);
     std::vector<double> change(3), carried;
-    weights(dual, query, Grid<const Single>(keys.data(), 3, 2), a, 1);
-    jvp(plain, q, Grid<const double>(k.data(), 3, 2), dq, Grid<const double>(dk.data(), 3, 2), change, 1);
+    weights(dual, query, MatrixView<const Single>(keys.data(), 3, 2), a, 1);
+    jvp(plain, q, MatrixView<const double>(k.data(), 3, 2), dq, MatrixView<const double>(dk.data(), 3, 2), change, 1);
     for (const Single& x : a) carried.push_back(x.derivatives()[0]);
     CHECK(distance(carried, change) < 1e-14 * (1 + largest_size(change)));
   };

@@ -122,9 +122,9 @@ TEST_CASE("the front door refuses a result that is undefined: ties of hardmax, e
   CHECK_NOTHROW(checked::weights(Hardmax<double>{}, equal, out));
   CHECK_THROWS_AS(checked::jvp(Hardmax<double>{}, equal, equal, out), std::domain_error);
   CHECK_THROWS_AS(checked::vjp(NormSoftmax<double>{}, equal, equal, out), std::domain_error);
-  CHECK_THROWS_AS(checked::weights(RatioScore<Tanh>{ScoreNormalisation::sum}, opposite, out), std::domain_error);
+  CHECK_THROWS_AS(checked::weights(RatioScore<Tanh>{ScoreNormalization::sum}, opposite, out), std::domain_error);
   const std::vector<double> negative{-1, -2};
-  CHECK_THROWS_AS(checked::log_weights(RatioScore<Relu>{ScoreNormalisation::sum}, negative, out), std::domain_error);
+  CHECK_THROWS_AS(checked::log_weights(RatioScore<Relu>{ScoreNormalization::sum}, negative, out), std::domain_error);
   CHECK_NOTHROW(checked::log_weights(RatioScore<Relu>{}, negative, out));
   CHECK(out == std::vector<double>{-infinity, -infinity});  // a weight of 0 is no error
 }

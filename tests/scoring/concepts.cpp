@@ -16,7 +16,7 @@
 #include "incontext/scoring/jacobian_spectral_norm.hpp"
 #include "incontext/scoring/kernel_attention.hpp"
 #include "incontext/scoring/linear_attention.hpp"
-#include "incontext/scoring/normalised_sa_softmax.hpp"
+#include "incontext/scoring/normalized_sa_softmax.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/ratio_score.hpp"
 #include "incontext/scoring/sa_softmax.hpp"
@@ -40,15 +40,20 @@ struct Map {
   using value_type = double;
 };
 template <int absent>
-requires(absent != 0) void weights(const Map<absent>&, Row<const double>, Row<double>) {}
+  requires(absent != 0)
+void weights(const Map<absent>&, Row<const double>, Row<double>) {}
 template <int absent>
-requires(absent != 1) void jvp(const Map<absent>&, Row<const double>, Row<const double>, Row<double>) {}
+  requires(absent != 1)
+void jvp(const Map<absent>&, Row<const double>, Row<const double>, Row<double>) {}
 template <int absent>
-requires(absent != 2) void vjp(const Map<absent>&, Row<const double>, Row<const double>, Row<double>) {}
+  requires(absent != 2)
+void vjp(const Map<absent>&, Row<const double>, Row<const double>, Row<double>) {}
 template <int absent>
-requires(absent != 3) void log_weights(const Map<absent>&, Row<const double>, Row<double>) {}
+  requires(absent != 3)
+void log_weights(const Map<absent>&, Row<const double>, Row<double>) {}
 template <int absent>
-requires(absent != 4) void derivative(const Map<absent>&, Parameter, Row<const double>, Row<double>) {}
+  requires(absent != 4)
+void derivative(const Map<absent>&, Parameter, Row<const double>, Row<double>) {}
 
 // ---- maps that have it all, in the wrong form
 #define ALL_FUNCTIONS_OF(MapArgument, In, Out, Result)             \
@@ -91,12 +96,36 @@ ALL_FUNCTIONS_OF(const Returns&, Row<const double>, Row<double>, int)
 // ---- Elementwise: 0 in_domain, 1 decreasing, 2 value, 3 difference, 4 slope, 5 curvature
 template <int absent>
 struct Phi {
-  bool in_domain() const requires(absent != 0) { return true; }
-  bool decreasing() const requires(absent != 1) { return false; }
-  double value(double z) const requires(absent != 2) { return z; }
-  double difference(double z, double w) const requires(absent != 3) { return z - w; }
-  double slope(double) const requires(absent != 4) { return 1; }
-  double curvature(double) const requires(absent != 5) { return 0; }
+  bool in_domain() const
+    requires(absent != 0)
+  {
+    return true;
+  }
+  bool decreasing() const
+    requires(absent != 1)
+  {
+    return false;
+  }
+  double value(double z) const
+    requires(absent != 2)
+  {
+    return z;
+  }
+  double difference(double z, double w) const
+    requires(absent != 3)
+  {
+    return z - w;
+  }
+  double slope(double) const
+    requires(absent != 4)
+  {
+    return 1;
+  }
+  double curvature(double) const
+    requires(absent != 5)
+  {
+    return 0;
+  }
 };
 template <class PhiType>
 struct SoftmaxAfter {
@@ -123,27 +152,43 @@ struct Kernel : LogarithmicOr<absent> {
   struct Features {
     double operator()(Row<const double> x, std::ptrdiff_t c) const { return x[c]; }
   };
-  double score(Row<const double> q, Row<const double> k) const requires(absent != 1) {
+  double score(Row<const double> q, Row<const double> k) const
+    requires(absent != 1)
+  {
     double sum = 0;
     for (std::ptrdiff_t c = 0; c < q.size; ++c) sum += q[c] * k[c];
     return sum;
   }
   double jvp(Row<const double> q, Row<const double> k, Row<const double> dq, Row<const double> dk) const
-      requires(absent != 2) {
+    requires(absent != 2)
+  {
     double sum = 0;
     for (std::ptrdiff_t c = 0; c < q.size; ++c) sum += dq[c] * k[c] + q[c] * dk[c];
     return sum;
   }
   void vjp(Row<const double> q, Row<const double> k, const double& weight, Row<double> out_q, Row<double> out_k) const
-      requires(absent != 3) {
+    requires(absent != 3)
+  {
     for (std::ptrdiff_t c = 0; c < q.size; ++c) {
       out_q[c] += weight * k[c];
       out_k[c] += weight * q[c];
     }
   }
-  std::ptrdiff_t feature_count(std::ptrdiff_t dimension) const requires(absent != 4) { return dimension; }
-  Features query_features(std::ptrdiff_t) const requires(absent != 5) { return {}; }
-  Features key_features(std::ptrdiff_t) const requires(absent != 6) { return {}; }
+  std::ptrdiff_t feature_count(std::ptrdiff_t dimension) const
+    requires(absent != 4)
+  {
+    return dimension;
+  }
+  Features query_features(std::ptrdiff_t) const
+    requires(absent != 5)
+  {
+    return {};
+  }
+  Features key_features(std::ptrdiff_t) const
+    requires(absent != 6)
+  {
+    return {};
+  }
 };
 struct KernelOfRunTime : Kernel<0> {
   static bool logarithmic;  // not a constant, but the library branches on it at compile time
@@ -253,14 +298,14 @@ TEST_CASE("kernel attention accepts a kernel with the required members and no ot
   const KernelAttention<lacking::Positional<-1>> positional;
   const KernelAttention<DotKernel<double>> library{{1.0}};
   const Row<const double> q(query);
-  const Grid<const double> k(keys.data(), 3, 2);
+  const MatrixView<const double> k(keys.data(), 3, 2);
   const auto all = [&](const auto& attention) {
     std::vector<double> out(3), by_query(2), by_keys(6), every;
     weights(attention, q, k, Row<double>(out));
     every.insert(every.end(), out.begin(), out.end());
     jvp(attention, q, k, q, k, Row<double>(out));
     every.insert(every.end(), out.begin(), out.end());
-    vjp(attention, q, k, Row<const double>(values), Row<double>(by_query), Grid<double>(by_keys.data(), 3, 2));
+    vjp(attention, q, k, Row<const double>(values), Row<double>(by_query), MatrixView<double>(by_keys.data(), 3, 2));
     every.insert(every.end(), by_query.begin(), by_query.end());
     every.insert(every.end(), by_keys.begin(), by_keys.end());
     return every;
@@ -270,8 +315,8 @@ TEST_CASE("kernel attention accepts a kernel with the required members and no ot
 
   const auto attended = [&](const auto& attention) {
     std::vector<double> scratch(4), out(1);
-    attend(attention, Grid<const double>(query.data(), 1, 2), k, Grid<const double>(values.data(), 3, 1),
-           Grid<double>(out.data(), 1, 1), attend_state(attention, scratch.data(), 2, 1));
+    attend(attention, MatrixView<const double>(query.data(), 1, 2), k, MatrixView<const double>(values.data(), 3, 1),
+           MatrixView<double>(out.data(), 1, 1), attend_state(attention, scratch.data(), 2, 1));
     return out;
   };
   CHECK(testing::distance(attended(map), attended(library)) < 1e-14);

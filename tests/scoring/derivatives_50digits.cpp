@@ -116,26 +116,27 @@ TEST_CASE("NormSoftmax over a matrix has the derivatives of its weights", "[scor
   using namespace scoring;
   Random random(24);
   const Vector50 z = converted<Real50>(random.normals(12, 2)), u = converted<Real50>(random.normals(12));
-  for (const auto spread : {Spread::population_stddev, Spread::sample_stddev, Spread::population_variance}) {
+  for (const auto scale : {ScoreScale::population_stddev, ScoreScale::sample_stddev, ScoreScale::population_variance}) {
     for (const double temperature : {64.0, 0.25}) {
-      const MatrixNormSoftmax<Real50> map{Real50(temperature), spread};
-      const auto grid = [](const Vector50& row) { return Grid<const Real50>(row.data(), 3, 4); };
+      const MatrixNormSoftmax<Real50> map{Real50(temperature), scale};
+      const auto grid = [](const Vector50& row) { return MatrixView<const Real50>(row.data(), 3, 4); };
       const auto all_weights = [&](const Vector50& scores) {
         Vector50 out(12);
-        weights(map, grid(scores), Grid<Real50>(out.data(), 3, 4));
+        weights(map, grid(scores), MatrixView<Real50>(out.data(), 3, 4));
         return out;
       };
       Vector50 change(12), pull(12), rate(12);
-      jvp(map, grid(z), grid(u), Grid<Real50>(change.data(), 3, 4));
-      vjp(map, grid(z), grid(u), Grid<Real50>(pull.data(), 3, 4));
-      derivative(map, parameter::Temperature{}, grid(z), Grid<Real50>(rate.data(), 3, 4));
+      jvp(map, grid(z), grid(u), MatrixView<Real50>(change.data(), 3, 4));
+      vjp(map, grid(z), grid(u), MatrixView<Real50>(pull.data(), 3, 4));
+      derivative(map, parameter::Temperature{}, grid(z), MatrixView<Real50>(rate.data(), 3, 4));
       check("jvp", change, central_difference([&](const Real50& h) { return all_weights(moved(z, u, h)); }));
       const Vector50 v(u.rbegin(), u.rend());
-      jvp(map, grid(z), grid(v), Grid<Real50>(change.data(), 3, 4));
+      jvp(map, grid(z), grid(v), MatrixView<Real50>(change.data(), 3, 4));
       CHECK(same({product(u, change)}, {product(v, pull)}));
       check("temperature", rate, central_difference([&](const Real50& h) {
               Vector50 out(12);
-              weights(MatrixNormSoftmax<Real50>{map.temperature + h, spread}, grid(z), Grid<Real50>(out.data(), 3, 4));
+              weights(MatrixNormSoftmax<Real50>{map.temperature + h, scale}, grid(z),
+                      MatrixView<Real50>(out.data(), 3, 4));
               return out;
             }));
     }

@@ -163,7 +163,7 @@ void compare_softmax_like() {
   compare("NormSoftmax", RowWork<NormSoftmax<T>>{{T(64), Spread::population_stddev}});
   compare("NormSoftmax of a matrix", GridWork<MatrixNormSoftmax<T>>{{T(64), Spread::sample_stddev}});
   compare("SA-softmax", RowWork<SaSoftmax<T>>{});
-  compare("SA-softmax, normalised", RowWork<NormalisedSaSoftmax<T>>{});
+  compare("SA-softmax, normalized", RowWork<NormalizedSaSoftmax<T>>{});
 }
 
 template <class T>
@@ -191,8 +191,8 @@ void compare_hybrid_heads() {
 template <class T>
 void compare_kernels() {
   using namespace scoring;
-  constexpr auto sum = KernelNormalisation::sum;
-  compare("dot kernel", KernelWork<DotKernel<T>>{{{T(2)}, KernelNormalisation::context_length}});
+  constexpr auto sum = KernelNormalization::sum;
+  compare("dot kernel", KernelWork<DotKernel<T>>{{{T(2)}, KernelNormalization::context_length}});
   compare("exponential kernel", KernelWork<ExponentialKernel<T>>{{{T(2)}, sum}});
   compare("Gaussian kernel", KernelWork<GaussianKernel<T>>{{{T(2)}, sum}});
   compare("polynomial kernel", KernelWork<PolynomialKernel<T>>{{{2, T(0.5), T(1)}, sum}});

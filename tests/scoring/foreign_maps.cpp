@@ -68,7 +68,8 @@ TEST_CASE("a foreign map has its weights by its own formula, one by one and by r
 
     const std::vector<double> matrix{1.0, 2.0, 3.0, -1.0, 0.5, 0.0, -2.0, 4.0, 1.5};
     std::vector<double> rows(9);
-    weights_by_row(map, Grid<const double>(matrix.data(), 3, 3), Grid<double>(rows.data(), 3, 3), Visibility::causal);
+    weights_by_row(map, MatrixView<const double>(matrix.data(), 3, 3), MatrixView<double>(rows.data(), 3, 3),
+                   Visibility::causal);
     const std::vector<double> second = by_definition(map, {-1.0, 0.5}), third = by_definition(map, {-2.0, 4.0, 1.5});
     const std::vector<double> first = by_definition(map, {1.0});
     CHECK(distance(rows, {first[0], 0, 0, second[0], second[1], 0, third[0], third[1], third[2]}) < 1e-15);
@@ -79,7 +80,7 @@ TEST_CASE("a foreign map has its Jacobian, its spectral norm and heads of its ow
   for_each_foreign_map([](const auto& map) {
     const auto n = static_cast<std::ptrdiff_t>(z.size());
     std::vector<double> j(z.size() * z.size());
-    jacobian(map, Row<const double>(z), Grid<double>(j.data(), n, n));
+    jacobian(map, Row<const double>(z), MatrixView<double>(j.data(), n, n));
     for (std::size_t c = 0; c < z.size(); ++c) {
       const std::vector<double> expected = difference_quotient(map, z, c);
       for (std::size_t r = 0; r < z.size(); ++r) CHECK(std::abs(j[r * z.size() + c] - expected[r]) < 1e-9);
@@ -100,23 +101,23 @@ TEST_CASE("a foreign map has its Jacobian, its spectral norm and heads of its ow
       for (std::size_t c = 0; c < z.size(); ++c) u[c] = back[c] / std::sqrt(product(back, back));
     }
     std::vector<double> scratch(z.size() * z.size());
-    CHECK(std::abs(jacobian_spectral_norm(map, Row<const double>(z), Grid<double>(scratch.data(), n, n)) - norm) <
+    CHECK(std::abs(jacobian_spectral_norm(map, Row<const double>(z), MatrixView<double>(scratch.data(), n, n)) - norm) <
           1e-12);
 
     const auto heads = hybrid_heads(map, Softmax<double>{});
     std::vector<double> two(2 * z.size()), out(2 * z.size());
     for (std::size_t i = 0; i < z.size(); ++i) two[i] = two[z.size() + i] = z[i];
-    weights(heads, Grid<const double>(two.data(), 2, n), Grid<double>(out.data(), 2, n));
+    weights(heads, MatrixView<const double>(two.data(), 2, n), MatrixView<double>(out.data(), 2, n));
     CHECK(distance({out.begin(), out.begin() + n}, by_definition(map, z)) < 1e-15);
-    jvp(heads, Grid<const double>(two.data(), 2, n), Grid<const double>(two.data(), 2, n),
-        Grid<double>(out.data(), 2, n));
+    jvp(heads, MatrixView<const double>(two.data(), 2, n), MatrixView<const double>(two.data(), 2, n),
+        MatrixView<double>(out.data(), 2, n));
     std::vector<double> expected(z.size(), 0.0);
     for (std::size_t r = 0; r < z.size(); ++r) {
       for (std::size_t c = 0; c < z.size(); ++c) expected[r] += j[r * z.size() + c] * z[c];
     }
     CHECK(distance({out.begin(), out.begin() + n}, expected) < 1e-14);
-    vjp(heads, Grid<const double>(two.data(), 2, n), Grid<const double>(two.data(), 2, n),
-        Grid<double>(out.data(), 2, n));
+    vjp(heads, MatrixView<const double>(two.data(), 2, n), MatrixView<const double>(two.data(), 2, n),
+        MatrixView<double>(out.data(), 2, n));
     for (std::size_t c = 0; c < z.size(); ++c) {
       expected[c] = 0;
       for (std::size_t r = 0; r < z.size(); ++r) expected[c] += j[r * z.size() + c] * z[r];
@@ -187,7 +188,7 @@ TEST_CASE("softmax after a foreign elementwise map has second derivatives and a 
   for (const double w : a) entropy -= w * std::log(w);
   CHECK(row.visible_count == 5);
   CHECK(std::abs(row.entropy - entropy) < 1e-14);
-  CHECK(std::abs(row.participation - product(a, a)) < 1e-15);
+  CHECK(std::abs(row.ipr - product(a, a)) < 1e-15);
   CHECK(std::abs(row.complement_of_largest - (1 - a[2])) < 1e-15);
 }
 

@@ -16,16 +16,16 @@ TEST_CASE("every head of a hybrid layer scores its own row with its own map", "[
   const auto z = random.normals(20), u = random.normals(20);
   const Softmax<double> softmax{2};
   const RatioScore<Average> average;
-  const RatioScore<Square> square{ScoreNormalisation::sum};
+  const RatioScore<Square> square{ScoreNormalization::sum};
   const auto heads = hybrid_heads(softmax, average, square, softmax);
   STATIC_REQUIRE(decltype(heads)::count == 4);
   STATIC_REQUIRE(std::is_trivially_copyable_v<std::remove_const_t<decltype(heads)>>);
   const auto row = [](const std::vector<double>& all, long h) {
     return std::vector<double>(all.begin() + 5 * h, all.begin() + 5 * h + 5);
   };
-  const Grid<const double> scores(z.data(), 4, 5), directions(u.data(), 4, 5);
+  const MatrixView<const double> scores(z.data(), 4, 5), directions(u.data(), 4, 5);
   std::vector<double> out(20);
-  const Grid<double> result(out.data(), 4, 5);
+  const MatrixView<double> result(out.data(), 4, 5);
 
   weights(heads, scores, result);
   CHECK(row(out, 0) == weights_of(softmax, row(z, 0)));
@@ -44,7 +44,7 @@ TEST_CASE("every head of a hybrid layer scores its own row with its own map", "[
 TEST_CASE("one head alone is a list too, and heads share their scalar", "[scoring]") {
   const auto one = hybrid_heads(Hardmax<float>{});
   std::vector<float> row{1, 2, 0};
-  weights(one, Grid<const float>(row.data(), 1, 3), Grid<float>(row.data(), 1, 3));
+  weights(one, MatrixView<const float>(row.data(), 1, 3), MatrixView<float>(row.data(), 1, 3));
   CHECK(row == std::vector<float>{0, 1, 0});
   STATIC_REQUIRE(std::is_invocable_v<decltype([](auto... maps) -> decltype(hybrid_heads(maps...)) {
                                        return hybrid_heads(maps...);

@@ -18,11 +18,11 @@ template <class Map>
 auto norm_of(const Map& map, const std::vector<typename Map::value_type>& z) {
   const auto n = static_cast<std::ptrdiff_t>(z.size());
   std::vector<typename Map::value_type> scratch(z.size() * z.size());
-  return jacobian_spectral_norm(map, z, Grid<typename Map::value_type>(scratch.data(), n, n));
+  return jacobian_spectral_norm(map, z, MatrixView<typename Map::value_type>(scratch.data(), n, n));
 }
 
 double norm_of_matrix(std::vector<double> entries, std::ptrdiff_t rows) {
-  return spectral_norm(Grid<double>(entries.data(), rows, static_cast<std::ptrdiff_t>(entries.size()) / rows));
+  return spectral_norm(MatrixView<double>(entries.data(), rows, static_cast<std::ptrdiff_t>(entries.size()) / rows));
 }
 
 /// By the power method on J^T J, through both products.
@@ -97,7 +97,7 @@ TEST_CASE("masked scores, other scalars, and rows without a Jacobian", "[scoring
   CHECK(std::isnan(norm_of(Softmax<double>{-1}, {1, 2})));
   CHECK(std::isnan(norm_of(NormSoftmax<double>{8}, {1, 1, 1})));
   CHECK(std::isnan(norm_of(Hardmax<double>{}, {1, 1})));
-  CHECK(spectral_norm(Grid<double>(nullptr, 0, 0)) == 0);
+  CHECK(spectral_norm(MatrixView<double>(nullptr, 0, 0)) == 0);
 }
 
 }  // namespace incontext::testing

@@ -96,38 +96,38 @@ TEST_CASE("polynomial, elu and cosFormer kernels are their definitions", "[scori
 TEST_CASE("a cosFormer query without a positive component attends to nothing", "[scoring]") {
   const std::vector<double> q{-1, -2}, k{1, 2, 3, 4};
   std::vector<double> a(2, nan), query_out(2), keys_out(4);
-  weights(cosformer(2.0), q, Grid<const double>(k.data(), 2, 2), a);
+  weights(cosformer(2.0), q, MatrixView<const double>(k.data(), 2, 2), a);
   CHECK(a == std::vector<double>{0, 0});
-  vjp(cosformer(2.0), q, Grid<const double>(k.data(), 2, 2), std::vector<double>{1, 1}, query_out,
-      Grid<double>(keys_out.data(), 2, 2));
+  vjp(cosformer(2.0), q, MatrixView<const double>(k.data(), 2, 2), std::vector<double>{1, 1}, query_out,
+      MatrixView<double>(keys_out.data(), 2, 2));
   CHECK(query_out == std::vector<double>{0, 0});
 }
 
-TEST_CASE("what kernel attention cannot normalise is NaN", "[scoring]") {
+TEST_CASE("what kernel attention cannot normalize is NaN", "[scoring]") {
   const std::vector<double> q{1, 0}, k{1, 5, -1, 7};
-  const Grid<const double> keys(k.data(), 2, 2);
+  const MatrixView<const double> keys(k.data(), 2, 2);
   std::vector<double> a(2), query_out(2), keys_out(4);
   const auto refused = [&](const auto& map) {
     weights(map, q, keys, a);
     CHECK(all_nan(a));
     jvp(map, q, keys, q, keys, a);
     CHECK(all_nan(a));
-    vjp(map, q, keys, std::vector<double>{1, 2}, query_out, Grid<double>(keys_out.data(), 2, 2));
+    vjp(map, q, keys, std::vector<double>{1, 2}, query_out, MatrixView<double>(keys_out.data(), 2, 2));
     CHECK(all_nan(query_out));
     CHECK(all_nan(keys_out));
   };
   refused(KernelAttention<DotKernel<double>>{{1}});  // 1 - 1
-  refused(KernelAttention<DotKernel<double>>{{0}, KernelNormalisation::none});
+  refused(KernelAttention<DotKernel<double>>{{0}, KernelNormalization::none});
   refused(KernelAttention<ExponentialKernel<double>>{{-1}});
   refused(KernelAttention<GaussianKernel<double>>{{0}});
   refused(KernelAttention<PolynomialKernel<double>>{{0, 1, 1}});
   refused(cosformer(0.0));
-  log_weights(KernelAttention<GaussianKernel<double>>{{1}, KernelNormalisation::none}, q, keys, a);
+  log_weights(KernelAttention<GaussianKernel<double>>{{1}, KernelNormalization::none}, q, keys, a);
   CHECK(all_nan(a));
   std::vector<double> none;
-  weights(KernelAttention<GaussianKernel<double>>{}, q, Grid<const double>(nullptr, 0, 2), none);
+  weights(KernelAttention<GaussianKernel<double>>{}, q, MatrixView<const double>(nullptr, 0, 2), none);
   const std::vector<double> bad{1, nan, -1, 7};
-  weights(KernelAttention<GaussianKernel<double>>{}, q, Grid<const double>(bad.data(), 2, 2), a);
+  weights(KernelAttention<GaussianKernel<double>>{}, q, MatrixView<const double>(bad.data(), 2, 2), a);
   CHECK(all_nan(a));
 }
 
@@ -140,13 +140,13 @@ TEST_CASE("derivatives of kernel attention are the differences of its weights, a
   point.query_data[0] = 0.75;  // rectified kernels need a positive component
   const std::vector<double> g = random.normals(5);
   for_each_kernel_attention<double>([&](auto map, const std::string& name) {
-    INFO(name << ", normaliser " << static_cast<int>(map.normalisation));
+    INFO(name << ", normalizer " << static_cast<int>(map.normalization));
     const auto above = weights_at(map, point.moved(direction, step));
     const auto below = weights_at(map, point.moved(direction, -step));
     std::vector<double> change(5), query_pull(3), key_pull(15);
     jvp(map, point.query, point.keys, direction.query, direction.keys, change, 2);
     CHECK(is_difference(change, above, below, step));
-    vjp(map, point.query, point.keys, g, query_pull, Grid<double>(key_pull.data(), 5, 3), 2);
+    vjp(map, point.query, point.keys, g, query_pull, MatrixView<double>(key_pull.data(), 5, 3), 2);
     const double pulled = product(query_pull, direction.query_data) + product(key_pull, direction.key_data);
     const double size = largest_size(change) + std::abs(pulled);
     CHECK(std::abs(pulled - product(g, change)) <= 1e-13 * size);
@@ -162,7 +162,7 @@ TEST_CASE("derivatives of kernel attention by the kernel's parameters are the di
   Random random(65);
   const Vectors<double> point(random, 5, 3, 1);
   const auto check = [&](auto map, auto name) {
-    INFO("normaliser " << static_cast<int>(map.normalisation));
+    INFO("normalizer " << static_cast<int>(map.normalization));
     std::vector<double> rate(5);
     derivative(map, name, point.query, point.keys, rate);
     auto above = map, below = map;
@@ -172,7 +172,7 @@ TEST_CASE("derivatives of kernel attention by the kernel's parameters are the di
     rate[4] += 1e-5 * (1 + largest_size(rate));
     CHECK_FALSE(is_difference(rate, weights_at(above, point), weights_at(below, point), step));
   };
-  using enum KernelNormalisation;
+  using enum KernelNormalization;
   for (const auto n : {none, context_length, sum}) {
     check(KernelAttention<DotKernel<double>>{{2}, n}, parameter::Temperature{});
     check(KernelAttention<ExponentialKernel<double>>{{2}, n}, parameter::Temperature{});
@@ -182,17 +182,17 @@ TEST_CASE("derivatives of kernel attention by the kernel's parameters are the di
   }
 }
 
-TEST_CASE("a sum of kernel values below the floor does not move the normaliser, one at the floor does", "[scoring]") {
+TEST_CASE("a sum of kernel values below the floor does not move the normalizer, one at the floor does", "[scoring]") {
   // kernel values q.k / 2 = 1/2 and 1, so their sum is 3/2; the direction changes them by 3/2 and 2
   const std::vector<double> q{1, 2}, k{1, 0, 0, 1}, dq{1, 1}, dk{1, 0.5, 0, 1}, g{3, -1};
-  const Grid<const double> keys(k.data(), 2, 2), key_direction(dk.data(), 2, 2);
+  const MatrixView<const double> keys(k.data(), 2, 2), key_direction(dk.data(), 2, 2);
   using Vector = std::vector<double>;
   Vector a(2), change(2), rate(2), query_pull(2), key_pull(4);
   const auto evaluate = [&](double floor) {
-    const KernelAttention<DotKernel<double>> map{{2}, KernelNormalisation::sum, floor};
+    const KernelAttention<DotKernel<double>> map{{2}, KernelNormalization::sum, floor};
     weights(map, q, keys, a);
     jvp(map, q, keys, dq, key_direction, change);
-    vjp(map, q, keys, g, query_pull, Grid<double>(key_pull.data(), 2, 2));
+    vjp(map, q, keys, g, query_pull, MatrixView<double>(key_pull.data(), 2, 2));
     derivative(map, parameter::Temperature{}, q, keys, rate);
   };
   evaluate(4);

@@ -52,7 +52,7 @@ TEST_CASE("derivatives of kernel attention are those of its weights", "[scoring]
     check(name + ": jvp", change,
           difference(weights_at(map, point.moved(direction, step)), weights_at(map, point.moved(direction, -step))));
     Vector50 query_pull(3), key_pull(15);
-    vjp(map, point.query, point.keys, g, query_pull, Grid<Real50>(key_pull.data(), 5, 3), 2);
+    vjp(map, point.query, point.keys, g, query_pull, MatrixView<Real50>(key_pull.data(), 5, 3), 2);
     check(name + ": vjp", {product(query_pull, direction.query_data) + product(key_pull, direction.key_data)},
           {product(g, change)});
   });
@@ -69,7 +69,7 @@ TEST_CASE("derivatives of kernel attention by the kernel's parameters are those 
     name.of(below.kernel) -= step;
     check(text, rate, difference(weights_at(above, point), weights_at(below, point)));
   };
-  using enum KernelNormalisation;
+  using enum KernelNormalization;
   for (const auto n : {none, context_length, sum}) {
     check_parameter(KernelAttention<DotKernel<Real50>>{{2}, n}, parameter::Temperature{}, "dot: temperature");
     check_parameter(KernelAttention<ExponentialKernel<Real50>>{{2}, n}, parameter::Temperature{}, "exp: temperature");

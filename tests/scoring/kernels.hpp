@@ -5,14 +5,14 @@
 #include "incontext/scoring/kernel_attention.hpp"
 #include "scoring/rows.hpp"
 
-/// A random query with keys, and every kernel under every normalisation.
+/// A random query with keys, and every kernel under every normalization.
 namespace incontext::testing {
 
 template <class T>
 struct Vectors {
   std::vector<T> query_data, key_data;
   scoring::Row<const T> query;
-  scoring::Grid<const T> keys;
+  scoring::MatrixView<const T> keys;
 
   Vectors(Random& random, std::ptrdiff_t count, std::ptrdiff_t dimension, double size)
       : query_data(converted<T>(random.normals(static_cast<std::size_t>(dimension), size))),
@@ -46,14 +46,14 @@ struct Vectors {
 template <class T, class Visit>
 void for_each_kernel_attention(Visit visit) {
   using namespace scoring;
-  using enum KernelNormalisation;
-  for (const auto normalisation : {none, context_length, sum}) {
-    visit(KernelAttention<DotKernel<T>>{{T(2)}, normalisation}, "dot");
-    visit(KernelAttention<ExponentialKernel<T>>{{T(2)}, normalisation}, "exponential");
-    visit(KernelAttention<GaussianKernel<T>>{{T(1.5)}, normalisation}, "Gaussian");
-    visit(KernelAttention<PolynomialKernel<T>>{{3, T(0.5), T(2)}, normalisation}, "polynomial");
-    visit(KernelAttention<EluKernel<T>>{{}, normalisation}, "elu");
-    visit(KernelAttention<CosformerKernel<T>>{{T(6)}, normalisation, T(1e-6)}, "cosFormer");
+  using enum KernelNormalization;
+  for (const auto normalization : {none, context_length, sum}) {
+    visit(KernelAttention<DotKernel<T>>{{T(2)}, normalization}, "dot");
+    visit(KernelAttention<ExponentialKernel<T>>{{T(2)}, normalization}, "exponential");
+    visit(KernelAttention<GaussianKernel<T>>{{T(1.5)}, normalization}, "Gaussian");
+    visit(KernelAttention<PolynomialKernel<T>>{{3, T(0.5), T(2)}, normalization}, "polynomial");
+    visit(KernelAttention<EluKernel<T>>{{}, normalization}, "elu");
+    visit(KernelAttention<CosformerKernel<T>>{{T(6)}, normalization, T(1e-6)}, "cosFormer");
   }
 }
 

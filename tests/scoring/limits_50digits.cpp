@@ -32,7 +32,7 @@ double size_of(const Real50& x) { return std::abs(static_cast<double>(x)); }
 
 template <class T>
 T norm_of(std::vector<T> entries, std::ptrdiff_t rows) {
-  return spectral_norm(Grid<T>(entries.data(), rows, static_cast<std::ptrdiff_t>(entries.size()) / rows));
+  return spectral_norm(MatrixView<T>(entries.data(), rows, static_cast<std::ptrdiff_t>(entries.size()) / rows));
 }
 
 }  // namespace
@@ -97,23 +97,24 @@ TEMPLATE_TEST_CASE("SSA's limits round as stated", "[scoring][accuracy]", float,
 TEMPLATE_TEST_CASE("NormSoftmax' divisor and largest weight round as stated", "[scoring][accuracy]", float, double) {
   using T = TestType;
   Random random(243);
-  for (const Spread spread : {Spread::population_stddev, Spread::sample_stddev, Spread::population_variance}) {
+  for (const ScoreScale scale :
+       {ScoreScale::population_stddev, ScoreScale::sample_stddev, ScoreScale::population_variance}) {
     for (int trial = 0; trial < 40; ++trial) {
       auto z = converted<T>(random.normals(2 + random.below(20), trial % 2 == 0 ? 1 : 1e-3));
       if (trial % 3 == 0) {
         for (T& x : z) x += T(50);
       }
-      const auto divisor = normsoftmax_divisor(NormSoftmax<T>{T(8), spread}, z);
-      const auto exact = normsoftmax_divisor(NormSoftmax<Real50>{Real50(8), spread}, converted<Real50>(z));
-      if (!(exact.spread > 0)) continue;
-      CHECK(off(divisor.spread, exact.spread) <= 8 * eps<T>() * size_of(exact.spread));
+      const auto divisor = normsoftmax_divisor(NormSoftmax<T>{T(8), scale}, z);
+      const auto exact = normsoftmax_divisor(NormSoftmax<Real50>{Real50(8), scale}, converted<Real50>(z));
+      if (!(exact.scale > 0)) continue;
+      CHECK(off(divisor.scale, exact.scale) <= 8 * eps<T>() * size_of(exact.scale));
       CHECK(divisor.branch == exact.branch);
-      const Real50 other = exact.spread * (1 + 20 * eps<T>());
-      CHECK_FALSE(off(divisor.spread, other) <= 8 * eps<T>() * size_of(other));
+      const Real50 other = exact.scale * (1 + 20 * eps<T>());
+      CHECK_FALSE(off(divisor.scale, other) <= 8 * eps<T>() * size_of(other));
     }
     for (const std::ptrdiff_t n : {2, 3, 7, 64, 1000, 1000000}) {
-      const Real50 truth = normsoftmax_largest_weight<Real50>(n, spread);
-      CHECK(off(normsoftmax_largest_weight<T>(n, spread), truth) <= 8 * eps<T>() * size_of(truth));
+      const Real50 truth = normsoftmax_largest_weight<Real50>(n, scale);
+      CHECK(off(normsoftmax_largest_weight<T>(n, scale), truth) <= 8 * eps<T>() * size_of(truth));
     }
   }
 }

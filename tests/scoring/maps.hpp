@@ -7,7 +7,7 @@
 #include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/hardmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
-#include "incontext/scoring/normalised_sa_softmax.hpp"
+#include "incontext/scoring/normalized_sa_softmax.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/ratio_score.hpp"
 #include "incontext/scoring/sa_softmax.hpp"
@@ -45,24 +45,24 @@ void for_each_other_smooth_map(Visit visit) {
   using namespace scoring;
   visit(ApproximateSoftmax<T>{T(2)}, Facts{"approximate softmax", true, false, true});
   visit(LinearAttention<T>{T(2)}, Facts{"linear attention", false, false, false});
-  visit(LinearAttention<T>{T(2), LinearNormalisation::none}, Facts{"linear attention, raw", false, false, false});
-  visit(NormSoftmax<T>{T(64), Spread::population_stddev}, Facts{"NormSoftmax, population"});
-  visit(NormSoftmax<T>{T(64), Spread::sample_stddev}, Facts{"NormSoftmax, sample"});
-  visit(NormSoftmax<T>{T(4096), Spread::population_variance}, Facts{"NormSoftmax, variance"});
-  visit(NormSoftmax<T>{T(0.0625), Spread::population_stddev}, Facts{"NormSoftmax, capped"});
+  visit(LinearAttention<T>{T(2), LinearNormalization::none}, Facts{"linear attention, raw", false, false, false});
+  visit(NormSoftmax<T>{T(64), ScoreScale::population_stddev}, Facts{"NormSoftmax, population"});
+  visit(NormSoftmax<T>{T(64), ScoreScale::sample_stddev}, Facts{"NormSoftmax, sample"});
+  visit(NormSoftmax<T>{T(4096), ScoreScale::population_variance}, Facts{"NormSoftmax, variance"});
+  visit(NormSoftmax<T>{T(0.0625), ScoreScale::population_stddev}, Facts{"NormSoftmax, capped"});
   visit(SaSoftmax<T>{}, Facts{"SA-softmax, first", false, false, false});
-  visit(NormalisedSaSoftmax<T>{}, Facts{"SA-softmax, second", false, true, false});
+  visit(NormalizedSaSoftmax<T>{}, Facts{"SA-softmax, second", false, true, false});
   visit(Entmax<T>{T(1.25)}, Facts{"entmax 1.25"});
   visit(Entmax<T>{T(1.5)}, Facts{"entmax 1.5"});
   visit(Entmax<T>{T(3)}, Facts{"entmax 3"});
   visit(Sparsemax<T>{}, Facts{"sparsemax"});
 }
 
-/// Average, tanh, ReLU and square heads under every normalisation.
+/// Average, tanh, ReLU and square heads under every normalization.
 template <class T, class Visit>
 void for_each_ratio_score(Visit visit) {
   using namespace scoring;
-  using enum ScoreNormalisation;
+  using enum ScoreNormalization;
   visit(RatioScore<Average, T>{none}, Facts{"average, raw", false, true, true});
   visit(RatioScore<Average, T>{context_length}, Facts{"average", true, true, true});
   visit(RatioScore<Average, T>{sum}, Facts{"average over sum", true, true, true});

@@ -14,24 +14,24 @@ using namespace scoring;
 TEST_CASE("NormSoftmax is softmax at its own standard deviation or variance, capped by the temperature", "[scoring]") {
   const std::vector<double> z{2, -2, 4, 0};
   const double variance = (1 + 9 + 9 + 1) / 4.0;
-  const auto same = [&](Spread spread, double temperature, double divisor) {
-    return distance(weights_of(NormSoftmax<double>{temperature, spread}, z), weights_of(Softmax<double>{divisor}, z)) <
+  const auto same = [&](ScoreScale scale, double temperature, double divisor) {
+    return distance(weights_of(NormSoftmax<double>{temperature, scale}, z), weights_of(Softmax<double>{divisor}, z)) <
            1e-15;
   };
-  CHECK(same(Spread::population_stddev, 8, std::sqrt(variance)));
-  CHECK(same(Spread::sample_stddev, 8, std::sqrt(variance * 4 / 3)));
-  CHECK(same(Spread::population_variance, 8, variance));
-  CHECK(same(Spread::population_stddev, 2, 2));
-  CHECK(same(Spread::population_variance, 4.5, 4.5));
-  CHECK_FALSE(same(Spread::sample_stddev, 8, std::sqrt(variance)));
+  CHECK(same(ScoreScale::population_stddev, 8, std::sqrt(variance)));
+  CHECK(same(ScoreScale::sample_stddev, 8, std::sqrt(variance * 4 / 3)));
+  CHECK(same(ScoreScale::population_variance, 8, variance));
+  CHECK(same(ScoreScale::population_stddev, 2, 2));
+  CHECK(same(ScoreScale::population_variance, 4.5, 4.5));
+  CHECK_FALSE(same(ScoreScale::sample_stddev, 8, std::sqrt(variance)));
 }
 
 TEST_CASE("below the cap, scaling and shifting leave NormSoftmax alone, and its derivative along both is zero",
           "[scoring]") {
   Random random(41);
   const auto z = random.normals(15, 3);
-  for (const auto spread : {Spread::population_stddev, Spread::sample_stddev}) {
-    const NormSoftmax<double> map{1e300, spread};
+  for (const auto scale : {ScoreScale::population_stddev, ScoreScale::sample_stddev}) {
+    const NormSoftmax<double> map{1e300, scale};
     for (const double scale : {1e-300, 1e-6, 7.0, 1e290}) {
       auto moved = z;
       for (double& x : moved) x = scale * (x + 2);
@@ -41,15 +41,15 @@ TEST_CASE("below the cap, scaling and shifting leave NormSoftmax alone, and its 
     CHECK(largest_size(jvp_of(map, z, std::vector<double>(15, 1.0))) < 1e-15);
   }
   // the variance variant flattens instead
-  const NormSoftmax<double> variance{1e300, Spread::population_variance};
+  const NormSoftmax<double> variance{1e300, ScoreScale::population_variance};
   auto wider = z;
   for (double& x : wider) x *= 2;
   CHECK(largest_size(weights_of(variance, wider)) < largest_size(weights_of(variance, z)));
 }
 
 TEST_CASE("equal scores are scored uniformly and have no derivative; one score has derivative zero", "[scoring]") {
-  for (const auto spread : {Spread::population_stddev, Spread::sample_stddev, Spread::population_variance}) {
-    const NormSoftmax<double> map{8, spread};
+  for (const auto scale : {ScoreScale::population_stddev, ScoreScale::sample_stddev, ScoreScale::population_variance}) {
+    const NormSoftmax<double> map{8, scale};
     CHECK(weights_of(map, {3, 3, -infinity, 3, 3}) == std::vector<double>{0.25, 0.25, 0, 0.25, 0.25});
     CHECK(all_nan(jvp_of(map, {3, 3, 3}, {1, 0, 0})));
     CHECK(all_nan(vjp_of(map, {3, 3, 3}, {1, 0, 0})));
@@ -61,7 +61,7 @@ TEST_CASE("equal scores are scored uniformly and have no derivative; one score h
 
 TEST_CASE("at sigma = tau the branch of the temperature is taken", "[scoring]") {
   const std::vector<double> z{2, -2, 2, -2};  // population standard deviation exactly 2
-  const NormSoftmax<double> map{2, Spread::population_stddev};
+  const NormSoftmax<double> map{2, ScoreScale::population_stddev};
   CHECK(jvp_of(map, z, {1, 0, 0, 0}) == jvp_of(Softmax<double>{2}, z, {1, 0, 0, 0}));
   CHECK(derivative_of(map, parameter::Temperature{}, z)[0] != 0);
   CHECK(derivative_of(NormSoftmax<double>{2.000001}, parameter::Temperature{}, z)[0] == 0);
@@ -88,7 +88,7 @@ TEST_CASE("over a matrix all rows share one sigma, and a row without visible sco
   const std::vector<double> z{1, 2, 4, -1, -infinity, 3, -infinity, -infinity, -infinity};
   std::vector<double> out(9);
   const MatrixNormSoftmax<double> map{64};
-  weights(map, Grid<const double>(z.data(), 3, 3), Grid<double>(out.data(), 3, 3));
+  weights(map, MatrixView<const double>(z.data(), 3, 3), MatrixView<double>(out.data(), 3, 3));
   const std::vector<double> visible{1, 2, 4, -1, 3};
   double mean = total(visible) / 5, variance = 0;
   for (const double x : visible) variance += (x - mean) * (x - mean) / 5;

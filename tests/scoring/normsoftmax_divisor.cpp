@@ -29,32 +29,32 @@ TEST_CASE("the divisor is the smaller of spread and temperature", "[scoring]") {
     const auto z = random.normals(2 + random.below(20), 3);
     const auto n = static_cast<double>(z.size());
     const double tau = 6 * random.uniform();
-    const auto check = [&](Spread spread, double expected) {
-      const auto divisor = normsoftmax_divisor(NormSoftmax<double>{tau, spread}, z);
-      CHECK(std::abs(divisor.spread / expected - 1) < 1e-13);
-      CHECK(divisor.divisor == std::min(divisor.spread, tau));
-      CHECK((divisor.branch == NormSoftmaxBranch::temperature) == (tau <= divisor.spread));
-      const auto a = weights_of(NormSoftmax<double>{tau, spread}, z);
+    const auto check = [&](ScoreScale scale, double expected) {
+      const auto divisor = normsoftmax_divisor(NormSoftmax<double>{tau, scale}, z);
+      CHECK(std::abs(divisor.scale / expected - 1) < 1e-13);
+      CHECK(divisor.divisor == std::min(divisor.scale, tau));
+      CHECK((divisor.branch == NormSoftmaxBranch::temperature) == (tau <= divisor.scale));
+      const auto a = weights_of(NormSoftmax<double>{tau, scale}, z);
       CHECK(distance(a, weights_of(Softmax<double>{divisor.divisor}, z)) < 1e-14);
     };
-    check(Spread::population_stddev, std::sqrt(variance(z, n)));
-    check(Spread::sample_stddev, std::sqrt(variance(z, n - 1)));
-    check(Spread::population_variance, variance(z, n));
+    check(ScoreScale::population_stddev, std::sqrt(variance(z, n)));
+    check(ScoreScale::sample_stddev, std::sqrt(variance(z, n - 1)));
+    check(ScoreScale::population_variance, variance(z, n));
   }
   CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{-1, 1}).branch ==
         NormSoftmaxBranch::temperature);
   CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{3}).branch == NormSoftmaxBranch::constant_row);
-  CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{-infinity, -0.5, 0.5}).spread == 0.5);
-  CHECK(std::isnan(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{nan, 1}).spread));
+  CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{-infinity, -0.5, 0.5}).scale == 0.5);
+  CHECK(std::isnan(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{nan, 1}).scale));
   CHECK(std::isnan(normsoftmax_divisor(NormSoftmax<double>{-1}, std::vector<double>{0, 1}).divisor));
 }
 
 TEST_CASE("no row gives NormSoftmax a larger weight, and one spike attains it whatever its height", "[scoring]") {
   Random random(222);
-  for (const Spread spread : {Spread::population_stddev, Spread::sample_stddev}) {
-    const NormSoftmax<double> map{1e9, spread};
+  for (const ScoreScale scale : {ScoreScale::population_stddev, ScoreScale::sample_stddev}) {
+    const NormSoftmax<double> map{1e9, scale};
     for (const std::size_t n : {std::size_t{2}, std::size_t{3}, std::size_t{7}, std::size_t{30}}) {
-      const double bound = normsoftmax_largest_weight(static_cast<std::ptrdiff_t>(n), spread);
+      const double bound = normsoftmax_largest_weight(static_cast<std::ptrdiff_t>(n), scale);
       double largest = 0;
       for (int trial = 0; trial < 3000; ++trial) {
         auto z = random.normals(n, trial % 2 == 0 ? 1 : 0.01);
@@ -80,8 +80,8 @@ TEST_CASE("the largest weight is smallest at n = 7, 1 at its ends, and unbounded
   CHECK(std::abs(normsoftmax_largest_weight(7) - 0.744) < 5e-4);
   CHECK(normsoftmax_largest_weight(1) == 1);
   CHECK(normsoftmax_largest_weight(100000000) == 1);
-  CHECK(normsoftmax_largest_weight(5, Spread::population_variance) == 1);
-  CHECK(weights_of(NormSoftmax<double>{1e9, Spread::population_variance}, {1e-3, 0, 0, 0, 0})[0] > 1 - 1e-12);
+  CHECK(normsoftmax_largest_weight(5, ScoreScale::population_variance) == 1);
+  CHECK(weights_of(NormSoftmax<double>{1e9, ScoreScale::population_variance}, {1e-3, 0, 0, 0, 0})[0] > 1 - 1e-12);
   CHECK(std::isnan(normsoftmax_largest_weight(0)));
   CHECK(std::abs(static_cast<double>(normsoftmax_largest_weight<float>(8)) - normsoftmax_largest_weight(8)) < 1e-6);
   CHECK(std::abs(static_cast<double>(normsoftmax_largest_weight<long double>(8)) - normsoftmax_largest_weight(8)) <

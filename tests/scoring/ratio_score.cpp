@@ -11,12 +11,12 @@
 namespace incontext::testing {
 
 using namespace scoring;
-using enum ScoreNormalisation;
+using enum ScoreNormalization;
 
 TEST_CASE("a ratio score is its function over nothing, the length, the sum or the absolute sum", "[scoring]") {
   const std::vector<double> z{0.5, -infinity, -2, 3};
-  const auto expected = [&](auto f, double normaliser) {
-    return std::vector<double>{f(0.5) / normaliser, 0, f(-2.0) / normaliser, f(3.0) / normaliser};
+  const auto expected = [&](auto f, double normalizer) {
+    return std::vector<double>{f(0.5) / normalizer, 0, f(-2.0) / normalizer, f(3.0) / normalizer};
   };
   const auto square = [](double x) { return x * x; };
   const auto tanh = [](double x) { return std::tanh(x); };
@@ -30,7 +30,7 @@ TEST_CASE("a ratio score is its function over nothing, the length, the sum or th
   CHECK(weights_of(RatioScore<Relu>{sum}, z) == std::vector<double>{0.5 / 3.5, 0, 0, 3 / 3.5});
 }
 
-TEST_CASE("where the normaliser vanishes the whole row is NaN", "[scoring]") {
+TEST_CASE("where the normalizer vanishes the whole row is NaN", "[scoring]") {
   CHECK(all_nan(weights_of(RatioScore<Relu>{sum}, {-1, -2})));
   CHECK(all_nan(jvp_of(RatioScore<Relu>{absolute_sum}, {-1, 0}, {1, 1})));
   CHECK(all_nan(vjp_of(RatioScore<Tanh>{sum}, {1, -1}, {1, 1})));
@@ -59,8 +59,8 @@ TEST_CASE("the largest weight keeps the digits of its change where it has reache
   const double z = 0x1p27, w = 1, sum_of_squares = z * z + w * w;
   const double by_z = 2 * z * w * w / sum_of_squares / sum_of_squares;
   const double by_w = -2 * z * z * w / sum_of_squares / sum_of_squares;
-  for (const auto normalisation : {sum, absolute_sum}) {
-    const RatioScore<Square> map{normalisation};
+  for (const auto normalization : {sum, absolute_sum}) {
+    const RatioScore<Square> map{normalization};
     CHECK(weights_of(map, {z, w})[0] == 1);
     for (const auto& [u, v] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}, std::pair{-3.0, 0.5}}) {
       const auto change = jvp_of(map, {z, w}, {u, v});

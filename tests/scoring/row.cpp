@@ -9,7 +9,7 @@
 
 namespace incontext::testing {
 
-using scoring::Grid;
+using scoring::MatrixView;
 using scoring::Row;
 
 TEST_CASE("a row views contiguous containers and Eigen vectors of any stride", "[scoring]") {
@@ -38,9 +38,9 @@ TEST_CASE("a grid views Eigen matrices, blocks and transposes, and its rows and 
   Eigen::MatrixXd matrix(3, 4);
   for (int i = 0; i < 12; ++i) matrix.data()[i] = i;
   const auto block = matrix.block(1, 1, 2, 3);
-  const Grid<const double> grid = block;
+  const MatrixView<const double> grid = block;
   const auto turned = matrix.transpose();
-  const Grid<const double> transposed = turned;
+  const MatrixView<const double> transposed = turned;
   REQUIRE(grid.rows == 2);
   REQUIRE(grid.columns == 3);
   REQUIRE(transposed.rows == 4);
@@ -56,11 +56,11 @@ TEST_CASE("a grid views Eigen matrices, blocks and transposes, and its rows and 
 
 TEST_CASE("views are plain data, turn from mutable to constant and never back", "[scoring]") {
   STATIC_REQUIRE(std::is_trivially_copyable_v<Row<double>>);
-  STATIC_REQUIRE(std::is_trivially_copyable_v<Grid<const float>>);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<MatrixView<const float>>);
   STATIC_REQUIRE(std::is_convertible_v<Row<double>, Row<const double>>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<Row<const double>, Row<double>>);
-  STATIC_REQUIRE(std::is_convertible_v<Grid<double>, Grid<const double>>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<Grid<const double>, Grid<double>>);
+  STATIC_REQUIRE(std::is_convertible_v<MatrixView<double>, MatrixView<const double>>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<MatrixView<const double>, MatrixView<double>>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<Row<float>, Row<const double>>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Row<double>, const std::vector<double>&>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<Row<const double>, Eigen::MatrixXd&>);  // which elements would it be?

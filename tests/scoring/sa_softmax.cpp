@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "incontext/scoring/normalised_sa_softmax.hpp"
+#include "incontext/scoring/normalized_sa_softmax.hpp"
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
@@ -28,7 +28,7 @@ TEST_CASE("self-adjusted weights are softmax weights times the score or its plac
       high = std::max(high, x);
     }
     const auto p = weights_of(Softmax<double>{}, z);
-    const auto first = weights_of(SaSoftmax<double>{}, z), second = weights_of(NormalisedSaSoftmax<double>{}, z);
+    const auto first = weights_of(SaSoftmax<double>{}, z), second = weights_of(NormalizedSaSoftmax<double>{}, z);
     for (std::size_t i = 0; i < z.size(); ++i) {
       CHECK(std::abs(first[i] - z[i] * p[i]) < 1e-15);
       CHECK(std::abs(second[i] - (z[i] - low) / (high - low) * p[i]) < 1e-15);
@@ -44,7 +44,7 @@ TEST_CASE("the second version is shift-invariant on rows of both signs, and only
     for (double& x : z) x += 0.25;
     return z;
   };
-  const NormalisedSaSoftmax<double> map;
+  const NormalizedSaSoftmax<double> map;
   CHECK(distance(weights_of(map, shifted(mixed)), weights_of(map, mixed)) < 1e-15);
   CHECK(distance(weights_of(map, shifted(positive)), weights_of(map, positive)) > 1e-3);
 }
@@ -53,7 +53,7 @@ TEST_CASE("logarithms of the second version round as stated where a score is nex
   // log((z - low) / (high - low)) + log softmax at 40 digits
   const auto check = [](const std::vector<double>& z, const std::vector<double>& expected) {
     std::vector<double> log_row(z.size());
-    log_weights(NormalisedSaSoftmax<double>{}, z, log_row);
+    log_weights(NormalizedSaSoftmax<double>{}, z, log_row);
     for (std::size_t i = 0; i + 1 < z.size(); ++i) {
       CHECK(std::abs(log_row[i] - expected[i]) <= 8 * 2.3e-16 * (1 + std::abs(expected[i])));
     }
@@ -66,15 +66,15 @@ TEST_CASE("logarithms of the second version round as stated where a score is nex
 TEST_CASE("scaled up, the first version grows with the largest score and the second becomes a hardmax", "[scoring]") {
   const std::vector<double> z{1000, 900, -400};
   CHECK(distance(weights_of(SaSoftmax<double>{}, z), {1000, 0, 0}) < 1e-30);
-  CHECK(distance(weights_of(NormalisedSaSoftmax<double>{}, z), weights_of(Hardmax<double>{}, z)) < 1e-40);
+  CHECK(distance(weights_of(NormalizedSaSoftmax<double>{}, z), weights_of(Hardmax<double>{}, z)) < 1e-40);
 }
 
 TEST_CASE("a row of zeros has weight zero and no derivative under the second version", "[scoring]") {
-  CHECK(weights_of(NormalisedSaSoftmax<double>{}, {0, 0}) == std::vector<double>{0, 0});
-  CHECK(all_nan(jvp_of(NormalisedSaSoftmax<double>{}, {0, 0}, {1, 0})));
-  CHECK(all_nan(vjp_of(NormalisedSaSoftmax<double>{}, {0, 0}, {1, 0})));
+  CHECK(weights_of(NormalizedSaSoftmax<double>{}, {0, 0}) == std::vector<double>{0, 0});
+  CHECK(all_nan(jvp_of(NormalizedSaSoftmax<double>{}, {0, 0}, {1, 0})));
+  CHECK(all_nan(vjp_of(NormalizedSaSoftmax<double>{}, {0, 0}, {1, 0})));
   std::vector<double> log_row(2);
-  log_weights(NormalisedSaSoftmax<double>{}, std::vector<double>{0, 0}, log_row);
+  log_weights(NormalizedSaSoftmax<double>{}, std::vector<double>{0, 0}, log_row);
   CHECK(log_row == std::vector<double>{-infinity, -infinity});
 }
 

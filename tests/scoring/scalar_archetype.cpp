@@ -73,15 +73,14 @@ std::vector<Result> of_every_map() {
       results.add(facts.name + " by " + name, out);
     });
     results.add(facts.name + " spectral norm",
-                {jacobian_spectral_norm(map, Row<const T>(z), Grid<T>(square.data(), 4, 4))});
-    weights_by_row(map, Grid<const T>(z.data(), 2, 2), Grid<T>(out.data(), 2, 2), Visibility::causal);
+                {jacobian_spectral_norm(map, Row<const T>(z), MatrixView<T>(square.data(), 4, 4))});
+    weights_by_row(map, MatrixView<const T>(z.data(), 2, 2), MatrixView<T>(out.data(), 2, 2), Visibility::causal);
     results.add(facts.name + " by row", out);
     if constexpr (SoftmaxLike<Map>) {
       second_derivative(map, Row<const T>(z), Row<const T>(u), Row<const T>(u), Row<T>(out));
       results.add(facts.name + " second derivative", out);
       const auto row = summary(map, Row<const T>(z));
-      results.add(facts.name + " summary",
-                  {row.log_sum_exp, row.entropy, row.participation, row.complement_of_largest});
+      results.add(facts.name + " summary", {row.log_sum_exp, row.entropy, row.ipr, row.complement_of_largest});
     }
   });
   return results.all;
@@ -92,14 +91,14 @@ std::vector<Result> of_kernels() {
   Results<T> results;
   const std::vector<T> q = row_of<T>({0.5, -1}), k = row_of<T>({1, 0.25, -0.5, 2, 0.75, 1}), v = row_of<T>({1, 2, 3});
   const Row<const T> query(q);
-  const Grid<const T> keys(k.data(), 3, 2);
+  const MatrixView<const T> keys(k.data(), 3, 2);
   const auto add = [&](const std::string& name, const auto& map) {
     std::vector<T> out(3, T(0)), by_query(2, T(0)), by_keys(6, T(0));
     weights(map, query, keys, Row<T>(out));
     results.add(name + " weights", out);
     jvp(map, query, keys, query, keys, Row<T>(out));
     results.add(name + " jvp", out);
-    vjp(map, query, keys, Row<const T>(v), Row<T>(by_query), Grid<T>(by_keys.data(), 3, 2));
+    vjp(map, query, keys, Row<const T>(v), Row<T>(by_query), MatrixView<T>(by_keys.data(), 3, 2));
     results.add(name + " vjp by query", by_query);
     results.add(name + " vjp by keys", by_keys);
   };

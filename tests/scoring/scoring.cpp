@@ -73,7 +73,7 @@ TEST_CASE("LogScoring holds exactly for maps with non-negative weights", "[scori
   STATIC_REQUIRE(LogScoring<Entmax<double>>);
   STATIC_REQUIRE(LogScoring<Sparsemax<double>>);
   STATIC_REQUIRE(LogScoring<Hardmax<double>>);
-  STATIC_REQUIRE(LogScoring<NormalisedSaSoftmax<double>>);
+  STATIC_REQUIRE(LogScoring<NormalizedSaSoftmax<double>>);
   STATIC_REQUIRE(LogScoring<RatioScore<Square>>);
   STATIC_REQUIRE_FALSE(LogScoring<RatioScore<Tanh>>);
   STATIC_REQUIRE_FALSE(LogScoring<SaSoftmax<double>>);
@@ -135,7 +135,7 @@ TEST_CASE("the Jacobian's columns are its products with unit vectors, its rows t
   for_each_smooth_map<double>([](auto map, const Facts& facts) {
     const std::size_t n = generic.size();
     std::vector<double> all(n * n);
-    jacobian(map, generic, Grid<double>(all.data(), 6, 6));
+    jacobian(map, generic, MatrixView<double>(all.data(), 6, 6));
     for (std::size_t i = 0; i < n; ++i) {
       std::vector<double> unit(n, 0.0);
       unit[i] = 1;
@@ -379,8 +379,8 @@ TEST_CASE("one score alone", "[scoring]") {
     });
   }
   CHECK(weights_of(SaSoftmax<double>{}, {2.5})[0] == 2.5);
-  CHECK(weights_of(NormalisedSaSoftmax<double>{}, {2.5})[0] == 1);
-  CHECK(weights_of(NormalisedSaSoftmax<double>{}, {-2.5})[0] == 0);
+  CHECK(weights_of(NormalizedSaSoftmax<double>{}, {2.5})[0] == 1);
+  CHECK(weights_of(NormalizedSaSoftmax<double>{}, {-2.5})[0] == 0);
   CHECK(weights_of(LinearAttention<double>{2}, {2.5})[0] == 1.25);
 }
 
@@ -426,8 +426,8 @@ TEST_CASE("every row of a matrix is scored for itself, under a causal mask over 
   Random random(2);
   const std::vector<double> scores = random.normals(20);
   std::vector<double> out(20, nan);
-  const Grid<const double> z(scores.data(), 4, 5);
-  const Grid<double> a(out.data(), 4, 5);
+  const MatrixView<const double> z(scores.data(), 4, 5);
+  const MatrixView<double> a(out.data(), 4, 5);
   const SSMax<double> map{0.5, 0.125};
   for (const auto visibility : {Visibility::all, Visibility::causal}) {
     weights_by_row(map, z, a, visibility);

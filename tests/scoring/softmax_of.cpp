@@ -57,11 +57,11 @@ TEST_CASE("summary of equal scores is that of the uniform distribution, and of a
   const auto facts = summary(Softmax<double>{2}, view(z));
   CHECK(facts.visible_count == 4);
   CHECK(std::abs(facts.entropy - std::log(4.0)) < 1e-15);
-  CHECK(facts.participation == 0.25);
+  CHECK(facts.ipr == 0.25);
   CHECK(facts.complement_of_largest == 0.75);
   CHECK(std::abs(facts.log_sum_exp - (1.5 + std::log(4.0))) < 1e-15);
   const auto bad = summary(Softmax<double>{-2}, view(z));
-  CHECK(all_nan(std::vector<double>{bad.entropy, bad.log_sum_exp, bad.participation, bad.complement_of_largest}));
+  CHECK(all_nan(std::vector<double>{bad.entropy, bad.log_sum_exp, bad.ipr, bad.complement_of_largest}));
   CHECK(bad.visible_count == 0);
   const auto far = summary(Softmax<double>{}, view(std::vector<double>{1e308, -1e308}));
   CHECK(far.entropy == 0);

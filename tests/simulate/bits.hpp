@@ -87,19 +87,19 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
   append_bits(lines, "wide-double",
               simulate::regression_error<double>(wide.second, wide.first, 30, approximate, options));
   append_bits(lines, "wide-ridge-double", simulate::bayes_ridge_risk(wide.first, 30, options));
-  const auto centred = task.with_input_mean(regression::Vector<double>::Zero(3));
+  const auto centered = task.with_input_mean(regression::Vector<double>::Zero(3));
   regression::Attention<double> labels_alone = attention;
   labels_alone.input_value.setZero();
   append_bits(lines, "reduced-softmax-float",
-              simulate::reduced_softmax_error<float>(labels_alone, centred, 21,
+              simulate::reduced_softmax_error<float>(labels_alone, centered, 21,
                                                      at_temperatures<scoring::Softmax<double>>(temperatures), options));
   append_bits(lines, "reduced-ssa-double",
-              simulate::reduced_softmax_error<double>(labels_alone, centred, 21,
+              simulate::reduced_softmax_error<double>(labels_alone, centered, 21,
                                                       std::vector<scoring::SSA<double>>{{1.0, 1.5}}, options));
   const std::vector<double> inverse_temperatures{0.75, 3.0};
   append_bits(
       lines, "normal-scores-float",
-      simulate::score_rows<float>(simulate::normal_scores(37, 1.5).with_signal(2, 0.5), inverse_temperatures, options)
+      simulate::score_rows<float>(simulate::normal_scores(37, 1.5).with_needle(2, 0.5), inverse_temperatures, options)
           .run);
   append_bits(lines, "uniform-scores-double",
               simulate::score_rows<double>(simulate::uniform_scores(18, -1, 2), inverse_temperatures, options).run);

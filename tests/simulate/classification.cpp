@@ -91,7 +91,7 @@ double largest_deviation(const SphereTask& task, bool perturbed) {
   return largest;
 }
 
-/// The largest deviation of the alignment of neighbours in the list, and how many cosines were compared.
+/// The largest deviation of the alignment of neighbors in the list, and how many cosines were compared.
 template <class T>
 std::pair<double, int> alignment_deviation(const SphereTask& task, bool perturbed) {
   std::vector<simulate::ClassificationPair<T>> pairs;
@@ -208,7 +208,8 @@ TEST_CASE("classification: two classes have the accuracy and loss of long contex
     const auto& accuracy = run.at(0, ClassificationMetric::accuracy);
     CHECK(std::abs(testing::z_of(classification::linear_accuracy<double>(d, n), accuracy)) <= 5);
     CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n, best.rate), loss)) <= 5);
-    const double theory = classification::adaptive_cross_entropy(d, kappa, n, gain, classification::QueryKey::excluded);
+    const double theory =
+        classification::adaptive_cross_entropy(d, kappa, n, gain, classification::QueryToken::excluded);
     CHECK(std::abs(testing::z_of(theory, run.at(1, ClassificationMetric::loss))) <= 5);
     // Power: half the context, and the noise forgotten.
     CHECK(std::abs(testing::z_of(classification::linear_accuracy<double>(d, n / 2), accuracy)) > 5);

@@ -125,7 +125,7 @@ TEST_CASE("classification grid: every point is its classifier's loss and accurac
   }
 }
 
-TEST_CASE("classification grid: slope 0 is the linear rule, and its neighbours are close to it on either side") {
+TEST_CASE("classification grid: slope 0 is the linear rule, and its neighbors are close to it on either side") {
   const ClassificationGrid grid{ClassificationRule::adaptive, {-0.01, 0, 0.01}, {20}, GridChart::slope};
   const auto run = simulate::classification_grid<double>({4, 3, 30}, grid, {.seed = seed, .trials = 500});
   const double below = run.loss(0, 0).mean, linear = run.loss(1, 0).mean, above = run.loss(2, 0).mean;

@@ -64,13 +64,11 @@ static_assert(scoring::SoftmaxLike<Tabulated>);
 
 // A map that a simulator cannot simulate must not compile, rather than be simulated as another one.
 template <class Map>
-concept Reduced = requires(const Map& map) {
-  simulate::reduced_softmax_error(attention, task, context_length, map, options);
-};
+concept Reduced =
+    requires(const Map& map) { simulate::reduced_softmax_error(attention, task, context_length, map, options); };
 template <class Map>
-concept Literal = requires(const Map& map) {
-  simulate::regression_error(attention, task, context_length, map, options);
-};
+concept Literal =
+    requires(const Map& map) { simulate::regression_error(attention, task, context_length, map, options); };
 template <class Map>
 concept OnRows = requires(const std::vector<Map>& grid, const regression::Matrix<double>& rows) {
   simulate::regression_error_on_rows(attention, rows, simulate::RowLabels{}, context_length, grid, options);

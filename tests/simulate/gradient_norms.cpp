@@ -67,11 +67,11 @@ struct Layer {
   }
 
   /// |dW_K|^2 and |dW_V|^2 for the upstream gradient h.
-  std::vector<double> gradients(GradientMap map, double spread, const Matrix& h) const {
+  std::vector<double> gradients(GradientMap map, double score_stddev, const Matrix& h) const {
     const Eigen::Index d = tokens.cols();
     const Matrix one = Matrix::Identity(d, d);
     Matrix query = Matrix::Zero(1, d);
-    query(0, 0) = spread;
+    query(0, 0) = score_stddev;
     const training::LayerWeights<double> layer{one, one, one};
     const auto result = map == GradientMap::softmax
                             ? training::layer_gradients(scoring::Softmax{1.0}, tokens, query, layer, h)
@@ -79,8 +79,8 @@ struct Layer {
     return {result.gradient.key.squaredNorm(), result.gradient.value.squaredNorm()};
   }
 
-  std::vector<double> norms(GradientMap map, double spread) const {
-    const auto isotropic = gradients(map, spread, direction);
+  std::vector<double> norms(GradientMap map, double score_stddev) const {
+    const auto isotropic = gradients(map, score_stddev, direction);
     Matrix along = Matrix::Zero(1, tokens.cols()), across = along;
     along(0, 0) = 1;
     if (tokens.cols() > 1) across(0, 1) = 1;
@@ -89,8 +89,8 @@ struct Layer {
             key,
             key * value,
             std::sqrt(key),
-            gradients(map, spread, along)[0],
-            tokens.cols() > 1 ? gradients(map, spread, across)[0] : -1};
+            gradients(map, score_stddev, along)[0],
+            tokens.cols() > 1 ? gradients(map, score_stddev, across)[0] : -1};
   }
 };
 
@@ -98,8 +98,8 @@ struct Layer {
 /// |dW_K|, since one dimension's mean token may vanish.
 template <class T, int W>
 double largest_deviation(const GradientRow& row, double floor) {
-  const std::vector<double> spreads{0.05, 0.9, 4, 24};
-  const std::vector<T> grid(spreads.begin(), spreads.end());
+  const std::vector<double> score_stddevs{0.05, 0.9, 4, 24};
+  const std::vector<T> grid(score_stddevs.begin(), score_stddevs.end());
   const simulate::GradientNormsTrial<T> trial{row.map, row.tokens, row.dimension, grid.data(), 4};
   static_assert(simulate::Trial<simulate::GradientNormsTrial<T>>);
   std::vector<T> scratch(static_cast<std::size_t>(trial.scratch_rows() * W));
@@ -110,8 +110,8 @@ double largest_deviation(const GradientRow& row, double floor) {
     for (std::size_t lane = 0; lane < W; ++lane) {
       const Layer<T> layer(row, first + lane);
       std::size_t output = 0;
-      for (const double spread : spreads) {
-        const std::vector<double> norms = layer.norms(row.map, static_cast<double>(static_cast<T>(spread)));
+      for (const double score_stddev : score_stddevs) {
+        const std::vector<double> norms = layer.norms(row.map, static_cast<double>(static_cast<T>(score_stddev)));
         for (std::size_t k = 0; k < norms.size(); ++k) {
           double value = static_cast<double>(values[output++ * W + lane]);
           if (k == static_cast<std::size_t>(GradientNorm::ratio)) value *= std::sqrt(norms[0]);
@@ -137,19 +137,19 @@ TEST_CASE("gradient norms: an estimate's rounding bounds its error in single pre
   testing::Worst largest_share;
   for (const auto map : {GradientMap::softmax, GradientMap::normsoftmax}) {
     for (const GradientRow& row : {GradientRow{3, 2, map}, GradientRow{64, 16, map}, GradientRow{400, 3, map}}) {
-      const std::vector<double> spreads{0.05, 0.9, 4, 24, 1000};
-      const auto run = simulate::gradient_norms<float>(row, spreads, {.seed = seed, .trials = trials});
-      for (std::size_t point = 0; point < spreads.size(); ++point) {
+      const std::vector<double> score_stddevs{0.05, 0.9, 4, 24, 1000};
+      const auto run = simulate::gradient_norms<float>(row, score_stddevs, {.seed = seed, .trials = trials});
+      for (std::size_t point = 0; point < score_stddevs.size(); ++point) {
         std::vector<double> exact(6, 0.0);
         for (std::uint64_t trial = 0; trial < trials; ++trial) {
           const auto norms =
-              Layer<float>(row, trial).norms(map, static_cast<double>(static_cast<float>(spreads[point])));
+              Layer<float>(row, trial).norms(map, static_cast<double>(static_cast<float>(score_stddevs[point])));
           for (std::size_t k = 0; k < 6; ++k) exact[k] += norms[k] / trials;
         }
         for (const auto norm : {GradientNorm::value, GradientNorm::key, GradientNorm::key_orthogonal}) {
           const auto& estimate = run.at(point, norm);
           const double off = std::abs(estimate.mean - exact[static_cast<std::size_t>(norm)]);
-          CAPTURE(row.tokens, row.dimension, static_cast<int>(map), spreads[point], static_cast<int>(norm),
+          CAPTURE(row.tokens, row.dimension, static_cast<int>(map), score_stddevs[point], static_cast<int>(norm),
                   estimate.mean, estimate.rounding);
           CHECK(off <= estimate.rounding);
           largest_share.add(off / estimate.rounding, "point ", point);
@@ -178,11 +178,11 @@ TEST_CASE("gradient norms: every trial is the layer's gradients, whatever the la
 
 TEST_CASE("gradient norms: means agree with the exact law, and only with it") {
   for (const GradientRow& row : {GradientRow{4, 2}, GradientRow{30, 5}, GradientRow{64, 16}}) {
-    const std::vector<double> spreads{0.05, 1, 3};
-    const auto run = simulate::gradient_norms(row, spreads, {.seed = seed, .trials = 1 << 15});
+    const std::vector<double> score_stddevs{0.05, 1, 3};
+    const auto run = simulate::gradient_norms(row, score_stddevs, {.seed = seed, .trials = 1 << 15});
     const auto n = static_cast<double>(row.tokens), d = static_cast<double>(row.dimension);
-    for (std::size_t point = 0; point < spreads.size(); ++point) {
-      const double x = spreads[point];
+    for (std::size_t point = 0; point < score_stddevs.size(); ++point) {
+      const double x = score_stddevs[point];
       CAPTURE(n, d, x);
       const auto flow = law(n, x, d);
       const auto z = [&](GradientNorm norm, double theory) {
@@ -228,13 +228,13 @@ TEST_CASE("gradient norms: closed forms fail outside their regime") {
 
 TEST_CASE("gradient norms: in frozen rows the root mean square grows and the median vanishes") {
   const GradientRow row{64, 16};
-  const std::vector<double> spreads{3, 8, 16, 32};
+  const std::vector<double> score_stddevs{3, 8, 16, 32};
   const simulate::Options options{.seed = seed, .trials = 1 << 13};
-  const auto run = simulate::gradient_norms(row, spreads, options);
-  const auto sample = simulate::gradient_norms_sample(row, spreads, options);
-  for (std::size_t point = 0; point < spreads.size(); ++point) {
-    CAPTURE(spreads[point]);
-    CHECK(std::abs(testing::z_of(law(64, spreads[point], 16).imbalance, run.imbalance(point))) <= 5);
+  const auto run = simulate::gradient_norms(row, score_stddevs, options);
+  const auto sample = simulate::gradient_norms_sample(row, score_stddevs, options);
+  for (std::size_t point = 0; point < score_stddevs.size(); ++point) {
+    CAPTURE(score_stddevs[point]);
+    CHECK(std::abs(testing::z_of(law(64, score_stddevs[point], 16).imbalance, run.imbalance(point))) <= 5);
     if (point == 0) continue;
     CHECK(run.imbalance(point).mean > run.imbalance(point - 1).mean);
     CHECK(sample.median(point, GradientNorm::ratio) < sample.median(point - 1, GradientNorm::ratio));
@@ -243,12 +243,12 @@ TEST_CASE("gradient norms: in frozen rows the root mean square grows and the med
 }
 
 TEST_CASE("gradient norms: the median of deeply frozen rows is the two highest scores'") {
-  const std::vector<double> spreads{16, 32, 64};
+  const std::vector<double> score_stddevs{16, 32, 64};
   for (const std::int64_t tokens : {64, 512}) {
     const double n = static_cast<double>(tokens);
-    const auto sample = simulate::gradient_norms_sample({tokens, 16}, spreads, {.seed = seed, .trials = 1 << 15});
+    const auto sample = simulate::gradient_norms_sample({tokens, 16}, score_stddevs, {.seed = seed, .trials = 1 << 15});
     const auto off = [&](std::size_t point) {
-      return std::log(laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{n, spreads[point], 16}) /
+      return std::log(laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{n, score_stddevs[point], 16}) /
                       sample.median(point, GradientNorm::ratio));
     };
     CAPTURE(tokens, off(0), off(1), off(2));
@@ -257,7 +257,7 @@ TEST_CASE("gradient norms: the median of deeply frozen rows is the two highest s
           0.1 + 0.09);  // the sample's own scatter, 1.25 / sqrt(trials) of log R's, is 0.09 and 0.18
     CHECK(std::abs(off(2)) <= 0.02 * std::abs(std::log(sample.median(2, GradientNorm::ratio))) + 0.18);
     // the index of infinitely long rows, and the root mean square
-    const double asymptotic = std::sqrt(2 * std::log(n)) / spreads[2];
+    const double asymptotic = std::sqrt(2 * std::log(n)) / score_stddevs[2];
     CHECK(std::abs(std::log(std::pow(0.5, 1 / asymptotic) / sample.median(2, GradientNorm::ratio))) > 1);
     CHECK(law(n, 64, 16).imbalance > 1e4 * sample.median(2, GradientNorm::ratio));
   }
@@ -299,10 +299,10 @@ TEST_CASE("gradient norms: trials kept wave by wave are the run's") {
 }
 
 TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is not") {
-  const std::vector<double> spreads{0.01, 0.1, 8};
+  const std::vector<double> score_stddevs{0.01, 0.1, 8};
   const simulate::Options options{.seed = seed, .trials = 1 << 13};
-  const auto norm = simulate::gradient_norms({64, 32, GradientMap::normsoftmax}, spreads, options);
-  const auto soft = simulate::gradient_norms({64, 32}, spreads, options);
+  const auto norm = simulate::gradient_norms({64, 32, GradientMap::normsoftmax}, score_stddevs, options);
+  const auto soft = simulate::gradient_norms({64, 32}, score_stddevs, options);
   const auto ratio =
       simulate::gradient_norms({64, 32, GradientMap::normsoftmax}, {0.3}, {.seed = seed, .trials = 1 << 15})
           .imbalance(0);
@@ -352,8 +352,8 @@ TEST_CASE("gradient norms: devices and threads do not show in the bits") {
 }
 
 TEST_CASE("gradient norms: bad input is refused by name and value", "[bad-input]") {
-  const auto message = [](const GradientRow& row, const std::vector<double>& spreads) {
-    return testing::message_of([&] { (void)simulate::gradient_norms(row, spreads, {.trials = 2}); });
+  const auto message = [](const GradientRow& row, const std::vector<double>& score_stddevs) {
+    return testing::message_of([&] { (void)simulate::gradient_norms(row, score_stddevs, {.trials = 2}); });
   };
   CHECK(message({0, 3}, {1}) ==
         "incontext::simulate::gradient_norms: tokens is too small (value = 0; needs at least 1)");

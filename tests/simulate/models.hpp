@@ -8,7 +8,7 @@
 /// The task laws and attentions the simulators are tried on.
 namespace incontext::testing {
 
-/// Nothing is isotropic, centred or symmetric.
+/// Nothing is isotropic, centered or symmetric.
 inline regression::LinearTask<double> general_task() {
   regression::LinearTask<double>::Parameters law;
   law.input_mean = regression::Vector<double>{{0.5, -0.25, 1.0}};

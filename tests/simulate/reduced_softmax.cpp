@@ -34,7 +34,7 @@ using simulate::reduced_softmax_error;
 const std::vector<double> temperatures{0.1, 0.7, 1.5, 4.0};
 
 /// Neither isotropic nor symmetric, with a mean of the tasks.
-regression::LinearTask<double> centred_task() {
+regression::LinearTask<double> centered_task() {
   return testing::general_task().with_input_mean(regression::Vector<double>::Zero(3));
 }
 
@@ -81,7 +81,7 @@ std::pair<double, double> streamed(Exponent exponent, double s, const std::vecto
     readout.add(state, deviation, tile, tokens);
   }
   const auto moments = readout.moments(state, 0);
-  return {moments.participation[0], moments.mean_normal[0]};
+  return {moments.ipr[0], moments.mean_normal[0]};
 }
 
 /// The same from the weights of the whole row.
@@ -90,12 +90,12 @@ std::pair<double, double> at_once(const Map& map, double s, const std::vector<do
   std::vector<double> scores, p(row.size());
   for (const double g : row) scores.push_back(s * g);
   scoring::weights(map, scores, p);
-  double participation = 0, mean = 0;
+  double ipr = 0, mean = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    participation += p[i] * p[i];
+    ipr += p[i] * p[i];
     mean += p[i] * row[i];
   }
-  return {participation, mean};
+  return {ipr, mean};
 }
 
 std::vector<double> standard_row(std::size_t size) {
@@ -156,13 +156,13 @@ double exact_value(const regression::LinearTask<double>& task, const regression:
                                            Eigen::Map<const regression::Vector<double>>(g.data(), task.dimension());
   const regression::Vector<double> key = attention.key_query * query, spread = task.input_covariance() * key;
   const double s = std::sqrt(key.dot(spread));
-  const auto [participation, mean] = at_once(map, s, normals_of(random::RegressionStream::inputs, context_length));
+  const auto [ipr, mean] = at_once(map, s, normals_of(random::RegressionStream::inputs, context_length));
   const regression::Vector<double> u = spread / s;
   const regression::Matrix<double> moment = task.task_covariance() + task.task_mean() * task.task_mean().transpose();
   const double v = attention.label_value, along = u.dot(moment * u);
   const regression::Vector<double> residual = v * mean * u - query;
   return task.noise_variance() + residual.dot(moment * residual) +
-         v * v * participation * (task.noise_variance() + (moment * task.input_covariance()).trace() - along);
+         v * v * ipr * (task.noise_variance() + (moment * task.input_covariance()).trace() - along);
 }
 
 }  // namespace
@@ -172,9 +172,9 @@ TEST_CASE("reduced softmax: an estimate's rounding bounds what single precision 
   const auto attention = label_attention();
   testing::Worst largest_share;
   for (const auto& task :
-       {centred_task(), centred_task().with_noise_variance(1e7), centred_task().with_input_covariance_scaled(1e-7),
-        centred_task().with_task_covariance_scaled(1e6).with_noise_variance(0),
-        centred_task().with_input_covariance_scaled(100)}) {
+       {centered_task(), centered_task().with_noise_variance(1e7), centered_task().with_input_covariance_scaled(1e-7),
+        centered_task().with_task_covariance_scaled(1e6).with_noise_variance(0),
+        centered_task().with_input_covariance_scaled(100)}) {
     std::vector<Softmax> maps;
     for (const double temperature : {0.02, 1.0, 8e5}) maps.push_back(Softmax{temperature});
     const auto run = reduced_softmax_error<float>(attention, task, length, maps, {.seed = 19, .trials = trials});
@@ -215,7 +215,7 @@ TEST_CASE("reduced softmax: rows of 1e5 lose nothing to single precision") {
 TEMPLATE_TEST_CASE("reduced softmax: agreement with the exact error at every temperature, and only with it", "", float,
                    double) {
   const std::int64_t l = GENERATE(2, 10, 40);
-  const auto task = centred_task();
+  const auto task = centered_task();
   const auto attention = label_attention();
   const auto simulation = reduced_softmax_error<TestType>(
       attention, task, l, simulate::at_temperatures<Softmax>(temperatures), {.seed = 41, .trials = 1 << 17});
@@ -236,7 +236,7 @@ TEMPLATE_TEST_CASE("reduced softmax: agreement with the exact error at every tem
 
 TEST_CASE("reduced softmax: the mean of the literal trial, with a fraction of its spread") {
   const std::int64_t l = GENERATE(3, 25);
-  const auto task = centred_task();
+  const auto task = centered_task();
   const auto attention = label_attention();
   const auto maps = simulate::at_temperatures<Softmax>(temperatures);
   const auto literal = simulate::regression_error(attention, task, l, maps, {.seed = 42, .trials = 1 << 18});
@@ -277,7 +277,7 @@ TEST_CASE("reduced softmax: SSA and SSMax agree with the isotropic error and wit
 }
 
 TEST_CASE("reduced softmax: SSMax in rows of one length is softmax at that temperature, on the same draws") {
-  const auto task = centred_task();
+  const auto task = centered_task();
   const auto attention = label_attention();
   const simulate::Options options{.seed = 46, .trials = 3000};
   const double temperature = 1 / (0.4 * std::log(9.0));
@@ -289,9 +289,9 @@ TEST_CASE("reduced softmax: SSMax in rows of one length is softmax at that tempe
 TEST_CASE("reduced softmax: a grid runs on common random numbers, each point is what it would be alone") {
   const simulate::Options options{.seed = 47, .trials = 3000};
   const auto check = [&](const auto& maps) {
-    const auto grid = reduced_softmax_error(label_attention(), centred_task(), 21, maps, options);
+    const auto grid = reduced_softmax_error(label_attention(), centered_task(), 21, maps, options);
     for (std::size_t i = 0; i < maps.size(); ++i) {
-      const auto alone = reduced_softmax_error(label_attention(), centred_task(), 21, maps[i], options);
+      const auto alone = reduced_softmax_error(label_attention(), centered_task(), 21, maps[i], options);
       CHECK(alone.mean == grid.estimates[i].mean);
       CHECK(alone.standard_error == grid.estimates[i].standard_error);
     }
@@ -326,7 +326,7 @@ TEST_CASE("reduced softmax: bad input is refused by name and value") {
   const auto message = [](auto call) { return testing::message_of(call); };
   const simulate::Options options{.trials = 10};
   const auto run = [&](const auto& map, std::int64_t context_length = 5) {
-    return reduced_softmax_error(label_attention(), centred_task(), context_length, map, options);
+    return reduced_softmax_error(label_attention(), centered_task(), context_length, map, options);
   };
   CHECK(testing::names(message([&] { run(Softmax{0.0}); }), "reduced_softmax_error", "maps", "value = 0;"));
   CHECK_THROWS_AS(run(Softmax{-1.0}), std::invalid_argument);
@@ -340,11 +340,11 @@ TEST_CASE("reduced softmax: bad input is refused by name and value") {
       message([&] { reduced_softmax_error(label_attention(), testing::general_task(), 5, Softmax{1.0}, options); }),
       "input_mean"));
   CHECK(testing::names(
-      message([&] { reduced_softmax_error(testing::general_attention(), centred_task(), 5, Softmax{1.0}, options); }),
+      message([&] { reduced_softmax_error(testing::general_attention(), centered_task(), 5, Softmax{1.0}, options); }),
       "input_value"));
-  CHECK_THROWS_AS(reduced_softmax_error(testing::plain_attention(4), centred_task(), 5, Softmax{1.0}, options),
+  CHECK_THROWS_AS(reduced_softmax_error(testing::plain_attention(4), centered_task(), 5, Softmax{1.0}, options),
                   std::invalid_argument);
-  CHECK_THROWS_AS(reduced_softmax_error(label_attention(), centred_task(), 5, Softmax{1.0}, {.trials = 0}),
+  CHECK_THROWS_AS(reduced_softmax_error(label_attention(), centered_task(), 5, Softmax{1.0}, {.trials = 0}),
                   std::invalid_argument);
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("linear attention without division by the length is the same at a long
   const simulate::Options options{.seed = 6, .trials = 4096};
   const auto divided = simulate::regression_error<double>(attention, task, 8, Linear{1.5}, options);
   const auto plain =
-      simulate::regression_error<double>(attention, task, 8, Linear{12.0, scoring::LinearNormalisation::none}, options);
+      simulate::regression_error<double>(attention, task, 8, Linear{12.0, scoring::LinearNormalization::none}, options);
   CHECK(std::abs(divided.mean - plain.mean) <= 1e-12 * divided.mean);
 }
 
@@ -115,10 +115,10 @@ TEST_CASE("power: perturbed formulas are rejected by the same runs") {
     CHECK(testing::largest_z(simulation.estimates, temperatures, without_dimension) > 5);
 
     // l in place of l - 1 in every moment of C_xx
-    auto without_centring = exact;
-    without_centring.linear *= static_cast<double>(context_length) / (context_length - 1);
-    without_centring.quadratic *= static_cast<double>(context_length) / (context_length - 1);
-    CHECK(testing::largest_z(simulation.estimates, temperatures, without_centring) > 5);
+    auto without_centering = exact;
+    without_centering.linear *= static_cast<double>(context_length) / (context_length - 1);
+    without_centering.quadratic *= static_cast<double>(context_length) / (context_length - 1);
+    CHECK(testing::largest_z(simulation.estimates, temperatures, without_centering) > 5);
 
     CHECK(testing::largest_z(simulation.estimates, temperatures,
                              regression::generalization_error_leading_order(attention, task, context_length)) > 5);

@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("resampled rows agree with the exact any-law error, and rejec
   }
 }
 
-TEST_CASE("resampled rows with their own labels agree with the exact error of labelled rows") {
+TEST_CASE("resampled rows with their own labels agree with the exact error of labeled rows") {
   const Vector<double> labels{{1.0, -2.0, 0.5, 3.0, 0.2}};
   const regression::InputRows<double> law(skewed_rows());
   for (const std::int64_t context_length : {2, 6}) {
@@ -66,9 +66,9 @@ TEST_CASE("resampled rows with their own labels agree with the exact error of la
           attention(), skewed_rows(), {.labels = labels}, context_length,
           simulate::at_temperatures<Approximate>(temperatures), {.seed = 22, .trials = 1 << 18}, {.offset = offset});
       CHECK(testing::largest_z(simulation.estimates, temperatures,
-                               regression::labelled_rows_error(attention(), law, labels, context_length, offset)) <= 5);
+                               regression::labeled_rows_error(attention(), law, labels, context_length, offset)) <= 5);
       CHECK(testing::largest_z(simulation.estimates, temperatures,
-                               regression::labelled_rows_error(attention(), law, labels, context_length + 1, offset)) >
+                               regression::labeled_rows_error(attention(), law, labels, context_length + 1, offset)) >
             5);
     }
   }

@@ -10,10 +10,10 @@
 #include "incontext/laws/fading_thresholds.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_maximum.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
 #include "incontext/laws/retrieval.hpp"
-#include "incontext/laws/uniform_signal.hpp"
+#include "incontext/laws/uniform_needle.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "laws/sampling.hpp"
 #include "support/agreement.hpp"
@@ -63,8 +63,8 @@ std::vector<double> whole_row(const ScoreRow& row, double beta, std::uint64_t tr
                          : drawn<T>(row.law, trial, RowStream::scores, j);
     z.push_back(row.location + row.scale * g);
   }
-  if (row.has_signal) {
-    z.push_back(row.signal + row.signal_stddev * drawn<T>(ScoreLaw::normal, trial, RowStream::signal, 0));
+  if (row.has_needle) {
+    z.push_back(row.needle + row.needle_stddev * drawn<T>(ScoreLaw::normal, trial, RowStream::needle, 0));
   }
   const testing::SampledRow sampled(z, beta);
   double entropy = 0, largest = 0;
@@ -75,7 +75,7 @@ std::vector<double> whole_row(const ScoreRow& row, double beta, std::uint64_t tr
   const double second = sampled.sum_of_powers(2);
   std::vector<double> values{second,  sampled.sum_of_powers(3), second * second, largest,
                              entropy, sampled.log_partition};
-  if (row.has_signal) values.push_back(sampled.weights.back());
+  if (row.has_needle) values.push_back(sampled.weights.back());
   return values;
 }
 
@@ -88,9 +88,9 @@ double largest_deviation(const ScoreRow& row) {
                                          row.competitors,
                                          static_cast<T>(row.location),
                                          static_cast<T>(row.scale),
-                                         row.has_signal,
-                                         static_cast<T>(row.signal),
-                                         static_cast<T>(row.signal_stddev),
+                                         row.has_needle,
+                                         static_cast<T>(row.needle),
+                                         static_cast<T>(row.needle_stddev),
                                          grid.data(),
                                          static_cast<int>(grid.size())};
   static_assert(simulate::Trial<simulate::ScoreRowTrial<T>>);
@@ -114,25 +114,25 @@ double largest_deviation(const ScoreRow& row) {
 }
 
 std::vector<ScoreRow> rows_of(std::int64_t count) {
-  return {simulate::normal_scores(count, 0.5), simulate::normal_scores(count, 0.5).with_signal(1.5, 0.25),
-          simulate::uniform_scores(count, -1, 2), simulate::uniform_scores(count, 0.5, 1.5).with_signal(1),
-          simulate::grid_scores(count, 0, 1).with_signal(1.125)};
+  return {simulate::normal_scores(count, 0.5), simulate::normal_scores(count, 0.5).with_needle(1.5, 0.25),
+          simulate::uniform_scores(count, -1, 2), simulate::uniform_scores(count, 0.5, 1.5).with_needle(1),
+          simulate::grid_scores(count, 0, 1).with_needle(1.125)};
 }
 
 /// The z of a Gaussian row's functionals at one spread.
-std::array<double, 6> z_of_row(double count, double spread, const simulate::ScoreRowSimulation& run,
+std::array<double, 6> z_of_row(double count, double score_stddev, const simulate::ScoreRowSimulation& run,
                                std::size_t point) {
-  const auto exact = laws::gaussian_row(count, spread);
-  return {testing::z_of(exact.participation, run.at(point, RowFunctional::participation)),
-          testing::z_of(exact.third_participation, run.at(point, RowFunctional::third_participation)),
-          testing::z_of(exact.squared_participation, run.at(point, RowFunctional::squared_participation)),
-          testing::z_of(laws::largest_weight(count, spread).value, run.at(point, RowFunctional::largest_weight)),
+  const auto exact = laws::gaussian_row(count, score_stddev);
+  return {testing::z_of(exact.ipr, run.at(point, RowFunctional::ipr)),
+          testing::z_of(exact.cubed_weights, run.at(point, RowFunctional::cubed_weights)),
+          testing::z_of(exact.squared_ipr, run.at(point, RowFunctional::squared_ipr)),
+          testing::z_of(laws::largest_weight(count, score_stddev).value, run.at(point, RowFunctional::largest_weight)),
           testing::z_of(exact.entropy, run.at(point, RowFunctional::entropy)),
           testing::z_of(exact.log_partition, run.at(point, RowFunctional::log_partition))};
 }
 
-statistics::Estimate signal_weight_of(const ScoreRow& row, double beta, std::int64_t trials) {
-  return simulate::score_rows(row, {beta}, {.seed = seed, .trials = trials}).at(0, RowFunctional::signal_weight);
+statistics::Estimate needle_weight_of(const ScoreRow& row, double beta, std::int64_t trials) {
+  return simulate::score_rows(row, {beta}, {.seed = seed, .trials = trials}).at(0, RowFunctional::needle_weight);
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ statistics::Estimate signal_weight_of(const ScoreRow& row, double beta, std::int
 TEST_CASE("score rows: every trial is the whole row in double, whatever the lanes") {
   for (const std::int64_t count : {1, 2, 15, 16, 17, 300}) {
     for (const ScoreRow& row : rows_of(count)) {
-      CAPTURE(count, static_cast<int>(row.law), row.has_signal);
+      CAPTURE(count, static_cast<int>(row.law), row.has_needle);
       CHECK(largest_deviation<double, 1>(row) <= 1e-13);
       CHECK(largest_deviation<double, 64>(row) <= 1e-13);
       CHECK(largest_deviation<float, 1>(row) <= 5e-6);
@@ -173,8 +173,8 @@ TEST_CASE("score rows: an estimate's rounding bounds its error in single precisi
   constexpr std::int64_t trials = 64;
   testing::Worst largest_share;
   for (const ScoreRow& row : {simulate::normal_scores(100, 1), simulate::normal_scores(3000, 1),
-                              simulate::normal_scores(100, 1).with_signal(20), simulate::uniform_scores(50, 7, 8),
-                              simulate::grid_scores(200, -1, 1).with_signal(1.5)}) {
+                              simulate::normal_scores(100, 1).with_needle(20), simulate::uniform_scores(50, 7, 8),
+                              simulate::grid_scores(200, -1, 1).with_needle(1.5)}) {
     const std::vector<double> betas{1e-3, 1, 16, 1e4, 1e8};
     const auto single = simulate::score_rows<float>(row, betas, {.seed = seed, .trials = trials});
     for (std::size_t point = 0; point < betas.size(); ++point) {
@@ -185,7 +185,7 @@ TEST_CASE("score rows: an estimate's rounding bounds its error in single precisi
       }
       for (std::size_t k = 0; k < exact.size(); ++k) {
         const auto& estimate = single.at(point, static_cast<RowFunctional>(k));
-        CAPTURE(betas[point], row.competitors, row.has_signal, k, estimate.mean, estimate.rounding);
+        CAPTURE(betas[point], row.competitors, row.has_needle, k, estimate.mean, estimate.rounding);
         CHECK(std::abs(estimate.mean - exact[k]) <= estimate.rounding);
         largest_share.add(std::abs(estimate.mean - exact[k]) / estimate.rounding, "point ", point, ", k ", k);
       }
@@ -195,11 +195,11 @@ TEST_CASE("score rows: an estimate's rounding bounds its error in single precisi
 }
 
 TEST_CASE("score rows: a needle with nearly all the weight is not judged, and a wrong theory of it is rejected") {
-  const ScoreRow row = simulate::normal_scores(99, 1).with_signal(20);
+  const ScoreRow row = simulate::normal_scores(99, 1).with_needle(20);
   const double beta = 0.43 * std::log(100.0);
   const auto estimate =
-      simulate::score_rows<double>(row, {beta}, {.seed = seed, .trials = 4096}).at(0, RowFunctional::signal_weight);
-  const double weight = laws::signal_weight(99.0, beta, 20 * beta).value;
+      simulate::score_rows<double>(row, {beta}, {.seed = seed, .trials = 4096}).at(0, RowFunctional::needle_weight);
+  const double weight = laws::needle_weight(99.0, beta, 20 * beta).value;
   CHECK(estimate.standard_error < 1e-15);
   CHECK(estimate.rounding < 1e-13);
   CHECK(statistics::agree(weight, estimate).verdict(4) == statistics::Verdict::not_judged);
@@ -214,7 +214,7 @@ TEST_CASE("score rows: numbers outside the range of the scalar are refused by na
   CHECK(testing::names(message(row, 1e60), "inverse_temperature", "value = 9.99999999999999"));
   CHECK(testing::names(message(row, 1e-60), "needs single-precision numbers, from 1.2e-38 to 3.4e+38 in size"));
   CHECK(testing::names(message(simulate::normal_scores(9, 1e100), 1), "scale is outside"));
-  CHECK(testing::names(message(row.with_signal(-1e40), 1), "signal", "value = -1e+40;"));
+  CHECK(testing::names(message(row.with_needle(-1e40), 1), "needle", "value = -1e+40;"));
   CHECK_NOTHROW(simulate::score_rows<double>(row, {1e60}, {.trials = 2}));
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("score rows: Gaussian rows agree with the exact law in every functiona
   const auto [count, trials] =
       GENERATE(std::pair<double, std::int64_t>{2, 1 << 18}, std::pair<double, std::int64_t>{50, 1 << 16},
                std::pair<double, std::int64_t>{2000, 1 << 14});
-  const double critical = laws::critical_spread(count);
+  const double critical = laws::critical_score_stddev(count);
   const std::vector<double> thetas{0.3, 1.0, 2.0};
   std::vector<double> betas;
   for (const double theta : thetas) betas.push_back(theta * critical / 1.5);
@@ -237,59 +237,60 @@ TEST_CASE("score rows: Gaussian rows agree with the exact law in every functiona
   }
 }
 
-TEST_CASE("score rows: a signal among normal scores has the exact weight, fixed or random") {
+TEST_CASE("score rows: a needle among normal scores has the exact weight, fixed or random") {
   const double count = 400, beta = 2.2;
-  for (const double signal : {1.5, 3.0, 5.0}) {
-    CAPTURE(signal);
+  for (const double needle : {1.5, 3.0, 5.0}) {
+    CAPTURE(needle);
     const auto row = simulate::normal_scores(400, 1.44);
-    const auto fixed = signal_weight_of(row.with_signal(signal), beta, 1 << 15);
-    const auto random = signal_weight_of(row.with_signal(signal, 0.7), beta, 1 << 15);
-    const double spread = 1.2 * beta, exponent = beta * signal;
-    CHECK(std::abs(testing::z_of(laws::signal_weight(count, spread, exponent).value, fixed)) <= 5);
+    const auto fixed = needle_weight_of(row.with_needle(needle), beta, 1 << 15);
+    const auto random = needle_weight_of(row.with_needle(needle, 0.7), beta, 1 << 15);
+    const double score_stddev = 1.2 * beta, exponent = beta * needle;
+    CHECK(std::abs(testing::z_of(laws::needle_weight(count, score_stddev, exponent).value, fixed)) <= 5);
     CHECK(std::abs(testing::z_of(
-              laws::random_signal_weight(laws::RandomNeedle<double>{count, spread, exponent, 0.7 * beta}).value,
+              laws::random_needle_weight(laws::RandomNeedle<double>{count, score_stddev, exponent, 0.7 * beta}).value,
               random)) <= 5);
-    // Power: the other kind of signal, a twentieth more noise, and the bound that ignores the noise's fluctuations.
-    CHECK(std::abs(testing::z_of(laws::signal_weight(count, spread, exponent).value, random)) > 5);
-    CHECK(std::abs(testing::z_of(laws::signal_weight(1.05 * count, spread, exponent).value, fixed)) > 5);
-    CHECK(std::abs(testing::z_of(laws::signal_weight_annealed(count, spread, exponent), fixed)) > 5);
+    // Power: the other kind of needle, a twentieth more noise, and the bound that ignores the noise's fluctuations.
+    CHECK(std::abs(testing::z_of(laws::needle_weight(count, score_stddev, exponent).value, random)) > 5);
+    CHECK(std::abs(testing::z_of(laws::needle_weight(1.05 * count, score_stddev, exponent).value, fixed)) > 5);
+    CHECK(std::abs(testing::z_of(laws::needle_weight_annealed(count, score_stddev, exponent), fixed)) > 5);
   }
 }
 
-TEST_CASE("score rows: a signal among uniform scores and on the grid") {
+TEST_CASE("score rows: a needle among uniform scores and on the grid") {
   const std::int64_t competitors = 999;
   const double beta = 0.43 * std::log(1000.0);
-  for (const double signal : {1.0, 2.5, 3.2}) {
-    CAPTURE(signal);
-    const double exact = laws::uniform_signal_weight(999.0, beta, beta * signal).value;
+  for (const double needle : {1.0, 2.5, 3.2}) {
+    CAPTURE(needle);
+    const double exact = laws::uniform_needle_weight(999.0, beta, beta * needle).value;
     const auto uniform =
-        signal_weight_of(simulate::uniform_scores(competitors, 0, 1).with_signal(signal), beta, 1 << 14);
+        needle_weight_of(simulate::uniform_scores(competitors, 0, 1).with_needle(needle), beta, 1 << 14);
     CHECK(std::abs(testing::z_of(exact, uniform)) <= 5);
-    CHECK(std::abs(testing::z_of(laws::uniform_signal_weight(1009.0, beta, beta * signal).value, uniform)) > 5);
+    CHECK(std::abs(testing::z_of(laws::uniform_needle_weight(1009.0, beta, beta * needle).value, uniform)) > 5);
     const ScoreRow grid = simulate::grid_scores(competitors, 0, 1);
-    const auto on_grid = simulate::score_rows<double>(grid.with_signal(signal), {beta}, {.trials = 2});
-    const double on_grid_exact = laws::grid_weight(1000.0, beta, signal);
-    CHECK(std::abs(on_grid.at(0, RowFunctional::signal_weight).mean / on_grid_exact - 1) <= 1e-12);
+    const auto on_grid = simulate::score_rows<double>(grid.with_needle(needle), {beta}, {.trials = 2});
+    const double on_grid_exact = laws::grid_weight(1000.0, beta, needle);
+    CHECK(std::abs(on_grid.at(0, RowFunctional::needle_weight).mean / on_grid_exact - 1) <= 1e-12);
     // A needle of random height: the weight is logistic in it.
     const double log_sum = laws::grid_log_sum(1000.0, beta);
     const auto weight = [&](double stddev) {
-      return testing::normal_mean([&](double g) { return testing::logistic(beta * (signal + stddev * g) - log_sum); });
+      return testing::normal_mean([&](double g) { return testing::logistic(beta * (needle + stddev * g) - log_sum); });
     };
-    const auto random = signal_weight_of(grid.with_signal(signal, 0.5), beta, 1 << 14);
+    const auto random = needle_weight_of(grid.with_needle(needle, 0.5), beta, 1 << 14);
     CHECK(std::abs(testing::z_of(weight(0.5), random)) <= 5);
     CHECK(std::abs(testing::z_of(weight(0.0), random)) > 5);
   }
 }
 
-TEST_CASE("score rows: e^(x^2)/n is not the participation ratio near and above freezing") {
-  const double count = 1000, critical = laws::critical_spread(count);
-  const std::vector<double> spreads{0.2 * critical, 0.7 * critical, critical, 1.3 * critical};
-  const auto run = simulate::score_rows(simulate::normal_scores(1000, 1), spreads, {.seed = seed, .trials = 1 << 14});
-  for (std::size_t point = 0; point < spreads.size(); ++point) {
-    CAPTURE(spreads[point]);
-    const auto& measured = run.at(point, RowFunctional::participation);
-    const double limit = laws::annealed_participation(count, spreads[point]);
-    CHECK(std::abs(testing::z_of(laws::gaussian_row(count, spreads[point]).participation, measured)) <= 5);
+TEST_CASE("score rows: e^(x^2)/n is not the inverse participation ratio ratio near and above freezing") {
+  const double count = 1000, critical = laws::critical_score_stddev(count);
+  const std::vector<double> score_stddevs{0.2 * critical, 0.7 * critical, critical, 1.3 * critical};
+  const auto run =
+      simulate::score_rows(simulate::normal_scores(1000, 1), score_stddevs, {.seed = seed, .trials = 1 << 14});
+  for (std::size_t point = 0; point < score_stddevs.size(); ++point) {
+    CAPTURE(score_stddevs[point]);
+    const auto& measured = run.at(point, RowFunctional::ipr);
+    const double limit = laws::annealed_ipr(count, score_stddevs[point]);
+    CHECK(std::abs(testing::z_of(laws::gaussian_row(count, score_stddevs[point]).ipr, measured)) <= 5);
     CHECK(testing::z_of(limit, measured) < -5);
     if (point == 0) CHECK(std::abs(limit / measured.mean - 1) <= 0.01);  // inside its regime it is near, at finite n
     if (point > 1) CHECK(limit > 1);
@@ -302,21 +303,21 @@ TEST_CASE("score rows: a gap of 1/s is not where SSMax retrieves from normal com
     CAPTURE(n);
     const double beta = s * std::log(static_cast<double>(n)), others = static_cast<double>(n - 1);
     const auto row = simulate::normal_scores(n - 1, 1);
-    const auto at_gap = signal_weight_of(row.with_signal(gap), beta, 1 << 11);
+    const auto at_gap = needle_weight_of(row.with_needle(gap), beta, 1 << 11);
     CHECK(testing::z_of(0.5, at_gap) < -5);
-    const double exact = laws::retrieval_exponent(others, beta) / beta;
-    CHECK(std::abs(testing::z_of(0.5, signal_weight_of(row.with_signal(exact), beta, 1 << 11))) <= 5);
+    const double exact = laws::retrieval_gap(others, beta) / beta;
+    CHECK(std::abs(testing::z_of(0.5, needle_weight_of(row.with_needle(exact), beta, 1 << 11))) <= 5);
   }
 }
 
 TEST_CASE("score rows: at n = 1000 SSMax retrieves from scores on [0, 1] well before 1 + 1/s") {
   const double s = 0.43, beta = s * std::log(1000.0), limit = 1 + laws::ssmax_critical_gap(s);
   const auto uniform = simulate::uniform_scores(999, 0, 1);
-  const auto at_limit = signal_weight_of(uniform.with_signal(limit), beta, 1 << 12);
+  const auto at_limit = needle_weight_of(uniform.with_needle(limit), beta, 1 << 12);
   CHECK(testing::z_of(0.5, at_limit) > 5);
   CHECK(at_limit.mean > 0.7);
   const double lagged = laws::ssmax_bounded_threshold(1000, s, laws::BoundedScores<double>{1});
-  CHECK(std::abs(signal_weight_of(uniform.with_signal(lagged), beta, 1 << 12).mean - 0.5) <= 0.02);
+  CHECK(std::abs(needle_weight_of(uniform.with_needle(lagged), beta, 1 << 12).mean - 0.5) <= 0.02);
 }
 
 TEST_CASE("score rows: trials kept one by one are the run's, and say how many carry the mean") {
@@ -351,10 +352,10 @@ TEST_CASE("score rows: trials kept one by one are the run's, and say how many ca
 
 TEST_CASE("score rows: where rare rows carry the mean, few trials count and the median is far below") {
   // Far below retrieval a weight is e^(beta m) / Z: log-normal for a needle of normal height.
-  const auto heavy = simulate::normal_scores(1000, 0.01).with_signal(-8, 4);
-  const auto plain = simulate::normal_scores(1000, 0.01).with_signal(-8, 0.1);
+  const auto heavy = simulate::normal_scores(1000, 0.01).with_needle(-8, 4);
+  const auto plain = simulate::normal_scores(1000, 0.01).with_needle(-8, 0.1);
   const simulate::Options options{.seed = seed, .trials = 4096};
-  const auto weight = RowFunctional::signal_weight;
+  const auto weight = RowFunctional::needle_weight;
   const auto rare = simulate::score_rows(heavy, {1.0}, options), common = simulate::score_rows(plain, {1.0}, options);
   CHECK(simulate::effective_trials(rare.at(0, weight)) < 50);
   CHECK(simulate::effective_trials(common.at(0, weight)) > 4000);
@@ -365,7 +366,7 @@ TEST_CASE("score rows: where rare rows carry the mean, few trials count and the 
 
 TEST_CASE("score rows: devices and threads do not show in the bits") {
   const auto run = [](simulate::Device device, int threads) {
-    return simulate::score_rows(simulate::uniform_scores(37, 0, 1).with_signal(2, 1), {1.0, 8.0},
+    return simulate::score_rows(simulate::uniform_scores(37, 0, 1).with_needle(2, 1), {1.0, 8.0},
                                 {.seed = 5, .trials = 2000, .device = device, .threads = threads});
   };
   const auto serial = run(simulate::Device::serial, 1);
@@ -397,8 +398,8 @@ TEST_CASE("score rows: bad input is refused by name and value", "[bad-input]") {
     CHECK_THROWS_AS(simulate::score_rows(good, {1, bad}, {.trials = 2}), std::domain_error);
   }
   CHECK_THROWS_AS(simulate::score_rows(good, {}, {.trials = 2}), std::invalid_argument);
-  CHECK_THROWS_AS(simulate::score_rows(good.with_signal(nan), {1}, {.trials = 2}), std::domain_error);
-  CHECK_THROWS_AS(simulate::score_rows(good.with_signal(1, -1), {1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::score_rows(good.with_needle(nan), {1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::score_rows(good.with_needle(1, -1), {1}, {.trials = 2}), std::domain_error);
   CHECK_THROWS_AS(simulate::score_rows(simulate::uniform_scores(3, 1, 0), {1}, {.trials = 2}), std::domain_error);
   CHECK_THROWS_AS(simulate::score_rows(good, {1}, {.trials = 0}), std::invalid_argument);
   CHECK_THROWS_AS(simulate::score_row_sample(good, {1}, {.relative_error = 0.1}), std::invalid_argument);

@@ -21,7 +21,7 @@ using Softmax = scoring::Softmax<double>;
 
 const std::vector<double> temperatures{0.1, 0.7, 1.5, 4.0};
 
-regression::LinearTask<double> centred_task() {
+regression::LinearTask<double> centered_task() {
   return testing::general_task().with_input_mean(regression::Vector<double>::Zero(3));
 }
 
@@ -35,7 +35,7 @@ regression::Attention<double> label_attention() {
 
 TEST_CASE("softmax: the literal trial agrees with the exact error at every temperature, and only with it") {
   const std::int64_t l = GENERATE(2, 10, 40);
-  const auto task = centred_task();
+  const auto task = centered_task();
   const auto attention = label_attention();
   const auto simulation = simulate::regression_error<double>(
       attention, task, l, simulate::at_temperatures<Softmax>(temperatures), {.seed = 31, .trials = 1 << 19});
@@ -53,7 +53,7 @@ TEST_CASE("softmax: the literal trial agrees with the exact error at every tempe
 }
 
 TEST_CASE("softmax: far above the lowest temperature the second order is enough") {
-  const auto task = centred_task();
+  const auto task = centered_task();
   const auto attention = label_attention();
   const double temperature = 3 * regression::second_order_lowest_temperature(attention, task);
   const auto measured =

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "incontext/laws/fading_grid.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
-#include "incontext/laws/uniform_signal.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
+#include "incontext/laws/uniform_needle.hpp"
 #include "incontext/training/affine_task.hpp"
 #include "incontext/training/quantifier_task.hpp"
 #include "incontext/training/reasoning_task.hpp"
@@ -143,8 +143,8 @@ TEMPLATE_TEST_CASE("rows with a needle: its weight is the laws', its place anywh
     if (law == ScoreLaw::uniform) REQUIRE(*std::min_element(z.begin(), z.end()) > TestType(location));
   }
   const double height = beta * (needle - location);
-  const double exact = law == ScoreLaw::normal    ? laws::signal_weight(others, beta * scale, height).value
-                       : law == ScoreLaw::uniform ? laws::uniform_signal_weight(others, beta * scale, height).value
+  const double exact = law == ScoreLaw::normal    ? laws::needle_weight(others, beta * scale, height).value
+                       : law == ScoreLaw::uniform ? laws::uniform_needle_weight(others, beta * scale, height).value
                                                   : laws::grid_weight(double(length), beta, needle);
   if (law == ScoreLaw::grid || scale == 0) {  // nothing random but the place
     CHECK(std::abs(weight.mean() / exact - 1) < (sizeof(TestType) == 4 ? 1e-6 : 1e-12));

@@ -131,7 +131,7 @@ TEST_CASE("intervals hold the truth as often as they say") {
   }
 }
 
-TEST_CASE("intervals of the normal law, of n for n - 1, or of a neighbouring level do not") {
+TEST_CASE("intervals of the normal law, of n for n - 1, or of a neighboring level do not") {
   const std::vector<Estimate> estimates = simulated(5);
   for (const double level : {0.68, 0.95, 0.99}) {
     const double normal = quantile(boost::math::normal(), 0.5 + 0.5 * level);

@@ -40,7 +40,7 @@ std::vector<Moments> parts_of(std::size_t count) {
   return parts;
 }
 
-/// The same tree by its definition: neighbours are merged level by level, one left over is carried up.
+/// The same tree by its definition: neighbors are merged level by level, one left over is carried up.
 Moments level_by_level(std::vector<Moments> level) {
   if (level.empty()) return {};
   while (level.size() > 1) {

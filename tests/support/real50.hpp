@@ -11,7 +11,7 @@ using Real50 = boost::multiprecision::number<boost::multiprecision::cpp_bin_floa
 
 }  // namespace incontext::testing
 
-/// Boost 1.74's own specialisation lacks infinity and quiet_NaN, which SelfAdjointEigenSolver needs.
+/// Boost 1.74's own specialization lacks infinity and quiet_NaN, which SelfAdjointEigenSolver needs.
 template <>
 struct Eigen::NumTraits<incontext::testing::Real50> : Eigen::GenericNumTraits<incontext::testing::Real50> {
   using Real = incontext::testing::Real50;

@@ -77,8 +77,8 @@ TEST_CASE("uniform attention: W_K and W_Q learn from the tokens' covariance alon
   const Matrix<double> key = layer.weights.key, query = layer.weights.query;
   layer.weights.query.setZero();
   const Eigen::RowVectorXd mean = layer.tokens.colwise().mean();
-  const Matrix<double> centred = layer.tokens.rowwise() - mean;
-  const Matrix<double> covariance = centred.transpose() * centred / 6;
+  const Matrix<double> centered = layer.tokens.rowwise() - mean;
+  const Matrix<double> covariance = centered.transpose() * centered / 6;
   auto gradient = layer.gradients(scoring::Softmax<double>{tau}).gradient;
   CHECK(gradient.key.cwiseAbs().maxCoeff() == 0);
   const Matrix<double> value = mean.transpose() * layer.upstream.colwise().sum();

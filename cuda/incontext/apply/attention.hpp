@@ -80,9 +80,10 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
 ///           number of threads.
 /// Runs on   serial, OpenMP, TBB, CUDA (one thread a query, from and to host memory)
 template <scoring::Scoring Map>
-void attend(const Map& map, scoring::Grid<const typename Map::value_type> queries,
-            scoring::Grid<const typename Map::value_type> keys, scoring::Grid<const typename Map::value_type> values,
-            scoring::Grid<typename Map::value_type> out, const Options& options = {}) {
+void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
+            scoring::MatrixView<const typename Map::value_type> keys,
+            scoring::MatrixView<const typename Map::value_type> values,
+            scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
   using T = typename Map::value_type;
   constexpr auto where = "apply::attend";
   require_at_least(where, "queries", std::int64_t{queries.rows}, std::int64_t{1});

@@ -37,9 +37,9 @@ template <class Map, class Work>
 struct ApplyToRow {
   using T = typename Map::value_type;
   Map map;
-  Grid<const T> scores;
-  Grid<const T> other;  // direction or cotangent; the scores again where there is none
-  Grid<T> out;
+  MatrixView<const T> scores;
+  MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
+  MatrixView<T> out;
   VisibleKeys visible;
   bool folded;  // long and short rows of a causal mask by turns, so that threads get equal shares
 
@@ -53,8 +53,8 @@ struct ApplyToRow {
 };
 
 template <class Work, class Map>
-void apply_to_rows(std::string_view where, const Map& map, Grid<const typename Map::value_type> scores,
-                   Grid<const typename Map::value_type> other, Grid<typename Map::value_type> out,
+void apply_to_rows(std::string_view where, const Map& map, MatrixView<const typename Map::value_type> scores,
+                   MatrixView<const typename Map::value_type> other, MatrixView<typename Map::value_type> out,
                    const Options& options) {
   using T = typename Map::value_type;
   require_at_least(where, "rows of scores", std::int64_t{scores.rows}, std::int64_t{1});
@@ -71,7 +71,7 @@ void apply_to_rows(std::string_view where, const Map& map, Grid<const typename M
     using System = decltype(system);
     const bool has_other = other.data != scores.data;
     const Input<System, T> read(scores);
-    const Input<System, T> read_other(has_other ? other : Grid<const T>());
+    const Input<System, T> read_other(has_other ? other : MatrixView<const T>());
     const Output<System, T> written(out);
     const Counts<System> counts(options, scores.columns);
     const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
@@ -99,8 +99,8 @@ void apply_to_rows(std::string_view where, const Map& map, Grid<const typename M
 /// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::weights bit by bit.
 /// Runs on   serial, OpenMP, TBB, CUDA (one thread a row, from and to host memory)
 template <scoring::Scoring Map>
-void weights(const Map& map, scoring::Grid<const typename Map::value_type> scores,
-             scoring::Grid<typename Map::value_type> out, const Options& options = {}) {
+void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+             scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
   detail::apply_to_rows<detail::Weights>("apply::weights", map, scores, scores, out, options);
 }
 
@@ -114,9 +114,9 @@ void weights(const Map& map, scoring::Grid<const typename Map::value_type> score
 /// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::jvp bit by bit.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
-void jvp(const Map& map, scoring::Grid<const typename Map::value_type> scores,
-         scoring::Grid<const typename Map::value_type> direction, scoring::Grid<typename Map::value_type> out,
-         const Options& options = {}) {
+void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+         scoring::MatrixView<const typename Map::value_type> direction,
+         scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
   detail::apply_to_rows<detail::Jvp>("apply::jvp", map, scores, direction, out, options);
 }
 
@@ -130,9 +130,9 @@ void jvp(const Map& map, scoring::Grid<const typename Map::value_type> scores,
 /// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::vjp bit by bit.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
-void vjp(const Map& map, scoring::Grid<const typename Map::value_type> scores,
-         scoring::Grid<const typename Map::value_type> cotangent, scoring::Grid<typename Map::value_type> out,
-         const Options& options = {}) {
+void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+         scoring::MatrixView<const typename Map::value_type> cotangent,
+         scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
   detail::apply_to_rows<detail::Vjp>("apply::vjp", map, scores, cotangent, out, options);
 }
 

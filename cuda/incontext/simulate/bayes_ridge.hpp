@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/simulate/engine/factors.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
-#include "incontext/simulate/trials/bayes_ridge.hpp"
 #include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/trials/bayes_ridge.hpp"
 
 namespace incontext::simulate {
 
@@ -97,10 +97,10 @@ inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& row
   require_at_least(where, "rows.rows()", rows.rows(), Eigen::Index{1});
   const regression::Matrix<double> second_moment =
       detail::plain_product(rows.transpose(), rows) / static_cast<double>(rows.rows());
-  const regression::Matrix<double> centred = rows.rowwise() - detail::plain_mean(rows).transpose();
+  const regression::Matrix<double> centered = rows.rowwise() - detail::plain_mean(rows).transpose();
   regression::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
   const regression::Matrix<double> prior = detail::plain_cholesky(task_covariance);
-  const regression::Matrix<double> transformed = detail::plain_product(centred, prior);
+  const regression::Matrix<double> transformed = detail::plain_product(centered, prior);
   const double share = static_cast<double>(context_length) / static_cast<double>(rows.rows());
   return detail::run_ridge(transformed,
                            detail::plain_product(prior.transpose(), detail::plain_product(second_moment, prior)),

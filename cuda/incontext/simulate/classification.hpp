@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/simulate/trials/classification_alignment.hpp"
-#include "incontext/simulate/trials/classification.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/trials/classification.hpp"
+#include "incontext/simulate/trials/classification_alignment.hpp"
 #include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 

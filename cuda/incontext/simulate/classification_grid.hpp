@@ -9,10 +9,10 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification.hpp"
-#include "incontext/simulate/trials/classification_grid.hpp"
-#include "incontext/simulate/trials/classification_grid_runner.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/trials/classification_grid.hpp"
+#include "incontext/simulate/trials/classification_grid_runner.hpp"
 #include "incontext/simulate/types/classification_grid.hpp"
 #include "incontext/statistics/estimate.hpp"
 

@@ -25,7 +25,7 @@ struct SearchOptions {
 
 namespace detail {
 
-/// An axis while it is searched: the points tried now, and how far the outer ones are from the centre; steps are those
+/// An axis while it is searched: the points tried now, and how far the outer ones are from the center; steps are those
 /// of the logarithm where all numbers are positive.
 class SearchAxis {
  public:
@@ -40,7 +40,7 @@ class SearchAxis {
   }
   [[nodiscard]] double step_at(double x) const { return is_even_ ? step_ : x * std::expm1(step_); }
 
-  /// After the first grid: the neighbours are the outer points.
+  /// After the first grid: the neighbors are the outer points.
   void start(std::size_t at) {
     const double below = at > 0 ? apart(points[at - 1], points[at]) : 0;
     const double above = at + 1 < points.size() ? apart(points[at], points[at + 1]) : 0;
@@ -52,7 +52,7 @@ class SearchAxis {
   }
   void halve() { step_ /= 2; }
   void widen() { step_ = std::min(2 * step_, first_step_); }
-  void centre(double x) {
+  void center(double x) {
     points.clear();
     for (const double part : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
       const double y = part == 0 ? x : is_even_ ? x + part * step_ : x * std::exp(part * step_);
@@ -69,7 +69,7 @@ class SearchAxis {
   double step_ = 0, first_step_ = 0;
 };
 
-/// Whether every loss about the best one is within a standard error of it; diagonal neighbours too, since valleys are.
+/// Whether every loss about the best one is within a standard error of it; diagonal neighbors too, since valleys are.
 inline bool is_lost_in_noise(const ClassificationGridSimulation& run) {
   for (std::size_t i = 0; i < run.kappas * run.gains; ++i) {
     const auto& difference = run.loss_difference(i / run.gains, i % run.gains);
@@ -142,19 +142,19 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
         found.kappa_step <= search.tolerance * kappa_scale && found.gain_step <= search.tolerance * gain;
     found.end = is_fine ? SearchEnd::step : is_lost ? SearchEnd::noise : SearchEnd::zooms;
     if (is_fine || is_lost || found.zooms == search.zooms || run.run.interrupted) return found;
-    kappas.centre(kappa);
-    gains.centre(gain);
+    kappas.center(kappa);
+    gains.center(gain);
     ClassificationGrid finer = grid;
     finer.kappas = kappas.points;
     finer.gains = gains.points;
     const auto at = [](const std::vector<double>& points, double x) {
       return static_cast<std::size_t>(std::find(points.begin(), points.end(), x) - points.begin());
     };
-    const std::size_t centre = at(kappas.points, kappa) * gains.points.size() + at(gains.points, gain);
-    run = detail::run_grid<T>(task, finer, options, static_cast<int>(centre));
+    const std::size_t center = at(kappas.points, kappa) * gains.points.size() + at(gains.points, gain);
+    run = detail::run_grid<T>(task, finer, options, static_cast<int>(center));
     if (run.run.trials == 0) return found;  // stopped before its first chunk
     best = detail::least_loss(run);
-    is_lost = best == centre && detail::is_lost_in_noise(run);
+    is_lost = best == center && detail::is_lost_in_noise(run);
     const bool goes_on =
         kappas.is_outer(kappa, kappas.points[best / run.gains]) || gains.is_outer(gain, gains.points[best % run.gains]);
     if (goes_on) {

@@ -8,9 +8,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
-#include "incontext/simulate/trials/gradient_norms.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
+#include "incontext/simulate/trials/gradient_norms.hpp"
 #include "incontext/simulate/types/gradient_norms.hpp"
 
 /// Gradients of a softmax layer at random tokens, simulated: what laws::gradient_flow is judged by, and what it has no
@@ -31,27 +31,28 @@ struct GradientNormsSample {
 
 namespace detail {
 
-inline void require_gradients(std::string_view where, const GradientRow& row, const std::vector<double>& spreads) {
+inline void require_gradients(std::string_view where, const GradientRow& row,
+                              const std::vector<double>& score_stddevs) {
   const std::int64_t fewest = row.map == GradientMap::softmax ? 1 : 2;
   require_at_least(where, "tokens", row.tokens, fewest);
   require_at_least(where, "dimension", row.dimension, std::int64_t{1});
-  require_at_least(where, "spreads.size()", spreads.size(), std::size_t{1});
+  require_at_least(where, "spreads.size()", score_stddevs.size(), std::size_t{1});
   // Blocks of a stream are counted in 32 bits.
   if (row.tokens > 4000000000 / row.dimension) {
     throw_invalid_argument(where, "tokens are too many for the dimension", row.tokens, "tokens x dimension <= 4e9");
   }
-  for (const double x : spreads) {
-    require_positive(where, "spread", x);
+  for (const double x : score_stddevs) {
+    require_positive(where, "score_stddev", x);
     if (!std::isfinite(x)) throw_domain_error(where, "spread is not finite", x, "a number");
   }
 }
 
 /// Calls visit(System{}, trial) with a trial whose grid lives on the system.
 template <class T, class Visit>
-auto with_gradient_trial(Device device, const GradientRow& row, const std::vector<double>& spreads, Visit visit) {
+auto with_gradient_trial(Device device, const GradientRow& row, const std::vector<double>& score_stddevs, Visit visit) {
   std::vector<T> numbers;
-  for (const double x : spreads) {
-    require_holds<T>("simulate::gradient_norms", "spread", x, x);
+  for (const double x : score_stddevs) {
+    require_holds<T>("simulate::gradient_norms", "score_stddev", x, x);
     numbers.push_back(static_cast<T>(x));
   }
   return with_system(device, [&](auto system) {
@@ -79,13 +80,13 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 /// Random    as GradientNormsTrial.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
-GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector<double>& spreads,
+GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector<double>& score_stddevs,
                                        const Options& options) {
   validate(options);
-  detail::require_gradients("simulate::gradient_norms", row, spreads);
+  detail::require_gradients("simulate::gradient_norms", row, score_stddevs);
   const Device device = resolve(options.device);
   auto simulation = detail::with_gradient_trial<T>(
-      device, row, spreads, [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSimulation {
+      device, row, score_stddevs, [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSimulation {
         return {run_on<decltype(system)>(device, trial, options)};
       });
   // The trial sums over the tokens without compensation.
@@ -104,11 +105,11 @@ GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector
 /// Random    as gradient_norms: the same trials.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
-GradientNormsSample gradient_norms_sample(const GradientRow& row, const std::vector<double>& spreads,
+GradientNormsSample gradient_norms_sample(const GradientRow& row, const std::vector<double>& score_stddevs,
                                           const Options& options) {
   validate(options);
-  detail::require_gradients("simulate::gradient_norms_sample", row, spreads);
-  return detail::with_gradient_trial<T>(resolve(options.device), row, spreads,
+  detail::require_gradients("simulate::gradient_norms_sample", row, score_stddevs);
+  return detail::with_gradient_trial<T>(resolve(options.device), row, score_stddevs,
                                         [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSample {
                                           return {sample_on<decltype(system)>(trial, options)};
                                         });

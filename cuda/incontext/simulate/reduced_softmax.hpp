@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/softmax_domain.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/softmax_domain.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 #include "incontext/simulate/engine/factors.hpp"
-#include "incontext/simulate/trials/regression_rounding.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/trials/reduced_softmax.hpp"
 #include "incontext/simulate/trials/regression_model.hpp"
-#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/trials/regression_rounding.hpp"
 #include "incontext/simulate/trials/score_exponent.hpp"
 #include "incontext/simulate/trials/softmax_moments_readout.hpp"
 
@@ -48,7 +48,7 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 
 }  // namespace detail
 
-/// The mean squared error of softmax attention, or of a map that is softmax after an elementwise one, on centred
+/// The mean squared error of softmax attention, or of a map that is softmax after an elementwise one, on centered
 /// Gaussian inputs, by the reduced trial; every map of the grid on the same draws. A map defined elsewhere is
 /// simulated through its own phi.
 ///

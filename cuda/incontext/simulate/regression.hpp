@@ -13,12 +13,12 @@
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/trials/conditional_regression.hpp"
 #include "incontext/simulate/trials/readout_for.hpp"
-#include "incontext/simulate/trials/regression_rounding.hpp"
-#include "incontext/simulate/trials/regression_model.hpp"
 #include "incontext/simulate/trials/regression.hpp"
-#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/trials/regression_model.hpp"
+#include "incontext/simulate/trials/regression_rounding.hpp"
 #include "incontext/simulate/types/regression.hpp"
 
 namespace incontext::simulate {
@@ -111,9 +111,7 @@ Simulation run_conditional(Device device, const RegressionModel<T>& model, const
 ///
 /// Runs on   host
 template <class Map>
-concept StreamedScoring = requires {
-  sizeof(detail::ReadoutFor<Map>);
-};
+concept StreamedScoring = requires { sizeof(detail::ReadoutFor<Map>); };
 
 /// Maps of one kind, one a temperature: the grid of a run.
 ///

@@ -8,9 +8,9 @@
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/simulate/engine/factors.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/trials/row_tokens.hpp"
-#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/types/regression.hpp"
 
 namespace incontext::simulate {
@@ -19,12 +19,12 @@ namespace detail {
 
 /// The sizes of the terms that a trial adds. Scores are computed with their mean over the rows, then it is subtracted.
 template <class Map>
-RegressionScales scales_on_rows(const regression::Attention<double>& attention,
-                                const regression::Matrix<double>& rows, const RowLabels& labels) {
+RegressionScales scales_on_rows(const regression::Attention<double>& attention, const regression::Matrix<double>& rows,
+                                const RowLabels& labels) {
   const double share = 1 / static_cast<double>(rows.rows());
   const regression::Matrix<double> moment = share * plain_product(rows.transpose(), rows);
-  const regression::Matrix<double> centred = rows.rowwise() - plain_mean(rows).transpose();
-  const regression::Matrix<double> covariance = share * plain_product(centred.transpose(), centred);
+  const regression::Matrix<double> centered = rows.rowwise() - plain_mean(rows).transpose();
+  const regression::Matrix<double> covariance = share * plain_product(centered.transpose(), centered);
   double label_square = labels.noise_variance, label_variance = labels.noise_variance;
   if (labels.labels.size() > 0) {
     label_square = share * labels.labels.squaredNorm();
@@ -47,7 +47,7 @@ RegressionScales scales_on_rows(const regression::Attention<double>& attention,
 ///     const simulate::RowLabels labels{.task_mean = beta, .noise_variance = 0.1};
 ///     const auto run = simulate::regression_error_on_rows(attention, rows, labels, 40, maps, {.seed = 7});
 ///
-/// Source    the law regression::any_law_error and regression::labelled_rows_error are exact for.
+/// Source    the law regression::any_law_error and regression::labeled_rows_error are exact for.
 /// Shapes    (attention: d, rows: n x d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; n >= 1 and below 2^32.

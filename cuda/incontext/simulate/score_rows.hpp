@@ -76,10 +76,10 @@ inline void require_row(std::string_view where, const ScoreRow& row, const std::
   };
   finite("location", row.location);
   finite("scale", row.scale);
-  finite("signal", row.signal);
-  finite("signal_stddev", row.signal_stddev);
+  finite("needle", row.needle);
+  finite("needle_stddev", row.needle_stddev);
   require_non_negative(where, "scale", row.scale);
-  require_non_negative(where, "signal_stddev", row.signal_stddev);
+  require_non_negative(where, "needle_stddev", row.needle_stddev);
   require_at_least(where, "inverse_temperatures.size()", inverse_temperatures.size(), std::size_t{1});
   for (const double beta : inverse_temperatures) {
     require_positive(where, "inverse_temperature", beta);
@@ -88,12 +88,12 @@ inline void require_row(std::string_view where, const ScoreRow& row, const std::
 }
 
 /// Adds the rounding of the exponents: the relative error of a weight is eps times its score and the inverse
-/// temperature, that of a logarithm is eps. The size of the scores is that of a signal or of the highest of 1e9 normal
+/// temperature, that of a logarithm is eps. The size of the scores is that of a needle or of the highest of 1e9 normal
 /// scores, six standard deviations.
 template <class T>
 void add_exponent_rounding(ScoreRowSimulation& simulation, const ScoreRow& row,
                            const std::vector<double>& inverse_temperatures) {
-  const double size = std::abs(row.location) + 6 * row.scale + std::abs(row.signal) + 6 * row.signal_stddev;
+  const double size = std::abs(row.location) + 6 * row.scale + std::abs(row.needle) + 6 * row.needle_stddev;
   for (std::size_t i = 0; i < simulation.run.estimates.size(); ++i) {
     statistics::Estimate& estimate = simulation.run.estimates[i];
     const double beta = inverse_temperatures[i / static_cast<std::size_t>(simulation.functionals)];
@@ -115,8 +115,8 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
   }
   require_holds<T>(where, "location", row.location, row.location);
   require_holds<T>(where, "scale", row.scale, row.scale);
-  require_holds<T>(where, "signal", row.signal, row.signal);
-  require_holds<T>(where, "signal_stddev", row.signal_stddev, row.signal_stddev);
+  require_holds<T>(where, "needle", row.needle, row.needle);
+  require_holds<T>(where, "needle_stddev", row.needle_stddev, row.needle_stddev);
   return with_system(device, [&](auto system) {
     using System = decltype(system);
     const typename System::template Memory<T> grid(numbers.begin(), numbers.end());
@@ -124,9 +124,9 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
                                  row.competitors,
                                  static_cast<T>(row.location),
                                  static_cast<T>(row.scale),
-                                 row.has_signal,
-                                 static_cast<T>(row.signal),
-                                 static_cast<T>(row.signal_stddev),
+                                 row.has_needle,
+                                 static_cast<T>(row.needle),
+                                 static_cast<T>(row.needle_stddev),
                                  address(grid),
                                  static_cast<int>(numbers.size())};
     return visit(system, trial);
@@ -140,7 +140,7 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
 ///     const auto row = simulate::normal_scores(/*count=*/1000, /*variance=*/1.0);
 ///     const auto run = simulate::score_rows(row, /*inverse_temperatures=*/{0.5, 1.0}, {.seed = 1, .trials = 4096});
 ///
-/// Source    the definition; laws::gaussian_row, laws::signal_weight and their kin are what it judges.
+/// Source    the definition; laws::gaussian_row, laws::needle_weight and their kin are what it judges.
 /// Shapes    (inverse_temperatures: m) -> m points
 /// Units     inverse_temperatures in one over the units of the scores.
 /// Domain    as ScoreRow; inverse_temperatures positive and finite.

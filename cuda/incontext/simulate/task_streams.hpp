@@ -143,8 +143,8 @@ struct ReasoningInputs {
 ///     const simulate::NeedleRows<double> needles{.seed = 1, .needle = 4.5};
 ///     const std::int64_t place = needles.draw(/*index=*/0, tokens, row.data());
 ///
-/// Source    arXiv 2501.19399, Figs. 1 and 3; laws::uniform_signal_weight, grid_weight, two_level_weights and
-///           signal_weight have the needle's weight.
+/// Source    arXiv 2501.19399, Figs. 1 and 3; laws::uniform_needle_weight, grid_weight, two_level_weights and
+///           needle_weight have the needle's weight.
 /// Shapes    scores: length numbers. Returns the needle's place, 0 ... length - 1.
 /// Units     of the scores.
 /// Domain    2 <= length <= 4e9, scale >= 0. Places by Lemire's product, as ReasoningInputs.

@@ -24,7 +24,8 @@ namespace incontext::adapters {
 ///
 /// Runs on   host
 template <class Map>
-concept TensorScoring = scoring::Scoring<Map> && DevicePlain<Map> &&
+concept TensorScoring =
+    scoring::Scoring<Map> && DevicePlain<Map> &&
     (std::same_as<typename Map::value_type, float> || std::same_as<typename Map::value_type, double>);
 
 /// A parameter of the map that can be given as a tensor and trained: a member with a derivative.
@@ -111,8 +112,8 @@ struct Weights : torch::autograd::Function<Weights<Map, Parameters...>> {
 ///           sums in double.
 /// Runs on   host
 template <class... Parameters, TensorScoring Map, std::same_as<at::Tensor>... Values>
-requires(sizeof...(Parameters) == sizeof...(Values) && (Trainable<Map, Parameters> && ...)) at::Tensor
-    weights(const Map& map, const at::Tensor& scores, const Values&... values) {
+  requires(sizeof...(Parameters) == sizeof...(Values) && (Trainable<Map, Parameters> && ...))
+at::Tensor weights(const Map& map, const at::Tensor& scores, const Values&... values) {
   using T = typename Map::value_type;
   scoring::require_valid(map);
   detail::require_scores<T>(scores);

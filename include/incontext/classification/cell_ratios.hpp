@@ -10,8 +10,8 @@
 #include "incontext/classification/context.hpp"
 #include "incontext/classification/detail/cell_counts.hpp"
 #include "incontext/classification/detail/sphere_draws.hpp"
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
@@ -192,7 +192,7 @@ inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<dou
   detail::require_unit(where, "query", query.norm());
   for (Eigen::Index c = 0; c < k; ++c) detail::require_unit(where, "a prototype", prototypes.row(c).norm());
   const bool counted = kind == CellDraws::about_query ||
-                       (kind == CellDraws::automatic && kernel_mass_excess(std::int64_t{d}, kappa) > 2);
+                       (kind == CellDraws::automatic && partition_function_excess(std::int64_t{d}, kappa) > 2);
   return detail::CellSampler(prototypes, query, kappa, draws, seed).all(counted);
 }
 

@@ -21,7 +21,7 @@ namespace incontext::classification {
 
 /// What a query sees of the cells around it.
 ///
-/// Units     dimensionless; the kernel mass as S~ = sum_j e^(kappa (u_j.x - 1)).
+/// Units     dimensionless; the partition function as S~ = sum_j e^(kappa (u_j.x - 1)).
 /// Runs on   host
 template <Real T>
 struct CircleCells {
@@ -116,7 +116,7 @@ std::vector<T> softmax(std::vector<T> values, const T& gain) {
 
 }  // namespace detail
 
-/// Long-context predictions of the context-adaptive step on the circle, and the spread of the kernel mass.
+/// Long-context predictions of the context-adaptive step on the circle, and the spread of the partition function.
 ///
 /// \f[ P_c = \int_{C_c} \frac{e^{\kappa\cos\theta}}{2\pi I_0(\kappa)} d\theta,\quad
 ///     \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad

@@ -26,7 +26,7 @@ using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 template <Real T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// Labelled examples and an input to be classified. The points need not lie on the sphere.
+/// Labeled examples and an input to be classified. The points need not lie on the sphere.
 ///
 /// Shapes    inputs: n x d; labels: n, each in 0 ... classes - 1; query: d
 /// Runs on   host
@@ -87,9 +87,9 @@ Prediction<T> predict(const Vector<T>& logits, const Matrix<T>& logit_derivative
   Vector<T> p(logits.size());
   scoring::weights(scoring::Softmax<T>{}, logits, scoring::Row<T>(p.data(), p.size()));
   const Eigen::Matrix<T, 1, Eigen::Dynamic> mean = p.transpose() * logit_derivative;
-  Matrix<T> centred = logit_derivative;
-  centred.rowwise() -= mean;
-  return {logits, p, p.asDiagonal() * centred};
+  Matrix<T> centered = logit_derivative;
+  centered.rowwise() -= mean;
+  return {logits, p, p.asDiagonal() * centered};
 }
 
 /// Cross entropy of a prediction at the query's class.

@@ -7,7 +7,7 @@
 
 #include "incontext/classification/context.hpp"
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -53,13 +53,13 @@ struct ContextAttentionPass {
 /// Shapes    (context: n, d, k) -> n x (d + k) or (n + 1) x (d + k)
 /// Runs on   host
 template <Real T>
-Matrix<T> context_tokens(const Context<T>& context, QueryKey query) {
+Matrix<T> context_tokens(const Context<T>& context, QueryToken query) {
   const Eigen::Index n = context.inputs.rows(), d = context.inputs.cols();
-  const Eigen::Index rows = query == QueryKey::included ? n + 1 : n;
+  const Eigen::Index rows = query == QueryToken::included ? n + 1 : n;
   Matrix<T> tokens = Matrix<T>::Zero(rows, d + context.classes);
   tokens.topLeftCorner(n, d) = context.inputs;
   for (Eigen::Index j = 0; j < n; ++j) tokens(j, d + context.labels[static_cast<std::size_t>(j)]) = T(1);
-  if (query == QueryKey::included) tokens.row(n).head(d) = context.query.transpose();
+  if (query == QueryToken::included) tokens.row(n).head(d) = context.query.transpose();
   return tokens;
 }
 
@@ -115,7 +115,7 @@ void require_attention(std::string_view where, const ContextAttention<T>& attent
 /// Runs on   host
 template <Real T>
 ContextAttentionPass<T> context_attention(const ContextAttention<T>& attention, AttentionKind kind, const T& scale,
-                                          const Context<T>& context, std::int64_t label, QueryKey query) {
+                                          const Context<T>& context, std::int64_t label, QueryToken query) {
   constexpr auto where = "classification::context_attention";
   validate(context, where);
   detail::require_attention(where, attention, context);
@@ -128,9 +128,9 @@ ContextAttentionPass<T> context_attention(const ContextAttention<T>& attention, 
   const Vector<T> summary = tokens.transpose() * a;
 
   Matrix<T> score_derivative = tokens * from_query;
-  if (query == QueryKey::included) score_derivative.bottomRows(1) += reached.head(d).transpose();
+  if (query == QueryToken::included) score_derivative.bottomRows(1) += reached.head(d).transpose();
   Matrix<T> logit_derivative = read * (tokens.transpose() * detail::attention_derivative(kind, a, score_derivative));
-  if (query == QueryKey::included) logit_derivative += a(a.size() - 1) * read.leftCols(d);
+  if (query == QueryToken::included) logit_derivative += a(a.size() - 1) * read.leftCols(d);
 
   ContextAttentionPass<T> pass{predict<T>(read * summary, logit_derivative), a, T(0), {}, {}};
   pass.loss = cross_entropy(pass.prediction, label);

@@ -69,10 +69,11 @@ ContextWeights<T> block_weights(std::string_view where, std::int64_t dimension, 
 /// Runs on   host
 template <Real T>
 ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
-                                      const T& rate) {
+                                      const T& learning_rate) {
   constexpr auto where = "classification::linear_construction";
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  return detail::block_weights<T>(where, dimension, classes, T(1), rate / T(static_cast<double>(context_length)));
+  return detail::block_weights<T>(where, dimension, classes, T(1),
+                                  learning_rate / T(static_cast<double>(context_length)));
 }
 
 /// Weights with which exponential attention, scale 1, is kernel_descent on the sphere, in its dot form anywhere.
@@ -88,14 +89,14 @@ ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t class
 /// Runs on   host
 template <Real T>
 ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
-                                      const T& kappa, const T& rate) {
+                                      const T& kappa, const T& learning_rate) {
   using std::exp;
   using std::sqrt;
   constexpr auto where = "classification::kernel_construction";
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   require_non_negative(where, "kappa", kappa);
   return detail::block_weights<T>(where, dimension, classes, sqrt(kappa),
-                                  rate / T(static_cast<double>(context_length)) * exp(T(-kappa)));
+                                  learning_rate / T(static_cast<double>(context_length)) * exp(T(-kappa)));
 }
 
 /// Weights with which RBF kernel attention is kernel_descent, on the sphere and off it.
@@ -112,13 +113,13 @@ ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t class
 /// Runs on   host
 template <Real T>
 ContextWeights<T> rbf_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
-                                   const T& kappa, const T& rate) {
+                                   const T& kappa, const T& learning_rate) {
   using std::sqrt;
   constexpr auto where = "classification::rbf_construction";
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   require_non_negative(where, "kappa", kappa);
   return detail::block_weights<T>(where, dimension, classes, sqrt(kappa),
-                                  rate / T(static_cast<double>(context_length)));
+                                  learning_rate / T(static_cast<double>(context_length)));
 }
 
 /// Weights with which softmax attention, scale 1/sqrt(d + k), is adaptive_descent: with the query as a key its dot
@@ -156,8 +157,8 @@ ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t clas
 /// Accuracy  logits against the gradient step on W, 64 eps (tests/classification/context_constructions.cpp).
 /// Runs on   host
 template <Real T>
-ContextWeights<T> centred(ContextWeights<T> weights, std::int64_t classes) {
-  constexpr auto where = "classification::centred";
+ContextWeights<T> centered(ContextWeights<T> weights, std::int64_t classes) {
+  constexpr auto where = "classification::centered";
   require_at_least(where, "classes", classes, std::int64_t{2});
   require_at_least(where, "projection.rows()", std::int64_t{weights.projection.rows()}, classes + 1);
   auto labels = weights.projection.bottomRows(classes);

@@ -20,7 +20,7 @@ namespace incontext::classification {
 /// Runs on   host
 enum class KernelForm { rbf, dot };
 
-/// What the query adds to the normaliser of the context-adaptive step. On the sphere the last three are the same.
+/// What the query adds to the normalizer of the context-adaptive step. On the sphere the last three are the same.
 ///
 /// Source    none: arXiv 2510.10425 eq. (3). dot: e^(kappa x.x), what attention computes. constant: e^kappa. rbf: 1,
 ///           with kernel e^(-kappa |x_j - x|^2 / 2).
@@ -77,12 +77,12 @@ KernelRow<T> kernel_row(const Context<T>& context, const T& kappa, KernelForm fo
 /// Accuracy  4 (n + d) eps of the sums' absolute terms (tests/classification/context_descent.cpp).
 /// Runs on   host
 template <Real T>
-Prediction<T> linear_descent(const Context<T>& context, const T& rate) {
+Prediction<T> linear_descent(const Context<T>& context, const T& learning_rate) {
   constexpr auto where = "classification::linear_descent";
   validate(context, where);
-  require_finite(where, "rate", rate);
+  require_finite(where, "learning_rate", learning_rate);
   const Matrix<T> weights =
-      rate / T(static_cast<double>(context.inputs.rows())) * detail::class_sums(context, context.inputs);
+      learning_rate / T(static_cast<double>(context.inputs.rows())) * detail::class_sums(context, context.inputs);
   return predict<T>(weights * context.query, weights);
 }
 
@@ -100,19 +100,19 @@ Prediction<T> linear_descent(const Context<T>& context, const T& rate) {
 /// Accuracy  as linear_descent.
 /// Runs on   host
 template <Real T>
-Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T& rate,
+Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T& learning_rate,
                              KernelForm form = KernelForm::rbf) {
   constexpr auto where = "classification::kernel_descent";
   validate(context, where);
   require_non_negative(where, "kappa", kappa);
-  require_finite(where, "rate", rate);
+  require_finite(where, "learning_rate", learning_rate);
   const auto kernel = detail::kernel_row(context, kappa, form);
-  const T scale = rate / T(static_cast<double>(context.inputs.rows()));
+  const T scale = learning_rate / T(static_cast<double>(context.inputs.rows()));
   return predict<T>(scale * detail::class_sums<T>(context, kernel.value),
                     scale * detail::class_sums<T>(context, kernel.derivative));
 }
 
-/// The step whose rate adapts to the kernel mass around the query: what softmax attention does.
+/// The step whose rate adapts to the partition function around the query: what softmax attention does.
 ///
 /// \f[ p(x) = \mathrm{softmax}\Bigl(c \sum_j a_j y_j\Bigr),\qquad
 ///     a_j = \frac{e^{\kappa x_j\cdot x}}{\sum_i e^{\kappa x_i\cdot x} + [\text{self term}]} \f]
@@ -121,7 +121,7 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
 /// Shapes    (context: n, d, k) -> k
 /// Units     gain = c in nats; kappa = 1/sigma^2.
 /// Domain    kappa and gain finite. Both negative is elimination: attend to the farthest, subtract their labels.
-/// Limits    kappa -> infinity: the nearest neighbour's label with logit c; kappa -> 0 with c kappa = eta:
+/// Limits    kappa -> infinity: the nearest neighbor's label with logit c; kappa -> 0 with c kappa = eta:
 ///           linear_descent for balanced contexts; with a self term and a narrow kernel: kernel_descent at rate n c.
 /// Errors    as validate(Context).
 /// Accuracy  as linear_descent; scores are shifted by the largest among the keys in use.
@@ -147,9 +147,9 @@ Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const 
   }
   scoring::weights(scoring::Softmax<T>{}, scores, scoring::Row<T>(weights.data(), keys));
   const Eigen::Matrix<T, 1, Eigen::Dynamic> mean = weights.transpose() * derivative;
-  const Matrix<T> centred = weights.asDiagonal() * (derivative.rowwise() - mean);
+  const Matrix<T> centered = weights.asDiagonal() * (derivative.rowwise() - mean);
   return predict<T>(gain * detail::class_sums<T>(context, weights.head(n)),
-                    gain * detail::class_sums<T>(context, centred.topRows(n)));
+                    gain * detail::class_sums<T>(context, centered.topRows(n)));
 }
 
 }  // namespace incontext::classification

@@ -9,8 +9,8 @@
 
 #include "incontext/classification/detail/angle_rule.hpp"
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"

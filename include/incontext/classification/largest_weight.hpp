@@ -9,7 +9,7 @@
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/detail/mass_law.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -73,7 +73,7 @@ std::vector<T> nearest_point_edges(std::int64_t dimension, const T& kappa, const
 template <Real T>
 class LargestWeightIntegral {
  public:
-  LargestWeightIntegral(std::int64_t dimension, const T& kappa, const T& count, QueryKey query)
+  LargestWeightIntegral(std::int64_t dimension, const T& kappa, const T& count, QueryToken query)
       : rule_(dimension, kappa, nearest_point_edges(dimension, kappa, count)),
         sums_(rule_.shares),
         edge_(transition(kappa, count)),
@@ -123,7 +123,7 @@ class LargestWeightIntegral {
         near_before += rule_.shares[low + panel + j];
       }
     }
-    const T self = query_ == QueryKey::included ? exp(T(-exp(s))) : T(1);
+    const T self = query_ == QueryToken::included ? exp(T(-exp(s))) : T(1);
     return count_ * sum * self;
   }
 
@@ -132,7 +132,7 @@ class LargestWeightIntegral {
   PartialSums<T> sums_;
   Transition<T> edge_;
   T count_;
-  QueryKey query_;
+  QueryToken query_;
 };
 
 }  // namespace detail
@@ -150,13 +150,13 @@ class LargestWeightIntegral {
 /// Accuracy  1e-11 relative in double (tests/classification/largest_weight.cpp).
 /// Runs on   host
 template <Real T>
-T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryKey query) {
+T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query) {
   using std::log;
   constexpr auto where = "classification::expected_largest_weight";
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   detail::require_mass_law(where, dimension, kappa, query);
   const T n = T(static_cast<double>(context_length));
-  const T self = query == QueryKey::included ? T(1) : T(0);
+  const T self = query == QueryToken::included ? T(1) : T(0);
   if (!(T(0) < kappa)) return T(1) / (n + self);
   const detail::LargestWeightIntegral<T> integrand(dimension, kappa, n, query);
   const T log_least = T(0) < self ? T(0) : T(log(n) - T(2) * kappa);

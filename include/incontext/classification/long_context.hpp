@@ -6,27 +6,27 @@
 #include <limits>
 
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
 namespace incontext::classification {
 
-/// The inverse kernel mass and attention's concentration without the query's key, expanded about a long context.
+/// The inverse partition function and attention's concentration without the query's key, expanded about a long context.
 ///
-/// Units     dimensionless, as InverseKernelMass.
+/// Units     dimensionless, as InversePartitionFunction.
 /// Runs on   host
 template <Real T>
 struct LongContext {
   T mean;            ///< E 1/S~ to order 1/n^2
   T variance;        ///< Var 1/S~ to order 1/n^2
-  T participation;   ///< E sum_j p_j^2 to order 1/n^2
+  T ipr;             ///< E sum_j p_j^2 to order 1/n^2
   T largest_weight;  ///< E max_j p_j to leading order
 };
 
-/// Closed forms of inverse_kernel_mass and expected_largest_weight for long contexts.
+/// Closed forms of inverse_partition_function and expected_largest_weight for long contexts.
 ///
 /// \f[ E \tilde S^{-1} \approx \frac{1}{\mu}\left[1 + \frac vn + \frac{3 v^2 - g_3}{n^2}\right],\quad
 ///     \mathrm{Var} \approx \frac{1}{\mu^2}\left[\frac vn + \frac{8 v^2 - 2 g_3}{n^2}\right],\quad
@@ -40,7 +40,7 @@ struct LongContext {
 /// Source    derived: docs/theory/classification.md#long-contexts; delta method.
 /// Units     as LongContext.
 /// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 finite; accurate for v/n << 1.
-/// Limits    n -> infinity: n participation -> 1 + v, the number of points over those attended to.
+/// Limits    n -> infinity: n inverse participation ratio -> 1 + v, the number of points over those attended to.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  against the exact law the mean is off by less than 40 (v/n)^3 relative where v/n <= 0.01
 ///           (tests/classification/long_context.cpp).

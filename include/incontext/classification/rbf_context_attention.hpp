@@ -65,7 +65,7 @@ void require_square_weights(std::string_view where, const ContextWeights<T>& wei
 /// Runs on   host
 template <Real T>
 RbfAttentionPass<T> rbf_context_attention(const ContextWeights<T>& weights, const Context<T>& context,
-                                          std::int64_t label, QueryKey query) {
+                                          std::int64_t label, QueryToken query) {
   using std::exp;
   constexpr auto where = "classification::rbf_context_attention";
   validate(context, where);
@@ -79,9 +79,9 @@ RbfAttentionPass<T> rbf_context_attention(const ContextWeights<T>& weights, cons
   const Vector<T> summary = tokens.transpose() * a;
 
   Matrix<T> slopes = apart * from_query;
-  if (query == QueryKey::included) slopes.bottomRows(1) -= apart.bottomRows(1) * weights.key.leftCols(d);
+  if (query == QueryToken::included) slopes.bottomRows(1) -= apart.bottomRows(1) * weights.key.leftCols(d);
   Matrix<T> logit_derivative = read * (tokens.transpose() * (a.asDiagonal() * slopes));
-  if (query == QueryKey::included) logit_derivative += a(a.size() - 1) * read.leftCols(d);
+  if (query == QueryToken::included) logit_derivative += a(a.size() - 1) * read.leftCols(d);
 
   RbfAttentionPass<T> pass{predict<T>(read * summary, logit_derivative), a, T(0), {}, {}, {}};
   pass.loss = cross_entropy(pass.prediction, label);

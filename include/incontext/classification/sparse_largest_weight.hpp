@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-#include "incontext/classification/sparse_neighbourhood.hpp"
+#include "incontext/classification/sparse_neighborhood.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/quadrature.hpp"
@@ -16,7 +16,7 @@ namespace incontext::classification {
 
 namespace detail {
 
-/// Points farther than one at s0 of the Poisson neighbourhood: their share of the largest weight's Laplace integral.
+/// Points farther than one at s0 of the Poisson neighborhood: their share of the largest weight's Laplace integral.
 template <Real T>
 class FartherPoints {
  public:
@@ -106,7 +106,7 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
 /// Source    derived: docs/theory/classification.md#sparse-neighborhoods; v is exponential for the nearest point.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: sparse_neighbourhood's self_weight, whose integral it is; lambda = 0: 1; lambda -> 0,
+/// Limits    dimension 3: sparse_neighborhood's self_weight, whose integral it is; lambda = 0: 1; lambda -> 0,
 ///           dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q);
 ///           lambda -> infinity: 1/(lambda Gamma(q+1)).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.

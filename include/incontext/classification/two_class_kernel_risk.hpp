@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/classification/two_class_risk.hpp"
 #include "incontext/core/contracts.hpp"
@@ -24,10 +24,11 @@ namespace incontext::classification {
 /// Accuracy  1e-11 relative in double (tests/classification/two_class_kernel_risk.cpp).
 /// Runs on   host
 template <Real T>
-T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& rate) {
-  kernel_logit_difference(dimension, kappa, T(0), context_length, rate);
+T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& learning_rate) {
+  kernel_logit_difference(dimension, kappa, T(0), context_length, learning_rate);
   return detail::query_average<T>(dimension, [&](const T& angle) {
-    return detail::gaussian_cross_entropy(kernel_logit_difference(dimension, kappa, angle, context_length, rate));
+    return detail::gaussian_cross_entropy(
+        kernel_logit_difference(dimension, kappa, angle, context_length, learning_rate));
   });
 }
 
@@ -46,7 +47,7 @@ T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t cont
 /// Runs on   host
 template <Real T>
 T adaptive_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& gain,
-                         QueryKey query) {
+                         QueryToken query) {
   adaptive_logit_difference(dimension, kappa, T(0), context_length, gain, query);
   return detail::query_average<T>(dimension, [&](const T& angle) {
     const auto logits = adaptive_logit_difference(dimension, kappa, angle, context_length, gain, query);

@@ -7,8 +7,8 @@
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/hemisphere_contrast.hpp"
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
@@ -40,9 +40,8 @@ namespace detail {
 template <Real T>
 T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
   const T d = T(static_cast<double>(dimension));
-  const T above = contracting_dimension(d, kappa, [](const T&, const T& contraction) {
-    return contraction <= std::numeric_limits<T>::epsilon() / T(8);
-  });
+  const T above = contracting_dimension(
+      d, kappa, [](const T&, const T& contraction) { return contraction <= std::numeric_limits<T>::epsilon() / T(8); });
   const auto pairs = static_cast<std::int64_t>(static_cast<double>(T(above - d)) / 4) + 2;
   T rho = resultant_bound(T(d / T(2) + T(static_cast<double>(2 * pairs))), kappa), sum = T(1);
   for (std::int64_t j = pairs - 1; j >= 0; --j) {  // l = 2 j + 1; rho in dimension d + 2 l + 2
@@ -61,7 +60,7 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 
 }  // namespace detail
 
-/// Leading order in 1/n for two classes: slopes, noise, errors and best gains, with the spread of the kernel mass.
+/// Leading order in 1/n for two classes: slopes, noise, errors and best gains, with the spread of the partition function.
 ///
 /// \f[ \Delta'(0) = m_d \kappa \frac{A_{d+1}}{A_d},\quad \frac{r_\kappa}{r_0} = \frac{\sqrt{d v} A_d}{\kappa A_{d+1}},
 ///     \quad \mathrm{error} = \frac{d-1}{\sqrt{2\pi n d}} \frac{r_\kappa}{r_0},\quad c^* = \pi\sqrt{\frac{n}{3 v}}
@@ -104,10 +103,9 @@ TwoClassLayer<T> two_class_layer(std::int64_t dimension, const T& kappa, std::in
   layer.linear_error = (d - T(1)) / sqrt(T(T(2) * pi * n * d));
   layer.kernel_error = layer.linear_error * layer.noise_ratio;
   layer.best_gain = pi * sqrt(T(n / T(3))) / root;
-  layer.best_gain_with_query =
-      T(50) < excess.log_second_moment
-          ? T(layer.best_gain + pi / sqrt(T(T(3) * n)) * exp(T(-mean.scaled - log_root)))
-          : T(layer.best_gain * (T(1) + exp(T(-mean.scaled)) / n));
+  layer.best_gain_with_query = T(50) < excess.log_second_moment
+                                   ? T(layer.best_gain + pi / sqrt(T(T(3) * n)) * exp(T(-mean.scaled - log_root)))
+                                   : T(layer.best_gain * (T(1) + exp(T(-mean.scaled)) / n));
   layer.mean_squared_contrast = detail::mean_squared_contrast(dimension, kappa);
   layer.variance_ratio = T(50) < excess.log_second_moment ? T(T(1) - layer.mean_squared_contrast / v)
                                                           : T((v - layer.mean_squared_contrast) / v);

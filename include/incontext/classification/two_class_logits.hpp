@@ -7,8 +7,8 @@
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/hemisphere_contrast.hpp"
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
@@ -48,8 +48,7 @@ struct SignedKernel {
 };
 
 template <Real T>
-SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, const T& kappa,
-                              const T& boundary_angle) {
+SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, const T& kappa, const T& boundary_angle) {
   const T delta = relative_contrast(dimension, kappa, boundary_angle);
   const T twice = relative_contrast(dimension, T(T(2) * kappa), boundary_angle);
   const T v = mass_excess(dimension, kappa).value;
@@ -74,14 +73,14 @@ SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, co
 /// Runs on   host
 template <Real T>
 LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundary_angle, std::int64_t context_length,
-                                        const T& rate) {
+                                        const T& learning_rate) {
   using std::sin;
   constexpr auto where = "classification::linear_logit_difference";
   detail::require_two_classes(where, dimension, T(0), boundary_angle, context_length);
-  detail::require_factor(where, "rate", rate);
+  detail::require_factor(where, "learning_rate", learning_rate);
   const T mean = sphere_constants<T>(dimension).mean_absolute * sin(boundary_angle);
   const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
-  return {rate * mean, rate * rate / n * (T(1) / d - mean * mean)};
+  return {learning_rate * mean, learning_rate * learning_rate / n * (T(1) / d - mean * mean)};
 }
 
 /// One step of functional gradient descent with the RBF kernel on the sphere: exact at any context length.
@@ -97,18 +96,18 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
 /// Runs on   host
 template <Real T>
 LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
-                                        std::int64_t context_length, const T& rate) {
+                                        std::int64_t context_length, const T& learning_rate) {
   using std::exp;
   constexpr auto where = "classification::kernel_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  detail::require_factor(where, "rate", rate);
+  detail::require_factor(where, "learning_rate", learning_rate);
   const T delta = detail::relative_contrast(dimension, kappa, boundary_angle);
   const auto excess = detail::mass_excess(dimension, kappa);
   const T scaled = detail::log_mean(dimension, kappa).scaled, n = T(static_cast<double>(context_length));
-  const T scale = rate * exp(scaled);
+  const T scale = learning_rate * exp(scaled);
   // where A_2 / A^2 may overflow, A_2 e^(-2 kappa) is computed from its logarithm
   const T variance = T(50) < excess.log_second_moment
-                         ? T(rate * rate * exp(T(excess.log_second_moment + T(2) * scaled)))
+                         ? T(learning_rate * learning_rate * exp(T(excess.log_second_moment + T(2) * scaled)))
                          : T(scale * scale * (excess.value - delta * delta));
   return {scale * delta, variance / n};
 }
@@ -139,14 +138,14 @@ struct AdaptiveLogitMoments {
 /// Runs on   host
 template <Real T>
 AdaptiveLogitMoments<T> adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
-                                                  std::int64_t context_length, const T& gain, QueryKey query) {
+                                                  std::int64_t context_length, const T& gain, QueryToken query) {
   using std::exp;
   constexpr auto where = "classification::adaptive_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
   detail::require_factor(where, "gain", gain);
   const auto signed_ = detail::signed_kernel(where, dimension, kappa, boundary_angle);
   const T n = T(static_cast<double>(context_length));
-  const T self = query == QueryKey::included ? T(exp(T(-detail::log_mean(dimension, kappa).scaled)) / n) : T(0);
+  const T self = query == QueryToken::included ? T(exp(T(-detail::log_mean(dimension, kappa).scaled)) / n) : T(0);
   const T r = T(1) / (T(1) + self), limit = signed_.mean * r;  // m_N / m_D
   const T spread = r * r / n;
   return {

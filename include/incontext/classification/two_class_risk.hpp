@@ -11,7 +11,7 @@
 
 #include "incontext/classification/detail/angle_rule.hpp"
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/sphere_constants.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/core/contracts.hpp"
@@ -110,10 +110,10 @@ T gaussian_error(const LogitMoments<T>& z) {
 /// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
 /// Runs on   host
 template <Real T>
-T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, const T& rate) {
-  linear_logit_difference(dimension, T(0), context_length, rate);
+T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, const T& learning_rate) {
+  linear_logit_difference(dimension, T(0), context_length, learning_rate);
   return detail::query_average<T>(dimension, [&](const T& angle) {
-    return detail::gaussian_cross_entropy(linear_logit_difference(dimension, angle, context_length, rate));
+    return detail::gaussian_cross_entropy(linear_logit_difference(dimension, angle, context_length, learning_rate));
   });
 }
 
@@ -167,7 +167,7 @@ T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_l
 /// Runs on   host
 template <Real T>
 struct BestRate {
-  T rate;
+  T learning_rate;
   T cross_entropy;
 };
 
@@ -192,7 +192,7 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
   return {pi * sqrt(T(n * d / T(3))), pi * (d - T(1)) / (T(2) * sqrt(T(T(3) * n * d)))};
 }
 
-/// The same, exactly minimised.
+/// The same, exactly minimized.
 ///
 /// \f[ \eta^* = \arg\min_\eta \mathrm{CE}(\eta),\quad E\left[\frac{z}{1 + e^{z}}\right] = 0 \f]
 ///
@@ -209,12 +209,12 @@ BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length
   using std::exp;
   using std::log;
   const auto slope = [&](const T& log_rate) {
-    const T rate = exp(log_rate);
+    const T learning_rate = exp(log_rate);
     return detail::query_average<T>(dimension, [&](const T& angle) {
-      return detail::gaussian_gain(linear_logit_difference(dimension, angle, context_length, rate));
+      return detail::gaussian_gain(linear_logit_difference(dimension, angle, context_length, learning_rate));
     });
   };
-  const T start = log(best_linear_rate_leading<T>(dimension, context_length).rate);
+  const T start = log(best_linear_rate_leading<T>(dimension, context_length).learning_rate);
   std::uintmax_t iterations = 100;
   const boost::math::tools::eps_tolerance<T> close(std::numeric_limits<T>::digits - 4);
   T low = start - T(0.25), high = start + T(0.25);
@@ -222,8 +222,8 @@ BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length
   for (int i = 0; i < most_steps && !(T(0) < slope(low)); ++i) low -= T(0.5);
   for (int i = 0; i < most_steps && !(slope(high) < T(0)); ++i) high += T(0.5);
   const auto root = boost::math::tools::toms748_solve(slope, low, high, close, iterations);
-  const T rate = exp(T((root.first + root.second) / T(2)));
-  return {rate, linear_cross_entropy(dimension, context_length, rate)};
+  const T learning_rate = exp(T((root.first + root.second) / T(2)));
+  return {learning_rate, linear_cross_entropy(dimension, context_length, learning_rate)};
 }
 
 }  // namespace incontext::classification

@@ -10,7 +10,7 @@
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/detail/mass_law.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
@@ -120,7 +120,7 @@ class SignedMassIntegrand {
 /// Runs on   host
 template <Real T>
 T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
-                                     std::int64_t context_length, const T& gain, QueryKey query) {
+                                     std::int64_t context_length, const T& gain, QueryToken query) {
   using std::exp;
   using std::log;
   using std::sin;
@@ -130,7 +130,7 @@ T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, con
   detail::require_mass_law(where, dimension, kappa, query);
   require_finite(where, "gain", gain);
   if (!(T(0) < kappa && T(0) < boundary_angle)) return T(0);
-  const T n = T(static_cast<double>(context_length)), self = query == QueryKey::included ? T(1) : T(0);
+  const T n = T(static_cast<double>(context_length)), self = query == QueryToken::included ? T(1) : T(0);
   const T little = exp(T(log(T(std::numeric_limits<T>::epsilon())) / T(3)));
   if (kappa < little) {  // correct up to kappa^2, because the weights are nearly equal
     return gain * (kappa * (n / (n + self * exp(kappa)))) * sphere_constants<T>(dimension).mean_absolute *

@@ -20,10 +20,11 @@ template <Real T>
 class CountOf {
  public:
   template <std::integral N>
-  requires(!std::same_as<N, bool>) INCONTEXT_HD constexpr CountOf(const N& count) : value_(of_integer(count)) {}
+    requires(!std::same_as<N, bool>)
+  INCONTEXT_HD constexpr CountOf(const N& count) : value_(of_integer(count)) {}
   template <class N>
-  requires(!std::integral<N> && std::convertible_to<const N&, T>) INCONTEXT_HD constexpr CountOf(const N& count)
-      : value_(static_cast<T>(count)) {}
+    requires(!std::integral<N> && std::convertible_to<const N&, T>)
+  INCONTEXT_HD constexpr CountOf(const N& count) : value_(static_cast<T>(count)) {}
 
   INCONTEXT_HD constexpr operator const T&() const { return value_; }
 
@@ -41,7 +42,7 @@ class CountOf {
 };
 
 /// The type of a parameter that is a count. It takes no part in deducing T, which the other arguments determine:
-/// `signal_weight(131071, 2.5, 8.0)` is computed in double.
+/// `needle_weight(131071, 2.5, 8.0)` is computed in double.
 ///
 /// Runs on   host and device
 template <class T>

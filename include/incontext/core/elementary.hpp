@@ -4,7 +4,7 @@
 
 #include "incontext/core/host_device.hpp"
 
-/// Elementary functions made of + - * / and integer operations only, without branches: they vectorise over lanes and
+/// Elementary functions made of + - * / and integer operations only, without branches: they vectorize over lanes and
 /// give the same bits from every compiler, instruction set and back end (with contraction off). The standard library's
 /// do neither. Coefficients: Remez fits (tests/oracles/generate/polynomials.py), not taken from a library.
 namespace incontext::elementary {

@@ -45,15 +45,15 @@ template <class T>
 concept Real = !std::is_integral_v<T> && std::copyable<T> && std::constructible_from<T, double> &&
                std::numeric_limits<T>::is_specialized && std::numeric_limits<T>::has_infinity &&
                std::numeric_limits<T>::has_quiet_NaN && requires(const T& a, const T& b) {
-  { a + b } -> std::convertible_to<T>;
-  { a - b } -> std::convertible_to<T>;
-  { a* b } -> std::convertible_to<T>;
-  { a / b } -> std::convertible_to<T>;
-  { -a } -> std::convertible_to<T>;
-  { a < b } -> std::convertible_to<bool>;
-  { a <= b } -> std::convertible_to<bool>;
-  { a == b } -> std::convertible_to<bool>;
-} && detail::elementary_lookup::HasElementaryFunctions<T>;
+                 { a + b } -> std::convertible_to<T>;
+                 { a - b } -> std::convertible_to<T>;
+                 { a* b } -> std::convertible_to<T>;
+                 { a / b } -> std::convertible_to<T>;
+                 { -a } -> std::convertible_to<T>;
+                 { a < b } -> std::convertible_to<bool>;
+                 { a <= b } -> std::convertible_to<bool>;
+                 { a == b } -> std::convertible_to<bool>;
+               } && detail::elementary_lookup::HasElementaryFunctions<T>;
 
 /// What a kernel may take by value: plain data, copied bit by bit.
 template <class T>

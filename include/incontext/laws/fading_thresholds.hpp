@@ -44,7 +44,8 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
 /// Accuracy  4 eps (1 + log n + |log(w / (1 - w))|) absolute: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
-requires std::convertible_to<const N&, CountOf<T>> T two_level_exponent_gap(const N& count, const T& weight = T(0.5)) {
+  requires std::convertible_to<const N&, CountOf<T>>
+T two_level_exponent_gap(const N& count, const T& weight = T(0.5)) {
   using std::log;
   const T n = CountOf<T>(count);
   detail::require_more_than_one("laws::two_level_exponent_gap", "count", n);

@@ -29,11 +29,12 @@ namespace incontext::laws {
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
-requires std::convertible_to<const N&, CountOf<T>> T critical_spread(const N& count) {
+  requires std::convertible_to<const N&, CountOf<T>>
+T critical_score_stddev(const N& count) {
   using std::log;
   using std::sqrt;
   const T n = CountOf<T>(count);
-  detail::require_count("laws::critical_spread", "count", n);
+  detail::require_count("laws::critical_score_stddev", "count", n);
   return sqrt(T(T(2) * log(n)));
 }
 
@@ -43,18 +44,18 @@ requires std::convertible_to<const N&, CountOf<T>> T critical_spread(const N& co
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     nats.
-/// Domain    count >= 1, spread >= 0.
+/// Domain    count >= 1, score_stddev >= 0.
 /// Limits    theta < 1, n -> infinity: E log Z.
 /// Errors    std::domain_error.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T annealed_log_partition(const Count<T>& count, const T& spread) {
+T annealed_log_partition(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
   using std::log;
   detail::require_count("laws::annealed_log_partition", "count", n);
-  require_non_negative("laws::annealed_log_partition", "spread", spread);
-  return log(n) + spread * spread / T(2);
+  require_non_negative("laws::annealed_log_partition", "score_stddev", score_stddev);
+  return log(n) + score_stddev * score_stddev / T(2);
 }
 
 /// Leading order of E log Z for n -> infinity at fixed theta.
@@ -63,19 +64,19 @@ T annealed_log_partition(const Count<T>& count, const T& spread) {
 ///
 /// Source    Derrida 1981.
 /// Units     nats.
-/// Domain    count >= 1, spread >= 0.
+/// Domain    count >= 1, score_stddev >= 0.
 /// Limits    continuous with its derivative at theta = 1.
 /// Errors    std::domain_error.
 /// Accuracy  leading order: for theta in 1.25 ... 3 more than 1 too large at n = 1e2 to 1e9, within 5% of E log Z at
 ///           n = 1e12: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T quenched_log_partition(const Count<T>& count, const T& spread) {
+T quenched_log_partition(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
-  const T critical = critical_spread(n);
-  if (spread < critical) return annealed_log_partition(n, spread);
-  require_non_negative("laws::quenched_log_partition", "spread", spread);
-  return spread * critical;
+  const T critical = critical_score_stddev(n);
+  if (score_stddev < critical) return annealed_log_partition(n, score_stddev);
+  require_non_negative("laws::quenched_log_partition", "score_stddev", score_stddev);
+  return score_stddev * critical;
 }
 
 /// Leading order of the entropy for n -> infinity at fixed theta.
@@ -84,18 +85,18 @@ T quenched_log_partition(const Count<T>& count, const T& spread) {
 ///
 /// Source    Derrida 1981; the O(1) above theta = 1 is poisson_dirichlet_entropy.
 /// Units     nats.
-/// Domain    count >= 1, spread >= 0.
-/// Limits    spread = 0: log n.
+/// Domain    count >= 1, score_stddev >= 0.
+/// Limits    score_stddev = 0: log n.
 /// Errors    std::domain_error.
 /// Accuracy  leading order, within 1% of E H at n = 1e9 for theta <= 0.5: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T quenched_entropy(const Count<T>& count, const T& spread) {
+T quenched_entropy(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
   using std::log;
-  const T critical = critical_spread(n);
-  require_non_negative("laws::quenched_entropy", "spread", spread);
-  return spread < critical ? T(log(n) - spread * spread / T(2)) : T(0);
+  const T critical = critical_score_stddev(n);
+  require_non_negative("laws::quenched_entropy", "score_stddev", score_stddev);
+  return score_stddev < critical ? T(log(n) - score_stddev * score_stddev / T(2)) : T(0);
 }
 
 /// Y_2 with Z replaced by its mean.
@@ -104,18 +105,18 @@ T quenched_entropy(const Count<T>& count, const T& spread) {
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     dimensionless.
-/// Domain    count >= 1, spread >= 0; meaningful for theta < 1/sqrt(3).
-/// Limits    spread = 0: 1/n.
+/// Domain    count >= 1, score_stddev >= 0; meaningful for theta < 1/sqrt(3).
+/// Limits    score_stddev = 0: 1/n.
 /// Errors    std::domain_error; infinity on overflow.
 /// Accuracy  not an approximation for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T annealed_participation(const Count<T>& count, const T& spread) {
+T annealed_ipr(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
   using std::exp;
-  detail::require_count("laws::annealed_participation", "count", n);
-  require_non_negative("laws::annealed_participation", "spread", spread);
-  return exp(T(spread * spread)) / n;
+  detail::require_count("laws::annealed_ipr", "count", n);
+  require_non_negative("laws::annealed_ipr", "score_stddev", score_stddev);
+  return exp(T(score_stddev * score_stddev)) / n;
 }
 
 /// Powers of n of a row at reduced spread theta: quantity = n^-power.
@@ -124,9 +125,9 @@ T annealed_participation(const Count<T>& count, const T& spread) {
 /// Runs on   host
 template <Real T>
 struct GaussianPowers {
-  T mean_participation;     ///< of E Y_2, which rare rows dominate for 1/sqrt(3) < theta < 1
-  T typical_participation;  ///< of Y_2 in a typical row
-  T typical_largest;        ///< of the largest weight in a typical row
+  T mean_ipr;         ///< of E Y_2, which rare rows dominate for 1/sqrt(3) < theta < 1
+  T typical_ipr;      ///< of Y_2 in a typical row
+  T typical_largest;  ///< of the largest weight in a typical row
 };
 
 /// The powers of n with which weights fall below the critical inverse temperature.
@@ -135,7 +136,7 @@ struct GaussianPowers {
 ///     Y_2: 1 - 2\theta^2\ (\theta < \tfrac12),\ 2 (1 - \theta)^2\ (\theta < 1);\quad \max a: (1 - \theta)^2 \f]
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
-/// Units     theta = spread / critical_spread(n).
+/// Units     theta = spread / critical_score_stddev(n).
 /// Domain    theta >= 0.
 /// Limits    theta >= 1: all 0.
 /// Errors    std::domain_error.
@@ -149,8 +150,8 @@ GaussianPowers<T> gaussian_powers(const T& theta) {
   const T square = theta * theta, left = T(1) - theta;
   const T annealed = T(1) - T(2) * square;
   GaussianPowers<T> powers{annealed, annealed, left * left};
-  if (T(1) < T(3) * square) powers.mean_participation = (T(1) - square) * (T(1) - square) / (T(4) * square);
-  if (T(0.5) < theta) powers.typical_participation = T(2) * left * left;
+  if (T(1) < T(3) * square) powers.mean_ipr = (T(1) - square) * (T(1) - square) / (T(4) * square);
+  if (T(0.5) < theta) powers.typical_ipr = T(2) * left * left;
   return powers;
 }
 
@@ -163,7 +164,7 @@ struct FrozenRow {
   T quantile;       ///< b, exceeded by one score in n
   T index;          ///< m = h / x
   T log_partition;  ///< E log Z
-  T participation;  ///< Y_2
+  T ipr;            ///< Y_2
 };
 
 /// Extreme-value approximation of a row above the critical inverse temperature.
@@ -173,14 +174,14 @@ struct FrozenRow {
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics; gamma is Euler's constant.
 /// Units     as FrozenRow.
-/// Domain    count >= 2, spread > h.
-/// Limits    spread -> infinity: E log Z / x -> b + gamma / h.
+/// Domain    count >= 2, score_stddev > h.
+/// Limits    score_stddev -> infinity: E log Z / x -> b + gamma / h.
 /// Errors    std::domain_error.
 /// Accuracy  theta in 1.25 ... 3, n from 1e2 to 1e9: E log Z too large by at most 0.45; Y_2 too small, by at most 0.11
 ///           and, from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-FrozenRow<T> frozen_row(const Count<T>& count, const T& spread) {
+FrozenRow<T> frozen_row(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
   using std::exp;
   using std::sqrt;
@@ -189,13 +190,13 @@ FrozenRow<T> frozen_row(const Count<T>& count, const T& spread) {
   FrozenRow<T> row{};
   row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / n));
   const T hazard = n * exp(T(-row.quantile * row.quantile / T(2))) / sqrt(T(2) * pi);
-  if (!(hazard < spread && math::is_finite(spread))) {
-    throw_domain_error("laws::frozen_row", "spread is not in the frozen phase", spread, "more than n phi(b)");
+  if (!(hazard < score_stddev && math::is_finite(score_stddev))) {
+    throw_domain_error("laws::frozen_row", "spread is not in the frozen phase", score_stddev, "more than n phi(b)");
   }
-  row.index = hazard / spread;
+  row.index = hazard / score_stddev;
   const T rest = T(1) - row.index;
-  row.log_partition = spread * row.quantile + (boost::math::lgamma(rest) + euler * rest) / row.index;
-  row.participation = rest;
+  row.log_partition = score_stddev * row.quantile + (boost::math::lgamma(rest) + euler * rest) / row.index;
+  row.ipr = rest;
   return row;
 }
 

@@ -18,20 +18,20 @@ namespace incontext::laws {
 /// at their ends; each step is halved until doubling it would not tell.
 ///
 /// Source    derived: docs/theory/laws.md#largest-weight.
-/// Units     spread = beta times the standard deviation of the scores, dimensionless.
-/// Domain    1 <= count <= 1e200 and whole, spread >= 0.
-/// Limits    count = 1: 1; spread = 0: 1/n; spread -> infinity: 1.
+/// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.
+/// Domain    1 <= count <= 1e200 and whole, score_stddev >= 0.
+/// Limits    count = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> largest_weight(const Count<T>& count, const T& spread) {
+Quadrature<T> largest_weight(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
   detail::require_whole("laws::largest_weight", "count", n, 1);
-  require_non_negative("laws::largest_weight", "spread", spread);
+  require_non_negative("laws::largest_weight", "score_stddev", score_stddev);
   if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "count is too large", n, "at most 1e200");
   if (n <= T(1)) return {T(1), T(0)};
-  detail::LargestShare<T> share(n, spread);
+  detail::LargestShare<T> share(n, score_stddev);
   const T tolerance = quadrature_tolerance<T>();
   auto steps = share.steps(tolerance);
   detail::MaximumSums<T> change{};

@@ -23,9 +23,9 @@ template <Real T>
 struct GaussianRow {
   T log_partition;           ///< E log Z
   T entropy;                 ///< -E sum a log a
-  T participation;           ///< Y_2 = E sum a^2
-  T third_participation;     ///< Y_3 = E sum a^3
-  T squared_participation;   ///< Y_22 = E (sum a^2)^2
+  T ipr;                     ///< Y_2 = E sum a^2
+  T cubed_weights;           ///< Y_3 = E sum a^3
+  T squared_ipr;             ///< Y_22 = E (sum a^2)^2
   T trace;                   ///< E tr P = 1 - Y_2
   T squared_trace;           ///< E (tr P)^2
   T squared_frobenius;       ///< E |P|_F^2
@@ -43,35 +43,35 @@ namespace detail {
 template <Real T>
 GaussianRow<T> single_score() {
   GaussianRow<T> row{};
-  row.participation = row.third_participation = row.squared_participation = row.squared_mean_score = T(1);
+  row.ipr = row.cubed_weights = row.squared_ipr = row.squared_mean_score = T(1);
   return row;
 }
 
 template <Real T>
 class RowFunctionals {
  public:
-  RowFunctionals(const T& count, const T& spread)
-      : row_(normal_row(count, spread)),
+  RowFunctionals(const T& count, const T& score_stddev)
+      : row_(normal_row(count, score_stddev)),
         pairs_(row_.distinct(2)),
         triples_(row_.distinct(3)),
         quadruples_(row_.distinct(4)) {}
 
   GaussianRow<T> all() {
-    const T x = row_.scores().spread();
+    const T x = row_.scores().score_stddev();
     GaussianRow<T> r{};
-    r.participation = integral([&](const auto& m, const T&) { return n(m.second) * row_.others(m, 1); });
-    r.third_participation = integral([&](const auto& m, const T&) { return n(m.third) * row_.others(m, 1); }) / T(2);
-    r.squared_participation = integral([&](const auto& m, const T&) {
-                                return n(m.fourth) * row_.others(m, 1) + two(m, n(m.second) * n(m.second));
-                              }) /
-                              T(6);
+    r.ipr = integral([&](const auto& m, const T&) { return n(m.second) * row_.others(m, 1); });
+    r.cubed_weights = integral([&](const auto& m, const T&) { return n(m.third) * row_.others(m, 1); }) / T(2);
+    r.squared_ipr = integral([&](const auto& m, const T&) {
+                      return n(m.fourth) * row_.others(m, 1) + two(m, n(m.second) * n(m.second));
+                    }) /
+                    T(6);
     r.trace = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first)); });
     r.entropy = integral([&](const auto& m, const T&) { return n(m.surprise) * row_.others(m, 1); });
     r.log_partition = r.entropy + x * x * r.trace;
     r.mean_score = x * r.trace;
     r.squared_mean_score = squared_mean_score(r);
     jacobian(r);
-    spread(r);
+    score_stddev(r);
     r.error_estimate = worst_;
     return r;
   }
@@ -93,15 +93,15 @@ class RowFunctionals {
 
   /// E M^2, for narrow scores by Gaussian integration by parts: there M is a difference of nearly equal sums.
   T squared_mean_score(const GaussianRow<T>& r) {
-    const T x = row_.scores().spread();
+    const T x = row_.scores().score_stddev();
     if (x < T(1)) {
       const T surplus = integral([&](const auto& m, const T&) {
         return two(m, n(m.first) * n(m.first) + n(m.second) * n(m.second) - n(m.third) * n(m.first));
       });
-      return r.participation + x * x * surplus;
+      return r.ipr + x * x * surplus;
     }
     return integral([&](const auto& m, const T&) {
-      const T c = m.centre, first = c * n(m.first);
+      const T c = m.center, first = c * n(m.first);
       return n(m.second_2 + T(2) * c * m.second_1 + c * c * m.second) * row_.others(m, 1) + two(m, first * first);
     });
   }
@@ -122,8 +122,8 @@ class RowFunctionals {
   }
 
   /// V = sum_{i<j} a_i a_j (g_i - g_j)^2 and sum_i a_i^2 (sum_j a_j (g_i - g_j))^2, likewise; a common shift of all g
-  /// drops out, so they are taken about the centre of each node.
-  void spread(GaussianRow<T>& r) {
+  /// drops out, so they are taken about the center of each node.
+  void score_stddev(GaussianRow<T>& r) {
     r.score_variance = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first_2)); });
     r.squared_score_variance =
         integral([&](const auto& m, const T&) {
@@ -160,21 +160,21 @@ class RowFunctionals {
 ///     const auto row = laws::gaussian_row<double>(1'000'000, 2.0);
 ///
 /// Source    derived: docs/theory/laws.md#normal-scores.
-/// Units     spread = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
-/// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); spread >= 0.
-/// Limits    count = 1: weight 1; spread = 0: uniform; spread -> infinity: the largest score has weight 1;
+/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
+/// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); score_stddev >= 0.
+/// Limits    count = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has weight 1;
 ///           n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_row.cpp, precision_slow.cpp; at 50 digits 28 digits of the references:
 ///           tests/laws/gaussian_row_50digits.cpp.
 /// Runs on   host
 template <Real T>
-GaussianRow<T> gaussian_row(const Count<T>& count, const T& spread) {
+GaussianRow<T> gaussian_row(const Count<T>& count, const T& score_stddev) {
   const T& n = count;
   detail::require_row("laws::gaussian_row", "count", n, 4);
-  require_non_negative("laws::gaussian_row", "spread", spread);
+  require_non_negative("laws::gaussian_row", "score_stddev", score_stddev);
   if (n <= T(1)) return detail::single_score<T>();
-  return detail::RowFunctionals<T>(n, spread).all();
+  return detail::RowFunctionals<T>(n, score_stddev).all();
 }
 
 }  // namespace incontext::laws

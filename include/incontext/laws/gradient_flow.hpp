@@ -38,25 +38,25 @@ struct GradientFlow {
 /// for given factors it is |q| |h| / (tau |g|) in place of x.
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5 is the small-ViT case.
-/// Units     row: gaussian_row(n, spread); spread = x.
-/// Domain    spread >= 0, dimension >= 1.
+/// Units     row: gaussian_row(n, spread); score_stddev = x.
+/// Domain    score_stddev >= 0, dimension >= 1.
 /// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
 /// Errors    std::domain_error.
 /// Accuracy  1e-11 relative: tests/laws/gradient_flow.cpp.
 /// Runs on   host
 template <Real T>
-GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const Count<T>& dimension) {
+GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, const Count<T>& dimension) {
   const T& d = dimension;
   using std::sqrt;
-  require_non_negative("laws::gradient_flow", "spread", spread);
+  require_non_negative("laws::gradient_flow", "score_stddev", score_stddev);
   detail::require_count("laws::gradient_flow", "dimension", d);
   const T others = d - T(1);
   GradientFlow<T> flow{};
-  flow.mean_token = others * row.participation + row.squared_mean_score;
+  flow.mean_token = others * row.ipr + row.squared_mean_score;
   flow.covariance_parallel = row.squared_score_variance + others * row.weighted_deviation;
   flow.covariance_orthogonal = row.weighted_deviation + row.squared_trace + d * row.squared_frobenius;
   flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / d;
-  flow.imbalance = spread * sqrt(T(flow.covariance_isotropic / flow.mean_token));
+  flow.imbalance = score_stddev * sqrt(T(flow.covariance_isotropic / flow.mean_token));
   return flow;
 }
 
@@ -66,22 +66,22 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& spread, const 
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow; Y_2 replaced by its annealed value, leading order in d q.
 /// Units     dimensionless.
-/// Domain    count >= 1, spread >= 0, dimension >= 1.
-/// Limits    spread = 0: 0; spread -> infinity: spread, which is not the imbalance.
+/// Domain    count >= 1, score_stddev >= 0, dimension >= 1.
+/// Limits    score_stddev = 0: 0; score_stddev -> infinity: spread, which is not the imbalance.
 /// Errors    std::domain_error.
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host
 template <Real T>
-T annealed_imbalance(const Count<T>& count, const T& spread, const Count<T>& dimension) {
+T annealed_imbalance(const Count<T>& count, const T& score_stddev, const Count<T>& dimension) {
   const T& n = count;
   const T& d = dimension;
   using std::exp;
   using std::sqrt;
   detail::require_count("laws::annealed_imbalance", "count", n);
-  require_non_negative("laws::annealed_imbalance", "spread", spread);
+  require_non_negative("laws::annealed_imbalance", "score_stddev", score_stddev);
   detail::require_count("laws::annealed_imbalance", "dimension", d);
-  const T square = spread * spread, rarity = exp(T(-square)), share = d / n;
-  return spread * sqrt(T((rarity + share) / (square * rarity + share)));
+  const T square = score_stddev * score_stddev, rarity = exp(T(-square)), share = d / n;
+  return score_stddev * sqrt(T((rarity + share) / (square * rarity + share)));
 }
 
 }  // namespace incontext::laws

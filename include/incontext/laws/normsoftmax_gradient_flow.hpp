@@ -18,12 +18,12 @@ namespace detail {
 /// Functionals of a softmax row at scores x g, all of the exponents y = x g alone.
 template <Real T>
 struct ExponentMoments {
-  T participation, mean_square, deviation, variance, squared_variance, frobenius, trace, squared_trace;
+  T ipr, mean_square, deviation, variance, squared_variance, frobenius, trace, squared_trace;
 
   ExponentMoments(const T& count, const T& x) {
     const GaussianRow<T> row = gaussian_row(count, x);
     const T square = x * x;
-    participation = row.participation;
+    ipr = row.ipr;
     mean_square = square * (row.squared_mean_score - T(1) / count);  // of sum a_j y_j less the row's mean
     deviation = square * row.weighted_deviation;
     variance = square * row.score_variance;
@@ -35,12 +35,12 @@ struct ExponentMoments {
 };
 
 /// The same functionals of scores made to have spread exactly 1 in every row, to second order in 1/n. A row of normal
-/// scores at x has spread x sigma, sigma^2 ~ chi^2_{n-1} / n independent of the standardised scores, so that f(x) =
+/// scores at x has spread x sigma, sigma^2 ~ chi^2_{n-1} / n independent of the standardized scores, so that f(x) =
 /// E F(x sigma) and F(1) = f - E(sigma - 1) f' - E(sigma - 1)^2 f'' / 2 + O(1/n^2).
 template <Real T>
-class StandardisedMoments {
+class StandardizedMoments {
  public:
-  explicit StandardisedMoments(const T& count)
+  explicit StandardizedMoments(const T& count)
       : low_(count, T(1) - step()), middle_(count, T(1)), high_(count, T(1) + step()) {
     using std::sqrt;
     // E sigma = sqrt(2 / n) Gamma(n / 2) / Gamma((n - 1) / 2), E sigma^2 = 1 - 1/n
@@ -73,7 +73,7 @@ class StandardisedMoments {
 ///     \frac{E|dK|^2}{|h|^2} = (d - 1)\, E\Bigl[T - \frac{V^2}{n}\Bigr] \text{ along } w,\qquad
 ///     \frac{n}{n - 3} E\Bigl[(d - 2)(F - \tfrac Tn) + (\mathrm{tr}P - \tfrac Vn)^2 + 2 F - \tfrac{3T}{n}
 ///     + \frac{V^2}{n^2}\Bigr] \text{ orthogonal} \f]
-/// with M = sum a u, V = u^T P u, T = |P u|^2, F = |P|_F^2 of the standardised scores. Nothing along w is learnt from h
+/// with M = sum a u, V = u^T P u, T = |P u|^2, F = |P|_F^2 of the standardized scores. Nothing along w is learnt from h
 /// orthogonal to it. The expectations are those of gaussian_row at spread 1 and their first two derivatives, which
 /// take the scatter of sigma_g out.
 ///
@@ -86,14 +86,14 @@ class StandardisedMoments {
 ///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
-requires std::convertible_to<const N&, CountOf<T>> GradientFlow<T> normsoftmax_gradient_flow(
-    const N& count, const Count<T>& dimension) {
+  requires std::convertible_to<const N&, CountOf<T>>
+GradientFlow<T> normsoftmax_gradient_flow(const N& count, const Count<T>& dimension) {
   using std::sqrt;
   const T n = CountOf<T>(count);
   const T& d = dimension;
   detail::require_whole("laws::normsoftmax_gradient_flow", "count", n, 4);
   detail::require_count("laws::normsoftmax_gradient_flow", "dimension", d);
-  const detail::StandardisedMoments<T> mean(n);
+  const detail::StandardizedMoments<T> mean(n);
   using Moments = detail::ExponentMoments<T>;
   const T share = T(1) / n, others = d - T(1);
   const T deviation = mean(&Moments::deviation), square = mean(&Moments::squared_variance);
@@ -102,7 +102,7 @@ requires std::convertible_to<const N&, CountOf<T>> GradientFlow<T> normsoftmax_g
   const T squared_trace = mean(&Moments::squared_trace) -
                           T(2) * share * mean(&Moments::trace) * mean(&Moments::variance) + square * share * share;
   GradientFlow<T> flow{};
-  flow.mean_token = others * mean(&Moments::participation) + share + (T(1) - share) * mean(&Moments::mean_square);
+  flow.mean_token = others * mean(&Moments::ipr) + share + (T(1) - share) * mean(&Moments::mean_square);
   flow.covariance_parallel = others * (deviation - square * share);
   flow.covariance_orthogonal = ((d - T(2)) * (frobenius - deviation * share) + squared_trace + T(2) * frobenius -
                                 T(3) * deviation * share + square * share * share) *

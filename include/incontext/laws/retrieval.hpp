@@ -8,7 +8,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/weight_search.hpp"
-#include "incontext/laws/gaussian_signal.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 
 /// Which score one token needs so that softmax, fixed or growing with log n, retrieves it from n random competitors.
 namespace incontext::laws {
@@ -53,8 +53,8 @@ T retrieval_boundary(const T& noise) {
 
 /// The same boundary as a score: what SSMax with b = 0 needs among normal competitors of variance v.
 ///
-/// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad \sqrt{2 v \log n}\
-///     \text{beyond, for every } s \f]
+/// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad
+///     \sqrt{2 v \log n}\ \text{beyond, for every } s \f]
 ///
 /// Source    derived: docs/theory/laws.md#retrieval.
 /// Units     of the scores.
@@ -96,7 +96,7 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
 ///
 /// \f[ n_{\max} = e^{m^2 / (2 v)},\ \text{attained at } \beta = \frac m v \f]
 ///
-/// Source    derived: docs/theory/laws.md#retrieval; the boundary maximised over beta.
+/// Source    derived: docs/theory/laws.md#retrieval; the boundary maximized over beta.
 /// Units     a number of scores, not necessarily whole.
 /// Domain    score >= 0, variance > 0.
 /// Limits    score = 0: 1.
@@ -111,23 +111,23 @@ T longest_retrievable_count(const T& score, const T& variance) {
   return exp(T(score * score / (T(2) * variance)));
 }
 
-/// Exact beta m at which a signal among N normal competitors has the expected weight `weight`.
+/// Exact beta m at which a needle among N normal competitors has the expected weight `weight`.
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     dimensionless; divide by beta for the score.
-/// Domain    noise_count >= 1 and whole, spread >= 0, 0 < weight < 1.
-/// Limits    spread = 0: log N + log(w / (1 - w)).
+/// Domain    noise_count >= 1 and whole, score_stddev >= 0, 0 < weight < 1.
+/// Limits    score_stddev = 0: log N + log(w / (1 - w)).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
-T retrieval_exponent(const Count<T>& noise_count, const T& spread, const T& weight = T(0.5)) {
+T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& weight = T(0.5)) {
   const T& n = noise_count;
   using std::log;
-  detail::require_fraction("laws::retrieval_exponent", "weight", weight);
-  detail::require_signal("laws::retrieval_exponent", n, spread, T(0));
-  const T annealed = log(n) + spread * spread / T(2);
-  return detail::exponent_of_weight([&](const T& exponent) { return signal_weight(n, spread, exponent).value; },
+  detail::require_fraction("laws::retrieval_gap", "weight", weight);
+  detail::require_needle("laws::retrieval_gap", n, score_stddev, T(0));
+  const T annealed = log(n) + score_stddev * score_stddev / T(2);
+  return detail::exponent_of_weight([&](const T& exponent) { return needle_weight(n, score_stddev, exponent).value; },
                                     annealed, weight);
 }
 
@@ -146,7 +146,8 @@ T retrieval_exponent(const Count<T>& noise_count, const T& spread, const T& weig
 /// Accuracy  leading order: the mean weight there is within 0.05 of 1/2 for n = 100 and 1000: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
-requires std::convertible_to<const N&, CountOf<T>> T normsoftmax_needle_height(const N& count) {
+  requires std::convertible_to<const N&, CountOf<T>>
+T normsoftmax_needle_height(const N& count) {
   using std::log;
   using std::sqrt;
   const T n = CountOf<T>(count);

@@ -12,11 +12,11 @@ namespace incontext::laws {
 
 /// What the weighted mean of a row's own scores is like.
 ///
-/// Units     participation dimensionless, mean_score the scores', mean_square_score those squared.
+/// Units     inverse participation ratio dimensionless, mean_score the scores', mean_square_score those squared.
 /// Runs on   host
 template <Real T>
 struct RowMoments {
-  T participation;      ///< E sum p^2
+  T ipr;                ///< E sum p^2
   T mean_score;         ///< E sum p z
   T mean_square_score;  ///< E (sum p z)^2
   T error_estimate;     ///< relative, of the worst of them
@@ -53,8 +53,7 @@ RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t count,
                           T(static_cast<double>(count)));
   const T deviation = sqrt(score_variance);
   const StandardRow<T> row = rows(deviation);
-  return {row.participation, T(deviation * row.mean_score), T(score_variance * row.mean_square_score),
-          row.error_estimate};
+  return {row.ipr, T(deviation * row.mean_score), T(score_variance * row.mean_square_score), row.error_estimate};
 }
 
 }  // namespace incontext::laws

@@ -23,12 +23,12 @@ namespace incontext::laws {
 /// Runs on   host
 template <Real T>
 struct SsaRow {
-  T mean_weight;            ///< E w of one unnormalised weight
-  T squared_weight;         ///< E w^2
-  T log_partition;          ///< E log Z, Z = sum w_j
-  T participation;          ///< Y_2 = E sum a^2
-  T typical_participation;  ///< E w^2 / (n (E w)^2), its limit for n -> infinity
-  T error_estimate;         ///< the largest relative error estimate of the two integrals
+  T mean_weight;     ///< E w of one unnormalized weight
+  T squared_weight;  ///< E w^2
+  T log_partition;   ///< E log Z, Z = sum w_j
+  T ipr;             ///< Y_2 = E sum a^2
+  T typical_ipr;     ///< E w^2 / (n (E w)^2), its limit for n -> infinity
+  T error_estimate;  ///< the largest relative error estimate of the two integrals
 };
 
 namespace detail {
@@ -71,21 +71,21 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
   SsaRow<T> r{};
   r.mean_weight = weights.moment(1);
   r.squared_weight = weights.moment(2);
-  r.typical_participation = r.squared_weight / (r.mean_weight * r.mean_weight) / n;
+  r.typical_ipr = r.squared_weight / (r.mean_weight * r.mean_weight) / n;
   if (n <= T(1)) {  // one weight, whose logarithm is odd in the score
-    r.participation = T(1);
+    r.ipr = T(1);
     return r;
   }
   detail::IidRow<detail::SsaWeights<T>> row(weights, n, T(-log(T(n * r.mean_weight))));
-  const auto participation =
+  const auto ipr =
       row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(n * m.second * row.others(m, 1)); });
   // s is the law of a Gumbel variable less log Z
   const auto location = row.integrate("laws::ssa_row", [&](const auto& m, const T& s) {
     return T((s + boost::math::constants::euler<T>()) * n * m.first * row.others(m, 1));
   });
-  r.participation = participation.value;
+  r.ipr = ipr.value;
   r.log_partition = -location.value;
-  const T relative = participation.error_estimate / participation.value;
+  const T relative = ipr.error_estimate / ipr.value;
   r.error_estimate = relative < location.error_estimate ? location.error_estimate : relative;
   return r;
 }
@@ -94,7 +94,7 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
 ///
 /// \f[ \int ds\, F_1(s + \phi(m))\, \psi(s)^N \approx \frac{w(m)}{w(m) + N E w},\qquad \phi = \log w \f]
 ///
-/// Source    derived: docs/theory/laws.md#signal.
+/// Source    derived: docs/theory/laws.md#needle.
 /// Units     dimensionless.
 /// Domain    as ssa_row; noise_count >= 1 and whole, score finite.
 /// Limits    variance = 0: w(m) / (w(m) + N).
@@ -102,16 +102,16 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> ssa_signal_weight(const scoring::SSA<T>& map, const Count<T>& noise_count, const T& variance,
+Quadrature<T> ssa_needle_weight(const scoring::SSA<T>& map, const Count<T>& noise_count, const T& variance,
                                 const T& score) {
   const T& n = noise_count;
   using std::log;
-  detail::require_whole("laws::ssa_signal_weight", "noise_count", n, 1);
-  require_finite("laws::ssa_signal_weight", "score", score);
-  const auto weights = detail::ssa_weights("laws::ssa_signal_weight", map, variance);
+  detail::require_whole("laws::ssa_needle_weight", "noise_count", n, 1);
+  require_finite("laws::ssa_needle_weight", "score", score);
+  const auto weights = detail::ssa_weights("laws::ssa_needle_weight", map, variance);
   const T exponent = map.elementwise(1).value(score);
   const T turn = exponent - log(T(n * weights.moment(1)));
-  return detail::signal_integral<T>("laws::ssa_signal_weight", weights, n, exponent, turn);
+  return detail::needle_integral<T>("laws::ssa_needle_weight", weights, n, exponent, turn);
 }
 
 }  // namespace incontext::laws

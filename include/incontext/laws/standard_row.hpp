@@ -26,10 +26,10 @@ namespace incontext::laws {
 /// Runs on   host
 template <Real T>
 struct StandardRow {
-  T participation;      ///< E sum p^2
+  T ipr;                ///< E sum p^2
   T mean_score;         ///< E sum p g
   T mean_square_score;  ///< E (sum p g)^2
-  /// 1 - (mean_square_score - participation) / spread^2 for phi(g) = spread g, without that difference.
+  /// 1 - (mean_square_score - inverse participation ratio) / score_stddev^2 for phi(g) = spread g, without that difference.
   T lost_square;
   T error_estimate;  ///< relative
 };
@@ -107,19 +107,21 @@ class StandardRows {
   }
 
  private:
-  StandardRow<T> linear(const T& spread) const {
-    if (spread < T(0)) {
-      StandardRow<T> mirrored = linear(T(-spread));
+  StandardRow<T> linear(const T& score_stddev) const {
+    if (score_stddev < T(0)) {
+      StandardRow<T> mirrored = linear(T(-score_stddev));
       mirrored.mean_score = -mirrored.mean_score;
       return mirrored;
     }
     using std::log;
     using std::sqrt;
-    if (spread < detail::WideScores<T>::narrowest(count_)) {
-      return detail::integrate_row(where_, detail::SampledScores<T>::linear(spread, count_), count_, T(-log(count_)));
+    if (score_stddev < detail::WideScores<T>::narrowest(count_)) {
+      return detail::integrate_row(where_, detail::SampledScores<T>::linear(score_stddev, count_), count_,
+                                   T(-log(count_)));
     }
-    return detail::integrate_row(where_, detail::WideScores<T>(spread, count_), count_,
-                                 detail::turning_point(count_, spread), T(spread / sqrt(T(T(1) + T(2) * log(count_)))));
+    return detail::integrate_row(where_, detail::WideScores<T>(score_stddev, count_), count_,
+                                 detail::turning_point(count_, score_stddev),
+                                 T(score_stddev / sqrt(T(T(1) + T(2) * log(count_)))));
   }
 
   StandardRow<T> curved(const T& deviation) const {

@@ -18,7 +18,7 @@ namespace incontext::random {
 ///     + D (1 - v + \log v) \f]
 ///
 /// Every lane takes its own first accepted attempt; attempt r reads blocks first_block + 2r and the one after, so a
-/// lane's value depends on its trial alone, not on its neighbours. One degree of freedom is a squared normal.
+/// lane's value depends on its trial alone, not on its neighbors. One degree of freedom is a squared normal.
 ///
 /// Source    Marsaglia and Tsang 2000; derivation: docs/theory/statistics.md#chi-square.
 /// Shapes    out: W numbers, Lanes<double, W> or a plain array.

@@ -31,7 +31,7 @@ enum class RegressionStream : std::uint32_t {
 /// What a trial of a row of scores draws.
 ///
 /// Runs on   host and device
-enum class RowStream : std::uint32_t { scores = 16, signal = 17 };
+enum class RowStream : std::uint32_t { scores = 16, needle = 17 };
 
 /// What a trial of a layer's gradients draws.
 ///
@@ -100,7 +100,7 @@ constexpr bool disjoint(const StreamTag (&streams)[size]) {
 static_assert(disjoint({RegressionStream::task,      RegressionStream::query,   RegressionStream::query_noise,
                         RegressionStream::inputs,    RegressionStream::noise,   RegressionStream::input_mean,
                         RegressionStream::direction, RegressionStream::wishart, RegressionStream::wishart_diagonal,
-                        RegressionStream::rows,      RowStream::scores,         RowStream::signal,
+                        RegressionStream::rows,      RowStream::scores,         RowStream::needle,
                         GradientStream::tokens,      GradientStream::upstream,  TaskStream::quantifier,
                         TaskStream::affine_function, TaskStream::affine_inputs, TaskStream::reasoning,
                         TaskStream::needle_scores,   TaskStream::needle_place,  CellStream::uniform,

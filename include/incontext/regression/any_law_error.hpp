@@ -80,22 +80,22 @@ InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const
 /// Units     label units squared.
 /// Domain    l >= 2; query excluded and drawn independently of its context.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
-/// Accuracy  as any_law_error (tests/regression/labelled_rows_error_50digits.cpp).
+/// Accuracy  as any_law_error (tests/regression/labeled_rows_error_50digits.cpp).
 /// Runs on   host
 template <Real T>
-InverseTemperatureParabola<T> labelled_rows_error(const Attention<T>& attention, const InputRows<T>& rows,
-                                                  const Vector<T>& labels, std::int64_t context_length,
-                                                  Offset offset = Offset::kept) {
+InverseTemperatureParabola<T> labeled_rows_error(const Attention<T>& attention, const InputRows<T>& rows,
+                                                 const Vector<T>& labels, std::int64_t context_length,
+                                                 Offset offset = Offset::kept) {
   const std::int64_t d = rows.dimension();
-  require_context_length("labelled_rows_error", context_length);
-  validate(attention, d, "labelled_rows_error");
-  require_shape("labelled_rows_error", "labels", labels, rows.count(), 1);
-  require_finite_entries("labelled_rows_error", "labels", labels);
+  require_context_length("labeled_rows_error", context_length);
+  validate(attention, d, "labeled_rows_error");
+  require_shape("labeled_rows_error", "labels", labels, rows.count(), 1);
+  require_finite_entries("labeled_rows_error", "labels", labels);
 
   const T l = math::from_count<T>(context_length);
   const T k = math::from_count<T>(context_length - 1);
   Matrix<T> table(rows.count(), d + 1);
-  table << rows.centred(), labels;
+  table << rows.centered(), labels;
   const InputRows<T> joint(std::move(table));
   Vector<T> p(d + 1);
   p << attention.input_value, attention.label_value;

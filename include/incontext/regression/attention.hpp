@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/query_token.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 
@@ -41,12 +42,7 @@ void validate(const Attention<T>& attention, std::int64_t dimension, std::string
   require_finite_entries(where, "label_value", Vector<T>::Constant(1, attention.label_value));
 }
 
-/// Whether the query attends to itself. Excluded: to the l examples only. Included: to all l + 1 tokens, its own with
-/// label 0, which is the literal model. At l = 12, d = 4 the choice moves the error by 9%.
-///
-/// Source    arXiv 2511.01292 eq. (5) is the model with the query included.
-/// Runs on   host
-enum class QueryToken { excluded, included };
+using incontext::QueryToken;
 
 /// Whether the temperature-free part b = v_x . xbar + v_y ybar of the prediction stays in it. Removed is the limit of
 /// (t v_x, t v_y, M / t) for t -> 0, which leaves the attended part alone and scales b by t.
@@ -55,7 +51,7 @@ enum class QueryToken { excluded, included };
 /// Runs on   host
 enum class Offset { kept, removed };
 
-/// Names which model an error is the error of.
+/// Names which model an error is the error of. At l = 12, d = 4 the choice of the query token moves the error by 9%.
 ///
 /// Runs on   host
 struct ErrorConvention {

@@ -25,7 +25,7 @@ struct RidgePosterior {
 
 namespace detail {
 
-/// A centred context seen through the prior's Cholesky factor W = C C^T: Z = X_c C. In the coordinates of C the prior
+/// A centered context seen through the prior's Cholesky factor W = C C^T: Z = X_c C. In the coordinates of C the prior
 /// is N(0, I), the smaller of Z^T Z + s2 I and Z Z^T + s2 I is the system to solve, and no inverse of W appears.
 template <Real T>
 class WhitenedContext {
@@ -39,11 +39,11 @@ class WhitenedContext {
     require_positive_definite(where, "task_covariance", task_covariance, inputs.cols());
     require_non_negative(where, "noise_variance", noise_variance);
     prior_factor_ = Eigen::LLT<Matrix<T>>(task_covariance).matrixL();
-    centred_ = inputs.rowwise() - inputs.colwise().mean();
-    whitened_ = centred_ * prior_factor_;
+    centered_ = inputs.rowwise() - inputs.colwise().mean();
+    whitened_ = centered_ * prior_factor_;
   }
 
-  /// From labels minus what the prior mean makes of the inputs, centred: the shift of the mean, and the covariance.
+  /// From labels minus what the prior mean makes of the inputs, centered: the shift of the mean, and the covariance.
   RidgePosterior<T> posterior(const Vector<T>& surprise) const {
     using std::cbrt;
     // The systems have the condition |Z|^2 / s2 at most; past eps^(-1/3) squaring Z would cost too many digits.
@@ -52,8 +52,8 @@ class WhitenedContext {
   }
 
   Vector<T> surprise(const Vector<T>& labels, const Vector<T>& task_mean) const {
-    const Vector<T> centred_labels = labels.array() - labels.mean();
-    return centred_labels - centred_ * task_mean;
+    const Vector<T> centered_labels = labels.array() - labels.mean();
+    return centered_labels - centered_ * task_mean;
   }
 
  private:
@@ -80,7 +80,7 @@ class WhitenedContext {
     using std::sqrt;
     const Eigen::JacobiSVD<Matrix<T>> svd(whitened_, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Vector<T>& s = svd.singularValues();
-    // Centring alone makes one of them vanish for l <= d: what rounding leaves of it is not information.
+    // Centering alone makes one of them vanish for l <= d: what rounding leaves of it is not information.
     const T negligible =
         math::from_count<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
     Vector<T> along = Vector<T>::Zero(s.size());
@@ -97,13 +97,13 @@ class WhitenedContext {
 
   T noise_variance_;
   Matrix<T> prior_factor_;
-  Matrix<T> centred_;
+  Matrix<T> centered_;
   Matrix<T> whitened_;
 };
 
 }  // namespace detail
 
-/// The posterior of the task vector given a centred context: Bayes-optimal ridge regression.
+/// The posterior of the task vector given a centered context: Bayes-optimal ridge regression.
 ///
 /// \f[ P = \left(X_c^T X_c/\sigma^2 + W^{-1}\right)^{-1},\quad
 ///     \hat w = P\left(X_c^T y_c/\sigma^2 + W^{-1}\mu_w\right)

@@ -18,7 +18,7 @@ namespace incontext::regression {
 ///     \gamma = \tfrac{d}{n},\quad \lambda = \tfrac{\sigma^2}{n a b},\quad c = 1 - \gamma + \lambda \f]
 ///
 /// This is s2 (1 + gamma m(-lambda)), m the Stieltjes transform of the Marchenko-Pastur law, evaluated without
-/// cancellation on either side of c = 0. Centring costs the context one example.
+/// cancellation on either side of c = 0. Centering costs the context one example.
 ///
 /// Source    derived: docs/theory/regression.md#bayes-risk.
 /// Shapes    scalars
@@ -52,7 +52,7 @@ template <Real T>
 struct BayesRiskEquivalent {
   T effective_ridge;
   T risk;         ///< of a query drawn about the inputs' mean: s2 + tr(S P)
-  T mean_excess;  ///< what a mean of the inputs adds: mu_x^T P mu_x, 0 for centred inputs
+  T mean_excess;  ///< what a mean of the inputs adds: mu_x^T P mu_x, 0 for centered inputs
 };
 
 namespace detail {

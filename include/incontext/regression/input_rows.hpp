@@ -26,45 +26,45 @@ namespace incontext::regression {
 template <Real T>
 class InputRows {
  public:
-  explicit InputRows(Matrix<T> rows) : centred_(std::move(rows)) {
-    require_at_least("InputRows", "rows.rows()", centred_.rows(), Eigen::Index{2});
-    require_at_least("InputRows", "rows.cols()", centred_.cols(), Eigen::Index{1});
-    require_finite_entries("InputRows", "rows", centred_);
+  explicit InputRows(Matrix<T> rows) : centered_(std::move(rows)) {
+    require_at_least("InputRows", "rows.rows()", centered_.rows(), Eigen::Index{2});
+    require_at_least("InputRows", "rows.cols()", centered_.cols(), Eigen::Index{1});
+    require_finite_entries("InputRows", "rows", centered_);
     mean_ = column_means();
-    centred_.rowwise() -= mean_.transpose();
+    centered_.rowwise() -= mean_.transpose();
     // The second pass takes away what rounding left of the first: a mean far from 0 then costs no digits.
     const Vector<T> left = column_means();
     mean_ += left;
-    centred_.rowwise() -= left.transpose();
+    centered_.rowwise() -= left.transpose();
     covariance_ = weighted_square(Vector<T>::Ones(count()));
   }
 
-  std::int64_t count() const { return centred_.rows(); }
-  std::int64_t dimension() const { return centred_.cols(); }
+  std::int64_t count() const { return centered_.rows(); }
+  std::int64_t dimension() const { return centered_.cols(); }
   const Vector<T>& mean() const { return mean_; }
   const Matrix<T>& covariance() const { return covariance_; }
   /// The rows less their mean, n x d.
-  const Matrix<T>& centred() const { return centred_; }
+  const Matrix<T>& centered() const { return centered_; }
 
   /// F(B) = E[(z^T B z) z z^T] for a symmetric B.
   Matrix<T> fourth_moment(const Matrix<T>& b) const { return weighted_square(quadratic_form(b)); }
 
   /// t(B) = E[(z^T B z) z] for a symmetric B.
   Vector<T> third_moment(const Matrix<T>& b) const {
-    return centred_.transpose() * quadratic_form(b) / math::from_count<T>(count());
+    return centered_.transpose() * quadratic_form(b) / math::from_count<T>(count());
   }
 
  private:
-  Vector<T> column_means() const { return centred_.colwise().sum().transpose() / math::from_count<T>(count()); }
+  Vector<T> column_means() const { return centered_.colwise().sum().transpose() / math::from_count<T>(count()); }
 
-  Vector<T> quadratic_form(const Matrix<T>& b) const { return (centred_ * b).cwiseProduct(centred_).rowwise().sum(); }
+  Vector<T> quadratic_form(const Matrix<T>& b) const { return (centered_ * b).cwiseProduct(centered_).rowwise().sum(); }
 
   Matrix<T> weighted_square(const Vector<T>& weights) const {
-    const Matrix<T> product = centred_.transpose() * (weights.asDiagonal() * centred_);
+    const Matrix<T> product = centered_.transpose() * (weights.asDiagonal() * centered_);
     return (product + product.transpose()) / (T(2.0) * math::from_count<T>(count()));  // symmetric to the last bit
   }
 
-  Matrix<T> centred_;
+  Matrix<T> centered_;
   Vector<T> mean_;
   Matrix<T> covariance_;
 };

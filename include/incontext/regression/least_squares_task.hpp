@@ -8,7 +8,7 @@
 
 namespace incontext::regression {
 
-/// The linear task nearest to labelled rows: y = intercept + slope . x + residual.
+/// The linear task nearest to labeled rows: y = intercept + slope . x + residual.
 ///
 /// Shapes    slope: d
 /// Units     slope in label units over input units; residual_variance in label units squared.
@@ -28,13 +28,13 @@ struct LeastSquaresTask {
 /// The residuals are divided by n: the rows are the whole law here, as they are in InputRows. An unbiased estimate of
 /// the noise of a law the rows were sampled from is n / (n - d - 1) times it.
 ///
-/// Source    Householder QR with column pivoting on centred columns of unit norm.
+/// Source    Householder QR with column pivoting on centered columns of unit norm.
 /// Shapes    (inputs: n x d, labels: n, column_names: d or none) -> slope: d
 /// Units     as LeastSquaresTask.
 /// Domain    as require_regressable; labels finite.
 /// Limits    labels linear in the inputs: residual_variance 0 up to rounding.
 /// Errors    as require_regressable; std::invalid_argument for the number of labels.
-/// Accuracy  eps times the condition of the standardised columns: 40 eps of |labels| / |column| for random columns of
+/// Accuracy  eps times the condition of the standardized columns: 40 eps of |labels| / |column| for random columns of
 ///           any unit (tests/regression/least_squares_task_50digits.cpp).
 /// Runs on   host
 template <Real T>
@@ -42,12 +42,12 @@ LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>&
                                        std::span<const std::string> column_names = {}) {
   require_shape("least_squares_task", "labels", labels, inputs.rows(), 1);
   require_finite_entries("least_squares_task", "labels", labels);
-  const auto columns = detail::standardised_columns("least_squares_task", inputs, column_names);
+  const auto columns = detail::standardized_columns("least_squares_task", inputs, column_names);
   const InputRows<T> label_rows{Matrix<T>(labels)};
-  const Vector<T> centred_labels = label_rows.centred();
-  const Vector<T> scaled = columns.factor.solve(centred_labels);
+  const Vector<T> centered_labels = label_rows.centered();
+  const Vector<T> scaled = columns.factor.solve(centered_labels);
   const Vector<T> slope = scaled.cwiseQuotient(columns.norm);
-  const Vector<T> residual = centred_labels - (inputs.rowwise() - columns.mean.transpose()) * slope;
+  const Vector<T> residual = centered_labels - (inputs.rowwise() - columns.mean.transpose()) * slope;
   return {.slope = slope,
           .intercept = label_rows.mean()(0) - slope.dot(columns.mean),
           .residual_variance = residual.squaredNorm() / math::from_count<T>(labels.size())};

@@ -45,7 +45,7 @@ void require_isotropic(std::string_view where, const IsotropicTask<T>& law) {
 /// Units     inputs in units of x, task vector in units of y / x, noise_variance in units of y squared.
 /// Domain    d >= 1; both covariances symmetric positive definite; noise_variance >= 0; everything finite.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values; both name the parameter and its value.
-/// Accuracy  covariances are stored symmetrised: (A + A^T) / 2, A itself when A is symmetric
+/// Accuracy  covariances are stored symmetrized: (A + A^T) / 2, A itself when A is symmetric
 ///           (tests/regression/linear_task.cpp).
 /// Runs on   host
 template <Real T>
@@ -69,8 +69,8 @@ class LinearTask {
     require_finite_entries("LinearTask", "task_mean", parameters_.task_mean);
     require_positive_definite("LinearTask", "task_covariance", parameters_.task_covariance, d);
     require_non_negative("LinearTask", "noise_variance", parameters_.noise_variance);
-    symmetrise(parameters_.input_covariance);
-    symmetrise(parameters_.task_covariance);
+    symmetrize(parameters_.input_covariance);
+    symmetrize(parameters_.task_covariance);
   }
 
   static LinearTask isotropic(const IsotropicTask<T>& law) {
@@ -119,7 +119,7 @@ class LinearTask {
     return LinearTask(std::move(changed));
   }
 
-  static void symmetrise(Matrix<T>& matrix) {
+  static void symmetrize(Matrix<T>& matrix) {
     const Matrix<T> transposed = matrix.transpose();
     matrix = (matrix + transposed) * T(0.5);
   }

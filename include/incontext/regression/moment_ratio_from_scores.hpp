@@ -68,12 +68,12 @@ MomentRatioEstimate<T> ratio_of_means(const Vector<T>& squares, const Vector<T>&
   const Vector<T> influence = squares - ratio * selves;
   Vector<T> moved(count);
   for (Eigen::Index i = 0; i < count; ++i) moved(i) = -influence(i) / (n * first - selves(i));
-  const T centre = moved.mean();
+  const T center = moved.mean();
   return {.queries = count,
           .second_moment = second,
           .first_moment = first,
           .ratio = ratio,
-          .standard_error = sqrt((n - T(1.0)) / n * (moved.array() - centre).matrix().squaredNorm()),
+          .standard_error = sqrt((n - T(1.0)) / n * (moved.array() - center).matrix().squaredNorm()),
           .delta_standard_error = sqrt(influence.squaredNorm() / (n * (n - T(1.0)))) / first};
 }
 

@@ -10,7 +10,7 @@
 
 namespace incontext::regression {
 
-/// The temperature that minimises the error of approximate softmax attention on a Gaussian task.
+/// The temperature that minimizes the error of approximate softmax attention on a Gaussian task.
 ///
 /// \f[ \tau^* = g_2 / g_1 \f]
 ///

@@ -42,7 +42,7 @@ Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t contex
           .label_value = T(1.0)};
 }
 
-/// The same from data: the covariance of all pretraining inputs, centred once and divided by their number, stands in
+/// The same from data: the covariance of all pretraining inputs, centered once and divided by their number, stands in
 /// for Sigma.
 ///
 /// Source    arXiv 2511.01292 eqs. (57)-(64), with the stacked inputs of all prompts.

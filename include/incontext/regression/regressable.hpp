@@ -14,9 +14,9 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// The columns of a data set, centred and divided by their norm, with the rank-revealing factorisation of that.
+/// The columns of a data set, centered and divided by their norm, with the rank-revealing factorization of that.
 template <Real T>
-struct StandardisedColumns {
+struct StandardizedColumns {
   Vector<T> mean;
   Vector<T> norm;
   Eigen::ColPivHouseholderQR<Matrix<T>> factor;
@@ -43,7 +43,7 @@ std::string collinear_with(const Eigen::ColPivHouseholderQR<Matrix<T>>& factor, 
 }
 
 template <Real T>
-StandardisedColumns<T> standardised_columns(std::string_view where, const Matrix<T>& inputs,
+StandardizedColumns<T> standardized_columns(std::string_view where, const Matrix<T>& inputs,
                                             std::span<const std::string> names) {
   using std::abs;
   const Eigen::Index d = inputs.cols();
@@ -63,13 +63,13 @@ StandardisedColumns<T> standardised_columns(std::string_view where, const Matrix
   require_at_least(where, "the number of rows", inputs.rows(), d + 1);
 
   const InputRows<T> rows(inputs);
-  StandardisedColumns<T> result{rows.mean(), rows.centred().colwise().norm().transpose(), {}};
+  StandardizedColumns<T> result{rows.mean(), rows.centered().colwise().norm().transpose(), {}};
   for (Eigen::Index column = 0; column < d; ++column) {
     if (!(result.norm(column) > T(16.0) * eps * inputs.col(column).norm())) {
       throw_domain_error(where, column_name(names, column) + " is constant", inputs(0, column), "two different values");
     }
   }
-  const Matrix<T> unit = rows.centred() * result.norm.cwiseInverse().asDiagonal();
+  const Matrix<T> unit = rows.centered() * result.norm.cwiseInverse().asDiagonal();
   result.factor.setThreshold(T(4.0) * eps * math::from_count<T>(inputs.rows()));
   result.factor.compute(unit);
   if (const Eigen::Index rank = result.factor.rank(); rank < d) {
@@ -86,7 +86,7 @@ StandardisedColumns<T> standardised_columns(std::string_view where, const Matrix
 
 /// Refuses a table of inputs on which no linear regression is determined, naming the row and column at fault.
 ///
-/// Source    rank by Householder QR with column pivoting (Golub and Van Loan, section 5.4) of the columns, centred
+/// Source    rank by Householder QR with column pivoting (Golub and Van Loan, section 5.4) of the columns, centered
 ///           and of unit norm.
 /// Shapes    (inputs: one row an input, n x d; column_names: d, or none and columns are numbered from 0)
 /// Domain    accepts n > d, finite entries, no constant column (spread below 16 eps of its size) and no column within
@@ -96,7 +96,7 @@ StandardisedColumns<T> standardised_columns(std::string_view where, const Matrix
 /// Runs on   host
 template <Real T>
 void require_regressable(const Matrix<T>& inputs, std::span<const std::string> column_names = {}) {
-  detail::standardised_columns("require_regressable", inputs, column_names);
+  detail::standardized_columns("require_regressable", inputs, column_names);
 }
 
 }  // namespace incontext::regression

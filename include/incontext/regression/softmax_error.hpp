@@ -55,7 +55,7 @@ class ReadQueries {
 
 }  // namespace detail
 
-/// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on centred
+/// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on centered
 /// Gaussian inputs of any covariance: exact at every context length and temperature.
 ///
 /// \f[ G = E_{x_q}\left[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v \frac{Z_1}{q} x_q^T R \Sigma k
@@ -75,10 +75,9 @@ class ReadQueries {
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
-requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error(const Attention<T>& attention,
-                                                                                const LinearTask<T>& task,
-                                                                                std::int64_t context_length,
-                                                                                const Map& map) {
+  requires std::same_as<T, scoring::Value<Map>>
+laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
+                                  const Map& map) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
   require_softmax_domain(where, attention, task, context_length);
@@ -89,7 +88,7 @@ requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error(
   const T v = attention.label_value, label_variance = task.noise_variance() + white.task.trace();
   if (!(T(0.0) < queries.mean_square())) {
     const auto row = rows(T(0.0));
-    return {T(label_variance * (T(1.0) + v * v * row.participation)), row.error_estimate};
+    return {T(label_variance * (T(1.0) + v * v * row.ipr)), row.error_estimate};
   }
   const T reference = detail::mean_reference(rows, T(sqrt(queries.mean_square())));
   const T without_context = task.noise_variance() + queries.missed(T(v * reference));

@@ -70,8 +70,9 @@ class ChiQueries {
 ///           (tests/regression/softmax_error_isotropic.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
-requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error_isotropic(
-    const IsotropicAttention<T>& attention, const IsotropicTask<T>& task, std::int64_t context_length, const Map& map) {
+  requires std::same_as<T, scoring::Value<Map>>
+laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                            std::int64_t context_length, const Map& map) {
   constexpr auto where = "softmax_error_isotropic";
   require_context_length(where, context_length);
   detail::require_isotropic(where, task);
@@ -86,7 +87,7 @@ requires std::same_as<T, scoring::Value<Map>> laws::Quadrature<T> softmax_error_
   const T label_variance = task.noise_variance + signal * d;
   if (!(score < T(0) || T(0) < score)) {
     const auto row = rows(T(0));
-    return {T(label_variance * (T(1) + v * v * row.participation)), row.error_estimate};
+    return {T(label_variance * (T(1) + v * v * row.ipr)), row.error_estimate};
   }
   const T deviation = score < T(0) ? T(-score) : score;
   const detail::ChiQueries<T> queries(d, deviation, T(signal * score), T(signal * score * score));

@@ -36,7 +36,7 @@ struct SearchRange {
 /// The minimum of error(parameter) over a range of positive parameters, in the valley that `start` lies in.
 ///
 /// Steps of a factor of 2 downhill until the error rises, then Brent's method in the logarithm of the parameter. For
-/// any covariance: `minimise_softmax_error([&](T t) { return softmax_error(attention, task, l, Softmax{t}).value; },
+/// any covariance: `minimize_softmax_error([&](T t) { return softmax_error(attention, task, l, Softmax{t}).value; },
 /// range)`.
 ///
 /// Source    Boost.Math's brent_find_minima.
@@ -49,10 +49,10 @@ struct SearchRange {
 ///           (tests/regression/softmax_optimum.cpp).
 /// Runs on   host
 template <Real T, class Error>
-SoftmaxOptimum<T> minimise_softmax_error(const Error& error, const SearchRange<T>& range) {
+SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T>& range) {
   using std::exp;
   using std::log;
-  constexpr auto where = "minimise_softmax_error";
+  constexpr auto where = "minimize_softmax_error";
   require_positive(where, "lowest", range.lowest);
   require_positive(where, "highest", range.highest);
   if (!(range.lowest <= range.start && range.start <= range.highest)) {
@@ -109,8 +109,8 @@ struct IsotropicSearch {
   T without_scores() const { return error(scoring::Softmax<T>{std::numeric_limits<T>::infinity()}); }
 
   template <class Family>
-  SoftmaxOptimum<T> minimise(const Family& family, const T& lowest, const T& start, const T& highest) const {
-    return minimise_softmax_error([&](const T& x) { return error(family(x)); },
+  SoftmaxOptimum<T> minimize(const Family& family, const T& lowest, const T& start, const T& highest) const {
+    return minimize_softmax_error([&](const T& x) { return error(family(x)); },
                                   SearchRange<T>{lowest, std::min(std::max(start, lowest), highest), highest});
   }
 };
@@ -127,7 +127,7 @@ struct IsotropicSearch {
 /// Limits    l -> infinity at fixed d: m v a, as approximate softmax. m v <= 0: infinity. Never below 1e-6 of the
 ///           scores' deviation.
 /// Errors    as softmax_error_isotropic.
-/// Accuracy  as minimise_softmax_error.
+/// Accuracy  as minimize_softmax_error.
 /// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention<T>& attention,
@@ -135,7 +135,7 @@ SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention
   const detail::IsotropicSearch<T> search{attention, task, context_length};
   if (!search.helps()) return {std::numeric_limits<T>::infinity(), search.without_scores()};
   const T deviation = search.deviation();
-  return search.minimise([](const T& t) { return scoring::Softmax<T>{t}; }, T(deviation * T(1e-6)), search.guess(),
+  return search.minimize([](const T& t) { return scoring::Softmax<T>{t}; }, T(deviation * T(1e-6)), search.guess(),
                          T(search.guess() * T(1e6) + deviation));
 }
 
@@ -150,7 +150,7 @@ SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention
 /// Domain    as softmax_error_isotropic.
 /// Limits    m v = 0: 0.
 /// Errors    as softmax_error_isotropic.
-/// Accuracy  as minimise_softmax_error.
+/// Accuracy  as minimize_softmax_error.
 /// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
@@ -173,7 +173,7 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
 /// Limits    m v <= 0: 0, uniform weights. Exponent -> infinity: exponent times base -> 1 / optimal temperature. Never
 ///           above 1e6 over the scores' deviation.
 /// Errors    as softmax_error_isotropic; std::domain_error for the exponent.
-/// Accuracy  as minimise_softmax_error.
+/// Accuracy  as minimize_softmax_error.
 /// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
@@ -182,7 +182,7 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
   search.error(scoring::SSA<T>{T(1.0), exponent});
   if (!search.helps()) return {T(0.0), search.without_scores()};
   const T unit = T(1.0) / search.deviation();
-  return search.minimise(
+  return search.minimize(
       [&](const T& b) {
         return scoring::SSA<T>{b, exponent};
       },
@@ -198,7 +198,7 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
 /// Domain    as softmax_error_isotropic, base > 0.
 /// Limits    m v <= 0: 1, the flattest.
 /// Errors    as softmax_error_isotropic; std::domain_error for the base.
-/// Accuracy  as minimise_softmax_error.
+/// Accuracy  as minimize_softmax_error.
 /// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> ssa_optimal_exponent_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
@@ -207,7 +207,7 @@ SoftmaxOptimum<T> ssa_optimal_exponent_isotropic(const IsotropicAttention<T>& at
   const auto family = [&](const T& k) { return scoring::SSA<T>{base, k}; };
   const T flattest = search.error(family(T(1.0)));
   if (!search.helps()) return {T(1.0), flattest};
-  return search.minimise(family, T(1.0), T(T(1.0) / (base * search.guess())), T(1000.0));
+  return search.minimize(family, T(1.0), T(T(1.0) / (base * search.guess())), T(1000.0));
 }
 
 }  // namespace incontext::regression

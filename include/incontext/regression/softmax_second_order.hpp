@@ -62,7 +62,7 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
   const auto white = detail::white_attention(attention, task);
   const Matrix<T> square = white.key_query.transpose() * white.key_query;
   const Matrix<T> identity = Matrix<T>::Identity(square.rows(), square.cols());
-  // Bisection on the sign of a Cholesky factorisation: an eigenvalue solver costs every user seconds of compilation.
+  // Bisection on the sign of a Cholesky factorization: an eigenvalue solver costs every user seconds of compilation.
   T low = T(0.0), high = square.trace();
   for (int step = 0; step < Eigen::NumTraits<T>::digits() + 4; ++step) {
     const T middle = (low + high) / T(2.0);
@@ -71,7 +71,7 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
   return sqrt(T(T(2.0) * high));
 }
 
-/// The mean squared error of true softmax attention to order 1/l, Gaussian centred inputs.
+/// The mean squared error of true softmax attention to order 1/l, Gaussian centered inputs.
 ///
 /// \f[ G = \sigma^2 + \mathrm{tr}(R H \Sigma H^T) + \frac{v^2 Z}{l}\left(\mathrm{tr}(K^T \Sigma R \Sigma K T)
 ///     + \mathrm{tr}(R\Sigma) + \sigma^2\right) + \frac{2 v Z}{l}\,\mathrm{tr}(H^T R \Sigma K T) \f]

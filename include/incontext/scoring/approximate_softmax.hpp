@@ -7,14 +7,14 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/centre.hpp"
+#include "incontext/scoring/detail/center.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
 
-/// Approximate (linearised) softmax: the first-order Taylor expansion of softmax at equal scores.
+/// Approximate (linearized) softmax: the first-order Taylor expansion of softmax at equal scores.
 ///
 /// \f[ a_i = \frac1n \Bigl(1 + \frac{z_i - \bar z}{\tau}\Bigr) \f]
 ///
@@ -44,16 +44,16 @@ ApproximateSoftmax(T) -> ApproximateSoftmax<T>;
 template <Real T>
 INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
-  const auto centre = detail::centre_of(detail::as_grid(scores));
-  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
-  const T count = math::from_count<T>(centre.count);
+  const auto center = detail::center_of(detail::as_grid(scores));
+  if (!center.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(center.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    out[i] = detail::is_visible(z) ? T((T(1) + centre.deviation(z) / map.temperature) / count) : T(0);
+    out[i] = detail::is_visible(z) ? T((T(1) + center.deviation(z) / map.temperature) / count) : T(0);
   }
 }
 
-/// Jacobian times a direction, in O(n); the Jacobian is the centring projection over n tau.
+/// Jacobian times a direction, in O(n); the Jacobian is the centering projection over n tau.
 ///
 /// \f[ (J u)_i = \frac{u_i - \bar u}{n \tau} \f]
 ///
@@ -64,11 +64,11 @@ INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_
 template <Real T>
 INCONTEXT_HD void jvp(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
-  const auto centre = detail::centre_of(detail::as_grid(scores), detail::as_grid(direction));
-  if (centre.count == 0 || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
-  const T count = math::from_count<T>(centre.count);
+  const auto center = detail::center_of(detail::as_grid(scores), detail::as_grid(direction));
+  if (center.count == 0 || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(center.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    const T change = centre.deviation(direction[i]);
+    const T change = center.deviation(direction[i]);
     out[i] = detail::is_visible(scores[i]) ? T(change / map.temperature / count) : T(0);
   }
 }
@@ -96,12 +96,12 @@ INCONTEXT_HD void vjp(const ApproximateSoftmax<T>& map, Row<const std::type_iden
 template <Real T>
 INCONTEXT_HD void derivative(const ApproximateSoftmax<T>& map, parameter::Temperature,
                              Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
-  const auto centre = detail::centre_of(detail::as_grid(scores));
-  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
-  const T count = math::from_count<T>(centre.count);
+  const auto center = detail::center_of(detail::as_grid(scores));
+  if (!center.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(center.count);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    out[i] = detail::is_visible(z) ? T(-centre.deviation(z) / map.temperature / map.temperature / count) : T(0);
+    out[i] = detail::is_visible(z) ? T(-center.deviation(z) / map.temperature / map.temperature / count) : T(0);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
-#include "incontext/scoring/detail/centre.hpp"
+#include "incontext/scoring/detail/center.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
@@ -32,7 +32,7 @@ INCONTEXT_HD bool is_far(const T& c) {
 
 }  // namespace detail
 
-/// Exact error of the approximate softmax, softmax minus its linearisation, at the map's temperature.
+/// Exact error of the approximate softmax, softmax minus its linearization, at the map's temperature.
 ///
 /// \f[ n e_i = \frac{(e^{c_i} - 1 - c_i) - (m - 1)(1 + c_i)}{m}, \qquad c_i = \frac{z_i - \bar z}{\tau}, \;
 ///     m = \frac1n \sum_j e^{c_j} \f]
@@ -48,20 +48,20 @@ INCONTEXT_HD bool is_far(const T& c) {
 template <Real T>
 INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Row<const std::type_identity_t<T>> scores,
                                             Row<std::type_identity_t<T>> out) {
-  const auto centre = detail::centre_of(detail::as_grid(scores));
+  const auto center = detail::center_of(detail::as_grid(scores));
   const auto pass = detail::softmax_pass<T>(detail::Quotient<T>{map.temperature}, scores);
-  if (!centre.valid() || !pass.valid) return detail::fill(out, math::not_a_number<T>());
-  const T count = math::from_count<T>(centre.count);
-  const bool far = detail::is_far(T(centre.deviation(pass.reference) / map.temperature));
+  if (!center.valid() || !pass.valid) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(center.count);
+  const bool far = detail::is_far(T(center.deviation(pass.reference) / map.temperature));
   detail::Sum<T> sum;
   for (std::ptrdiff_t i = 0; !far && i < scores.size; ++i) {
     if (!detail::is_visible(scores[i])) continue;
-    sum.add(math::exp_minus_one_minus(T(centre.deviation(scores[i]) / map.temperature)));
+    sum.add(math::exp_minus_one_minus(T(center.deviation(scores[i]) / map.temperature)));
   }
   const T surplus = sum.value() / count;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    const T c = centre.deviation(z) / map.temperature;
+    const T c = center.deviation(z) / map.temperature;
     const T error = far ? T(pass.weight(z) - (T(1) + c) / count) : T(detail::scaled_error(c, surplus) / count);
     out[i] = detail::is_visible(z) ? error : T(0);
   }
@@ -81,19 +81,19 @@ template <Real T>
 INCONTEXT_HD void approximate_softmax_leading_error(const ApproximateSoftmax<T>& map,
                                                     Row<const std::type_identity_t<T>> scores,
                                                     Row<std::type_identity_t<T>> out) {
-  const auto centre = detail::centre_of(detail::as_grid(scores));
-  if (!centre.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
-  const T count = math::from_count<T>(centre.count);
+  const auto center = detail::center_of(detail::as_grid(scores));
+  if (!center.valid() || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
+  const T count = math::from_count<T>(center.count);
   detail::Sum<T> sum;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (!detail::is_visible(scores[i])) continue;
-    const T c = centre.deviation(scores[i]) / map.temperature;
+    const T c = center.deviation(scores[i]) / map.temperature;
     sum.add(c * c);
   }
   const T variance = sum.value() / count;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    const T c = centre.deviation(z) / map.temperature;
+    const T c = center.deviation(z) / map.temperature;
     out[i] = detail::is_visible(z) ? T((c * c - variance) / T(2) / count) : T(0);
   }
 }

@@ -80,7 +80,7 @@ struct ApproximateSoftmaxInfimum {
 /// At a fixed sum of differences the competitors' sum of exponentials is Schur-convex, so they lie on two levels R
 /// apart. Moving both levels together, d e / d(levels) vanishes where p (1 - p) = (n - 1) / n^2, and the minimum is p =
 /// 1/n for the score's softmax weight p. What is left is concave in the fraction kappa of competitors on the upper
-/// level, so the best count is a neighbour of (n - 1) kappa*.
+/// level, so the best count is a neighbor of (n - 1) kappa*.
 ///
 /// \f[ \inf e_i = -\frac{n-1}{n^2} \max_k h\Bigl(\frac{k}{n-1}\Bigr), \quad
 ///     h(\kappa) = \log(1 + \kappa (e^R - 1)) - \kappa R, \quad \kappa^* = \frac1R - \frac{1}{e^R - 1} \f]

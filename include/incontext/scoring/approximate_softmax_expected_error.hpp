@@ -19,17 +19,16 @@ namespace incontext::scoring {
 ///
 /// Source    derived: docs/theory/scoring.md#expected-error; Stein's lemma for the cross term.
 /// Units     dimensionless.
-/// Domain    n >= 1, v >= 0, 1/n <= participation <= 1.
+/// Domain    n >= 1, v >= 0, 1/n <= inverse participation ratio <= 1.
 /// Limits    n = 1: 0; n -> infinity: e^v - 1 - v.
 /// Errors    NaN outside the domain of n and v.
 /// Accuracy  8 eps (1 + v + n Y_2), absolute: small v cancels: tests/scoring/approximate_softmax_expected_error.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, const T& variance,
-                                                          const T& participation) {
+INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, const T& variance, const T& ipr) {
   if (count < 1 || !(T(0) <= variance)) return math::not_a_number<T>();
   const T n = math::from_count<T>(count);
-  return (n * participation - T(1)) + variance * (T(2) * participation - T(1) - T(1) / n);
+  return (n * ipr - T(1)) + variance * (T(2) * ipr - T(1) - T(1) / n);
 }
 
 /// Limit of the above for n -> infinity.

@@ -154,7 +154,7 @@ void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
 /// Errors    as weights.
 /// Runs on   host
 template <class Parameter, class Map>
-requires HasParameter<Map, Parameter>
+  requires HasParameter<Map, Parameter>
 void derivative(const Map& map, Parameter parameter, Row<const typename Map::value_type> scores,
                 Row<typename Map::value_type> out) {
   detail::enter(map, scores, scores.size, out.size);

@@ -121,7 +121,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
-  pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T { return direction[i]; });
+  pass.write_centered(scores, out, [=](std::ptrdiff_t i) -> T { return direction[i]; });
 }
 
 /// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
@@ -152,7 +152,7 @@ INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const s
                              Row<std::type_identity_t<T>> out) {
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
-  pass.write_centred(scores, out, [=](std::ptrdiff_t i) -> T {
+  pass.write_centered(scores, out, [=](std::ptrdiff_t i) -> T {
     return -math::relative_entropy_term(T(pass.excess(scores[i]) - T(1))) / pass.slope / pass.slope;
   });
 }

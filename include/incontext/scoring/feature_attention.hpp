@@ -17,9 +17,9 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// state_c += feature_c(k) (v, 1): the last column collects the normaliser.
+/// state_c += feature_c(k) (v, 1): the last column collects the normalizer.
 template <class Features, Real T>
-INCONTEXT_HD void absorb(Grid<T> state, const Features& features, Row<const T> key, Row<const T> value) {
+INCONTEXT_HD void absorb(MatrixView<T> state, const Features& features, Row<const T> key, Row<const T> value) {
   for (std::ptrdiff_t c = 0; c < state.rows; ++c) {
     const T feature = features(key, c);
     for (std::ptrdiff_t e = 0; e < value.size; ++e) state(c, e) = state(c, e) + feature * value[e];
@@ -35,8 +35,9 @@ INCONTEXT_HD void absorb(Grid<T> state, const Features& features, Row<const T> k
 /// Shapes    (dimension d, value dimension dv) -> features x (dv + 1)
 /// Runs on   host and device
 template <FeatureKernel K>
-INCONTEXT_HD Grid<typename K::value_type> attend_state(const KernelAttention<K>& map, typename K::value_type* scratch,
-                                                       std::ptrdiff_t dimension, std::ptrdiff_t value_dimension) {
+INCONTEXT_HD MatrixView<typename K::value_type> attend_state(const KernelAttention<K>& map,
+                                                             typename K::value_type* scratch, std::ptrdiff_t dimension,
+                                                             std::ptrdiff_t value_dimension) {
   return {scratch, map.kernel.feature_count(dimension), value_dimension + 1};
 }
 
@@ -54,9 +55,9 @@ INCONTEXT_HD Grid<typename K::value_type> attend_state(const KernelAttention<K>&
 /// Accuracy  plain sums, so errors grow like (n + features) eps: tests/scoring/feature_attention.cpp, to 1e-12.
 /// Runs on   host and device
 template <FeatureKernel K>
-INCONTEXT_HD void attend(const KernelAttention<K>& map, Grid<const typename K::value_type> queries,
-                         Grid<const typename K::value_type> keys, Grid<const typename K::value_type> values,
-                         Grid<typename K::value_type> out, Grid<typename K::value_type> state,
+INCONTEXT_HD void attend(const KernelAttention<K>& map, MatrixView<const typename K::value_type> queries,
+                         MatrixView<const typename K::value_type> keys, MatrixView<const typename K::value_type> values,
+                         MatrixView<typename K::value_type> out, MatrixView<typename K::value_type> state,
                          Visibility visibility = Visibility::all) {
   using T = typename K::value_type;
   detail::fill(state, T(0));
@@ -74,10 +75,10 @@ INCONTEXT_HD void attend(const KernelAttention<K>& map, Grid<const typename K::v
       for (std::ptrdiff_t e = 0; e < row.size; ++e) row[e] = row[e] + feature * state(c, e);
       total = total + feature * state(c, row.size);
     }
-    if (map.normalisation == KernelNormalisation::sum) {
+    if (map.normalization == KernelNormalization::sum) {
       if (T(0) < map.floor && total < map.floor) total = map.floor;
     } else {
-      total = map.normalisation == KernelNormalisation::none ? T(1) : math::from_count<T>(seen);
+      total = map.normalization == KernelNormalization::none ? T(1) : math::from_count<T>(seen);
     }
     const bool valid = math::is_finite(total) && (total < T(0) || T(0) < total);
     for (std::ptrdiff_t e = 0; e < row.size; ++e) row[e] = valid ? T(row[e] / total) : math::not_a_number<T>();
@@ -92,7 +93,7 @@ template <Real T>
 INCONTEXT_HD KernelAttention<DotKernel<T>> as_kernel_attention(const LinearAttention<T>& map) {
   return {
       {map.temperature},
-      map.normalisation == LinearNormalisation::none ? KernelNormalisation::none : KernelNormalisation::context_length};
+      map.normalization == LinearNormalization::none ? KernelNormalization::none : KernelNormalization::context_length};
 }
 
 }  // namespace incontext::scoring

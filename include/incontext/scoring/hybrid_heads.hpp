@@ -23,7 +23,8 @@ namespace incontext::scoring {
 /// Errors    each map's, row by row.
 /// Runs on   host and device
 template <Scoring First, Scoring... Rest>
-requires(std::is_same_v<typename First::value_type, typename Rest::value_type>&&...) struct HybridHeads {
+  requires(std::is_same_v<typename First::value_type, typename Rest::value_type> && ...)
+struct HybridHeads {
   using value_type = typename First::value_type;
   static constexpr std::ptrdiff_t count = 1 + static_cast<std::ptrdiff_t>(sizeof...(Rest));
 
@@ -73,8 +74,8 @@ INCONTEXT_HD void for_each_head(const HybridHeads<First, Rest...>& heads, std::p
 /// Runs on   host and device
 template <Scoring... Maps>
 INCONTEXT_HD void weights(const HybridHeads<Maps...>& heads,
-                          Grid<const typename HybridHeads<Maps...>::value_type> scores,
-                          Grid<typename HybridHeads<Maps...>::value_type> out) {
+                          MatrixView<const typename HybridHeads<Maps...>::value_type> scores,
+                          MatrixView<typename HybridHeads<Maps...>::value_type> out) {
   detail::for_each_head(heads, 0, [=](const auto& map, std::ptrdiff_t h) { weights(map, scores.row(h), out.row(h)); });
 }
 
@@ -85,9 +86,10 @@ INCONTEXT_HD void weights(const HybridHeads<Maps...>& heads,
 /// Accuracy  each map's.
 /// Runs on   host and device
 template <Scoring... Maps>
-INCONTEXT_HD void jvp(const HybridHeads<Maps...>& heads, Grid<const typename HybridHeads<Maps...>::value_type> scores,
-                      Grid<const typename HybridHeads<Maps...>::value_type> direction,
-                      Grid<typename HybridHeads<Maps...>::value_type> out) {
+INCONTEXT_HD void jvp(const HybridHeads<Maps...>& heads,
+                      MatrixView<const typename HybridHeads<Maps...>::value_type> scores,
+                      MatrixView<const typename HybridHeads<Maps...>::value_type> direction,
+                      MatrixView<typename HybridHeads<Maps...>::value_type> out) {
   detail::for_each_head(
       heads, 0, [=](const auto& map, std::ptrdiff_t h) { jvp(map, scores.row(h), direction.row(h), out.row(h)); });
 }
@@ -99,9 +101,10 @@ INCONTEXT_HD void jvp(const HybridHeads<Maps...>& heads, Grid<const typename Hyb
 /// Accuracy  each map's.
 /// Runs on   host and device
 template <Scoring... Maps>
-INCONTEXT_HD void vjp(const HybridHeads<Maps...>& heads, Grid<const typename HybridHeads<Maps...>::value_type> scores,
-                      Grid<const typename HybridHeads<Maps...>::value_type> cotangent,
-                      Grid<typename HybridHeads<Maps...>::value_type> out) {
+INCONTEXT_HD void vjp(const HybridHeads<Maps...>& heads,
+                      MatrixView<const typename HybridHeads<Maps...>::value_type> scores,
+                      MatrixView<const typename HybridHeads<Maps...>::value_type> cotangent,
+                      MatrixView<typename HybridHeads<Maps...>::value_type> out) {
   detail::for_each_head(
       heads, 0, [=](const auto& map, std::ptrdiff_t h) { vjp(map, scores.row(h), cotangent.row(h), out.row(h)); });
 }

@@ -16,7 +16,7 @@ namespace detail {
 
 /// Turns two columns so that they become orthogonal; false if they were, up to rounding.
 template <Real T>
-INCONTEXT_HD bool orthogonalise(Row<T> a, Row<T> b) {
+INCONTEXT_HD bool orthogonalize(Row<T> a, Row<T> b) {
   using std::sqrt;
   const T size_a = dot<T>(a, a);
   const T size_b = dot<T>(b, b);
@@ -49,7 +49,7 @@ INCONTEXT_HD bool orthogonalise(Row<T> a, Row<T> b) {
 /// Accuracy  8 n eps relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
+INCONTEXT_HD T spectral_norm(MatrixView<T> matrix) {
   using std::sqrt;
   T largest = T(0);
   for (std::ptrdiff_t i = 0; i < matrix.rows; ++i) {
@@ -69,7 +69,7 @@ INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
     turned = false;
     for (std::ptrdiff_t p = 0; p < matrix.columns; ++p) {
       for (std::ptrdiff_t q = p + 1; q < matrix.columns; ++q) {
-        if (detail::orthogonalise(matrix.column(p), matrix.column(q))) turned = true;
+        if (detail::orthogonalize(matrix.column(p), matrix.column(q))) turned = true;
       }
     }
   }
@@ -95,7 +95,7 @@ INCONTEXT_HD T spectral_norm(Grid<T> matrix) {
 /// Runs on   host and device
 template <Scoring Map>
 INCONTEXT_HD typename Map::value_type jacobian_spectral_norm(const Map& map, Row<const typename Map::value_type> scores,
-                                                             Grid<typename Map::value_type> scratch) {
+                                                             MatrixView<typename Map::value_type> scratch) {
   jacobian(map, scores, scratch);
   return spectral_norm(scratch);
 }

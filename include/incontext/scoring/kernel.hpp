@@ -40,24 +40,24 @@ INCONTEXT_HD T divide_positive(const T& x, const T& by) {
 /// Runs on   host and device
 template <class K>
 concept Kernel = Real<typename K::value_type> && std::copyable<K> &&
-    requires(const K& kernel, const Row<const typename K::value_type>& in, const Row<typename K::value_type>& out,
-             const typename K::value_type& weight) {
-  typename std::bool_constant<K::logarithmic>;
-  { kernel.score(in, in) } -> std::same_as<typename K::value_type>;
-  { kernel.jvp(in, in, in, in) } -> std::same_as<typename K::value_type>;
-  { kernel.vjp(in, in, weight, out, out) } -> std::same_as<void>;
-};
+                 requires(const K& kernel, const Row<const typename K::value_type>& in,
+                          const Row<typename K::value_type>& out, const typename K::value_type& weight) {
+                   typename std::bool_constant<K::logarithmic>;
+                   { kernel.score(in, in) } -> std::same_as<typename K::value_type>;
+                   { kernel.jvp(in, in, in, in) } -> std::same_as<typename K::value_type>;
+                   { kernel.vjp(in, in, weight, out, out) } -> std::same_as<void>;
+                 };
 
 /// A kernel that also depends on where query and key stand: `kernel.at(i, j)` is the kernel for these positions.
 ///
 /// Source    definition.
 /// Runs on   host and device
 template <class K>
-concept PositionalKernel = Real<typename K::value_type> && std::copyable<K> &&
-    requires(const K& kernel, const std::ptrdiff_t& position) {
-  { kernel.at(position, position) } -> Kernel;
-  requires std::same_as<typename decltype(kernel.at(position, position))::value_type, typename K::value_type>;
-};
+concept PositionalKernel =
+    Real<typename K::value_type> && std::copyable<K> && requires(const K& kernel, const std::ptrdiff_t& position) {
+      { kernel.at(position, position) } -> Kernel;
+      requires std::same_as<typename decltype(kernel.at(position, position))::value_type, typename K::value_type>;
+    };
 
 /// The product itself, q . k / tau: linear attention.
 ///
@@ -97,7 +97,7 @@ struct DotKernel {
   INCONTEXT_HD Features key_features(std::ptrdiff_t) const { return {T(1)}; }
 };
 
-/// exp(q . k / tau), by its logarithm; with the sum as normaliser this is softmax attention.
+/// exp(q . k / tau), by its logarithm; with the sum as normalizer this is softmax attention.
 ///
 /// Source    arXiv 2310.12956 eq. 1, read as a kernel.
 /// Shapes    (query: d, key: d) -> scalar
@@ -125,7 +125,7 @@ struct ExponentialKernel {
   INCONTEXT_HD DotKernel<T> product() const { return {temperature}; }
 };
 
-/// exp(-|q - k|^2 / (2 h^2)), by its logarithm; with the sum as normaliser this is softmax over q . k - |k|^2 / 2.
+/// exp(-|q - k|^2 / (2 h^2)), by its logarithm; with the sum as normalizer this is softmax over q . k - |k|^2 / 2.
 ///
 /// Source    Nadaraya-Watson regression with a Gaussian kernel.
 /// Shapes    (query: d, key: d) -> scalar

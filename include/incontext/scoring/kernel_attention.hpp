@@ -18,7 +18,7 @@
 /// (Grid's first rows). Outputs lie apart from the inputs.
 namespace incontext::scoring {
 
-/// Kernel attention: a kernel of query and key over a normaliser.
+/// Kernel attention: a kernel of query and key over a normalizer.
 ///
 /// \f[ a_j = \frac{\kappa(q, k_j)}{N}, \qquad N \in \Bigl\{1,\; n,\; \max\bigl(\textstyle\sum_j \kappa(q, k_j),
 ///     \epsilon\bigr)\Bigr\} \f]
@@ -32,11 +32,11 @@ namespace incontext::scoring {
 /// Errors    NaN row: no key, a NaN kernel, N = 0 or infinite.
 /// Runs on   host and device
 template <class K>
-requires Kernel<K> || PositionalKernel<K>
+  requires Kernel<K> || PositionalKernel<K>
 struct KernelAttention {
   using value_type = typename K::value_type;
   K kernel = K{};
-  KernelNormalisation normalisation = KernelNormalisation::sum;
+  KernelNormalization normalization = KernelNormalization::sum;
   value_type floor = value_type(0);
 };
 
@@ -46,7 +46,7 @@ struct KernelAttention {
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD KernelAttention<CosformerKernel<T>> cosformer(const T& reach) {
-  return {{reach}, KernelNormalisation::sum, T(1e-6)};
+  return {{reach}, KernelNormalization::sum, T(1e-6)};
 }
 
 /// Weights of one query.
@@ -57,7 +57,7 @@ INCONTEXT_HD KernelAttention<CosformerKernel<T>> cosformer(const T& reach) {
 /// Runs on   host and device
 template <class K>
 INCONTEXT_HD void weights(const KernelAttention<K>& map, Row<const typename K::value_type> query,
-                          Grid<const typename K::value_type> keys, Row<typename K::value_type> out,
+                          MatrixView<const typename K::value_type> keys, Row<typename K::value_type> out,
                           std::ptrdiff_t query_index = 0) {
   using T = typename K::value_type;
   const detail::KernelPass<K> pass(map, query, keys, query_index);
@@ -68,17 +68,17 @@ INCONTEXT_HD void weights(const KernelAttention<K>& map, Row<const typename K::v
 ///
 /// Source    see KernelAttention.
 /// Shapes    (query: d, keys: n x d, out: n).
-/// Errors    NaN row also for other normalisations.
+/// Errors    NaN row also for other normalizations.
 /// Accuracy  (16 + 4 d) (1 + max |log a|) eps: tests/scoring/kernel_attention.cpp.
 /// Runs on   host and device
 template <Kernel K>
-requires(K::logarithmic) INCONTEXT_HD
-    void log_weights(const KernelAttention<K>& map, Row<const typename K::value_type> query,
-                     Grid<const typename K::value_type> keys, Row<typename K::value_type> out) {
+  requires(K::logarithmic)
+INCONTEXT_HD void log_weights(const KernelAttention<K>& map, Row<const typename K::value_type> query,
+                              MatrixView<const typename K::value_type> keys, Row<typename K::value_type> out) {
   using std::log;
   using T = typename K::value_type;
   const detail::KernelPass<K> pass(map, query, keys, 0);
-  const bool valid = pass.valid() && map.normalisation == KernelNormalisation::sum;
+  const bool valid = pass.valid() && map.normalization == KernelNormalization::sum;
   const T log_total = log(pass.total());
   for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
     out[j] = valid ? T(pass.relative(j) - log_total) : math::not_a_number<T>();
@@ -95,8 +95,8 @@ requires(K::logarithmic) INCONTEXT_HD
 /// Runs on   host and device
 template <class K>
 INCONTEXT_HD void jvp(const KernelAttention<K>& map, Row<const typename K::value_type> query,
-                      Grid<const typename K::value_type> keys, Row<const typename K::value_type> query_direction,
-                      Grid<const typename K::value_type> key_direction, Row<typename K::value_type> out,
+                      MatrixView<const typename K::value_type> keys, Row<const typename K::value_type> query_direction,
+                      MatrixView<const typename K::value_type> key_direction, Row<typename K::value_type> out,
                       std::ptrdiff_t query_index = 0) {
   const detail::KernelPass<K> pass(map, query, keys, query_index);
   pass.change(out, [=](const auto& kernel, std::ptrdiff_t j) {
@@ -116,16 +116,16 @@ INCONTEXT_HD void jvp(const KernelAttention<K>& map, Row<const typename K::value
 /// Runs on   host and device
 template <class K>
 INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value_type> query,
-                      Grid<const typename K::value_type> keys, Row<const typename K::value_type> cotangent,
-                      Row<typename K::value_type> query_out, Grid<typename K::value_type> key_out,
+                      MatrixView<const typename K::value_type> keys, Row<const typename K::value_type> cotangent,
+                      Row<typename K::value_type> query_out, MatrixView<typename K::value_type> key_out,
                       std::ptrdiff_t query_index = 0) {
   using T = typename K::value_type;
   const detail::KernelPass<K> pass(map, query, keys, query_index);
   detail::fill(query_out, pass.valid() ? T(0) : math::not_a_number<T>());
   detail::fill(key_out, pass.valid() ? T(0) : math::not_a_number<T>());
   if (!pass.valid()) return;
-  const bool moves = pass.normaliser_moves();
-  const auto change = pass.centre([=](std::ptrdiff_t j) -> T { return cotangent[j]; });
+  const bool moves = pass.normalizer_moves();
+  const auto change = pass.center([=](std::ptrdiff_t j) -> T { return cotangent[j]; });
   for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
     const T pull = moves ? change(j) : cotangent[j];
     pass.kernel(j).vjp(query, keys.row(j), T(pass.sensitivity(j) * pull), query_out, key_out.row(j));
@@ -141,7 +141,7 @@ INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value
 /// Runs on   host and device
 template <Kernel K, class Parameter>
 INCONTEXT_HD auto derivative(const KernelAttention<K>& map, Parameter parameter,
-                             Row<const typename K::value_type> query, Grid<const typename K::value_type> keys,
+                             Row<const typename K::value_type> query, MatrixView<const typename K::value_type> keys,
                              Row<typename K::value_type> out)
     -> decltype(void(map.kernel.derivative(parameter, query, query))) {
   const detail::KernelPass<K> pass(map, query, keys, 0);

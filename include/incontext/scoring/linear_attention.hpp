@@ -16,7 +16,7 @@ namespace incontext::scoring {
 /// What the scores of linear attention are divided by: nothing, or the number of visible keys.
 ///
 /// Runs on   host and device
-enum class LinearNormalisation { none, context_length };
+enum class LinearNormalization { none, context_length };
 
 /// Linear attention: the scores themselves are the weights, up to a factor.
 ///
@@ -35,13 +35,13 @@ template <Real T = double>
 struct LinearAttention {
   using value_type = T;
   T temperature = T(1);
-  LinearNormalisation normalisation = LinearNormalisation::context_length;
+  LinearNormalization normalization = LinearNormalization::context_length;
 };
 
 template <Real T>
 LinearAttention(T) -> LinearAttention<T>;
 template <Real T>
-LinearAttention(T, LinearNormalisation) -> LinearAttention<T>;
+LinearAttention(T, LinearNormalization) -> LinearAttention<T>;
 
 namespace detail {
 
@@ -51,7 +51,7 @@ INCONTEXT_HD void linear_attention_row(const LinearAttention<T>& map, Row<const 
                                        Row<T> out) {
   const std::ptrdiff_t visible = count_visible(scores);
   if (visible == 0 || !(T(0) < map.temperature)) return fill(out, math::not_a_number<T>());
-  const T count = map.normalisation == LinearNormalisation::none ? T(1) : math::from_count<T>(visible);
+  const T count = map.normalization == LinearNormalization::none ? T(1) : math::from_count<T>(visible);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     out[i] = is_visible(scores[i]) ? T(values[i] / map.temperature / count) : T(0);
   }
@@ -106,7 +106,7 @@ INCONTEXT_HD void derivative(const LinearAttention<T>& map, parameter::Temperatu
                              Row<const std::type_identity_t<T>> scores, Row<std::type_identity_t<T>> out) {
   const std::ptrdiff_t visible = detail::count_visible(scores);
   if (visible == 0 || !(T(0) < map.temperature)) return detail::fill(out, math::not_a_number<T>());
-  const T count = map.normalisation == LinearNormalisation::none ? T(1) : math::from_count<T>(visible);
+  const T count = map.normalization == LinearNormalization::none ? T(1) : math::from_count<T>(visible);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T(-z / map.temperature / map.temperature / count) : T(0);

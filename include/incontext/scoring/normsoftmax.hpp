@@ -29,13 +29,13 @@ template <Real T = double>
 struct NormSoftmax {
   using value_type = T;
   T temperature = T(1);
-  Spread spread = Spread::population_stddev;
+  ScoreScale scale = ScoreScale::population_stddev;
 };
 
 template <Real T>
 NormSoftmax(T) -> NormSoftmax<T>;
 template <Real T>
-NormSoftmax(T, Spread) -> NormSoftmax<T>;
+NormSoftmax(T, ScoreScale) -> NormSoftmax<T>;
 
 /// NormSoftmax with one sigma over all visible scores of a matrix: a sample, head and layer together.
 ///
@@ -51,13 +51,13 @@ template <Real T = double>
 struct MatrixNormSoftmax {
   using value_type = T;
   T temperature = T(1);
-  Spread spread = Spread::population_stddev;
+  ScoreScale scale = ScoreScale::population_stddev;
 };
 
 template <Real T>
 MatrixNormSoftmax(T) -> MatrixNormSoftmax<T>;
 template <Real T>
-MatrixNormSoftmax(T, Spread) -> MatrixNormSoftmax<T>;
+MatrixNormSoftmax(T, ScoreScale) -> MatrixNormSoftmax<T>;
 
 /// Weights of a matrix of scores.
 ///
@@ -66,9 +66,9 @@ MatrixNormSoftmax(T, Spread) -> MatrixNormSoftmax<T>;
 /// Accuracy  8 eps (1 + |log(a_i / max a)|) relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
-                          Grid<std::type_identity_t<T>> out) {
-  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, MatrixView<const std::type_identity_t<T>> scores,
+                          MatrixView<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.weights(scores.row(r), out.row(r));
 }
@@ -80,9 +80,9 @@ INCONTEXT_HD void weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_
 /// Accuracy  8 eps (1 + |log a_i|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
-                              Grid<std::type_identity_t<T>> out) {
-  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, MatrixView<const std::type_identity_t<T>> scores,
+                              MatrixView<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.log_weights(scores.row(r), out.row(r));
 }
@@ -99,9 +99,9 @@ INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, Grid<const std::t
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
-                      Grid<const std::type_identity_t<T>> direction, Grid<std::type_identity_t<T>> out) {
-  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, MatrixView<const std::type_identity_t<T>> scores,
+                      MatrixView<const std::type_identity_t<T>> direction, MatrixView<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
   const T rate = pass.divisor_rate(scores, direction) / pass.divisor;
@@ -118,9 +118,9 @@ INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, Grid<const std::type_iden
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_identity_t<T>> scores,
-                      Grid<const std::type_identity_t<T>> cotangent, Grid<std::type_identity_t<T>> out) {
-  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, MatrixView<const std::type_identity_t<T>> scores,
+                      MatrixView<const std::type_identity_t<T>> cotangent, MatrixView<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
   const T pull = pass.pull(scores, cotangent);
@@ -135,8 +135,9 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, Grid<const std::type_iden
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void derivative(const MatrixNormSoftmax<T>& map, parameter::Temperature,
-                             Grid<const std::type_identity_t<T>> scores, Grid<std::type_identity_t<T>> out) {
-  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+                             MatrixView<const std::type_identity_t<T>> scores,
+                             MatrixView<std::type_identity_t<T>> out) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.temperature_derivative(scores.row(r), out.row(r));
 }
@@ -145,7 +146,7 @@ namespace detail {
 
 template <Real T>
 INCONTEXT_HD MatrixNormSoftmax<T> matrix_scope(const NormSoftmax<T>& map) {
-  return {map.temperature, map.spread};
+  return {map.temperature, map.scale};
 }
 
 }  // namespace detail

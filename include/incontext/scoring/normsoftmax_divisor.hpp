@@ -17,7 +17,7 @@ namespace incontext::scoring {
 /// scores, or the cap tau.
 ///
 /// Runs on   host and device
-enum class NormSoftmaxBranch { constant_row, spread, temperature };
+enum class NormSoftmaxBranch { constant_row, scale, temperature };
 
 /// The divisor of NormSoftmax, and where it comes from.
 ///
@@ -26,7 +26,7 @@ enum class NormSoftmaxBranch { constant_row, spread, temperature };
 /// Runs on   host and device
 template <Real T>
 struct NormSoftmaxDivisor {
-  T spread;
+  T scale;
   T divisor;
   NormSoftmaxBranch branch;
 };
@@ -43,12 +43,12 @@ struct NormSoftmaxDivisor {
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const MatrixNormSoftmax<T>& map,
-                                                       Grid<const std::type_identity_t<T>> scores) {
-  const auto pass = detail::normsoftmax_pass(map.temperature, map.spread, scores);
+                                                       MatrixView<const std::type_identity_t<T>> scores) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   const T nan = math::not_a_number<T>();
   if (!pass.valid()) return {nan, nan, NormSoftmaxBranch::constant_row};
-  if (pass.constant()) return {pass.spread, pass.divisor, NormSoftmaxBranch::constant_row};
-  return {pass.spread, pass.divisor, pass.capped() ? NormSoftmaxBranch::temperature : NormSoftmaxBranch::spread};
+  if (pass.constant()) return {pass.scale, pass.divisor, NormSoftmaxBranch::constant_row};
+  return {pass.scale, pass.divisor, pass.capped() ? NormSoftmaxBranch::temperature : NormSoftmaxBranch::scale};
 }
 
 /// The divisor of one row: the matrix form with one row.
@@ -78,14 +78,14 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map
 /// Accuracy  8 eps relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T = double>
-INCONTEXT_HD T normsoftmax_largest_weight(std::ptrdiff_t count, Spread spread = Spread::population_stddev) {
+INCONTEXT_HD T normsoftmax_largest_weight(std::ptrdiff_t count, ScoreScale scale = ScoreScale::population_stddev) {
   using std::exp;
   using std::sqrt;
   if (count < 1) return math::not_a_number<T>();
-  if (count == 1 || spread == Spread::population_variance) return T(1);
+  if (count == 1 || scale == ScoreScale::population_variance) return T(1);
   const T n = math::from_count<T>(count);
   const T others = math::from_count<T>(count - 1);
-  const T gap = spread == Spread::sample_stddev ? T(sqrt(n)) : T(n / sqrt(others));
+  const T gap = scale == ScoreScale::sample_stddev ? T(sqrt(n)) : T(n / sqrt(others));
   const T opposite = -gap;
   return T(1) / (T(1) + others * exp(opposite));
 }

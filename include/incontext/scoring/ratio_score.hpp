@@ -7,7 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/centred.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
@@ -18,15 +18,15 @@ namespace incontext::scoring {
 /// What the values f(z) of a ratio score are divided by.
 ///
 /// Runs on   host and device
-enum class ScoreNormalisation { none, context_length, sum, absolute_sum };
+enum class ScoreNormalization { none, context_length, sum, absolute_sum };
 
-/// A function of the score over a normalisation: the average, tanh, ReLU and square heads.
+/// A function of the score over a normalization: the average, tanh, ReLU and square heads.
 ///
 /// \f[ a_i = \frac{f(z_i)}{N}, \qquad N \in \Bigl\{1,\; n,\; \textstyle\sum_j f(z_j),\; \sum_j |f(z_j)|\Bigr\} \f]
 ///
 /// Masked scores are -infinity: weight and derivative 0, and n counts the others.
 ///
-/// Source    arXiv 2508.14685, heads of table 1; the paper does not say how they are normalised, so all four are here.
+/// Source    arXiv 2508.14685, heads of table 1; the paper does not say how they are normalized, so all four are here.
 /// Units     scores and weights dimensionless.
 /// Domain    Function is Average, Tanh, Relu or Square; N != 0.
 /// Limits    the sum is singular for tanh and relu: near its zeros the weights diverge.
@@ -35,26 +35,26 @@ enum class ScoreNormalisation { none, context_length, sum, absolute_sum };
 template <class Function, Real T = double>
 struct RatioScore {
   using value_type = T;
-  ScoreNormalisation normalisation = ScoreNormalisation::context_length;
+  ScoreNormalization normalization = ScoreNormalization::context_length;
 };
 
 namespace detail {
 
-/// The normaliser N (NaN if the row is invalid) and the entry with the largest |f|.
+/// The normalizer N (NaN if the row is invalid) and the entry with the largest |f|.
 template <Real T>
 struct RatioPass {
-  ScoreNormalisation normalisation;
+  ScoreNormalization normalization;
   T total = math::not_a_number<T>();
   std::ptrdiff_t top = 0;
 
   INCONTEXT_HD bool valid() const { return math::is_finite(total); }
   INCONTEXT_HD bool moves() const {
-    return normalisation == ScoreNormalisation::sum || normalisation == ScoreNormalisation::absolute_sum;
+    return normalization == ScoreNormalization::sum || normalization == ScoreNormalization::absolute_sum;
   }
   /// The sign sigma with which a value enters N.
   INCONTEXT_HD T sign(const T& value) const {
-    if (normalisation == ScoreNormalisation::sum) return T(1);
-    if (normalisation != ScoreNormalisation::absolute_sum) return T(0);
+    if (normalization == ScoreNormalization::sum) return T(1);
+    if (normalization != ScoreNormalization::absolute_sum) return T(0);
     if (value < T(0)) return T(-1);
     return T(0) < value ? T(1) : T(0);
   }
@@ -62,7 +62,7 @@ struct RatioPass {
 
 template <class Function, Real T>
 INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<const T> scores) {
-  RatioPass<T> pass{map.normalisation};
+  RatioPass<T> pass{map.normalization};
   const std::ptrdiff_t visible = count_visible(scores);
   if (visible == 0) return pass;
   Sum<T> sum;
@@ -71,14 +71,14 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
     if (!is_visible(scores[i])) continue;
     const T value = Function::value(scores[i]);
     const T size = math::magnitude(value);
-    if (pass.moves()) sum.add(map.normalisation == ScoreNormalisation::sum ? value : size);
+    if (pass.moves()) sum.add(map.normalization == ScoreNormalization::sum ? value : size);
     if (!(largest < size)) continue;
     largest = size;
     pass.top = i;
   }
   const T total = sum.value();
-  if (map.normalisation == ScoreNormalisation::none) pass.total = T(1);
-  if (map.normalisation == ScoreNormalisation::context_length) pass.total = math::from_count<T>(visible);
+  if (map.normalization == ScoreNormalization::none) pass.total = T(1);
+  if (map.normalization == ScoreNormalization::context_length) pass.total = math::from_count<T>(visible);
   if (total < T(0) || T(0) < total) pass.total = total;
   return pass;
 }
@@ -101,16 +101,16 @@ INCONTEXT_HD void weights(const RatioScore<Function, T>& map, Row<const std::typ
   }
 }
 
-/// Logarithms of the weights of the non-negative heads under a positive normalisation; -infinity where f = 0.
+/// Logarithms of the weights of the non-negative heads under a positive normalization; -infinity where f = 0.
 ///
 /// Source    see RatioScore.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Accuracy  8 eps (k + |log a_i|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <class Function, Real T>
-requires(!std::is_same_v<Function, Tanh>) INCONTEXT_HD
-    void log_weights(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
-                     Row<std::type_identity_t<T>> out) {
+  requires(!std::is_same_v<Function, Tanh>)
+INCONTEXT_HD void log_weights(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
+                              Row<std::type_identity_t<T>> out) {
   using std::log;
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
@@ -182,7 +182,7 @@ INCONTEXT_HD void vjp(const RatioScore<Function, T>& map, Row<const std::type_id
   const auto signed_cotangent = [=](std::ptrdiff_t i) -> T {
     return pass.sign(Function::value(scores[i])) * cotangent[i];
   };
-  const auto change = detail::centred<T>(scores.size, pass.top, weight, signed_cotangent);
+  const auto change = detail::centered<T>(scores.size, pass.top, weight, signed_cotangent);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T sigma = pass.sign(Function::value(z));

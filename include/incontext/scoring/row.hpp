@@ -19,10 +19,9 @@ template <class Container, class T>
 concept ContiguousContainer = requires(Container& container) {
   { container.data() } -> std::convertible_to<T*>;
   { container.size() } -> std::convertible_to<std::size_t>;
-}
-&&!requires(Container & container) { container.innerStride(); };
+} && !requires(Container& container) { container.innerStride(); };
 
-/// An Eigen vector, or a row or column of an Eigen matrix; recognised by its members, so that Eigen is not included.
+/// An Eigen vector, or a row or column of an Eigen matrix; recognized by its members, so that Eigen is not included.
 template <class Container, class T>
 concept StridedVector = requires(Container& container) {
   { container.data() } -> std::convertible_to<T*>;
@@ -83,7 +82,7 @@ struct Strides {
 /// Domain    rows, columns >= 0. Not checked.
 /// Runs on   host and device
 template <class T>
-struct Grid {
+struct MatrixView {
   using value_type = std::remove_const_t<T>;
 
   T* data = nullptr;
@@ -92,17 +91,18 @@ struct Grid {
   std::ptrdiff_t row_stride = 0;
   std::ptrdiff_t column_stride = 1;
 
-  Grid() = default;
-  INCONTEXT_HD constexpr Grid(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count)
+  MatrixView() = default;
+  INCONTEXT_HD constexpr MatrixView(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count)
       : data(first), rows(row_count), columns(column_count), row_stride(column_count) {}
-  INCONTEXT_HD constexpr Grid(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count, const Strides& strides)
+  INCONTEXT_HD constexpr MatrixView(T* first, std::ptrdiff_t row_count, std::ptrdiff_t column_count,
+                                    const Strides& strides)
       : data(first), rows(row_count), columns(column_count), row_stride(strides.row), column_stride(strides.column) {}
   template <detail::MutableOf<T> Mutable>
-  INCONTEXT_HD constexpr Grid(const Grid<Mutable>& other)
-      : Grid(other.data, other.rows, other.columns, Strides{other.row_stride, other.column_stride}) {}
+  INCONTEXT_HD constexpr MatrixView(const MatrixView<Mutable>& other)
+      : MatrixView(other.data, other.rows, other.columns, Strides{other.row_stride, other.column_stride}) {}
   template <detail::StridedMatrix<T> Matrix>
-  constexpr Grid(Matrix&& matrix)
-      : Grid(matrix.data(), matrix.rows(), matrix.cols(), Strides{matrix.rowStride(), matrix.colStride()}) {}
+  constexpr MatrixView(Matrix&& matrix)
+      : MatrixView(matrix.data(), matrix.rows(), matrix.cols(), Strides{matrix.rowStride(), matrix.colStride()}) {}
 
   INCONTEXT_HD constexpr T& operator()(std::ptrdiff_t i, std::ptrdiff_t j) const {
     return data[i * row_stride + j * column_stride];

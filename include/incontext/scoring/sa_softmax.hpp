@@ -67,7 +67,7 @@ INCONTEXT_HD void jvp(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> sc
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
+  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T u = direction[i];
@@ -89,7 +89,7 @@ INCONTEXT_HD void vjp(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> sc
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return scores[i] * cotangent[i]; });
+  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return scores[i] * cotangent[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T g = cotangent[i];

@@ -34,11 +34,11 @@ using RowOf = Row<typename Map::value_type>;
 /// Runs on   host and device
 template <class Map>
 concept Scoring = Real<typename Map::value_type> && std::copyable<Map> &&
-    requires(const Map& map, const ConstRowOf<Map>& in, const RowOf<Map>& out) {
-  { weights(map, in, out) } -> std::same_as<void>;
-  { jvp(map, in, in, out) } -> std::same_as<void>;
-  { vjp(map, in, in, out) } -> std::same_as<void>;
-};
+                  requires(const Map& map, const ConstRowOf<Map>& in, const RowOf<Map>& out) {
+                    { weights(map, in, out) } -> std::same_as<void>;
+                    { jvp(map, in, in, out) } -> std::same_as<void>;
+                    { vjp(map, in, in, out) } -> std::same_as<void>;
+                  };
 
 /// A Scoring whose weights are never negative, so that `log_weights(map, scores, out)` exists.
 ///
@@ -52,8 +52,8 @@ concept LogScoring = Scoring<Map> && requires(const Map& map, const ConstRowOf<M
 ///
 /// Runs on   host and device
 template <class Map, class Parameter>
-concept HasParameter = Scoring<Map> &&
-    requires(const Map& map, const Parameter& parameter, const ConstRowOf<Map>& in, const RowOf<Map>& out) {
+concept HasParameter = Scoring<Map> && requires(const Map& map, const Parameter& parameter, const ConstRowOf<Map>& in,
+                                                const RowOf<Map>& out) {
   { derivative(map, parameter, in, out) } -> std::same_as<void>;
 };
 
@@ -68,7 +68,7 @@ concept HasParameter = Scoring<Map> &&
 /// Runs on   host and device
 template <Scoring Map>
 INCONTEXT_HD void jacobian(const Map& map, Row<const typename Map::value_type> scores,
-                           Grid<typename Map::value_type> out) {
+                           MatrixView<typename Map::value_type> out) {
   using T = typename Map::value_type;
   for (std::ptrdiff_t j = 0; j < scores.size; ++j) {
     const Row<T> column = out.column(j);
@@ -100,8 +100,8 @@ INCONTEXT_HD constexpr std::ptrdiff_t visible_keys(Visibility visibility, std::p
 /// Accuracy  the map's weights.
 /// Runs on   host and device
 template <Scoring Map>
-INCONTEXT_HD void weights_by_row(const Map& map, Grid<const typename Map::value_type> scores,
-                                 Grid<typename Map::value_type> out, Visibility visibility = Visibility::all) {
+INCONTEXT_HD void weights_by_row(const Map& map, MatrixView<const typename Map::value_type> scores,
+                                 MatrixView<typename Map::value_type> out, Visibility visibility = Visibility::all) {
   using T = typename Map::value_type;
   for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
     const std::ptrdiff_t visible = visible_keys(visibility, i, scores.columns);

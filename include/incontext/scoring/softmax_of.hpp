@@ -50,7 +50,7 @@ concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const 
 template <class Phi>
 inline constexpr bool is_linear = false;
 template <class Phi>
-requires requires { Phi::is_linear; }
+  requires requires { Phi::is_linear; }
 inline constexpr bool is_linear<Phi> = Phi::is_linear;
 
 namespace detail {
@@ -67,7 +67,7 @@ struct ClassOfMember<Type Class::*> {
 template <class Map>
 inline constexpr bool declares_elementwise = true;
 template <class Map>
-requires requires { &Map::elementwise; }
+  requires requires { &Map::elementwise; }
 inline constexpr bool declares_elementwise<Map> =
     std::same_as<typename ClassOfMember<decltype(&Map::elementwise)>::type, Map>;
 
@@ -82,9 +82,9 @@ inline constexpr bool declares_elementwise<Map> =
 /// Runs on   host and device
 template <class Map>
 concept SoftmaxLike = Real<typename Map::value_type> && std::copyable<Map> && detail::declares_elementwise<Map> &&
-    requires(const Map& map, const std::ptrdiff_t& count) {
-  { map.elementwise(count) } -> Elementwise<typename Map::value_type>;
-};
+                      requires(const Map& map, const std::ptrdiff_t& count) {
+                        { map.elementwise(count) } -> Elementwise<typename Map::value_type>;
+                      };
 
 namespace detail {
 
@@ -151,8 +151,8 @@ INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Va
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  detail::write_centred(pass, scores, out,
-                        [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * direction[i]; });
+  detail::write_centered(pass, scores, out,
+                         [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * direction[i]; });
 }
 
 /// Transposed Jacobian times a cotangent, in O(n).
@@ -172,7 +172,7 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
+  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = detail::is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * change(i)) : T(0);
@@ -192,14 +192,14 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// Accuracy  16 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_50digits.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map, class Parameter>
-requires requires(const Map& map, const Parameter& parameter, const Value<Map>& z) {
-  { map.elementwise(1).difference_by(parameter, z, z) } -> std::same_as<Value<Map>>;
-}
+  requires requires(const Map& map, const Parameter& parameter, const Value<Map>& z) {
+    { map.elementwise(1).difference_by(parameter, z, z) } -> std::same_as<Value<Map>>;
+  }
 INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Value<Map>> scores, Row<Value<Map>> out) {
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  detail::write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T {
+  detail::write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T {
     return pass.phi.difference_by(parameter, scores[i], pass.reference);
   });
 }
@@ -221,9 +221,9 @@ INCONTEXT_HD void second_derivative(const Map& map, Row<const Value<Map>> scores
   using T = Value<Map>;
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  const auto s = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * first[i]; });
-  const auto t = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * second[i]; });
-  detail::write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T {
+  const auto s = pass.center(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * first[i]; });
+  const auto t = pass.center(scores, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * second[i]; });
+  detail::write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T {
     return s(i) * t(i) + pass.phi.curvature(scores[i]) * first[i] * second[i];
   });
 }

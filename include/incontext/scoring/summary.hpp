@@ -19,14 +19,14 @@ namespace incontext::scoring {
 ///
 /// Source    arXiv 2310.12956 (entropy of attention); derived: docs/theory/scoring.md#softmax-of-a-map.
 /// Units     log_sum_exp and entropy in nats, the others dimensionless.
-/// Limits    one score: entropy 0, participation 1, complement_of_largest 0; n equal scores: log n, 1/n, 1 - 1/n.
+/// Limits    one score: entropy 0, inverse participation ratio 1, complement_of_largest 0; n equal scores: log n, 1/n, 1 - 1/n.
 /// Runs on   host and device
 template <Real T>
 struct RowSummary {
   std::ptrdiff_t visible_count;
   T log_sum_exp;
   T entropy;
-  T participation;
+  T ipr;
   T complement_of_largest;
 };
 
@@ -53,8 +53,8 @@ INCONTEXT_HD RowSummary<Value<Map>> summary(const Map& map, Row<const Value<Map>
     const T gap = -pass.relative(scores[i]);
     return math::is_finite(gap) ? gap : T(0);
   });
-  const T participation = pass.mean(scores, [=](std::ptrdiff_t i) -> T { return pass.weight(scores[i]); });
-  return {detail::count_visible(scores), pass.phi.value(pass.reference) + log_total, log_total + spread, participation,
+  const T ipr = pass.mean(scores, [=](std::ptrdiff_t i) -> T { return pass.weight(scores[i]); });
+  return {detail::count_visible(scores), pass.phi.value(pass.reference) + log_total, log_total + spread, ipr,
           pass.others / (T(1) + pass.others)};
 }
 

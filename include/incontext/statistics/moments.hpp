@@ -6,7 +6,7 @@
 
 namespace incontext::statistics {
 
-/// Count, mean and centred sum of squares of a sample; values that are not finite are counted apart and left out.
+/// Count, mean and centered sum of squares of a sample; values that are not finite are counted apart and left out.
 ///
 /// Source    Welford 1962; Chan, Golub, LeVeque 1983.
 /// Units     mean in the sample's unit, sum_of_squares in its square.
@@ -45,7 +45,7 @@ INCONTEXT_HD inline Moments merge(const Moments& a, const Moments& b) {
 }
 
 /// Moments of a run of values by two passes in double, with sixteen partial sums of fixed shape: the same bits
-/// whatever vectorises them.
+/// whatever vectorizes them.
 ///
 /// Source    derived: docs/theory/statistics.md#moments.
 /// Shapes    values: count numbers, contiguous.
@@ -63,7 +63,7 @@ INCONTEXT_HD Moments moments_of(const T* values, std::int64_t count) {
     }
     return partial[0];
   };
-  // Whole blocks have a constant length, which vectorises.
+  // Whole blocks have a constant length, which vectorizes.
   const auto over_blocks = [&](const auto& add) {
     std::int64_t at = 0;
     for (; at + ways <= count; at += ways) {

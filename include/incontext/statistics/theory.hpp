@@ -17,10 +17,10 @@ struct Theory {
 
   Theory(double theory, double theory_error = 0) : value(theory), error(std::abs(theory_error)) {}
   template <class Result>
-  requires requires(const Result& result) {
-    static_cast<double>(result.value);
-    static_cast<double>(result.error_estimate);
-  }
+    requires requires(const Result& result) {
+      static_cast<double>(result.value);
+      static_cast<double>(result.error_estimate);
+    }
   Theory(const Result& result)
       : Theory(static_cast<double>(result.value), static_cast<double>(result.error_estimate)) {}
 };

@@ -13,8 +13,8 @@
 
 namespace incontext::snippets {
 
-inline const auto task = regression::LinearTask<double>::isotropic(
-    {.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
+inline const auto task =
+    regression::LinearTask<double>::isotropic({.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1});
 inline const auto attention = regression::pretrained_attention(task, 40);
 inline const regression::Vector<double> beta = regression::Vector<double>::Ones(20);
 inline const regression::Matrix<double> rows = regression::Matrix<double>::Random(100, 20);

@@ -136,26 +136,26 @@ def gradflow(case):
     }
 
 
-def rem_signal(case):
+def rem_needle(case):
     n, x = case["N_noise"], mp.mpf(case["x"])
     exponents = [mp.mpf(b) for b in case["beta_m"]]
     row = normal_row(n, case["x"], max(exponents + [mp.mpf(0)]))
     annealed = mp.log(n) + x**2 / 2
-    point = lambda b: {"beta_m": b, "E_p_signal": row.needle(b), "annealed_lower_bound": logistic(b - annealed)}
+    point = lambda b: {"beta_m": b, "E_p_needle": row.needle(b), "annealed_lower_bound": logistic(b - annealed)}
     return {"points": [point(b) for b in exponents]}
 
 
-def rem_random_signal(case):
-    n, exponent, stddev = case["N_noise"], mp.mpf(case["beta_m"]), mp.mpf(case["beta_sd_signal"])
+def rem_random_needle(case):
+    n, exponent, stddev = case["N_noise"], mp.mpf(case["beta_m"]), mp.mpf(case["beta_sd_needle"])
     row = normal_row(n, case["x"], exponent + REACH * stddev)
     return {
-        "E_p_signal": row.needle(exponent, stddev),
+        "E_p_needle": row.needle(exponent, stddev),
         "consistency_iid": row.needle(mp.mpf(0), mp.mpf(case["x"])),
         "consistency_iid_exact": 1 / mp.mpf(n + 1),
     }
 
 
-def rem_signal_complement(case):
+def rem_needle_complement(case):
     n, x, exponent = case["N_noise"], mp.mpf(case["x"]), mp.mpf(case["beta_m"])
     return {
         "E_one_minus_p": normal_row(n, case["x"], exponent).noise(exponent),
@@ -191,7 +191,7 @@ def rem_ssa(case):
     row = [(score(mp.sqrt(v) * g), w * mp.exp(-g * g / 2) / mp.sqrt(2 * mp.pi)) for g, w in nodes]
     mean = mp.fsum(w * mp.exp(f) for f, w in row)
     square = mp.fsum(w * mp.exp(2 * f) for f, w in row)
-    signal = score(mp.mpf(case["signal_score"]))
+    signal = score(mp.mpf(case["needle_score"]))
     step = mp.mpf("0.13")
     ipr = log_partition = weight = mp.mpf(0)
     for i in range(int(-80 / step), int(9 / step)):
@@ -207,7 +207,7 @@ def rem_ssa(case):
         "E_logZ": log_partition,
         "Y2": ipr,
         "Y2_lln": square / mean**2 / n,
-        "E_p_signal": weight,
+        "E_p_needle": weight,
     }
 
 
@@ -256,9 +256,9 @@ GENERATORS = {
     "spike_uniform": spike_uniform,
     "rem": rem,
     "gradflow": gradflow,
-    "rem_signal": rem_signal,
-    "rem_random_signal": rem_random_signal,
-    "rem_signal_complement": rem_signal_complement,
+    "rem_needle": rem_needle,
+    "rem_random_needle": rem_random_needle,
+    "rem_needle_complement": rem_needle_complement,
     "rem_pmax": rem_pmax,
     "rem_ssa": rem_ssa,
     "retrieval_boundary": retrieval_boundary,

@@ -251,7 +251,7 @@ def softmax_moments(count, variance, log_weight, resolution):
 def row_moments(inputs):
     count = inputs["tokens"]
     moments = softmax_moments(count, float(inputs["score_variance"]), log_map(inputs["scoring"], count), 4500)
-    return dict(zip(("participation", "mean_score", "mean_square_score"), map(mp.mpf, moments)))
+    return dict(zip(("ipr", "mean_score", "mean_square_score"), map(mp.mpf, moments)))
 
 
 def isotropic_error(inputs):

@@ -155,19 +155,19 @@ def ssa_softmax_limit_case(case):
     }
 
 
-def spread_of(z, kind):
+def score_stddev_of(z, kind):
     mean = mp.fsum(z) / len(z)
     variance = mp.fsum((x - mean) ** 2 for x in z) / (len(z) - (kind == "sample"))
     return variance if kind == "var" else mp.sqrt(variance)
 
 
 def normsoftmax_weights(z, tau, kind):
-    return softmax([x / min(tau, spread_of(z, kind)) for x in z])
+    return softmax([x / min(tau, score_stddev_of(z, kind)) for x in z])
 
 
 def normsoftmax_case(case):
     z, tau, kind = vector(case["z"]), mp.mpf(case["tau"]), case["scale_kind"]
-    spread = spread_of(z, kind)
+    spread = score_stddev_of(z, kind)
     if spread == 0:
         return {"scale": spread, "branch": "degenerate", "weights": [mp.mpf(1) / len(z)] * len(z)}
     jac = jacobian(lambda x: normsoftmax_weights(x, tau, kind), z)
@@ -185,7 +185,7 @@ def normsoftmax_case(case):
 def normsoftmax_matrix_case(case):
     """One spread for all rows."""
     rows = [vector(row) for row in case["scores"]]
-    spread = spread_of([x for row in rows for x in row], case["scale_kind"])
+    spread = score_stddev_of([x for row in rows for x in row], case["scale_kind"])
     divisor = min(mp.mpf(case["tau"]), spread)
     return {"scale": spread, "rows": [softmax([x / divisor for x in row]) for row in rows]}
 

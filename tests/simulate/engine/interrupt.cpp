@@ -7,14 +7,14 @@
 #include <thread>
 #include <vector>
 
-#include "incontext/simulate/classification_grid.hpp"
-#include "incontext/simulate/classification_search.hpp"
-#include "incontext/simulate/gradient_norms.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
+#include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/classification_search.hpp"
+#include "incontext/simulate/engine/sample.hpp"
+#include "incontext/simulate/gradient_norms.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/run.hpp"
-#include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/score_rows.hpp"
 #include "support/catch.hpp"
 

@@ -18,7 +18,7 @@
 /// What the drivers share: how many keys a row sees, contracts of matrices, and matrices on a system's side.
 namespace incontext::apply::detail {
 
-using scoring::Grid;
+using scoring::MatrixView;
 using scoring::Row;
 using simulate::detail::address;
 
@@ -34,7 +34,8 @@ struct VisibleKeys {
 };
 
 template <class T>
-void require_shape(std::string_view where, const char* name, Grid<T> grid, std::int64_t rows, std::int64_t columns) {
+void require_shape(std::string_view where, const char* name, MatrixView<T> grid, std::int64_t rows,
+                   std::int64_t columns) {
   require_same_size(where, std::string("rows of ") + name, std::int64_t{grid.rows}, rows);
   require_same_size(where, std::string("columns of ") + name, std::int64_t{grid.columns}, columns);
   if (grid.data == nullptr) throw_invalid_argument(where, std::string(name) + " has no data", 0, "memory");
@@ -42,7 +43,7 @@ void require_shape(std::string_view where, const char* name, Grid<T> grid, std::
 
 /// Refuses an output whose elements share memory with each other.
 template <class T>
-void require_separate_elements(std::string_view where, Grid<T> out) {
+void require_separate_elements(std::string_view where, MatrixView<T> out) {
   const std::int64_t columns = out.columns == 1 ? 1 : (out.columns - 1) * std::abs(out.column_stride) + 1;
   if (out.columns > 1 && out.column_stride == 0) throw_invalid_argument(where, "column stride of out", 0, "not 0");
   const bool by_rows = std::abs(out.row_stride) >= columns;
@@ -55,7 +56,7 @@ void require_separate_elements(std::string_view where, Grid<T> out) {
 
 /// First and one past the last address of a matrix.
 template <class T>
-std::pair<std::uintptr_t, std::uintptr_t> extent(Grid<T> grid) {
+std::pair<std::uintptr_t, std::uintptr_t> extent(MatrixView<T> grid) {
   std::int64_t low = 0, high = 0;
   for (const std::int64_t reach : {(grid.rows - 1) * grid.row_stride, (grid.columns - 1) * grid.column_stride}) {
     (reach < 0 ? low : high) += reach;
@@ -69,7 +70,7 @@ std::pair<std::uintptr_t, std::uintptr_t> extent(Grid<T> grid) {
 
 /// Whether two matrices of the same strides have an element in common, or two others may.
 template <class T>
-bool overlaps(Grid<const T> a, Grid<const T> b) {
+bool overlaps(MatrixView<const T> a, MatrixView<const T> b) {
   const auto [a_first, a_last] = extent(a);
   const auto [b_first, b_last] = extent(b);
   if (a_last <= b_first || b_last <= a_first) return false;
@@ -86,7 +87,7 @@ bool overlaps(Grid<const T> a, Grid<const T> b) {
 
 /// Accepts an output that is the input itself or apart from it.
 template <class T>
-void require_same_or_apart(std::string_view where, const char* name, Grid<const T> in, Grid<const T> out) {
+void require_same_or_apart(std::string_view where, const char* name, MatrixView<const T> in, MatrixView<const T> out) {
   const bool same = in.data == out.data && in.row_stride == out.row_stride && in.column_stride == out.column_stride;
   if (!same && overlaps(in, out)) {
     throw_invalid_argument(where, std::string("out overlaps ") + name + " without being it: offset of the data",
@@ -96,7 +97,7 @@ void require_same_or_apart(std::string_view where, const char* name, Grid<const 
 
 /// Refuses the first row with NaN among its first `columns` entries; a map undefined on a row leaves NaN in all of it.
 template <class T>
-void require_defined(std::string_view where, Grid<const T> out, std::int64_t columns = 1,
+void require_defined(std::string_view where, MatrixView<const T> out, std::int64_t columns = 1,
                      const char* problem = "the map is undefined on this row of scores: row") {
   for (std::int64_t i = 0; i < out.rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -109,7 +110,7 @@ void require_defined(std::string_view where, Grid<const T> out, std::int64_t col
 template <class System, class T>
 class Input {
  public:
-  explicit Input(Grid<const T> host) : grid_(host) {
+  explicit Input(MatrixView<const T> host) : grid_(host) {
     if constexpr (System::lanes == 1) {
       std::vector<T> packed;
       packed.reserve(static_cast<std::size_t>(host.rows * host.columns));
@@ -117,27 +118,27 @@ class Input {
         for (std::int64_t j = 0; j < host.columns; ++j) packed.push_back(host(i, j));
       }
       memory_ = typename System::template Memory<T>(packed.begin(), packed.end());
-      grid_ = Grid<const T>(address(memory_), host.rows, host.columns);
+      grid_ = MatrixView<const T>(address(memory_), host.rows, host.columns);
     }
   }
-  [[nodiscard]] Grid<const T> grid() const { return grid_; }
+  [[nodiscard]] MatrixView<const T> grid() const { return grid_; }
 
  private:
   typename System::template Memory<T> memory_;
-  Grid<const T> grid_;
+  MatrixView<const T> grid_;
 };
 
 /// A host matrix as a system writes it; `collect` brings it home.
 template <class System, class T>
 class Output {
  public:
-  explicit Output(Grid<T> host) : host_(host), grid_(host) {
+  explicit Output(MatrixView<T> host) : host_(host), grid_(host) {
     if constexpr (System::lanes == 1) {
       memory_.resize(static_cast<std::size_t>(host.rows * host.columns));
-      grid_ = Grid<T>(address(memory_), host.rows, host.columns);
+      grid_ = MatrixView<T>(address(memory_), host.rows, host.columns);
     }
   }
-  [[nodiscard]] Grid<T> grid() const { return grid_; }
+  [[nodiscard]] MatrixView<T> grid() const { return grid_; }
   void collect() const {
     if constexpr (System::lanes == 1) {
       const std::vector<T> packed(memory_.begin(), memory_.end());
@@ -151,8 +152,8 @@ class Output {
 
  private:
   typename System::template Memory<T> memory_;
-  Grid<T> host_;
-  Grid<T> grid_;
+  MatrixView<T> host_;
+  MatrixView<T> grid_;
 };
 
 /// The counts of Options where the system can read them.

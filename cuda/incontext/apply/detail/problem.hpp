@@ -10,10 +10,10 @@ namespace incontext::apply::detail {
 /// Attention's matrices as a system sees them; plain data.
 template <class T>
 struct Problem {
-  Grid<const T> queries;
-  Grid<const T> keys;
-  Grid<const T> values;
-  Grid<T> out;
+  MatrixView<const T> queries;
+  MatrixView<const T> keys;
+  MatrixView<const T> values;
+  MatrixView<T> out;
   VisibleKeys visible;
 
   /// Keys that a lane's query sees; none beyond the last query.
@@ -26,12 +26,12 @@ struct Problem {
   }
 };
 
-/// out_i = sums[.][lane] / normaliser[lane].
+/// out_i = sums[.][lane] / normalizer[lane].
 template <int lanes, class T>
-INCONTEXT_HD void write_outputs(const Problem<T>& problem, std::int64_t first, const T* sums, const T* normaliser) {
+INCONTEXT_HD void write_outputs(const Problem<T>& problem, std::int64_t first, const T* sums, const T* normalizer) {
   for (int l = 0; l < lanes && first + l < problem.queries.rows; ++l) {
     for (std::int64_t e = 0; e < problem.values.columns; ++e) {
-      problem.out(first + l, e) = sums[e * lanes + l] / normaliser[l];
+      problem.out(first + l, e) = sums[e * lanes + l] / normalizer[l];
     }
   }
 }

@@ -10,7 +10,7 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Functions of the score over a normaliser: running sums.
+/// Functions of the score over a normalizer: running sums.
 template <class Stream, int packs>
 struct RatioBatch {
   using T = typename Stream::T;
@@ -42,12 +42,12 @@ struct RatioBatch {
       add_values<packs>(scores, problem.values, j, last, one, sums);
     }
     for (int l = 0; l < lanes; ++l) {
-      totals[l] = stream.normaliser(ends[l], totals[l]) + guards[l];
+      totals[l] = stream.normalizer(ends[l], totals[l]) + guards[l];
     }
     write_outputs<lanes>(problem, first, sums, totals);
   }
 
-  /// Scores of a block into values, and what they add to each lane's normaliser.
+  /// Scores of a block into values, and what they add to each lane's normalizer.
   INCONTEXT_HD void add_block(T* scores, std::int64_t count, const std::int64_t* ends, std::int64_t first, T* totals,
                               T* guards) const {
     T sum[lanes], seen[lanes];

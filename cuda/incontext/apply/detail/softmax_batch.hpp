@@ -51,9 +51,9 @@ struct SoftmaxBatch {
       raise_to_powers(state, powers, last - j, all);
       add_values<packs>(powers, problem.values, j, last, state.scale, sums);
     }
-    T normaliser[lanes];
-    for (int p = 0; p < packs; ++p) store_pack(normaliser + p * width, state.total[p] + state.lost[p]);
-    write_outputs<lanes>(problem, first, sums, normaliser);
+    T normalizer[lanes];
+    for (int p = 0; p < packs; ++p) store_pack(normalizer + p * width, state.total[p] + state.lost[p]);
+    write_outputs<lanes>(problem, first, sums, normalizer);
   }
 
   INCONTEXT_HD void begin(State& state, std::int64_t first) const {

@@ -13,7 +13,7 @@
 #include "incontext/scoring/ssmax.hpp"
 
 /// Maps whose attention needs each score once: softmax after an elementwise map, by a running maximum, and functions of
-/// the score over a normaliser, by running sums. Any other map has no stream and gets its whole row.
+/// the score over a normalizer, by running sums. Any other map has no stream and gets its whole row.
 namespace incontext::apply::detail {
 
 struct NoStream {};
@@ -82,8 +82,8 @@ struct LinearAttentionStream {
 
   INCONTEXT_HD T value(const T& z) const { return z; }
   INCONTEXT_HD T counted(const T&) const { return T(0); }
-  INCONTEXT_HD T normaliser(std::int64_t count, const T&) const {
-    const bool none = map.normalisation == scoring::LinearNormalisation::none;
+  INCONTEXT_HD T normalizer(std::int64_t count, const T&) const {
+    const bool none = map.normalization == scoring::LinearNormalization::none;
     return map.temperature * (none ? T(1) : static_cast<T>(count));
   }
 };
@@ -102,12 +102,12 @@ struct RatioStream {
 
   INCONTEXT_HD T value(const T& z) const { return Function::value(z); }
   INCONTEXT_HD T counted(const T& value) const {
-    return map.normalisation == scoring::ScoreNormalisation::absolute_sum && value < T(0) ? -value : value;
+    return map.normalization == scoring::ScoreNormalization::absolute_sum && value < T(0) ? -value : value;
   }
-  INCONTEXT_HD T normaliser(std::int64_t count, const T& total) const {
-    using enum scoring::ScoreNormalisation;
-    if (map.normalisation == none) return T(1);
-    if (map.normalisation == context_length) return static_cast<T>(count);
+  INCONTEXT_HD T normalizer(std::int64_t count, const T& total) const {
+    using enum scoring::ScoreNormalization;
+    if (map.normalization == none) return T(1);
+    if (map.normalization == context_length) return static_cast<T>(count);
     return total < T(0) || T(0) < total ? total : math::not_a_number<T>();
   }
 };

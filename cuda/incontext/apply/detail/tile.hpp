@@ -17,11 +17,11 @@ inline constexpr std::int64_t key_block = 64;  // the order of all sums over key
 inline constexpr int held = incontext::detail::pack_bytes == 64 ? 8 : 4;
 
 template <class T, int packs>
-inline constexpr int lanes_of = packs* pack_width<T>;
+inline constexpr int lanes_of = packs * pack_width<T>;
 
 /// Queries by columns: component c of all lanes side by side; 0 beyond the last query.
 template <int lanes, class T>
-INCONTEXT_HD void load_queries(Grid<const T> queries, std::int64_t first, T* to) {
+INCONTEXT_HD void load_queries(MatrixView<const T> queries, std::int64_t first, T* to) {
   for (int l = 0; l < lanes; ++l) {
     for (std::int64_t c = 0; c < queries.columns; ++c) {
       to[c * lanes + l] = first + l < queries.rows ? queries(first + l, c) : T(0);
@@ -31,7 +31,7 @@ INCONTEXT_HD void load_queries(Grid<const T> queries, std::int64_t first, T* to)
 
 /// to[k][lane] = q . k for `count` keys from `first`.
 template <int packs, int count, class T>
-INCONTEXT_HD inline void score_keys(const T* queries, Grid<const T> keys, std::int64_t first, T* to) {
+INCONTEXT_HD inline void score_keys(const T* queries, MatrixView<const T> keys, std::int64_t first, T* to) {
   constexpr int lanes = lanes_of<T, packs>;
   const T* const key = keys.data + first * keys.row_stride;
   Pack<T> sum[count][packs] = {};
@@ -50,7 +50,8 @@ INCONTEXT_HD inline void score_keys(const T* queries, Grid<const T> keys, std::i
 
 /// Scores of keys first, ..., last - 1.
 template <int packs, class T>
-INCONTEXT_HD void score_block(const T* queries, Grid<const T> keys, std::int64_t first, std::int64_t last, T* to) {
+INCONTEXT_HD void score_block(const T* queries, MatrixView<const T> keys, std::int64_t first, std::int64_t last,
+                              T* to) {
   constexpr int lanes = lanes_of<T, packs>;
   std::int64_t j = first;
   for (; j + held <= last; j += held) score_keys<packs, held>(queries, keys, j, to + (j - first) * lanes);
@@ -59,8 +60,8 @@ INCONTEXT_HD void score_block(const T* queries, Grid<const T> keys, std::int64_t
 
 /// out[e][lane] = out[e][lane] scale[lane] + sum_j weights[j][lane] v_j[e], for `count` components from `component`.
 template <int packs, int count, class T>
-INCONTEXT_HD inline void add_components(const T* weights, Grid<const T> values, std::int64_t first, std::int64_t last,
-                                        std::int64_t component, const Pack<T>* scale, T* out) {
+INCONTEXT_HD inline void add_components(const T* weights, MatrixView<const T> values, std::int64_t first,
+                                        std::int64_t last, std::int64_t component, const Pack<T>* scale, T* out) {
   constexpr int lanes = lanes_of<T, packs>;
   Pack<T> sum[count][packs] = {};
   for (std::int64_t j = first; j < last; ++j) {
@@ -81,7 +82,7 @@ INCONTEXT_HD inline void add_components(const T* weights, Grid<const T> values, 
 }
 
 template <int packs, class T>
-INCONTEXT_HD void add_values(const T* weights, Grid<const T> values, std::int64_t first, std::int64_t last,
+INCONTEXT_HD void add_values(const T* weights, MatrixView<const T> values, std::int64_t first, std::int64_t last,
                              const Pack<T>* scale, T* out) {
   std::int64_t e = 0;
   for (; e + held <= values.columns; e += held) {

@@ -33,9 +33,8 @@ template <class T>
 statistics::Estimate estimate_of(const statistics::Moments& moments, double in_eps) {
   statistics::Estimate estimate(moments);
   if (moments.count == 0) return estimate;
-  const double mean_square =
-      moments.mean * moments.mean + moments.sum_of_squares / static_cast<double>(moments.count);
-  estimate.rounding = (in_eps * eps_of<T> + 104 * eps_of<double>) * std::sqrt(mean_square) +
+  const double mean_square = moments.mean * moments.mean + moments.sum_of_squares / static_cast<double>(moments.count);
+  estimate.rounding = (in_eps * eps_of<T> + 104 * eps_of<double>)*std::sqrt(mean_square) +
                       static_cast<double>((std::numeric_limits<T>::min)());
   return estimate;
 }

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "incontext/core/real.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/memory.hpp"
-#include "incontext/simulate/engine/slots.hpp"
-#include "incontext/simulate/engine/rounding.hpp"
-#include "incontext/simulate/engine/systems.hpp"
-#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/slots.hpp"
+#include "incontext/simulate/engine/systems.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 

@@ -66,10 +66,10 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   Sample result{{}, options.trials};
   detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the number of points"});
   for (std::int64_t done = 0; done < stride; done += wave) {
-    System::for_each_index(slots, options.threads,
-                           detail::RunSlot<TrialType, lanes>{
-                               trial, options.seed, done, std::min(wave, stride - done) / lanes, slots,
-                               detail::address(values) + done, stride, detail::address(scratch)});
+    System::for_each_index(
+        slots, options.threads,
+        detail::RunSlot<TrialType, lanes>{trial, options.seed, done, std::min(wave, stride - done) / lanes, slots,
+                                          detail::address(values) + done, stride, detail::address(scratch)});
     if (InterruptGuard::requested()) return {};
   }
   for (std::int64_t k = 0; k < trial.outputs(); ++k) {

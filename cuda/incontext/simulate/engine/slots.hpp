@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/memory.hpp"
-#include "incontext/simulate/engine/interrupt.hpp"
 
 /// Runs any number of trials in a bounded amount of working memory.
 namespace incontext::simulate::detail {

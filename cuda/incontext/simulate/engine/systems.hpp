@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "incontext/simulate/engine/threads.hpp"
 #include "incontext/simulate/engine/device.hpp"
+#include "incontext/simulate/engine/threads.hpp"
 
 #if defined(INCONTEXT_SIMULATE_OMP)
 #include <omp.h>

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/types/classification.hpp"
-#include "incontext/simulate/trials/context_votes.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/simulate/trials/voted_prediction.hpp"
+#include "incontext/simulate/trials/context_votes.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
+#include "incontext/simulate/trials/voted_prediction.hpp"
+#include "incontext/simulate/types/classification.hpp"
 
 namespace incontext::simulate {
 

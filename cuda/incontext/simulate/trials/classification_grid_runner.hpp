@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/trials/classification_grid.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/memory.hpp"
-#include "incontext/simulate/engine/rounding.hpp"
-#include "incontext/simulate/engine/systems.hpp"
-#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/engine/systems.hpp"
+#include "incontext/simulate/trials/classification_grid.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
+#include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/attention_readout.hpp"
 #include "incontext/simulate/trials/context_moments.hpp"
-#include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/regression_model.hpp"
 
 namespace incontext::simulate {

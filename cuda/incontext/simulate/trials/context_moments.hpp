@@ -91,8 +91,8 @@ struct TokenMoments {
 /// Draws the moments from their law: the mean from N(0, I/l); C from Bartlett's Wishart factor, of which, in a basis
 /// that begins with y, only the first column meets y:
 ///
-/// \f[ l\, C y = |y|\, \chi\, (\chi\, \hat y + (I - \hat y \hat y^T)\, h),\quad \chi^2 \sim \chi^2_{l-1},\
-///     h \sim N(0, I) \f]
+/// \f[ l\, C y = |y|\, \chi\, (\chi\, \hat y + (I - \hat y \hat y^T)\, h),\quad
+///     \chi^2 \sim \chi^2_{l-1},\ h \sim N(0, I) \f]
 ///
 /// Source    derived: docs/theory/regression.md#simulators; Bartlett 1933.
 /// Limits    y = 0: all zero.

@@ -4,9 +4,9 @@
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/types/classification.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
+#include "incontext/simulate/types/classification.hpp"
 
 namespace incontext::simulate::detail {
 

@@ -40,7 +40,7 @@ struct GradientNormsTrial {
   GradientMap map;
   std::int64_t tokens;
   std::int64_t dimension;
-  const T* spreads;
+  const T* score_stddevs;
   int points;
 
   INCONTEXT_HD int outputs() const { return points * detail::gradient_norms; }
@@ -63,7 +63,7 @@ struct GradientNormsTrial {
     detail::draw_component(second, stream, 1, tokens);
     (void)detail::subtract_top(second, tokens, top);
     for (int point = 0; point < points && !stop_requested(); ++point) {
-      weigh(scores, second, moments.variance, spreads[point], weights_at(point), state_at(point));
+      weigh(scores, second, moments.variance, score_stddevs[point], weights_at(point), state_at(point));
       begin(state_at(point), top_score, upstream, norms_at(point));
     }
     for (std::int64_t c = 1; c < dimension && !stop_requested(); ++c) {
@@ -126,13 +126,13 @@ struct GradientNormsTrial {
 
   /// The weights at one spread, and the state that every component needs.
   template <int W>
-  INCONTEXT_HD void weigh(LaneArray<T, W> scores, LaneArray<T, W> second, const Lanes<T, W>& score_variance, T spread,
-                          LaneArray<T, W> weights, LaneArray<T, W> own) const {
+  INCONTEXT_HD void weigh(LaneArray<T, W> scores, LaneArray<T, W> second, const Lanes<T, W>& score_variance,
+                          T score_stddev, LaneArray<T, W> weights, LaneArray<T, W> own) const {
     using std::sqrt;
     fill(own, states_per_point, T(0));
     for (int lane = 0; lane < W; ++lane) {
-      const bool narrow = map == GradientMap::normsoftmax && spread * spread * score_variance[lane] < T(1);
-      own[State::inverse_temperature][lane] = narrow ? T(1) / sqrt(score_variance[lane]) : spread;
+      const bool narrow = map == GradientMap::normsoftmax && score_stddev * score_stddev * score_variance[lane] < T(1);
+      own[State::inverse_temperature][lane] = narrow ? T(1) / sqrt(score_variance[lane]) : score_stddev;
       own[State::narrow][lane] = narrow ? T(1) : T(0);
     }
     Lanes<T, W> sum(T(0));

@@ -11,11 +11,11 @@
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
+#include "incontext/simulate/engine/factors.hpp"
 #include "incontext/simulate/trials/attention_readout.hpp"
 #include "incontext/simulate/trials/conditional_regression.hpp"
-#include "incontext/simulate/engine/factors.hpp"
-#include "incontext/simulate/trials/regression_rounding.hpp"
 #include "incontext/simulate/trials/elementwise_softmax_readout.hpp"
+#include "incontext/simulate/trials/regression_rounding.hpp"
 #include "incontext/simulate/trials/score_exponent.hpp"
 
 /// The readout for each map, the contents of the points of its grid, and the factor by which the map multiplies scores.
@@ -69,7 +69,7 @@ struct ReadoutFor<scoring::LinearAttention<U>> : TemperatureReadout<scoring::Lin
     return {{points, size}};
   }
   static double inverse_temperature(const scoring::LinearAttention<U>& map, std::int64_t tokens) {
-    const bool divided = map.normalisation == scoring::LinearNormalisation::context_length;
+    const bool divided = map.normalization == scoring::LinearNormalization::context_length;
     return (divided ? 1.0 : static_cast<double>(tokens)) / static_cast<double>(map.temperature);
   }
   static AffineAttention kind(regression::Offset) { return AffineAttention::linear; }
@@ -109,8 +109,6 @@ struct ReadoutFor<Map> {
 /// Whether the map's weights are affine in the scores, so that estimators other than the literal one exist. (nvcc does
 /// not take the same requirement inside a generic lambda.)
 template <class Map>
-inline constexpr bool is_affine = requires {
-  ReadoutFor<Map>::kind(regression::Offset::kept);
-};
+inline constexpr bool is_affine = requires { ReadoutFor<Map>::kind(regression::Offset::kept); };
 
 }  // namespace incontext::simulate::detail

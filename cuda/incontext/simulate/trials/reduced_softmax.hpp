@@ -51,8 +51,8 @@ struct ReducedSoftmaxTrial {
       const auto moments = readout.moments(state, point);
       const Lanes<T, W> read = v * moments.mean_normal;
       const Lanes<T, W> across = noise + (signal_variance - query.along);
-      errors[point] = noise + query.label + read * (read * query.along - T(2) * query.cross) +
-                      v * v * moments.participation * across;
+      errors[point] =
+          noise + query.label + read * (read * query.along - T(2) * query.cross) + v * v * moments.ipr * across;
     }
   }
 

@@ -6,8 +6,8 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/regression/attention.hpp"
-#include "incontext/simulate/trials/attention_readout.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/trials/attention_readout.hpp"
 #include "incontext/simulate/trials/regression_model.hpp"
 
 namespace incontext::simulate {

@@ -7,8 +7,8 @@
 
 #include "incontext/regression/attention.hpp"
 #include "incontext/simulate/engine/factors.hpp"
-#include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
 
 /// Bounds on the rounding of a simulated error of regression. Labels, values and scores may be far larger than the
 /// error that remains after a prediction is subtracted from a label, and their rounding errors remain with it.
@@ -84,8 +84,8 @@ void set_regression_rounding(Simulation& simulation, const RegressionScales& sca
     if (estimate.count == 0) continue;
     const double by_scores = factors[i] * product;
     const double amplitude = unit * (scales.label + std::sqrt(estimate.mean) + scales.value + by_scores);
-    estimate.rounding = rounding_of_square(estimate.mean, amplitude) +
-                        static_cast<double>((std::numeric_limits<T>::min)());
+    estimate.rounding =
+        rounding_of_square(estimate.mean, amplitude) + static_cast<double>((std::numeric_limits<T>::min)());
   }
 }
 

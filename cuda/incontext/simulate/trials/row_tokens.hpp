@@ -6,8 +6,8 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/simulate/trials/regression_model.hpp"
 #include "incontext/simulate/trials/regression.hpp"
+#include "incontext/simulate/trials/regression_model.hpp"
 
 namespace incontext::simulate {
 

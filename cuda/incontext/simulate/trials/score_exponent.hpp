@@ -26,10 +26,10 @@ namespace incontext::simulate {
 ///
 /// Runs on   host
 template <class Map>
-concept SimulatedSoftmax = scoring::SoftmaxLike<Map> && std::floating_point<typename Map::value_type> &&
-    requires(const Map& map) {
-  { map.elementwise(std::ptrdiff_t{1}) } -> DevicePlain;
-};
+concept SimulatedSoftmax =
+    scoring::SoftmaxLike<Map> && std::floating_point<typename Map::value_type> && requires(const Map& map) {
+      { map.elementwise(std::ptrdiff_t{1}) } -> DevicePlain;
+    };
 
 namespace detail {
 

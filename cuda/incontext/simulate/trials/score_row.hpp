@@ -19,7 +19,7 @@ using random::RowStream;
 ///
 /// \f[ a_j = \frac{e^{\beta z_j}}{\sum_k e^{\beta z_k}} \f]
 ///
-/// Scores are location + scale g, with g standard normal, uniform on (0, 1), or k / (N - 1). A signal token has its own
+/// Scores are location + scale g, with g standard normal, uniform on (0, 1), or k / (N - 1). A needle token has its own
 /// normal score.
 ///
 /// Source    derived: docs/theory/laws.md#notation; the running maximum after Milakov and Gimelshein 2018.
@@ -37,13 +37,13 @@ struct ScoreRowTrial {
   ScoreLaw law;
   std::int64_t competitors;
   T location, scale;
-  bool has_signal;
-  T signal, signal_stddev;
+  bool has_needle;
+  T needle, needle_stddev;
   const T* inverse_temperatures;
   int points;
 
-  /// Without a signal there is no signal_weight, the last of them.
-  INCONTEXT_HD int functionals() const { return static_cast<int>(RowFunctional::signal_weight) + (has_signal ? 1 : 0); }
+  /// Without a needle there is no needle_weight, the last of them.
+  INCONTEXT_HD int functionals() const { return static_cast<int>(RowFunctional::needle_weight) + (has_needle ? 1 : 0); }
   INCONTEXT_HD int outputs() const { return points * functionals(); }
   INCONTEXT_HD std::int64_t scratch_rows() const { return row_variables + 2 * sums_per_point * std::int64_t{points}; }
 
@@ -51,9 +51,9 @@ struct ScoreRowTrial {
   INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> row, LaneArray<T, W> values) const {
     fill(row, scratch_rows(), T(0));
     row[RowState::largest] = T(-1e30);  // below every score, and finite: no infinity minus infinity
-    if (has_signal) {
-      row[RowState::signal] = draw_signal(trials);
-      add(row, &row[RowState::signal], 1);
+    if (has_needle) {
+      row[RowState::needle] = draw_signal(trials);
+      add(row, &row[RowState::needle], 1);
     }
     const random::LaneStream stream(trials, RowStream::scores);
     Lanes<T, W> scores[tile];
@@ -69,8 +69,8 @@ struct ScoreRowTrial {
   /// Scores drawn at once: enough to make the running maximum cheap, few enough for the nearest cache.
   static constexpr int tile = 16;
 
-  /// What is kept of a row: its largest score so far and its signal, and then the sums of each inverse temperature.
-  enum class RowState { largest, signal };
+  /// What is kept of a row: its largest score so far and its needle, and then the sums of each inverse temperature.
+  enum class RowState { largest, needle };
   static constexpr int row_variables = 2;
 
   /// Compensated sums over the scores so far, in units of the largest one's exponential, with
@@ -86,8 +86,8 @@ struct ScoreRowTrial {
   template <int W>
   INCONTEXT_HD Lanes<T, W> draw_signal(random::Trials<W> trials) const {
     Lanes<T, W> normal[random::normals_per_block<T>];
-    random::normals(random::LaneStream(trials, RowStream::signal), 0, normal);
-    return signal + signal_stddev * normal[0];
+    random::normals(random::LaneStream(trials, RowStream::needle), 0, normal);
+    return needle + needle_stddev * normal[0];
   }
 
   /// Scores first ... first + count - 1.
@@ -189,16 +189,16 @@ struct ScoreRowTrial {
     const Lanes<T, W> share = T(1) / own[Sum::weights];
     const auto log_sum = Lanes<T, W>::each(
         [&](int lane) { return static_cast<T>(elementary::log(static_cast<double>(own[Sum::weights][lane]))); });
-    const Lanes<T, W> participation = own[Sum::squares] * share * share;
-    values[RowFunctional::participation] = participation;
-    values[RowFunctional::third_participation] = own[Sum::cubes] * share * share * share;
-    values[RowFunctional::squared_participation] = participation * participation;
+    const Lanes<T, W> ipr = own[Sum::squares] * share * share;
+    values[RowFunctional::ipr] = ipr;
+    values[RowFunctional::cubed_weights] = own[Sum::cubes] * share * share * share;
+    values[RowFunctional::squared_ipr] = ipr * ipr;
     values[RowFunctional::largest_weight] = share;
     values[RowFunctional::entropy] = log_sum - own[Sum::tilted] * share;
     values[RowFunctional::log_partition] = log_sum + beta * largest;
-    if (has_signal) {
-      values[RowFunctional::signal_weight] = Lanes<T, W>::each([&](int lane) {
-        return elementary::exp((row[RowState::signal][lane] - largest[lane]) * beta) * share[lane];
+    if (has_needle) {
+      values[RowFunctional::needle_weight] = Lanes<T, W>::each([&](int lane) {
+        return elementary::exp((row[RowState::needle][lane] - largest[lane]) * beta) * share[lane];
       });
     }
   }

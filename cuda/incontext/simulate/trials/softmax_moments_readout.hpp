@@ -24,7 +24,7 @@ struct SoftmaxMomentsReadout {
   /// The moments p_2 and m_1 of one row of weights.
   template <int W>
   struct Moments {
-    Lanes<T, W> participation;
+    Lanes<T, W> ipr;
     Lanes<T, W> mean_normal;
   };
 

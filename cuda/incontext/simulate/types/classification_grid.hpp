@@ -72,7 +72,7 @@ struct ClassificationGridSimulation {
 /// Runs on   host
 enum class AxisPlace { inside, lowest, highest, fixed };
 
-/// Why a search stopped: its steps are below the tolerance; its neighbours' losses are within one standard error of
+/// Why a search stopped: its steps are below the tolerance; its neighbors' losses are within one standard error of
 /// their paired differences; or it used up its zooms.
 ///
 /// Runs on   host
@@ -90,7 +90,7 @@ struct ClassificationOptimum {
   statistics::Estimate accuracy;
   AxisPlace kappa_place = AxisPlace::fixed;
   AxisPlace gain_place = AxisPlace::fixed;
-  double kappa_step = 0;  ///< to the last neighbours tried
+  double kappa_step = 0;  ///< to the last neighbors tried
   double gain_step = 0;
   SearchEnd end = SearchEnd::step;
   int zooms = 0;

@@ -14,43 +14,35 @@ namespace incontext::simulate {
 /// Runs on   host and device
 enum class ScoreLaw { normal, uniform, grid };
 
-/// A row of scores: `competitors` of one law and, perhaps, a signal among them.
+/// A row of scores: `competitors` of one law and, perhaps, a needle among them.
 ///
 /// Units     of the scores.
-/// Domain    1 <= competitors <= 4e9, scale >= 0, signal_stddev >= 0, all finite.
+/// Domain    1 <= competitors <= 4e9, scale >= 0, needle_stddev >= 0, all finite.
 /// Runs on   host
 struct ScoreRow {
   ScoreLaw law = ScoreLaw::normal;
   std::int64_t competitors = 0;
   double location = 0;  ///< normal: the mean; uniform and grid: the lower edge
   double scale = 1;     ///< normal: the standard deviation; uniform and grid: the width
-  bool has_signal = false;
-  double signal = 0;
-  double signal_stddev = 0;
+  bool has_needle = false;
+  double needle = 0;
+  double needle_stddev = 0;
 
   /// The same row and one token more, of score N(score, stddev^2).
-  [[nodiscard]] ScoreRow with_signal(double score, double stddev = 0) const {
+  [[nodiscard]] ScoreRow with_needle(double score, double stddev = 0) const {
     ScoreRow row = *this;
-    row.has_signal = true;
-    row.signal = score;
-    row.signal_stddev = stddev;
+    row.has_needle = true;
+    row.needle = score;
+    row.needle_stddev = stddev;
     return row;
   }
 };
 
 /// What a trial measures of one row of softmax weights a_j, at every inverse temperature: sum a^2, sum a^3,
-/// (sum a^2)^2, max a, -sum a log a, log Z, and the signal's weight where there is a signal.
+/// (sum a^2)^2, max a, -sum a log a, log Z, and the needle's weight where there is a needle.
 ///
 /// Runs on   host and device
-enum class RowFunctional {
-  participation,
-  third_participation,
-  squared_participation,
-  largest_weight,
-  entropy,
-  log_partition,
-  signal_weight
-};
+enum class RowFunctional { ipr, cubed_weights, squared_ipr, largest_weight, entropy, log_partition, needle_weight };
 
 /// Estimates of every functional at every inverse temperature, all on the same draws.
 ///

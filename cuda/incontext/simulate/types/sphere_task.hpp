@@ -49,7 +49,7 @@ struct SphereContext {
 ///
 /// \f[ \Bigl|\frac1n \sum_j x_j\Bigr| \f]
 ///
-/// Source    arXiv 2510.10425, App. I: contexts above a threshold are the ones with dense and sparse neighbourhoods.
+/// Source    arXiv 2510.10425, App. I: contexts above a threshold are the ones with dense and sparse neighborhoods.
 /// Units     dimensionless, 0 to 1.
 /// Runs on   host
 template <class T>

@@ -37,7 +37,7 @@ struct PanelRule {
   }
 };
 
-/// Sum of f over the panels between neighbouring edges.
+/// Sum of f over the panels between neighboring edges.
 template <Real T, class Function>
 T panel_integral(const std::vector<T>& edges, const Function& f) {
   const auto& rule = PanelRule<T>::instance();

@@ -11,20 +11,20 @@
 
 #include "incontext/classification/detail/angle_rule.hpp"
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/kernel_mass.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Expectations of rational functions of the kernel mass as integrals over s = log t of its Laplace transform.
+/// Expectations of rational functions of the partition function as integrals over s = log t of its Laplace transform.
 namespace incontext::classification::detail {
 
 /// Refuses arguments for which the integrals over the angle and over s = log t would be too long: without the query's
 /// key, s ranges over the kernel's logarithm, an interval of length 2 kappa.
 template <Real T>
-void require_mass_law(std::string_view where, std::int64_t dimension, const T& kappa, QueryKey query) {
+void require_mass_law(std::string_view where, std::int64_t dimension, const T& kappa, QueryToken query) {
   require_angle_dimension(where, dimension);
   require_non_negative(where, "kappa", kappa);
-  const bool has_key = query == QueryKey::included;
+  const bool has_key = query == QueryToken::included;
   if (!(kappa <= T(has_key ? 1e5 : 1e4))) {
     throw_domain_error(where, "kappa is too large for its integral", kappa,
                        has_key ? "at most 1e5" : "at most 1e4 without the query's key");
@@ -48,11 +48,11 @@ Transition<T> transition(const T& kappa, const T& count) {
 /// E over one point's weight w = e^(kappa (u.x - 1)) at t = e^s, y = s + log w.
 template <Real T>
 struct MassMoments {
-  T log_psi;         ///< log E e^(-t w)
-  T first;           ///< E t w e^(-t w)
-  T second;          ///< E (t w)^2 e^(-t w)
-  T centred;         ///< E (t w - t b) e^(-t w), b the centre
-  T centred_square;  ///< E (t w - t b)^2 e^(-t w)
+  T log_psi;          ///< log E e^(-t w)
+  T first;            ///< E t w e^(-t w)
+  T second;           ///< E (t w)^2 e^(-t w)
+  T centered;         ///< E (t w - t b) e^(-t w), b the center
+  T centered_square;  ///< E (t w - t b)^2 e^(-t w)
 };
 
 template <Real T>
@@ -79,24 +79,24 @@ class WeightLaw {
   WeightLaw(std::int64_t dimension, const T& kappa, const T& count)
       : rule_(dimension, kappa, angle_edges(dimension, kappa)), sums_(rule_.shares), edge_(transition(kappa, count)) {}
 
-  MassMoments<T> operator()(const T& s, const T& log_centre) const {
+  MassMoments<T> operator()(const T& s, const T& log_center) const {
     using std::exp;
     using std::expm1;
     const auto [first, last] = band(rule_.exponents, s, edge_);
-    const T log_tb = s + log_centre, tb = exp(log_tb);
+    const T log_tb = s + log_center, tb = exp(log_tb);
     T share = sums_.from[last], complement = sums_.before[first];
     MassMoments<T> m{T(0), T(0), T(0), -tb * share, tb * tb * share};
     for (std::size_t i = first; i < last; ++i) {
       const T y = s + rule_.exponents[i], tw = exp(y), fall = expm1(T(-tw)), f = rule_.shares[i];
       const T mass = f * (fall + T(1));
-      const T above = rule_.exponents[i] - log_centre;  // y - log_tb, without rounding s, which is far larger
+      const T above = rule_.exponents[i] - log_center;  // y - log_tb, without rounding s, which is far larger
       const T difference = -T(1) < above && above < T(1) ? T(tb * expm1(above)) : T(tw - tb);
       share += mass;
       complement -= f * fall;
       m.first += mass * tw;
       m.second += mass * tw * tw;
-      m.centred += mass * difference;
-      m.centred_square += mass * difference * difference;
+      m.centered += mass * difference;
+      m.centered_square += mass * difference * difference;
     }
     m.log_psi = log_of_share(share, complement);
     return m;

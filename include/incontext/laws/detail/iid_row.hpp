@@ -22,11 +22,12 @@ namespace incontext::laws::detail {
 
 /// About -E log Z of a row of normal scores, where psi(s)^n turns from 1 to 0.
 template <Real T>
-T turning_point(const T& count, const T& spread) {
+T turning_point(const T& count, const T& score_stddev) {
   using std::log;
   using std::sqrt;
   const T l = log(count);
-  return spread * spread < T(2) * l ? T(-l - spread * spread / T(2)) : T(-spread * sqrt(T(2) * l));
+  return score_stddev * score_stddev < T(2) * l ? T(-l - score_stddev * score_stddev / T(2))
+                                                : T(-score_stddev * sqrt(T(2) * l));
 }
 
 /// log F_1(y), F_1(y) = e^(y - e^y).
@@ -36,10 +37,10 @@ T log_gumbel(const T& y) {
   return y - exp(y);
 }
 
-/// int dy F_1(y) psi(y - exponent)^N: the weight of a signal e^exponent among N scores with this log psi. The integrand
+/// int dy F_1(y) psi(y - exponent)^N: the weight of a needle e^exponent among N scores with this log psi. The integrand
 /// peaks near `turn`, where psi^N begins to fall, or 0.
 template <Real T, class Scores>
-Quadrature<T> signal_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent,
+Quadrature<T> needle_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent,
                               const T& turn) {
   const auto log_density = [&](const T& y) { return T(log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent))); };
   return integrate_log_concave<T>(where, log_density, turn < T(0) ? turn : T(0));
@@ -115,8 +116,8 @@ class IidRow {
 };
 
 template <Real T>
-IidRow<NormalScores<T>> normal_row(const T& count, const T& spread) {
-  return {NormalScores<T>(spread), count, turning_point(count, spread)};
+IidRow<NormalScores<T>> normal_row(const T& count, const T& score_stddev) {
+  return {NormalScores<T>(score_stddev), count, turning_point(count, score_stddev)};
 }
 
 }  // namespace incontext::laws::detail

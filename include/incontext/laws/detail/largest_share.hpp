@@ -28,8 +28,8 @@ struct MaximumSums {
 template <Real T>
 class LargestShare {
  public:
-  LargestShare(const T& count, const T& spread)
-      : count_(count), x_(spread), log_count_(log_of(count)), mode_(root(T(T(2) * log_count_))) {
+  LargestShare(const T& count, const T& score_stddev)
+      : count_(count), x_(score_stddev), log_count_(log_of(count)), mode_(root(T(T(2) * log_count_))) {
     density_ = T(1) / root(T(T(2) * math::pi<T>()));
     // E[max a | g] rises with g, at a rate of at most x, from no less than 1/n to no more than 1
     const auto low = [this](const T& g) { return log_density(g); };

@@ -15,11 +15,11 @@
 /// exponentially and a sum from the peak outwards may stop at the first negligible term.
 namespace incontext::laws::detail {
 
-/// T_k,l(s) about the centre c that makes T_1,1 zero, -E[(y + gamma) e^(y - e^y)] with Euler's gamma, and log psi(s).
+/// T_k,l(s) about the center c that makes T_1,1 zero, -E[(y + gamma) e^(y - e^y)] with Euler's gamma, and log psi(s).
 template <Real T>
 struct ScoreMoments {
   T log_psi;
-  T centre, surprise;
+  T center, surprise;
   T first, first_2;                                  // T_1,0 and T_1,2
   T second, second_1, second_2, second_3, second_4;  // T_2,0 ... T_2,4
   T third, fourth;                                   // T_3,0 and T_4,0
@@ -57,7 +57,7 @@ class NormalScores {
     density_ = T(1) / sqrt(T(2) * pi);
   }
 
-  const T& spread() const { return x_; }
+  const T& score_stddev() const { return x_; }
 
   /// log E exp(-e^(s + x g)), from the smaller of psi and 1 - psi.
   T log_psi(const T& s) const {
@@ -120,8 +120,8 @@ class NormalScores {
       const T rise = e * unit;
       return offset <= T(0) ? weight : T(weight * rise * rise * rise);
     });
-    ScoreMoments<T> m = centred(nodes, T(mean / total));
-    m.centre = origin.g + mean / total;
+    ScoreMoments<T> m = centered(nodes, T(mean / total));
+    m.center = origin.g + mean / total;
     m.surprise = wide ? T(surprise * exp(T(-middle * middle / T(2))) * step_ * density_)
                       : T(-(euler + origin.y + x_ * (mean / total)) * m.first);
     m.log_psi = log_psi(s);
@@ -169,7 +169,7 @@ class NormalScores {
     return sum * step_;
   }
 
-  ScoreMoments<T> centred(const std::vector<Node>& nodes, const T& mean) const {
+  ScoreMoments<T> centered(const std::vector<Node>& nodes, const T& mean) const {
     ScoreMoments<T> m{};
     for (const Node& node : nodes) {
       const T u = node.offset - mean;

@@ -42,19 +42,20 @@ class SampledScores {
 
   /// phi(g) = spread g, by the trapezoidal rule on the whole line: errors exp(-pi^2 / (spread step)) from the kernel
   /// and exp(-2 pi^2 / step^2) from the density.
-  static SampledScores linear(const T& spread, const T& count) {
+  static SampledScores linear(const T& score_stddev, const T& count) {
     using std::ceil;
     using std::log;
     using std::sqrt;
     const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
     const T pi = math::pi<T>(), end = reach(count);
-    const T step = T(1) / (spread * digits / (pi * pi) + sqrt(T(digits / (T(2) * pi * pi))));
+    const T step = T(1) / (score_stddev * digits / (pi * pi) + sqrt(T(digits / (T(2) * pi * pi))));
     const int half = static_cast<int>(ceil(T(end / step)));
     SampledScores scores;
     for (int i = -half; i <= half; i += order) {
       const int stop = i + order <= half + 1 ? i + order : half + 1;
-      scores.open_panel(T(spread * T(double(stop - 1)) * step));
-      for (int j = i; j < stop; ++j) scores.add(T(T(double(j)) * step), step, T(spread * T(double(j)) * step), spread);
+      scores.open_panel(T(score_stddev * T(double(stop - 1)) * step));
+      for (int j = i; j < stop; ++j)
+        scores.add(T(T(double(j)) * step), step, T(score_stddev * T(double(j)) * step), score_stddev);
     }
     scores.finish();
     return scores;
@@ -176,7 +177,7 @@ class SampledScores {
   template <class Phi>
   void add_panel(const Phi& phi, const T& deviation, const T& low, const T& high) {
     using Rule = boost::math::quadrature::gauss<T, order>;
-    const T centre = (low + high) / T(2), half = (high - low) / T(2);
+    const T center = (low + high) / T(2), half = (high - low) / T(2);
     const auto& x = Rule::abscissa();  // 0 and the positive ones
     const auto& w = Rule::weights();
     open_panel(phi.value(T(deviation * high)));
@@ -184,8 +185,8 @@ class SampledScores {
       const T z = deviation * g;
       add(g, T(weight * half), phi.value(z), T(deviation * phi.slope(z)));
     };
-    for (std::size_t i = x.size() - 1; i > 0; --i) node(T(centre - half * x[i]), w[i]);
-    for (std::size_t i = 0; i < x.size(); ++i) node(T(centre + half * x[i]), w[i]);
+    for (std::size_t i = x.size() - 1; i > 0; --i) node(T(center - half * x[i]), w[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) node(T(center + half * x[i]), w[i]);
   }
 
   void open_panel(const T& exponent) { panels_.push_back({exponent, nodes_.size(), nodes_.size(), T(0), T(0)}); }

@@ -8,7 +8,7 @@
 
 namespace incontext::laws::detail {
 
-/// The exponent at which a signal's expected weight, rising in it, is `weight`. Jensen's bound says that it is no
+/// The exponent at which a needle's expected weight, rising in it, is `weight`. Jensen's bound says that it is no
 /// higher than log E Z plus the logit of the weight.
 template <Real T, class Weight>
 T exponent_of_weight(const Weight& weight_at, const T& annealed, const T& weight) {

@@ -21,7 +21,7 @@ class WideScores {
  public:
   static T narrowest(const T& count) { return T(1.5) * SampledScores<T>::reach(count); }
 
-  WideScores(const T& spread, const T& count) : x_(spread) {
+  WideScores(const T& score_stddev, const T& count) : x_(score_stddev) {
     using std::ceil;
     using std::exp;
     using std::floor;
@@ -49,11 +49,11 @@ class WideScores {
   ScoreBlocks<T> operator()(const T& s) const {
     using std::exp;
     using std::log;
-    const T centre = -s / x_;
+    const T center = -s / x_;
     ScoreBlocks<T> sums{};
     T beyond = T(0);
     for (const Node& node : nodes_) {
-      const T g = node.place + centre, density = exp(T(-g * g / T(2))), score = g * density;
+      const T g = node.place + center, density = exp(T(-g * g / T(2))), score = g * density;
       beyond += density * node.beyond;
       sums.first += density * node.first;
       sums.first_score += score * node.first;

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-/// 32 x 32 -> 64 bit products over lanes, the one operation of Philox that compilers do not vectorise well by
+/// 32 x 32 -> 64 bit products over lanes, the one operation of Philox that compilers do not vectorize well by
 /// themselves (2.5 x slower bits with g++ 12 and clang 14). Every form gives the same integers.
 namespace incontext::random::detail {
 
@@ -51,7 +51,7 @@ struct VectorPack {
 
   static Wide product(Wide a, std::uint32_t b) {
 #if defined(__AVX512F__)
-    // The unmasked intrinsic makes g++ 12 warn of an uninitialised variable of its own.
+    // The unmasked intrinsic makes g++ 12 warn of an uninitialized variable of its own.
     return (Wide)_mm512_maskz_mul_epu32(0xff, (__m512i)a, _mm512_set1_epi64(b));
 #elif defined(__AVX2__)
     return (Wide)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi64x(b));

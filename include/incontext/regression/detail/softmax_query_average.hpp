@@ -47,7 +47,7 @@ T place_of_radius(const T& r) {
   return u;
 }
 
-/// What E[error | query] is made of. The row's mean score is sigma a, its mean square participation + sigma^2 b; a and
+/// What E[error | query] is made of. The row's mean score is sigma a, its mean square inverse participation ratio + sigma^2 b; a and
 /// b are averaged as a_0 - a and a_0^2 - b, small where the error without a_0's part is.
 template <Real T>
 struct QueryTerms {
@@ -79,9 +79,9 @@ Departures<T> departures(const laws::StandardRows<Phi, T>& rows, const laws::Sta
   const T mean = -row.mean_score / deviation;
   if constexpr (scoring::is_linear<Phi>) {
     const T slope = rows.slope();
-    if (about_reference) return {T(slope * row.participation), T(slope * slope * row.lost_square)};
+    if (about_reference) return {T(slope * row.ipr), T(slope * slope * row.lost_square)};
   }
-  return {mean, T(-(row.mean_square_score - row.participation) / deviation / deviation)};
+  return {mean, T(-(row.mean_square_score - row.ipr) / deviation / deviation)};
 }
 
 template <class Phi, class Law, Real T>
@@ -101,7 +101,7 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const laws::Sta
         row_error = std::max(row_error, row.error_estimate);
         const auto off = departures(rows, row, query.deviation, about_reference);
         return std::array<T, 2>{T(width * query.density),
-                                T(width * (v * v * terms.label_variance * row.participation * query.density +
+                                T(width * (v * v * terms.label_variance * row.ipr * query.density +
                                            T(2) * v * off.mean * query.linear - v * v * off.square * query.quadratic))};
       },
       laws::quadrature_tolerance<T>());

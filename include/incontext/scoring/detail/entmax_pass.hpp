@@ -7,7 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/centred.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
@@ -48,7 +48,7 @@ struct EntmaxPass {
     const T x = excess(z);
     return T(0) < x ? T(weight(z) / x) : T(0);
   }
-  /// Normalised sensitivities s / sum(s): the weights of the mean that the Jacobian subtracts.
+  /// Normalized sensitivities s / sum(s): the weights of the mean that the Jacobian subtracts.
   struct Sensitivities {
     T total = T(0);
     std::ptrdiff_t top = -1;
@@ -69,10 +69,10 @@ struct EntmaxPass {
   }
   /// out_i = s_i (rate_i - sum_j s_j rate_j / sum(s)), 0 outside the support.
   template <class Rate>
-  INCONTEXT_HD void write_centred(Row<const T> scores, Row<T> out, Rate rate) const {
+  INCONTEXT_HD void write_centered(Row<const T> scores, Row<T> out, Rate rate) const {
     const Sensitivities all = sensitivities(scores);
     const auto own = [&](std::ptrdiff_t i) -> T { return is_visible(scores[i]) ? sensitivity(scores[i]) : T(0); };
-    const auto change = centred<T>(
+    const auto change = centered<T>(
         scores.size, all.top, [&](std::ptrdiff_t i) -> T { return own(i) / all.total; }, rate);
     for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
       const T s = own(i);

@@ -7,7 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/centred.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/kernel.hpp"
@@ -18,21 +18,21 @@ namespace incontext::scoring {
 /// What the kernel values of kernel attention are divided by.
 ///
 /// Runs on   host and device
-enum class KernelNormalisation { none, context_length, sum };
+enum class KernelNormalization { none, context_length, sum };
 
 namespace detail {
 
-/// One query against its keys: the largest score (for exponential kernels under the sum), and the normaliser.
+/// One query against its keys: the largest score (for exponential kernels under the sum), and the normalizer.
 template <class K>
 class KernelPass {
  public:
   using T = typename K::value_type;
 
   template <class Map>
-  INCONTEXT_HD KernelPass(const Map& map, Row<const T> query, Grid<const T> keys, std::ptrdiff_t query_index)
+  INCONTEXT_HD KernelPass(const Map& map, Row<const T> query, MatrixView<const T> keys, std::ptrdiff_t query_index)
       : kernel_(map.kernel), query_(query), keys_(keys), query_index_(query_index) {
     if (keys.rows == 0) return;
-    const bool sum = map.normalisation == KernelNormalisation::sum;
+    const bool sum = map.normalization == KernelNormalization::sum;
     moves_ = sum;
     for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
       const T score = this->score(j);
@@ -42,8 +42,8 @@ class KernelPass {
       reference_ = j;
     }
     if (logarithmic() && sum) offset_ = largest_;
-    if (map.normalisation == KernelNormalisation::none) total_ = T(1);
-    if (map.normalisation == KernelNormalisation::context_length) total_ = math::from_count<T>(keys.rows);
+    if (map.normalization == KernelNormalization::none) total_ = T(1);
+    if (map.normalization == KernelNormalization::context_length) total_ = math::from_count<T>(keys.rows);
     if (sum) {
       Sum<T> total;
       for (std::ptrdiff_t j = 0; j < keys.rows; ++j) total.add(value(j));
@@ -57,13 +57,13 @@ class KernelPass {
   }
 
   INCONTEXT_HD bool valid() const { return valid_; }
-  INCONTEXT_HD bool normaliser_moves() const { return moves_; }
+  INCONTEXT_HD bool normalizer_moves() const { return moves_; }
   INCONTEXT_HD std::ptrdiff_t reference_index() const { return reference_; }
   INCONTEXT_HD T total() const { return total_; }
   /// The score relative to the largest one.
   INCONTEXT_HD T relative(std::ptrdiff_t j) const { return score(j) - offset_; }
   INCONTEXT_HD T weight(std::ptrdiff_t j) const { return value(j) / total_; }
-  /// d a_j / d score_j at fixed normaliser.
+  /// d a_j / d score_j at fixed normalizer.
   INCONTEXT_HD T sensitivity(std::ptrdiff_t j) const { return logarithmic() ? weight(j) : T(T(1) / total_); }
 
   INCONTEXT_HD auto kernel(std::ptrdiff_t j) const {
@@ -76,8 +76,8 @@ class KernelPass {
 
   /// rate(j) - sum_i a_i rate(i).
   template <class Rate>
-  INCONTEXT_HD Centred<T, Rate> centre(Rate rate) const {
-    return centred<T>(
+  INCONTEXT_HD Centered<T, Rate> center(Rate rate) const {
+    return centered<T>(
         keys_.rows, reference_, [&](std::ptrdiff_t j) -> T { return weight(j); }, rate);
   }
 
@@ -86,7 +86,7 @@ class KernelPass {
   INCONTEXT_HD void change(Row<T> out, Rate rate) const {
     if (!valid_) return fill(out, math::not_a_number<T>());
     if (logarithmic() && moves_) {
-      const auto change = centre([&](std::ptrdiff_t j) -> T { return rate(kernel(j), j); });
+      const auto change = center([&](std::ptrdiff_t j) -> T { return rate(kernel(j), j); });
       for (std::ptrdiff_t j = 0; j < keys_.rows; ++j) out[j] = weight(j) * change(j);
       return;
     }
@@ -116,7 +116,7 @@ class KernelPass {
 
   K kernel_;
   Row<const T> query_;
-  Grid<const T> keys_;
+  MatrixView<const T> keys_;
   std::ptrdiff_t query_index_;
   std::ptrdiff_t reference_ = 0;
   T largest_ = T(0);

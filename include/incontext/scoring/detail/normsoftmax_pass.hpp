@@ -6,7 +6,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/centre.hpp"
+#include "incontext/scoring/detail/center.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
@@ -17,23 +17,23 @@ namespace incontext::scoring {
 /// What NormSoftmax divides by: the standard deviation with divisor n or n - 1, or the variance with divisor n.
 ///
 /// Runs on   host and device
-enum class Spread { population_stddev, sample_stddev, population_variance };
+enum class ScoreScale { population_stddev, sample_stddev, population_variance };
 
 namespace detail {
 
-/// What NormSoftmax keeps of its scores: their centre, their spread and the divisor min(spread, tau).
+/// What NormSoftmax keeps of its scores: their center, their spread and the divisor min(spread, tau).
 template <Real T>
 struct NormSoftmaxPass {
-  Centre<T> centre;
+  Center<T> center;
   T temperature = T(1);
-  T spread = T(0);
+  T scale = T(0);
   T divisor = T(0);
   T slope = T(0);  // nabla D = slope (z - mean)
   std::ptrdiff_t count = 0;
 
   INCONTEXT_HD bool valid() const { return count > 0; }
-  INCONTEXT_HD bool constant() const { return !(T(0) < spread); }
-  INCONTEXT_HD bool capped() const { return temperature <= spread; }
+  INCONTEXT_HD bool constant() const { return !(T(0) < scale); }
+  INCONTEXT_HD bool capped() const { return temperature <= scale; }
 
   /// Softmax over a row with the common divisor; a constant row has equal scores, so any divisor does.
   INCONTEXT_HD auto softmax(Row<const T> scores) const {
@@ -55,12 +55,12 @@ struct NormSoftmaxPass {
   }
 
   /// nabla D . u; the mean of u drops out.
-  INCONTEXT_HD T divisor_rate(Grid<const T> scores, Grid<const T> direction) const {
-    const Centre<T> mean = centre_of(scores, direction);
+  INCONTEXT_HD T divisor_rate(MatrixView<const T> scores, MatrixView<const T> direction) const {
+    const Center<T> mean = center_of(scores, direction);
     Sum<T> sum;
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
-        if (is_visible(scores(r, i))) sum.add(centre.deviation(scores(r, i)) * mean.deviation(direction(r, i)));
+        if (is_visible(scores(r, i))) sum.add(center.deviation(scores(r, i)) * mean.deviation(direction(r, i)));
       }
     }
     return slope * sum.value();
@@ -69,20 +69,20 @@ struct NormSoftmaxPass {
   INCONTEXT_HD void jvp(Row<const T> scores, Row<const T> direction, const T& rate, Row<T> out) const {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, math::not_a_number<T>());
-    const T scale = divisor;
-    write_centred(pass, scores, out,
-                  [=](std::ptrdiff_t i) -> T { return (direction[i] - (scores[i] - pass.reference) * rate) / scale; });
+    const T by = divisor;
+    write_centered(pass, scores, out,
+                   [=](std::ptrdiff_t i) -> T { return (direction[i] - (scores[i] - pass.reference) * rate) / by; });
   }
 
   /// (z - mean) . y / D^2 over all rows.
-  INCONTEXT_HD T pull(Grid<const T> scores, Grid<const T> cotangent) const {
+  INCONTEXT_HD T pull(MatrixView<const T> scores, MatrixView<const T> cotangent) const {
     Sum<T> sum;
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       const Row<const T> row = scores.row(r);
       const Row<const T> g = cotangent.row(r);
       const auto pass = softmax(row);
       if (!pass.valid) continue;
-      const auto change = pass.centre(row, [=](std::ptrdiff_t i) -> T { return g[i]; });
+      const auto change = pass.center(row, [=](std::ptrdiff_t i) -> T { return g[i]; });
       for (std::ptrdiff_t i = 0; i < row.size; ++i) {
         if (is_visible(row[i])) sum.add((row[i] - pass.reference) / divisor * (pass.weight(row[i]) * change(i)));
       }
@@ -93,11 +93,11 @@ struct NormSoftmaxPass {
   INCONTEXT_HD void vjp(Row<const T> scores, Row<const T> cotangent, const T& common, Row<T> out) const {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, math::not_a_number<T>());
-    const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
+    const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
     for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
       const T z = scores[i];
       const T y = pass.weight(z) * change(i);
-      out[i] = is_visible(z) ? T(y / divisor - slope * centre.deviation(z) * common) : T(0);
+      out[i] = is_visible(z) ? T(y / divisor - slope * center.deviation(z) * common) : T(0);
     }
   }
 
@@ -105,25 +105,25 @@ struct NormSoftmaxPass {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, math::not_a_number<T>());
     const T factor = capped() ? T(T(1) / divisor) : T(0);
-    write_centred(pass, scores, out, [=](std::ptrdiff_t i) -> T { return -pass.relative(scores[i]) * factor; });
+    write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T { return -pass.relative(scores[i]) * factor; });
   }
 };
 
 template <Real T>
-INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, Spread spread, Grid<const T> scores) {
+INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, ScoreScale scale, MatrixView<const T> scores) {
   using std::sqrt;
   NormSoftmaxPass<T> pass;
-  pass.centre = centre_of(scores);
+  pass.center = center_of(scores);
   pass.temperature = temperature;
-  if (!pass.centre.valid() || !(T(0) < temperature)) return pass;
-  pass.count = pass.centre.count;
+  if (!pass.center.valid() || !(T(0) < temperature)) return pass;
+  pass.count = pass.center.count;
 
   // Relative to the largest deviation, so that a row of tiny or huge scores neither under- nor overflows.
   T largest = T(0);
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
     for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
       if (!is_visible(scores(r, i))) continue;
-      const T size = math::magnitude(pass.centre.deviation(scores(r, i)));
+      const T size = math::magnitude(pass.center.deviation(scores(r, i)));
       if (largest < size) largest = size;
     }
   }
@@ -132,21 +132,21 @@ INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, Spread sp
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
         if (!is_visible(scores(r, i))) continue;
-        const T ratio = pass.centre.deviation(scores(r, i)) / largest;
+        const T ratio = pass.center.deviation(scores(r, i)) / largest;
         sum.add(ratio * ratio);
       }
     }
-    const T freedom = math::from_count<T>(spread == Spread::sample_stddev ? pass.count - 1 : pass.count);
+    const T freedom = math::from_count<T>(scale == ScoreScale::sample_stddev ? pass.count - 1 : pass.count);
     const T variance = sum.value() / freedom;
-    if (spread == Spread::population_variance) {
-      pass.spread = largest * variance * largest;
+    if (scale == ScoreScale::population_variance) {
+      pass.scale = largest * variance * largest;
       pass.slope = T(2) / freedom;
     } else {
-      pass.spread = largest * sqrt(variance);
-      pass.slope = T(1) / freedom / pass.spread;
+      pass.scale = largest * sqrt(variance);
+      pass.slope = T(1) / freedom / pass.scale;
     }
   }
-  pass.divisor = pass.capped() ? temperature : pass.spread;
+  pass.divisor = pass.capped() ? temperature : pass.scale;
   if (pass.capped()) pass.slope = T(0);
   return pass;
 }

@@ -6,7 +6,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/centred.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
@@ -57,8 +57,8 @@ struct SoftmaxPass {
   }
   /// rate(i) - sum_j a_j rate(j).
   template <class Rate>
-  INCONTEXT_HD Centred<T, Rate> centre(Row<const T> scores, Rate rate) const {
-    return centred<T>(
+  INCONTEXT_HD Centered<T, Rate> center(Row<const T> scores, Rate rate) const {
+    return centered<T>(
         scores.size, reference_index, [&](std::ptrdiff_t i) -> T { return weight_or_zero(scores[i]); }, rate);
   }
 };
@@ -104,8 +104,8 @@ INCONTEXT_HD void write_softmax(const PhiFor& phi_for, Row<const T> scores, Row<
 
 /// out_i = a_i (rate_i - sum_j a_j rate_j), 0 where masked.
 template <class Phi, Real T, class Rate>
-INCONTEXT_HD void write_centred(const SoftmaxPass<Phi, T>& pass, Row<const T> scores, Row<T> out, Rate rate) {
-  const auto change = pass.centre(scores, rate);
+INCONTEXT_HD void write_centered(const SoftmaxPass<Phi, T>& pass, Row<const T> scores, Row<T> out, Rate rate) {
+  const auto change = pass.center(scores, rate);
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     out[i] = is_visible(z) ? T(pass.weight(z) * change(i)) : T(0);

@@ -171,7 +171,7 @@ INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T>
 
 /// out_i = a_i, given the exponents' functor and the one of the score that is farthest down.
 template <class T, class Exponent>
-INCONTEXT_HD void write_normalised_powers(const Exponent& exponent, const T& farthest, bool masked, Row<const T> scores,
+INCONTEXT_HD void write_normalized_powers(const Exponent& exponent, const T& farthest, bool masked, Row<const T> scores,
                                           Row<T> out) {
   T octaves[pack_width<T>];
   store_pack(octaves, exponent(pack_of(farthest)));
@@ -183,8 +183,8 @@ INCONTEXT_HD void write_normalised_powers(const Exponent& exponent, const T& far
 
 /// out_i = a_i of softmax(phi(z)); false, and nothing written, where the scores are beyond what packs do.
 template <class T, class Phi>
-requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi, const RowExtent<T>& extent,
-                                                                  Row<const T> scores, Row<T> out) {
+  requires PackedPhi<Phi, T>
+INCONTEXT_HD bool write_packed_softmax(const Phi& phi, const RowExtent<T>& extent, Row<const T> scores, Row<T> out) {
   if (extent.count == 0 || !math::is_finite(extent.high) || !phi.in_domain()) return false;
   const auto exponent = phi.exponent_from(phi.decreasing() ? extent.low : extent.high);
   if (!exponent.fits(extent)) return false;
@@ -192,11 +192,11 @@ requires PackedPhi<Phi, T> INCONTEXT_HD bool write_packed_softmax(const Phi& phi
   const bool masked = extent.count < scores.size;
   if constexpr (std::same_as<T, float> && requires { exponent.quick(); }) {
     if (exponent.quick_fits(extent)) {
-      write_normalised_powers<T>(exponent.quick(), farthest, masked, scores, out);
+      write_normalized_powers<T>(exponent.quick(), farthest, masked, scores, out);
       return true;
     }
   }
-  write_normalised_powers<T>(exponent, farthest, masked, scores, out);
+  write_normalized_powers<T>(exponent, farthest, masked, scores, out);
   return true;
 }
 

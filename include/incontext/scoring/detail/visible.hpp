@@ -33,7 +33,7 @@ INCONTEXT_HD void fill(Row<T> out, const T& value) {
 }
 
 template <Real T>
-INCONTEXT_HD void fill(Grid<T> out, const T& value) {
+INCONTEXT_HD void fill(MatrixView<T> out, const T& value) {
   for (std::ptrdiff_t i = 0; i < out.rows; ++i) fill(out.row(i), value);
 }
 

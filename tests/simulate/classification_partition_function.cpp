@@ -1,4 +1,4 @@
-#include "incontext/simulate/classification_mass.hpp"
+#include "incontext/simulate/classification_partition_function.hpp"
 
 #include <algorithm>
 #include <boost/math/quadrature/gauss.hpp>
@@ -11,7 +11,7 @@
 #include "classification/sphere.hpp"
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/hemisphere_contrast.hpp"
-#include "incontext/classification/inverse_kernel_mass.hpp"
+#include "incontext/classification/inverse_partition_function.hpp"
 #include "incontext/classification/largest_weight.hpp"
 #include "incontext/classification/two_class_softmax.hpp"
 #include "incontext/statistics/agreement.hpp"
@@ -28,7 +28,7 @@ namespace classification_mass_test {
 namespace {
 
 using namespace incontext;
-using classification::QueryKey;
+using classification::QueryToken;
 using simulate::BalanceMetric;
 using simulate::ContextLaw;
 using simulate::MassMetric;
@@ -49,7 +49,7 @@ double query_mean(std::int64_t dimension, const Function& f) {
 template <class T>
 double largest_deviation(const SphereTask& task, bool perturbed = false) {
   const std::vector<simulate::KernelReference<T>> kernels{{T(0), T(3)}, {T(2), T(5)}, {T(40), T(0.5)}};
-  const simulate::KernelMassTrial<T> trial{simulate::detail::draw_of<T>(task), kernels.data(), 3};
+  const simulate::PartitionFunctionTrial<T> trial{simulate::detail::draw_of<T>(task), kernels.data(), 3};
   CHECK(testing::lanes_agree(trial, seed));
   double largest = 0;
   const auto compare = [&](T value, double expected) {
@@ -95,7 +95,7 @@ double largest_deviation(const SphereTask& task, bool perturbed = false) {
 
 }  // namespace
 
-TEST_CASE("kernel mass: a trial is the definition, to rounding") {
+TEST_CASE("partition function: a trial is the definition, to rounding") {
   for (const SphereTask& task : {SphereTask{2, 3, 30}, {4, 5, 15}, {3, 4, 22, ContextLaw::independent}}) {
     CHECK(largest_deviation<float>(task) <= 1e-4);
     CHECK(largest_deviation<double>(task) <= 2e-13);
@@ -104,12 +104,12 @@ TEST_CASE("kernel mass: a trial is the definition, to rounding") {
   }
 }
 
-TEST_CASE("kernel mass: independent points have the exact laws of the mass, its inverse and the weights") {
+TEST_CASE("partition function: independent points have the exact laws of the mass, its inverse and the weights") {
   const std::vector<double> kappas{1, 6};
   for (const std::int64_t d : {2, 5}) {
     const std::int64_t n = 30;
     const auto run =
-        simulate::kernel_mass({d, 3, n, ContextLaw::independent}, kappas, {.seed = seed, .trials = 1 << 16});
+        simulate::partition_function({d, 3, n, ContextLaw::independent}, kappas, {.seed = seed, .trials = 1 << 16});
     for (std::size_t i = 0; i < 2; ++i) {
       CAPTURE(d, kappas[i]);
       const auto z = [&](MassMetric metric, double theory) {
@@ -118,32 +118,32 @@ TEST_CASE("kernel mass: independent points have the exact laws of the mass, its 
       CHECK(z(MassMetric::mass, 1) <= 5);
       CHECK(z(MassMetric::squared_deviation, run.independent_variance[i]) <= 5);
       CHECK(std::abs(testing::z_of(1, run.variance_ratio(i))) <= 5);
-      const auto law = [&](std::int64_t length, QueryKey query) {
-        return classification::inverse_kernel_mass(d, kappas[i], length, query);
+      const auto law = [&](std::int64_t length, QueryToken query) {
+        return classification::inverse_partition_function(d, kappas[i], length, query);
       };
-      CHECK(z(MassMetric::inverse_mass, law(n, QueryKey::excluded).mean) <= 5);
-      CHECK(z(MassMetric::inverse_mass_with_query, law(n, QueryKey::included).mean) <= 5);
-      CHECK(z(MassMetric::participation, law(n, QueryKey::excluded).participation) <= 5);
+      CHECK(z(MassMetric::inverse_mass, law(n, QueryToken::excluded).mean) <= 5);
+      CHECK(z(MassMetric::inverse_mass_with_query, law(n, QueryToken::included).mean) <= 5);
+      CHECK(z(MassMetric::ipr, law(n, QueryToken::excluded).ipr) <= 5);
       const auto largest = [&](std::int64_t length) {
-        return classification::expected_largest_weight(d, kappas[i], length, QueryKey::excluded);
+        return classification::expected_largest_weight(d, kappas[i], length, QueryToken::excluded);
       };
       CHECK(z(MassMetric::largest_weight, largest(n)) <= 5);
       // Power: one point more or less.
-      CHECK(z(MassMetric::inverse_mass, law(n + 1, QueryKey::excluded).mean) > 5);
-      CHECK(z(MassMetric::inverse_mass_with_query, law(n + 1, QueryKey::included).mean) > 5);
-      CHECK(z(MassMetric::participation, law(n - 1, QueryKey::excluded).participation) > 5);
+      CHECK(z(MassMetric::inverse_mass, law(n + 1, QueryToken::excluded).mean) > 5);
+      CHECK(z(MassMetric::inverse_mass_with_query, law(n + 1, QueryToken::included).mean) > 5);
+      CHECK(z(MassMetric::ipr, law(n - 1, QueryToken::excluded).ipr) > 5);
       CHECK(z(MassMetric::largest_weight, largest(n - 1)) > 5);
     }
   }
 }
 
-TEST_CASE("kernel mass: two balanced classes keep the mean and lower the variance by the contrast") {
+TEST_CASE("partition function: two balanced classes keep the mean and lower the variance by the contrast") {
   const std::vector<double> kappas{1, 5};
   for (const std::int64_t d : {2, 3, 6}) {
-    const auto run = simulate::kernel_mass({d, 2, 20}, kappas, {.seed = seed, .trials = 1 << 16});
+    const auto run = simulate::partition_function({d, 2, 20}, kappas, {.seed = seed, .trials = 1 << 16});
     for (std::size_t i = 0; i < 2; ++i) {
       CAPTURE(d, kappas[i]);
-      const double excess = classification::kernel_mass_excess(d, kappas[i]);
+      const double excess = classification::partition_function_excess(d, kappas[i]);
       const double contrast = query_mean(d, [&](double angle) {
         return std::pow(classification::hemisphere_contrast(d, kappas[i], angle).relative, 2);
       });
@@ -154,15 +154,15 @@ TEST_CASE("kernel mass: two balanced classes keep the mean and lower the varianc
   }
 }
 
-TEST_CASE("kernel mass: attention's weight on the right one of two classes is exact at ten points") {
+TEST_CASE("partition function: attention's weight on the right one of two classes is exact at ten points") {
   for (const std::int64_t d : {2, 4}) {
     CAPTURE(d);
     const double kappa = 4;
-    const auto run = simulate::kernel_mass({d, 2, 10}, {kappa}, {.seed = seed, .trials = 1 << 16});
+    const auto run = simulate::partition_function({d, 2, 10}, {kappa}, {.seed = seed, .trials = 1 << 16});
     const auto share = [&](std::int64_t n) {
       return 0.5 +
              0.5 * query_mean(d, [&](double angle) {
-               return classification::expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryKey::excluded);
+               return classification::expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryToken::excluded);
              });
     };
     CHECK(std::abs(testing::z_of(share(10), run.at(0, MassMetric::label_share))) <= 5);
@@ -170,11 +170,12 @@ TEST_CASE("kernel mass: attention's weight on the right one of two classes is ex
   }
 }
 
-TEST_CASE("kernel mass: on the circle the mean given prototypes and query is that of the cells, not of free points") {
+TEST_CASE(
+    "partition function: on the circle the mean given prototypes and query is that of the cells, not of free points") {
   const SphereTask task{2, 5, 100};
   const double kappa = 10;
   const std::vector<simulate::KernelReference<double>> kernel{{kappa, 1.0}};
-  const simulate::KernelMassTrial<double> trial{simulate::detail::draw_of<double>(task), kernel.data(), 1};
+  const simulate::PartitionFunctionTrial<double> trial{simulate::detail::draw_of<double>(task), kernel.data(), 1};
   testing::SampleMean cells, squares, free;
   const double independent = 100 * std::exp(classification::log_kernel_mean(2, kappa) - kappa);
   for (std::uint64_t index = 0; index < 2000; ++index) {
@@ -195,12 +196,13 @@ TEST_CASE("kernel mass: on the circle the mean given prototypes and query is tha
   CHECK(free.z(independent) > 5);
 }
 
-TEST_CASE("kernel mass: balanced contexts are denser around queries, as the theory's table, not as free points") {
+TEST_CASE(
+    "partition function: balanced contexts are denser around queries, as the theory's table, not as free points") {
   const std::vector<double> kappas{1, 10, 100};
   const SphereTask task{2, 5, 100}, free{2, 5, 100, ContextLaw::independent};
   const simulate::Options options{.seed = seed, .trials = 1 << 14};
-  const auto circle = simulate::kernel_mass(task, kappas, options),
-             points = simulate::kernel_mass(free, kappas, options);
+  const auto circle = simulate::partition_function(task, kappas, options),
+             points = simulate::partition_function(free, kappas, options);
   const double mean[] = {1.083, 1.267, 1.40}, variance[] = {10.0, 9.7, 7.5};  // to their last digit
   const auto is_mean = [](const statistics::Estimate& estimate, double value) {
     return std::abs(estimate.mean - value) <= 5 * estimate.standard_error + 0.005;
@@ -224,9 +226,9 @@ TEST_CASE("kernel mass: balanced contexts are denser around queries, as the theo
   CHECK(std::abs(std::sqrt(circle.independent_variance[0]) - 0.19) > 0.1);
 }
 
-TEST_CASE("kernel mass: in ten dimensions balanced contexts are almost as dense as free points, in two not") {
+TEST_CASE("partition function: in ten dimensions balanced contexts are almost as dense as free points, in two not") {
   const auto run = [](std::int64_t d) {
-    return simulate::kernel_mass({d, 5, 100}, {1, 4}, {.seed = seed, .trials = 1 << 14});
+    return simulate::partition_function({d, 5, 100}, {1, 4}, {.seed = seed, .trials = 1 << 14});
   };
   const auto wide = run(10), circle = run(2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -237,11 +239,12 @@ TEST_CASE("kernel mass: in ten dimensions balanced contexts are almost as dense 
   }
 }
 
-TEST_CASE("kernel mass: free classes of the circle have Dirichlet shares") {
-  // arcs are half sums of neighbouring gaps of k points: E sum of squares = 1.5 / (k + 1) for k >= 3, and counting n
+TEST_CASE("partition function: free classes of the circle have Dirichlet shares") {
+  // arcs are half sums of neighboring gaps of k points: E sum of squares = 1.5 / (k + 1) for k >= 3, and counting n
   // points adds (1 - that) / n
   const std::int64_t k = 5, n = 400;
-  const auto run = simulate::kernel_mass({2, k, n, ContextLaw::independent}, {1}, {.seed = seed, .trials = 1 << 14});
+  const auto run =
+      simulate::partition_function({2, k, n, ContextLaw::independent}, {1}, {.seed = seed, .trials = 1 << 14});
   const double squares = 1.5 / 6, counted = squares + (1 - squares) / static_cast<double>(n);
   CHECK(std::abs(testing::z_of(counted, run.at(BalanceMetric::squared_shares))) <= 5);
   CHECK(std::abs(testing::z_of(squares, run.at(BalanceMetric::squared_shares))) > 5);
@@ -249,40 +252,43 @@ TEST_CASE("kernel mass: free classes of the circle have Dirichlet shares") {
   CHECK(run.at(BalanceMetric::largest_share).mean > 0.2);
 }
 
-TEST_CASE("kernel mass: trials kept one by one are the run's; devices do not show; bad input is refused") {
+TEST_CASE("partition function: trials kept one by one are the run's; devices do not show; bad input is refused") {
   const SphereTask task{3, 4, 16};
-  const auto run = simulate::kernel_mass(task, {2}, {.seed = seed, .trials = 1100});
-  const auto sample = simulate::kernel_mass_sample(task, {2}, {.seed = seed, .trials = 1100});
+  const auto run = simulate::partition_function(task, {2}, {.seed = seed, .trials = 1100});
+  const auto sample = simulate::partition_function_sample(task, {2}, {.seed = seed, .trials = 1100});
   double sum = 0;
   for (std::int64_t i = 0; i < 1100; ++i) sum += sample.sample.sorted(0)[i];
   CHECK(std::abs(sum / 1100 / run.at(0, MassMetric::mass).mean - 1) <= 1e-9);
   CHECK(sample.median(0, MassMetric::inverse_mass) < run.at(0, MassMetric::inverse_mass).mean);
   CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
-    return simulate::kernel_mass(task, {2, 9}, {.seed = 5, .trials = 1500, .device = device, .threads = threads}).run;
+    return simulate::partition_function(task, {2, 9}, {.seed = 5, .trials = 1500, .device = device, .threads = threads})
+        .run;
   }));
-  CHECK_THROWS_AS(simulate::kernel_mass(task, {}, {.trials = 2}), std::invalid_argument);
-  CHECK_THROWS_AS(simulate::kernel_mass(task, {-1}, {.trials = 2}), std::domain_error);
-  CHECK_THROWS_AS(simulate::kernel_mass({3, 4, 15}, {1}, {.trials = 2}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::partition_function(task, {}, {.trials = 2}), std::invalid_argument);
+  CHECK_THROWS_AS(simulate::partition_function(task, {-1}, {.trials = 2}), std::domain_error);
+  CHECK_THROWS_AS(simulate::partition_function({3, 4, 15}, {1}, {.trials = 2}), std::invalid_argument);
 }
 
-TEST_CASE("kernel mass: a mean mass that underflows is refused by kappa, and below that every value is a number") {
+TEST_CASE(
+    "partition function: a mean mass that underflows is refused by kappa, and below that every value is a number") {
   const SphereTask task{50, 2, 4};
   const simulate::Options options{.seed = seed, .trials = 64};
   const auto message = [&](double kappa) {
-    return testing::message_of([&] { (void)simulate::kernel_mass_sample(task, {1, kappa}, options); });
+    return testing::message_of([&] { (void)simulate::partition_function_sample(task, {1, kappa}, options); });
   };
   CHECK(message(1000) ==
-        "incontext::simulate::kernel_mass_sample: kappa is too large: the mean mass underflows (value = 1000; needs n "
+        "incontext::simulate::partition_function_sample: kappa is too large: the mean mass underflows (value = 1000; "
+        "needs n "
         "A_d e^-kappa >= 2^-126)");
   CHECK(testing::names(message(1e39), "kappa is too large", "e+38", "at most 1e9"));
   CHECK(testing::names(message(std::nan("")), "kappa", "nan"));
   double kappa = 1;
   while (message(kappa * 1.05).empty()) kappa *= 1.05;
   CHECK(kappa > 100);
-  for (const double value : simulate::kernel_mass_sample(task, {kappa}, options).sample.values) {
+  for (const double value : simulate::partition_function_sample(task, {kappa}, options).sample.values) {
     CHECK(!std::isnan(value));
   }
-  CHECK_NOTHROW(simulate::kernel_mass_sample<double>(task, {1000}, options));
+  CHECK_NOTHROW(simulate::partition_function_sample<double>(task, {1000}, options));
 }
 
 }  // namespace classification_mass_test

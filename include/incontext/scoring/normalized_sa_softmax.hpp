@@ -27,7 +27,7 @@ namespace incontext::scoring {
 /// Errors    NaN row: no visible score, a NaN or +infinity.
 /// Runs on   host and device
 template <Real T = double>
-struct NormalisedSaSoftmax {
+struct NormalizedSaSoftmax {
   using value_type = T;
 };
 
@@ -68,12 +68,12 @@ INCONTEXT_HD ScoreRange<T> range_of(Row<const T> scores) {
 
 /// Weights of one row.
 ///
-/// Source    see NormalisedSaSoftmax.
+/// Source    see NormalizedSaSoftmax.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Accuracy  8 eps (1 + |log(a_i / max a)|) relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void weights(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
+INCONTEXT_HD void weights(const NormalizedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
@@ -86,12 +86,12 @@ INCONTEXT_HD void weights(const NormalisedSaSoftmax<T>&, Row<const std::type_ide
 
 /// Logarithms of the weights, log r_i + log p_i; -infinity where the weight is zero.
 ///
-/// Source    see NormalisedSaSoftmax.
+/// Source    see NormalizedSaSoftmax.
 /// Shapes    (scores: n, out: n), out may be scores.
 /// Accuracy  8 eps (1 + |log a_i|): tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
+INCONTEXT_HD void log_weights(const NormalizedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                               Row<std::type_identity_t<T>> out) {
   using std::log;
   const auto pass = detail::plain_softmax_pass(scores);
@@ -120,14 +120,14 @@ INCONTEXT_HD void log_weights(const NormalisedSaSoftmax<T>&, Row<const std::type
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
+INCONTEXT_HD void jvp(const NormalizedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   const auto range = detail::range_of(scores);
   if (!pass.valid || range.flat()) return detail::fill(out, math::not_a_number<T>());
   const T low_rate = range.lowest < 0 ? T(0) : direction[range.lowest];
   const T high_rate = range.highest < 0 ? T(0) : direction[range.highest];
-  const auto change = pass.centre(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
+  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return direction[i]; });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T u = direction[i];
@@ -148,14 +148,14 @@ INCONTEXT_HD void jvp(const NormalisedSaSoftmax<T>&, Row<const std::type_identit
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
-INCONTEXT_HD void vjp(const NormalisedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
+INCONTEXT_HD void vjp(const NormalizedSaSoftmax<T>&, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::plain_softmax_pass(scores);
   const auto range = detail::range_of(scores);
   if (!pass.valid || range.flat()) return detail::fill(out, math::not_a_number<T>());
   const T width = range.high - range.low;
   const auto change =
-      pass.centre(scores, [=](std::ptrdiff_t i) -> T { return range.position(scores[i]) * cotangent[i]; });
+      pass.center(scores, [=](std::ptrdiff_t i) -> T { return range.position(scores[i]) * cotangent[i]; });
   // The extreme entries' own terms cancel their p g / (h - l) exactly: both are left out.
   const T low_pull = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
     return i == range.lowest ? T(0) : T(range.complement(scores[i]) * cotangent[i]);

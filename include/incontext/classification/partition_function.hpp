@@ -7,15 +7,14 @@
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/core/query_token.hpp"
 #include "incontext/core/real.hpp"
 
-/// The kernel mass around a query, S = sum_j e^(kappa u_j.x), over n independent uniform context points of the sphere.
+/// The partition function around a query, S = sum_j e^(kappa u_j.x), over n independent uniform context points of the
+/// sphere.
 namespace incontext::classification {
 
-/// Whether the query token attends to itself too: one more key, with the largest score and no label.
-///
-/// Runs on   host
-enum class QueryKey { excluded, included };
+using incontext::QueryToken;
 
 namespace detail {
 
@@ -58,9 +57,9 @@ T softplus(const T& x) {
 ///           (tests/classification/kernel_mean_50digits.cpp).
 /// Runs on   host
 template <Real T>
-T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
-  require_at_least("classification::kernel_mass_excess", "dimension", dimension, std::int64_t{1});
-  detail::require_concentration("classification::kernel_mass_excess", kappa);
+T partition_function_excess(std::int64_t dimension, const T& kappa) {
+  require_at_least("classification::partition_function_excess", "dimension", dimension, std::int64_t{1});
+  detail::require_concentration("classification::partition_function_excess", kappa);
   return detail::mass_excess(dimension, math::magnitude(kappa)).value;
 }
 
@@ -70,10 +69,10 @@ T kernel_mass_excess(std::int64_t dimension, const T& kappa) {
 ///
 /// Source    derived: docs/theory/classification.md#partition-function.
 /// Units     dimensionless; n / (1 + v) points are attended to effectively in a long context.
-/// Domain    as kernel_mass_excess.
+/// Domain    as partition_function_excess.
 /// Limits    kappa -> 0: kappa^2/d.
-/// Errors    as kernel_mass_excess.
-/// Accuracy  as kernel_mass_excess.
+/// Errors    as partition_function_excess.
+/// Accuracy  as partition_function_excess.
 /// Runs on   host
 template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
@@ -82,7 +81,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   return detail::mass_excess(dimension, math::magnitude(kappa)).log_second_moment;
 }
 
-/// Coefficient of variation of the kernel mass: how unevenly contexts crowd around queries.
+/// Coefficient of variation of the partition function: how unevenly contexts crowd around queries.
 ///
 /// \f[ CV(S) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
 ///
@@ -91,14 +90,14 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 /// Domain    as log_kernel_mean, context_length >= 1.
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
-/// Accuracy  as kernel_mass_excess.
+/// Accuracy  as partition_function_excess.
 /// Runs on   host
 template <Real T>
-T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryKey query) {
+T partition_function_variation(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query) {
   using std::exp;
   using std::log;
   using std::sqrt;
-  constexpr auto where = "classification::kernel_mass_variation";
+  constexpr auto where = "classification::partition_function_variation";
   require_at_least(where, "dimension", dimension, std::int64_t{1});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   detail::require_concentration(where, kappa);
@@ -107,7 +106,7 @@ T kernel_mass_variation(std::int64_t dimension, const T& kappa, std::int64_t con
   const auto mean = detail::log_mean(dimension, math::magnitude(kappa));
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
   const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
-  const T log_damping = query == QueryKey::included ? detail::softplus(log_self) : T(0);
+  const T log_damping = query == QueryToken::included ? detail::softplus(log_self) : T(0);
   // where v is beyond T the damping brings the quotient back
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
   // where kappa^2 underflows, or nearly does, the root of v is |kappa| / sqrt(d)

@@ -16,7 +16,7 @@
 #include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Weight of one signal token among `noise_count` tokens with independent scores, uniform between two edges: bounded
+/// Weight of one needle token among `noise_count` tokens with independent scores, uniform between two edges: bounded
 /// competitors. Scores enter times the inverse temperature and counted from the lower edge: `span` = beta times the
 /// width, `exponent` = beta (m - lower edge).
 namespace incontext::laws {
@@ -97,10 +97,10 @@ class UniformScores {
 };
 
 template <Real T>
-void require_uniform_signal(std::string_view where, const T& noise_count, const T& span, const T& exponent) {
+void require_uniform_needle(std::string_view where, const T& noise_count, const T& span, const T& gap) {
   require_whole(where, "noise_count", noise_count, 1);
   require_non_negative(where, "span", span);
-  require_finite(where, "exponent", exponent);
+  require_finite(where, "gap", gap);
 }
 
 /// log E e^u, u uniform on (0, span).
@@ -113,63 +113,63 @@ T uniform_cumulants(const T& span) {
 
 }  // namespace detail
 
-/// Expected weight of a signal token of score m among N uniform scores.
+/// Expected weight of a needle token of score m among N uniform scores.
 ///
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, \psi(y - x_m)^N,\qquad
 ///     \psi(s) = \frac{E_1(e^s) - E_1(e^{s + w})}{w},\quad w = \beta (z_+ - z_-),\ x_m = \beta (m - z_-) \f]
 ///
-/// Source    derived: docs/theory/laws.md#signal, with the uniform law's psi.
+/// Source    derived: docs/theory/laws.md#needle, with the uniform law's psi.
 /// Units     dimensionless.
-/// Domain    noise_count >= 1 and whole, span >= 0, exponent finite.
+/// Domain    noise_count >= 1 and whole, span >= 0, gap finite.
 /// Limits    span = 0: 1 / (1 + N e^(-exponent)). Never below 1 / (1 + N (e^w - 1) / w e^(-exponent)).
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-11 relative: tests/laws/uniform_signal.cpp. Near 1, uniform_noise_weight keeps the digits.
+/// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp. Near 1, uniform_noise_weight keeps the digits.
 /// Runs on   host
 template <Real T>
-Quadrature<T> uniform_signal_weight(const Count<T>& noise_count, const T& span, const T& exponent) {
+Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, const T& gap) {
   const T& n = noise_count;
   using std::log;
-  detail::require_uniform_signal("laws::uniform_signal_weight", n, span, exponent);
-  const T turn = exponent - log(n) - detail::uniform_cumulants(span);
-  return detail::signal_integral<T>("laws::uniform_signal_weight", detail::UniformScores<T>(span), n, exponent, turn);
+  detail::require_uniform_needle("laws::uniform_needle_weight", n, span, gap);
+  const T turn = gap - log(n) - detail::uniform_cumulants(span);
+  return detail::needle_integral<T>("laws::uniform_needle_weight", detail::UniformScores<T>(span), n, gap, turn);
 }
 
 /// Expected weight of all the uniform noise together, without cancellation where it is small.
 ///
 /// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, (1 - \psi(y - x_m)^N) \f]
 ///
-/// Source    derived: docs/theory/laws.md#signal, with the uniform law's psi.
+/// Source    derived: docs/theory/laws.md#needle, with the uniform law's psi.
 /// Units     dimensionless.
-/// Domain    as uniform_signal_weight.
-/// Limits    exponent -> infinity: N (e^w - 1) / w e^(-exponent).
+/// Domain    as uniform_needle_weight.
+/// Limits    gap -> infinity: N (e^w - 1) / w e^(-exponent).
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-11 relative: tests/laws/uniform_signal.cpp.
+/// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, const T& exponent) {
+Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, const T& gap) {
   const T& n = noise_count;
-  detail::require_uniform_signal("laws::uniform_noise_weight", n, span, exponent);
-  return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), n, exponent);
+  detail::require_uniform_needle("laws::uniform_noise_weight", n, span, gap);
+  return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), n, gap);
 }
 
-/// Exact beta (m - lower edge) at which a signal among N uniform scores has the expected weight `weight`.
+/// Exact beta (m - lower edge) at which a needle among N uniform scores has the expected weight `weight`.
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     dimensionless; divide by beta for the score above the lower edge.
 /// Domain    noise_count >= 1 and whole, span >= 0, 0 < weight < 1.
 /// Limits    span = 0: log N + log(w / (1 - w)). SSMax, n -> infinity: ssmax_bounded_threshold (fading_thresholds.hpp).
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-9 relative: tests/laws/uniform_signal.cpp.
+/// Accuracy  1e-9 relative: tests/laws/uniform_needle.cpp.
 /// Runs on   host
 template <Real T>
-T uniform_retrieval_exponent(const Count<T>& noise_count, const T& span, const T& weight = T(0.5)) {
+T uniform_retrieval_gap(const Count<T>& noise_count, const T& span, const T& weight = T(0.5)) {
   const T& n = noise_count;
   using std::log;
-  detail::require_fraction("laws::uniform_retrieval_exponent", "weight", weight);
-  detail::require_uniform_signal("laws::uniform_retrieval_exponent", n, span, T(0));
+  detail::require_fraction("laws::uniform_retrieval_gap", "weight", weight);
+  detail::require_uniform_needle("laws::uniform_retrieval_gap", n, span, T(0));
   const T annealed = log(n) + detail::uniform_cumulants(span);
-  return detail::exponent_of_weight([&](const T& exponent) { return uniform_signal_weight(n, span, exponent).value; },
-                                    annealed, weight);
+  return detail::exponent_of_weight([&](const T& gap) { return uniform_needle_weight(n, span, gap).value; }, annealed,
+                                    weight);
 }
 
 }  // namespace incontext::laws

@@ -14,7 +14,7 @@ namespace incontext::scoring::detail {
 /// The mean of the visible scores as a score plus an offset, so that deviations of a row far from zero keep their
 /// digits.
 template <Real T>
-struct Centre {
+struct Center {
   std::ptrdiff_t count = 0;
   T value = T(0);
   T offset = T(0);
@@ -25,37 +25,37 @@ struct Centre {
 
 /// Mean of `values` over the visible scores: first about one of them, then about the rounded mean.
 template <Real T>
-INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores, Grid<const T> values) {
-  Centre<T> centre;
+INCONTEXT_HD Center<T> center_of(MatrixView<const T> scores, MatrixView<const T> values) {
+  Center<T> center;
   for (int round = 0; round < 2; ++round) {
     Sum<T> sum;
     std::ptrdiff_t count = 0;
     for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
       for (std::ptrdiff_t j = 0; j < scores.columns; ++j) {
         if (!is_visible(scores(i, j))) continue;
-        if (!math::is_finite(scores(i, j))) return Centre<T>{};
-        if (round == 0 && count == 0) centre.value = values(i, j);
+        if (!math::is_finite(scores(i, j))) return Center<T>{};
+        if (round == 0 && count == 0) center.value = values(i, j);
         ++count;
-        sum.add(values(i, j) - centre.value);
+        sum.add(values(i, j) - center.value);
       }
     }
-    if (count == 0) return Centre<T>{};
-    centre.count = count;
-    centre.offset = sum.value() / math::from_count<T>(count);
-    if (round == 0) centre.value = centre.value + centre.offset;
+    if (count == 0) return Center<T>{};
+    center.count = count;
+    center.offset = sum.value() / math::from_count<T>(count);
+    if (round == 0) center.value = center.value + center.offset;
   }
-  return centre;
+  return center;
 }
 
 template <Real T>
-INCONTEXT_HD Centre<T> centre_of(Grid<const T> scores) {
-  return centre_of(scores, scores);
+INCONTEXT_HD Center<T> center_of(MatrixView<const T> scores) {
+  return center_of(scores, scores);
 }
 
 /// A row as a matrix of one row.
 template <class T>
-INCONTEXT_HD Grid<T> as_grid(Row<T> row) {
-  return Grid<T>(row.data, 1, row.size, Strides{0, row.stride});
+INCONTEXT_HD MatrixView<T> as_grid(Row<T> row) {
+  return MatrixView<T>(row.data, 1, row.size, Strides{0, row.stride});
 }
 
 }  // namespace incontext::scoring::detail

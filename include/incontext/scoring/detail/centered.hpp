@@ -11,7 +11,7 @@ namespace incontext::scoring::detail {
 /// r_i - sum_j w_j r_j for weights of sum 1, accurate against |r_i - r_j| rather than |r|: a common offset of r costs
 /// nothing, and at the entry of the largest weight, where 1 - w cancels, the differences are summed directly.
 template <Real T, class Rate>
-struct Centred {
+struct Centered {
   Rate rate;
   T mean = T(0);
   T correction = T(0);
@@ -23,8 +23,8 @@ struct Centred {
 
 /// weight(i) is 0 where the entry does not count; `top` has the largest weight.
 template <Real T, class Weight, class Rate>
-INCONTEXT_HD Centred<T, Rate> centred(std::ptrdiff_t size, std::ptrdiff_t top, Weight weight, Rate rate) {
-  Centred<T, Rate> result{rate};
+INCONTEXT_HD Centered<T, Rate> centered(std::ptrdiff_t size, std::ptrdiff_t top, Weight weight, Rate rate) {
+  Centered<T, Rate> result{rate};
   result.top = top;
   Sum<T> mean;
   for (std::ptrdiff_t i = 0; i < size; ++i) {

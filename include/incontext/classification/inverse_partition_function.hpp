@@ -7,24 +7,24 @@
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/detail/mass_law.hpp"
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
 namespace incontext::classification {
 
-/// Moments of 1/S~ over contexts, S~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the participation
+/// Moments of 1/S~ over contexts, S~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse participation ratio
 /// of the context's weights. The context-adaptive step's rate is n c / S~.
 ///
 /// Units     dimensionless.
 /// Runs on   host
 template <Real T>
-struct InverseKernelMass {
+struct InversePartitionFunction {
   T mean;           ///< E 1/S~
   T second_moment;  ///< E 1/S~^2
   T variance;       ///< Var 1/S~
-  T participation;  ///< E sum_j p_j^2 over context points, p_j = e^(kappa (u_j.x - 1)) / S~
+  T ipr;            ///< E sum_j p_j^2 over context points, p_j = e^(kappa (u_j.x - 1)) / S~
 };
 
 namespace detail {
@@ -32,22 +32,23 @@ namespace detail {
 template <Real T>
 class InverseMassIntegrals {
  public:
-  InverseMassIntegrals(std::int64_t dimension, const T& kappa, std::int64_t count, QueryKey query)
+  InverseMassIntegrals(std::int64_t dimension, const T& kappa, std::int64_t count, QueryToken query)
       : count_(T(static_cast<double>(count))),
-        self_(query == QueryKey::included ? T(1) : T(0)),
+        self_(query == QueryToken::included ? T(1) : T(0)),
         law_(dimension, kappa, count_),
-        integrals_(query == QueryKey::included ? T(0) : T(log_of(count_) - T(2) * kappa), log_of(T(count_ + self_))) {}
+        integrals_(query == QueryToken::included ? T(0) : T(log_of(count_) - T(2) * kappa), log_of(T(count_ + self_))) {
+  }
 
-  InverseKernelMass<T> all() {
-    InverseKernelMass<T> result{};
+  InversePartitionFunction<T> all() {
+    InversePartitionFunction<T> result{};
     result.mean = integral([this](const T& s, const Moments& m) { return T(s + log_rest(s, m, count_)); });
     const T rate = T(1) / result.mean;
-    log_centre_ = self_ < rate ? log_of(T((rate - self_) / count_)) : std::numeric_limits<T>::lowest();
+    log_center_ = self_ < rate ? log_of(T((rate - self_) / count_)) : std::numeric_limits<T>::lowest();
     result.second_moment =
         integral([this](const T& s, const Moments& m) { return T(T(2) * s + log_rest(s, m, count_)); });
-    result.participation = count_ * integral([this](const T& s, const Moments& m) {
-                             return T(log_of(m.second) + log_rest(s, m, T(count_ - T(1))));
-                           });
+    result.ipr = count_ * integral([this](const T& s, const Moments& m) {
+                   return T(log_of(m.second) + log_rest(s, m, T(count_ - T(1))));
+                 });
     const T square = result.mean * result.mean;
     if (!(result.second_moment <= (std::numeric_limits<T>::max)())) {
       result.variance = result.second_moment;
@@ -75,48 +76,48 @@ class InverseMassIntegrals {
   T integral(const LogIntegrand& log_integrand) const {
     using std::exp;
     std::vector<T> sizes;
-    for (const T& s : integrals_.grid()) sizes.push_back(log_integrand(s, law_(s, log_centre_)));
-    return integrals_("classification::inverse_kernel_mass", sizes,
-                      [&](const T& s) { return T(exp(log_integrand(s, law_(s, log_centre_)))); });
+    for (const T& s : integrals_.grid()) sizes.push_back(log_integrand(s, law_(s, log_center_)));
+    return integrals_("classification::inverse_partition_function", sizes,
+                      [&](const T& s) { return T(exp(log_integrand(s, law_(s, log_center_)))); });
   }
 
   /// E (1/S~ - E 1/S~)^2 as one positive integral, which loses nothing where S~ hardly varies.
   T variance() const {
     using std::exp;
     const T largest = log_of((std::numeric_limits<T>::max)()) / T(2) - T(10) - log_of(count_);
-    const T rate = count_ * exp(log_centre_) + self_;
+    const T rate = count_ * exp(log_center_) + self_;
     return integral([this, &largest](const T& s, const Moments& m) {
-             // beyond, t times the centre overflows where the transform has long vanished
-             if (largest < s + log_centre_) return std::numeric_limits<T>::lowest();
+             // beyond, t times the center overflows where the transform has long vanished
+             if (largest < s + log_center_) return std::numeric_limits<T>::lowest();
              const T psi = exp(m.log_psi);
              if (!(T(0) < psi)) return std::numeric_limits<T>::lowest();
-             const T c = m.centred / psi, spread = m.centred_square / psi - c * c;
+             const T c = m.centered / psi, spread = m.centered_square / psi - c * c;
              return T(log_rest(s, m, count_) + log_of(T(count_ * c * (count_ * c) + count_ * spread)));
            }) /
            (rate * rate);
   }
 
   T count_, self_;
-  T log_centre_ = T(0);
+  T log_center_ = T(0);
   WeightLaw<T> law_;
   LocatedIntegrals<T> integrals_;
 };
 
 /// The same moments from the mean and variance of one weight, correct up to kappa^2: its skewness is of higher order.
 template <Real T>
-InverseKernelMass<T> even_kernel_mass(std::int64_t dimension, const T& kappa, std::int64_t context_length,
-                                      QueryKey query) {
+InversePartitionFunction<T> even_partition_function(std::int64_t dimension, const T& kappa, std::int64_t context_length,
+                                                    QueryToken query) {
   using std::exp;
   const T n = T(static_cast<double>(context_length)), mean = exp(log_mean(dimension, kappa).scaled);
   const T variance = mean * mean * mass_excess(dimension, kappa).value;
-  const T inverse = T(1) / (n * mean + (query == QueryKey::included ? T(1) : T(0))), square = inverse * inverse;
+  const T inverse = T(1) / (n * mean + (query == QueryToken::included ? T(1) : T(0))), square = inverse * inverse;
   const T first = inverse * (T(1) + n * square * variance), spread = n * square * square * variance;
   return {first, first * first + spread, spread, n * square * (mean * mean + variance)};
 }
 
 }  // namespace detail
 
-/// Moments of the inverse kernel mass and the participation of attention, exact at any context length.
+/// Moments of the inverse partition function and the inverse participation ratio of attention, exact at any context length.
 ///
 /// \f[ E\tilde S^{-k} = \int_0^\infty \frac{t^{k-1}}{\Gamma(k)} e^{-q t} \varphi(t)^n dt,\quad
 ///     E \sum_j p_j^2 = n \int_0^\infty t\, \varphi''(t)\, \varphi(t)^{n-1} e^{-q t} dt,\quad
@@ -126,23 +127,23 @@ InverseKernelMass<T> even_kernel_mass(std::int64_t dimension, const T& kappa, st
 /// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and
-///           participation 1. Without the query and n small, empty neighbourhoods carry the mean: medians tell more.
+///           inverse participation ratio 1. Without the query and n small, empty neighborhoods carry the mean: medians tell more.
 ///           Infinity where beyond T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, for the variance 1e-11 + 2e-24 / kappa^2
-///           (tests/classification/inverse_kernel_mass.cpp).
+///           (tests/classification/inverse_partition_function.cpp).
 /// Runs on   host
 template <Real T>
-InverseKernelMass<T> inverse_kernel_mass(std::int64_t dimension, const T& kappa, std::int64_t context_length,
-                                         QueryKey query) {
-  constexpr auto where = "classification::inverse_kernel_mass";
+InversePartitionFunction<T> inverse_partition_function(std::int64_t dimension, const T& kappa,
+                                                       std::int64_t context_length, QueryToken query) {
+  constexpr auto where = "classification::inverse_partition_function";
   require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   detail::require_mass_law(where, dimension, kappa, query);
   using std::exp;
   using std::log;
   const T even = exp(T(log(T(std::numeric_limits<T>::epsilon())) * T(0.375)));
-  if (kappa < even) return detail::even_kernel_mass<T>(dimension, kappa, context_length, query);
+  if (kappa < even) return detail::even_partition_function<T>(dimension, kappa, context_length, query);
   return detail::InverseMassIntegrals<T>(dimension, kappa, context_length, query).all();
 }
 

@@ -8,17 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "incontext/classification/kernel_mass.hpp"
 #include "incontext/classification/kernel_mean.hpp"
+#include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
-#include "incontext/simulate/trials/classification_mass.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/trials/classification_partition_function.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// The kernel mass around a query and how classes share a context, simulated.
+/// The partition function around a query and how classes share a context, simulated.
 namespace incontext::simulate {
 
 /// Estimates for every kernel, all on the same contexts. Masses are over n A_d(kappa) e^(-kappa), the mean over
@@ -26,7 +26,7 @@ namespace incontext::simulate {
 ///
 /// Units     dimensionless.
 /// Runs on   host
-struct KernelMassSimulation {
+struct PartitionFunctionSimulation {
   Simulation run;
   std::size_t kernels = 0;
   std::vector<double> independent_variance;  ///< v / n, that of the mass of independent points
@@ -81,34 +81,35 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
   return with_system(device, [&](auto system) {
     using System = decltype(system);
     const typename System::template Memory<KernelReference<T>> list(kernels.begin(), kernels.end());
-    const KernelMassTrial<T> trial{draw_of<T>(task), address(list), static_cast<int>(kernels.size())};
+    const PartitionFunctionTrial<T> trial{draw_of<T>(task), address(list), static_cast<int>(kernels.size())};
     return visit(system, trial);
   });
 }
 
 }  // namespace detail
 
-/// The kernel mass around queries for several kernels, and the classes' shares, on common contexts.
+/// The partition function around queries for several kernels, and the classes' shares, on common contexts.
 ///
 ///     const simulate::SphereTask task{.dimension = 3, .classes = 2, .context_length = 30};
-///     const auto run = simulate::kernel_mass(task, /*kappas=*/{1.0, 4.0}, {.seed = 1, .trials = 65536});
+///     const auto run = simulate::partition_function(task, /*kappas=*/{1.0, 4.0}, {.seed = 1, .trials = 65536});
 ///
-/// Source    KernelMassTrial.
+/// Source    PartitionFunctionTrial.
 /// Shapes    (kappas: m) -> m kernels.
 /// Units     dimensionless.
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts carry
-///           the mean: narrow kernels in low dimension, and 1/S~ there. tests/simulate/classification_mass.cpp.
+///           the mean: narrow kernels in low dimension, and 1/S~ there. tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
-KernelMassSimulation kernel_mass(const SphereTask& task, const std::vector<double>& kappas, const Options& options) {
+PartitionFunctionSimulation partition_function(const SphereTask& task, const std::vector<double>& kappas,
+                                               const Options& options) {
   validate(options);
   const Device device = resolve(options.device);
-  KernelMassSimulation result;
-  result.run = detail::with_mass_trial<T>("simulate::kernel_mass", device, task, kappas,
-                                          [&](auto system, const KernelMassTrial<T>& trial) -> Simulation {
+  PartitionFunctionSimulation result;
+  result.run = detail::with_mass_trial<T>("simulate::partition_function", device, task, kappas,
+                                          [&](auto system, const PartitionFunctionTrial<T>& trial) -> Simulation {
                                             return run_on<decltype(system)>(device, trial, options);
                                           });
   result.kernels = kappas.size();
@@ -119,20 +120,20 @@ KernelMassSimulation kernel_mass(const SphereTask& task, const std::vector<doubl
     // The exponents kappa (x_j . x - 1) and the weights have errors of kappa eps; a squared deviation has the mass's.
     const double amplitude = (64 + 4 * kappas[kernel]) * detail::eps_of<T>;
     const bool is_square = i % detail::mass_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
-    estimate.rounding += is_square ? detail::rounding_of_square(estimate.mean, amplitude)
-                                   : amplitude * std::abs(estimate.mean);
+    estimate.rounding +=
+        is_square ? detail::rounding_of_square(estimate.mean, amplitude) : amplitude * std::abs(estimate.mean);
   }
   for (const double kappa : kappas) {
-    const double excess = classification::kernel_mass_excess(task.dimension, kappa);
+    const double excess = classification::partition_function_excess(task.dimension, kappa);
     result.independent_variance.push_back(excess / static_cast<double>(task.context_length));
   }
   return result;
 }
 
-/// Every trial's masses, for medians: the mean of 1/S~ is often carried by a few empty neighbourhoods.
+/// Every trial's masses, for medians: the mean of 1/S~ is often carried by a few empty neighborhoods.
 ///
 /// Runs on   host
-struct KernelMassSample {
+struct PartitionFunctionSample {
   Sample sample;
 
   [[nodiscard]] double median(std::size_t kernel, MassMetric metric) const {
@@ -140,22 +141,24 @@ struct KernelMassSample {
   }
 };
 
-/// The first `options.trials` trials of kernel_mass, each kept.
+/// The first `options.trials` trials of partition_function, each kept.
 ///
-/// Source    as kernel_mass.
+/// Source    as partition_function.
 /// Shapes    as Sample.
-/// Units     as kernel_mass.
-/// Domain    as kernel_mass; options.trials >= 1.
+/// Units     as partition_function.
+/// Domain    as partition_function; options.trials >= 1.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Random    as kernel_mass: the same trials.
+/// Random    as partition_function: the same trials.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
-KernelMassSample kernel_mass_sample(const SphereTask& task, const std::vector<double>& kappas, const Options& options) {
+PartitionFunctionSample partition_function_sample(const SphereTask& task, const std::vector<double>& kappas,
+                                                  const Options& options) {
   validate(options);
-  return detail::with_mass_trial<T>("simulate::kernel_mass_sample", resolve(options.device), task, kappas,
-                                    [&](auto system, const KernelMassTrial<T>& trial) -> KernelMassSample {
-                                      return {sample_on<decltype(system)>(trial, options)};
-                                    });
+  return detail::with_mass_trial<T>(
+      "simulate::partition_function_sample", resolve(options.device), task, kappas,
+      [&](auto system, const PartitionFunctionTrial<T>& trial) -> PartitionFunctionSample {
+        return {sample_on<decltype(system)>(trial, options)};
+      });
 }
 
 }  // namespace incontext::simulate

@@ -170,8 +170,8 @@ BestNumbers best_numbers(const Halves& halves, double n) {
   return {rate(halves.dense), rate(halves.sparse), rate(both), gain(1), gain(0)};
 }
 
-Table neighbourhood_losses(const ClassifyOptions& o, double kappa, const Halves& halves, const BestNumbers& best) {
-  Table table{.title = "Loss of kernel GD and softmax at queries in dense and in sparse neighbourhoods: " +
+Table neighborhood_losses(const ClassifyOptions& o, double kappa, const Halves& halves, const BestNumbers& best) {
+  Table table{.title = "Loss of kernel GD and softmax at queries in dense and in sparse neighborhoods: " +
                        in_words(o.task()) + ", kappa = " + in_words(kappa),
               .columns = {{"rule"},
                           parameter_column("number", "rate or c"),
@@ -204,11 +204,11 @@ Table neighbourhood_losses(const ClassifyOptions& o, double kappa, const Halves&
   return table;
 }
 
-Table neighbourhood_rates(double n, const Halves& halves, const BestNumbers& best) {
+Table neighborhood_rates(double n, const Halves& halves, const BestNumbers& best) {
   Table table{.title = "Rates that softmax takes by itself, n c / (mass + its own), where one rate would be best",
-              .columns = {{"neighbourhood"},
+              .columns = {{"neighborhood"},
                           parameter_column("near", "points near"),
-                          parameter_column("mass", "kernel mass"),
+                          parameter_column("mass", "partition function"),
                           parameter_column("best_rate", "best rate"),
                           parameter_column("mean", "mean rate"),
                           parameter_column("median", "median rate")}};
@@ -216,18 +216,18 @@ Table neighbourhood_rates(double n, const Halves& halves, const BestNumbers& bes
     add_rates(table, std::string("dense") + key, halves.dense, n * c, self, best.dense_rate);
     add_rates(table, std::string("sparse") + key, halves.sparse, n * c, self, best.sparse_rate);
   }
-  table.notes = {"Without the query's key a few empty neighbourhoods carry the mean; the median does not see them."};
+  table.notes = {"Without the query's key a few empty neighborhoods carry the mean; the median does not see them."};
   return table;
 }
 
 }  // namespace
 
-std::vector<Table> neighbourhoods_figure(ClassifyRun& run) {
+std::vector<Table> neighborhoods_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
-  const double kappa = o.kappa.value_or(neighbourhood_kappa), n = static_cast<double>(o.simulation.context_length);
+  const double kappa = o.kappa.value_or(neighborhood_kappa), n = static_cast<double>(o.simulation.context_length);
   const Halves halves = draw_halves(run, o.task(), kappa);
   const BestNumbers best = best_numbers(halves, n);
-  return {neighbourhood_losses(o, kappa, halves, best), neighbourhood_rates(n, halves, best),
+  return {neighborhood_losses(o, kappa, halves, best), neighborhood_rates(n, halves, best),
           two_class_table(run, {2}, o.simulation.context_length)};
 }
 

@@ -19,14 +19,14 @@
 /// stays finite: a Poisson process.
 namespace incontext::classification {
 
-/// Attention over a Poisson neighbourhood.
+/// Attention over a Poisson neighborhood.
 ///
 /// Units     dimensionless.
 /// Runs on   host
 template <Real T>
-struct SparseNeighbourhood {
-  T self_weight;    ///< J = E 1/(1 + S~): the mean weight of the query among keys that include it
-  T participation;  ///< E sum_j p_j^2 without the query
+struct SparseNeighborhood {
+  T self_weight;  ///< J = E 1/(1 + S~): the mean weight of the query among keys that include it
+  T ipr;          ///< E sum_j p_j^2 without the query
 };
 
 namespace detail {
@@ -65,19 +65,19 @@ T entire_exponential_integral(const T& t) {
 ///     \lambda \int_0^\infty \frac{1 - (1 + t) e^{-t}}{t} e^{-\lambda \mathrm{Ein}(t)} dt \f]
 ///
 /// Source    derived: docs/theory/classification.md#sparse-neighborhoods: the law is a generalized Dickman law. The
-///           second form of the inverse participation ratio, which has no difference, is used from lambda = 1 on.
+///           second form of the inverse inverse participation ratio ratio, which has no difference, is used from lambda = 1 on.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    lambda >= 0.
-/// Limits    lambda = 0: J = 1, participation 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
-///           participation -> 1/(2 lambda).
+/// Limits    lambda = 0: J = 1, inverse participation ratio 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
+///           inverse participation ratio -> 1/(2 lambda).
 /// Errors    std::domain_error; laws::QuadratureError.
-/// Accuracy  1e-12 relative in double (tests/classification/sparse_neighbourhood.cpp).
+/// Accuracy  1e-12 relative in double (tests/classification/sparse_neighborhood.cpp).
 /// Runs on   host
 template <Real T>
-SparseNeighbourhood<T> sparse_neighbourhood(const T& lambda) {
+SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
   using std::exp;
   using std::log;
-  constexpr auto where = "classification::sparse_neighbourhood";
+  constexpr auto where = "classification::sparse_neighborhood";
   require_non_negative(where, "lambda", lambda);
   if (!(T(0) < lambda)) return {T(1), T(1)};
   const T rounding = std::numeric_limits<T>::epsilon();
@@ -95,10 +95,10 @@ SparseNeighbourhood<T> sparse_neighbourhood(const T& lambda) {
   if (lambda < T(1)) return {self, T(1) - lambda * self};
   // e^(-lambda Ein(t)) falls like t^-lambda
   const T high = digits / lambda < top ? top : T(digits / lambda);
-  const T participation = integral(T(log_scale - digits), high, [&](const T& t) {
+  const T ipr = integral(T(log_scale - digits), high, [&](const T& t) {
     return T(boost::math::gamma_p(T(2), t) * exp(T(-lambda * detail::entire_exponential_integral(t))));
   });
-  return {self, lambda * participation};
+  return {self, lambda * ipr};
 }
 
 namespace detail {
@@ -123,7 +123,7 @@ struct Nodes {
   }
 };
 
-/// lambda Psi(t), minus the log of the kernel mass' Laplace transform, and -lambda t^2 Psi''(t), both at t = e^u.
+/// lambda Psi(t), minus the log of the partition function' Laplace transform, and -lambda t^2 Psi''(t), both at t = e^u.
 ///
 /// Psi is the mean of ((u + g)_+)^q over a standard Gumbel g: for large u a power and a correction of width 1 about it.
 template <Real T>
@@ -199,20 +199,20 @@ class PoissonMass {
 ///           intensity lambda q s^(q-1). Trapezoidal rule in log t, panels over s inside.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: the form above; lambda = 0: J = 1, participation 1; lambda -> infinity: J -> 1/(lambda
-///           Gamma(q+1)), participation -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: participation ->
+/// Limits    dimension 3: the form above; lambda = 0: J = 1, inverse participation ratio 1; lambda -> infinity: J -> 1/(lambda
+///           Gamma(q+1)), inverse participation ratio -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: inverse participation ratio ->
 ///           1 - q Gamma(2 - 1/q) lambda^(1/q).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
-/// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighbourhood.cpp).
+/// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighborhood.cpp).
 /// Runs on   host
 template <Real T>
-SparseNeighbourhood<T> sparse_neighbourhood(std::int64_t dimension, const T& lambda) {
+SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambda) {
   using std::asinh;
   using std::cosh;
   using std::exp;
   using std::log;
   using std::sinh;
-  constexpr auto where = "classification::sparse_neighbourhood";
+  constexpr auto where = "classification::sparse_neighborhood";
   detail::require_sparse_dimension(where, dimension);
   require_non_negative(where, "lambda", lambda);
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
@@ -222,23 +222,23 @@ SparseNeighbourhood<T> sparse_neighbourhood(std::int64_t dimension, const T& lam
   const detail::PoissonMass<T> mass(dimension, lambda);
   // the transform falls about here; beyond on powers of log t, before on powers of t
   const T log_mass = log(lambda) + boost::math::lgamma(T(q + T(1)));
-  const T centre = log_mass < T(0) ? T(0) : T(-log_mass);
+  const T center = log_mass < T(0) ? T(0) : T(-log_mass);
   const T low = -asinh(T(digits / T(2)));
   const auto integral = [&](const T& high_u, const auto& f) {
-    const T width = asinh(T((high_u - centre) / T(2))) - low;
+    const T width = asinh(T((high_u - center) / T(2))) - low;
     return laws::integrate_bump<T>(where,
                                    [&](const T& v) {
-                                     const T w = low + width * v, u = centre + T(2) * sinh(w);
+                                     const T w = low + width * v, u = center + T(2) * sinh(w);
                                      return T(T(2) * width * cosh(w) * f(u));
                                    })
         .value;
   };
   const T self = integral(log(digits), [&](const T& u) { return T(exp(T(u - exp(u) - mass(u).exponent))); });
-  const T participation = integral(T(exp(log_reach) + T(10)), [&](const T& u) {
+  const T ipr = integral(T(exp(log_reach) + T(10)), [&](const T& u) {
     const auto at = mass(u);
     return T(at.second * exp(T(-at.exponent)));
   });
-  return {self, participation};
+  return {self, ipr};
 }
 
 }  // namespace incontext::classification

@@ -10,7 +10,7 @@
 
 namespace incontext::simulate {
 
-/// What a trial measures of the kernel mass around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference mass:
+/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference mass:
 /// the mass; its squared deviation from 1; then, of S~ itself, 1/S~ and 1/(1 + S~); of the weights w_j/S~ their sum of
 /// squares, their largest, and the total of the query's own class.
 ///
@@ -20,7 +20,7 @@ enum class MassMetric {
   squared_deviation,
   inverse_mass,
   inverse_mass_with_query,
-  participation,
+  ipr,
   largest_weight,
   label_share
 };
@@ -47,18 +47,18 @@ struct KernelReference {
   T mass;
 };
 
-/// One trial of the kernel mass around a query, for every kernel of a list, and of the classes' shares.
+/// One trial of the partition function around a query, for every kernel of a list, and of the classes' shares.
 ///
-/// Source    the definition; classification::kernel_mean, inverse_kernel_mass and circle_cells are what it judges.
+/// Source    the definition; classification::kernel_mean, inverse_partition_function and circle_cells are what it judges.
 /// Shapes    7 values per kernel in the order of MassMetric, then 4 in the order of BalanceMetric.
 /// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.
 /// Limits    1/S~ beyond T: infinity.
-/// Accuracy  trial by trial against the definition: tests/simulate/classification_mass.cpp.
+/// Accuracy  trial by trial against the definition: tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>
-struct KernelMassTrial {
+struct PartitionFunctionTrial {
   using Scalar = T;
   static constexpr std::string_view grows_with = "context_length x dimension and classes x dimension";
   SphereTaskDraw<T> task;
@@ -106,7 +106,7 @@ struct KernelMassTrial {
     values[MassMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));
     values[MassMetric::inverse_mass] = T(1) / mass;
     values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + mass);
-    values[MassMetric::participation] = squares * share * share;
+    values[MassMetric::ipr] = squares * share * share;
     values[MassMetric::largest_weight] = share;
     values[MassMetric::label_share] = own * share;
   }

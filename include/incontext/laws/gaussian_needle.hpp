@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cmath>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/count.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/log_concave.hpp"
+#include "incontext/laws/quadrature.hpp"
+
+/// Weight of one needle token among `noise_count` tokens with independent normal scores, and its complement. Scores
+/// enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, `exponent` = beta m.
+namespace incontext::laws {
+
+namespace detail {
+
+template <Real T>
+void require_needle(std::string_view where, const T& noise_count, const T& noise_stddev, const T& gap) {
+  require_whole(where, "noise_count", noise_count, 1);
+  require_non_negative(where, "noise_stddev", noise_stddev);
+  require_finite(where, "gap", gap);
+}
+
+/// A point near the maximum in y = s + beta m: the needle's own scale, or where psi^n turns from 1 to 0 below it.
+template <Real T>
+T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
+  const T turn = turning_point(noise_count, noise_stddev) + gap;
+  return turn < T(0) ? turn : T(0);
+}
+
+}  // namespace detail
+
+/// Expected weight of a needle token of score m among N normal scores.
+///
+/// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, \psi(s)^N,\qquad F_1(y) = e^{y - e^y} \f]
+///
+/// Source    derived: docs/theory/laws.md#needle.
+/// Units     dimensionless.
+/// Domain    noise_count >= 1 and whole, noise_stddev >= 0, gap finite.
+/// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Near 1, noise_weight keeps the digits.
+/// Runs on   host
+template <Real T>
+Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+  const T& n = noise_count;
+  detail::require_needle("laws::needle_weight", n, noise_stddev, gap);
+  return detail::needle_integral<T>("laws::needle_weight", detail::NormalScores<T>(noise_stddev), n, gap,
+                                    detail::needle_start(n, noise_stddev, gap));
+}
+
+/// Expected weight of all the noise together, without cancellation where it is small.
+///
+/// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, (1 - \psi(s)^N) \f]
+///
+/// Source    derived: docs/theory/laws.md#needle.
+/// Units     dimensionless.
+/// Domain    as needle_weight.
+/// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> noise_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+  const T& n = noise_count;
+  detail::require_needle("laws::noise_weight", n, noise_stddev, gap);
+  return detail::noise_integral<T>("laws::noise_weight", detail::NormalScores<T>(noise_stddev), n, gap);
+}
+
+/// A needle whose own score is normal, among noise_count tokens whose scores are normal too.
+///
+/// Units     dimensionless: scores times the inverse temperature beta. noise_stddev = x is the noise's standard
+///           deviation, gap = beta m the mean of the needle's score above the noise's, gap_stddev = beta sqrt(v_s) the
+///           standard deviation of the needle's score.
+/// Domain    noise_count >= 1 and whole, both standard deviations >= 0, gap finite.
+/// Runs on   host
+template <Real T = double>
+struct RandomNeedle {
+  Count<T> noise_count;
+  T noise_stddev;
+  T gap;
+  T gap_stddev;
+};
+
+/// Expected weight of a needle whose own score is normal, N(m, v_s), independent of the noise.
+///
+/// \f[ \int ds\, E_g F_1(s + \beta m + \beta \sqrt{v_s}\, g)\, \psi(s)^N \f]
+///
+///     const laws::RandomNeedle<double> needle{.noise_count = 64, .noise_stddev = 1, .gap = 5, .gap_stddev = 0.5};
+///     const double weight = laws::random_needle_weight(needle).value;
+///
+/// Source    derived: docs/theory/laws.md#needle.
+/// Units     dimensionless.
+/// Domain    as RandomNeedle.
+/// Limits    gap_stddev = 0: needle_weight; a needle with the noise's own law: 1 / (N + 1).
+/// Errors    std::domain_error; QuadratureError.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
+/// Runs on   host
+template <Real T>
+Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
+  using std::log;
+  constexpr auto where = "laws::random_needle_weight";
+  const T& n = needle.noise_count;
+  detail::require_whole(where, "noise_count", n, 1);
+  require_non_negative(where, "noise_stddev", needle.noise_stddev);
+  require_finite(where, "gap", needle.gap);
+  require_non_negative(where, "gap_stddev", needle.gap_stddev);
+  const detail::NormalScores<T> noise(needle.noise_stddev), own(needle.gap_stddev);
+  const auto log_density = [&](const T& y) {
+    const T s = y - needle.gap;
+    if (needle.gap_stddev <= needle.noise_stddev) return T(log(own.first(y)) + n * noise.log_psi(s));
+    // by parts, so that the narrower law is the one that is differentiated
+    const T density = log(T(n * noise.first(s))) + (n - T(1)) * noise.log_psi(s);
+    return T(log(y <= T(0) ? own.complement(y) : T(T(1) - own.psi(y))) + density);
+  };
+  return integrate_log_concave<T>(where, log_density, detail::needle_start(n, needle.noise_stddev, needle.gap));
+}
+
+/// Jensen's lower bound of needle_weight, exact for noise_stddev = 0.
+///
+/// \f[ \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
+///
+/// Source    derived: docs/theory/laws.md#needle; the weight is convex in Z, and E Z_N = N e^(x^2/2).
+/// Units     dimensionless.
+/// Domain    as needle_weight.
+/// Limits    noise_stddev = 0: the weight itself.
+/// Errors    std::domain_error.
+/// Accuracy  8 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_needle.cpp.
+/// Runs on   host
+template <Real T>
+T needle_weight_annealed(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+  const T& n = noise_count;
+  using std::exp;
+  using std::log;
+  detail::require_needle("laws::needle_weight_annealed", n, noise_stddev, gap);
+  const T surplus = gap - log(n) - noise_stddev * noise_stddev / T(2);
+  return surplus < T(0) ? T(exp(surplus) / (T(1) + exp(surplus))) : T(T(1) / (T(1) + exp(T(-surplus))));
+}
+
+/// Leading order of noise_weight for a strong needle.
+///
+/// \f[ N e^{x^2/2 - \beta m} \f]
+///
+/// Source    derived: docs/theory/laws.md#needle; E Z_N e^(-beta m).
+/// Units     dimensionless.
+/// Domain    as needle_weight; an upper bound everywhere.
+/// Limits    beta m -> infinity: noise_weight.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_needle.cpp.
+/// Runs on   host
+template <Real T>
+T noise_weight_leading_order(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+  const T& n = noise_count;
+  using std::exp;
+  detail::require_needle("laws::noise_weight_leading_order", n, noise_stddev, gap);
+  return n * exp(T(noise_stddev * noise_stddev / T(2) - gap));
+}
+
+}  // namespace incontext::laws
