@@ -72,62 +72,57 @@ class Records {
   }
 
   void read_cell() {
-    if (at_ < text_.size() && text_[at_] == '"')
-      "
-          read_quoted_cell();
-    return;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      read_quoted_cell();
+      return;
+    }
+    const std::size_t first = at_;
+    while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') ++at_;
+    cells_.push_back(trimmed(text_.substr(first, at_ - first)));
   }
-  const std::size_t first = at_;
-  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') ++at_;
-  cells_.push_back(trimmed(text_.substr(first, at_ - first)));
-}
 
   /// A quoted cell may hold separators, doubled quotation marks and line ends.
   void read_quoted_cell() {
-  std::string& cell = copies_.emplace_back();
-  for (++at_;; ++at_) {
-    if (at_ >= text_.size()) {
-      throw InputError(file_ + ": line " + std::to_string(start_.line) +
-                       ": quoted cell is never closed (needs a second quotation mark)");
+    std::string& cell = copies_.emplace_back();
+    for (++at_;; ++at_) {
+      if (at_ >= text_.size()) {
+        throw InputError(file_ + ": line " + std::to_string(start_.line) +
+                         ": quoted cell is never closed (needs a second quotation mark)");
+      }
+      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] != '"') {
+        cell += text_[at_];
+      } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+        cell += text_[++at_];
+      } else {
+        ++at_;
+        break;
+      }
     }
-    if (text_[at_] == '\n') ++line_;
-    if (text_[at_] != '"')
-      "
-          cell += text_[at_];
+    while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') cell += text_[at_++];
+    cells_.push_back(trimmed(cell));
   }
-  else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') "
-      cell += text_[++at_];
-}
-else {
-  ++at_;
-  break;
-}
-}
-while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') cell += text_[at_++];
-cells_.push_back(trimmed(cell));
-}
 
-void split_at_blanks() {
-  while (at_ < text_.size() && text_[at_] != '\n') {
-    const std::size_t first = at_;
-    while (at_ < text_.size() && text_[at_] != '\n' && !is_blank(text_[at_])) ++at_;
-    if (at_ > first) cells_.push_back(text_.substr(first, at_ - first));
-    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  void split_at_blanks() {
+    while (at_ < text_.size() && text_[at_] != '\n') {
+      const std::size_t first = at_;
+      while (at_ < text_.size() && text_[at_] != '\n' && !is_blank(text_[at_])) ++at_;
+      if (at_ > first) cells_.push_back(text_.substr(first, at_ - first));
+      while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+    }
+    if (cells_.empty()) cells_.emplace_back();
   }
-  if (cells_.empty()) cells_.emplace_back();
-}
 
-const std::string& file_;
-std::string_view text_;
-char separator_;
-std::size_t at_ = 0;
-std::size_t line_ = 1;
-CsvRow start_ = {0, 1};
-bool comment_ = false;
-std::vector<std::string_view> cells_ = {};
-std::deque<std::string> copies_ = {};
-}
-;
+  const std::string& file_;
+  std::string_view text_;
+  char separator_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1;
+  CsvRow start_ = {0, 1};
+  bool comment_ = false;
+  std::vector<std::string_view> cells_ = {};
+  std::deque<std::string> copies_ = {};
+};
 
 /// A number with a decimal point or, where commas do not separate, a decimal comma.
 std::optional<double> parse_cell(std::string_view cell, char separator) {
@@ -152,9 +147,8 @@ char separator_of(std::string_view text, Header header) {
   std::string bare;
   bool quoted = false;
   for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted "
-               if (!quoted && c != ' ') bare += c;
+    if (c == '"') quoted = !quoted;
+    if (!quoted && c != ' ') bare += c;
   }
   if (bare.find(';') != std::string::npos) return ';';
   for (std::size_t i = 0; i < bare.size(); ++i) {

@@ -74,9 +74,8 @@ class NpyHeaderParser {
   }
   std::string quoted() {
     skip_blanks();
-    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"'))
-      malformed() "
-          const char mark = text_[at_++];
+    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) malformed();
+    const char mark = text_[at_++];
     const std::size_t end = text_.find(mark, at_);
     if (end == std::string_view::npos) malformed();
     std::string word(text_.substr(at_, end - at_));

@@ -290,8 +290,8 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
     bool quoted = false;
     std::ptrdiff_t commas = 0;
     for (const char c : line) {
-      quoted = quoted != (c == '"') "
-               commas += c == ',' && !quoted ? 1 : 0;
+      quoted = quoted != (c == '"');
+      commas += c == ',' && !quoted ? 1 : 0;
     }
     CHECK(commas == std::count(header.begin(), header.end(), ','));
     CHECK(line == part(",true,0,2112,"));
