@@ -111,11 +111,11 @@ std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by
 
 BestRate two_class_best_rate(std::int64_t dimension, std::int64_t context_length) {
   const auto best = law::best_linear_rate<double>(dimension, context_length);
-  return {best.rate, best.cross_entropy};
+  return {best.learning_rate, best.cross_entropy};
 }
 
 double predicted_rate(const SphereTask& at) {
-  const double two_classes = law::best_linear_rate_leading<double>(at.dimension, 2 * at.context_length).rate;
+  const double two_classes = law::best_linear_rate_leading<double>(at.dimension, 2 * at.context_length).learning_rate;
   return two_classes * std::sqrt(static_cast<double>(at.classes) / 4);
 }
 

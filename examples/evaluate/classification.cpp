@@ -102,9 +102,9 @@ void register_two_classes(Registry& registry) {
   registry["k2_linear_optimal_eta"] = [](const Fields& in) -> Json {
     const auto best = best_linear_rate<double>(in.count("d"), in.count("n"));
     const auto leading = best_linear_rate_leading<double>(in.count("d"), in.count("n"));
-    return {{"eta_star", best.rate},
+    return {{"eta_star", best.learning_rate},
             {"L_star", best.cross_entropy},
-            {"eta_closed", leading.rate},
+            {"eta_closed", leading.learning_rate},
             {"L_closed", leading.cross_entropy}};
   };
   registry["k2_asymptotics"] = [](const Fields& in) -> Json {

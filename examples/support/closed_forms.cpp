@@ -2,9 +2,9 @@
 
 namespace incontext::regression {
 
-template void detail::require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
+template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
                                                 Eigen::Index);
-template void detail::require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&,
+template void require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&,
                                                     Eigen::Index);
 template class InputRows<double>;
 template void require_regressable(const Matrix<double>&, std::span<const std::string>);

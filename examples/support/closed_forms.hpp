@@ -14,9 +14,9 @@
 /// The closed forms several programs use, in double: Eigen's part of them is compiled once, in closed_forms.cpp.
 namespace incontext::regression {
 
-extern template void detail::require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
+extern template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
                                                        Eigen::Index);
-extern template void detail::require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&,
+extern template void require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&,
                                                            Eigen::Index);
 extern template class InputRows<double>;
 extern template void require_regressable(const Matrix<double>&, std::span<const std::string>);

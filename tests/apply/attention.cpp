@@ -39,7 +39,7 @@ SSA<long double> widened(const SSA<T>& map) {
 }
 template <class T>
 NormSoftmax<long double> widened(const NormSoftmax<T>& map) {
-  return {static_cast<long double>(map.temperature), map.spread};
+  return {static_cast<long double>(map.temperature), map.scale};
 }
 template <class T>
 LinearAttention<long double> widened(const LinearAttention<T>& map) {

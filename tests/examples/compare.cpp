@@ -8,7 +8,9 @@
 #include "tests/examples/part.hpp"
 
 using namespace incontext::examples;
-using namespace incontext::examples::evaluate;
+using incontext::examples::evaluate::compare, incontext::examples::evaluate::evaluate_cases,
+    incontext::examples::evaluate::Fields, incontext::examples::evaluate::Json, incontext::examples::evaluate::Registry,
+    incontext::examples::evaluate::report_cases, incontext::examples::evaluate::Tolerance;
 using incontext::testing::message_of;
 using incontext::testing::part;
 

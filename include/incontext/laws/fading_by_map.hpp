@@ -131,11 +131,11 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
   scoring::validate(map);
   const T n = detail::require_two_levels(count, high, low);
   const T gap = high - low, size = math::magnitude(gap);
-  T score_stddev = size * sqrt(T(n - T(1))) / n;
-  if (map.score_stddev == scoring::ScoreScale::sample_stddev) score_stddev = size / sqrt(n);
-  if (map.score_stddev == scoring::ScoreScale::population_variance) score_stddev = score_stddev * score_stddev;
-  if (count == 1 || !(T(0) < score_stddev)) return two_level_weights(n, T(0));
-  return two_level_weights(n, T(gap / (score_stddev < map.temperature ? score_stddev : map.temperature)));
+  T scale = size * sqrt(T(n - T(1))) / n;
+  if (map.scale == scoring::ScoreScale::sample_stddev) scale = size / sqrt(n);
+  if (map.scale == scoring::ScoreScale::population_variance) scale = scale * scale;
+  if (count == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
+  return two_level_weights(n, T(gap / (scale < map.temperature ? scale : map.temperature)));
 }
 
 /// Hardmax never fades.
