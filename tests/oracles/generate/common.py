@@ -125,7 +125,10 @@ def deviations(computed, reference, place, scale=None):
         distance = abs(mp.mpf(computed) - mp.mpf(reference))
         size = abs(mp.mpf(reference)) if scale is None else scale
         # Numbers below the smallest double count as 0.
-        yield place, mp.mpf(0) if distance < mp.mpf("1e-308") else distance / size if size else mp.inf
+        if distance < mp.mpf("1e-308"):
+            yield place, mp.mpf(0)
+        else:
+            yield place, mp.inf if size == 0 or mp.isnan(distance) else distance / size
 
 
 def like(computed, reference):

@@ -236,7 +236,8 @@ def softmax_moments(count, variance, log_weight, resolution):
         tw = np.exp(part[:, None] + log_w)
         kernel = np.exp(-tw)
         laplace = np.clip(1 + np.expm1(-tw) @ density, 1e-300, None)
-        one, two = tw * kernel, tw * tw * kernel
+        one = tw * kernel
+        two = tw * one  # in this order: where tw^2 is beyond double precision, the kernel is 0
         others = np.exp((count - 1) * np.log(laplace))
         pairs = np.exp((count - 2) * np.log(laplace))
         mean = one @ (density * z)
