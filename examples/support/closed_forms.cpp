@@ -2,10 +2,8 @@
 
 namespace incontext::regression {
 
-template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
-                                                Eigen::Index);
-template void require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&,
-                                                    Eigen::Index);
+template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&, Eigen::Index);
+template void require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&, Eigen::Index);
 template class InputRows<double>;
 template void require_regressable(const Matrix<double>&, std::span<const std::string>);
 template LeastSquaresTask<double> least_squares_task(const Matrix<double>&, const Vector<double>&,

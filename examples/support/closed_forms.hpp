@@ -14,10 +14,9 @@
 /// The closed forms several programs use, in double: Eigen's part of them is compiled once, in closed_forms.cpp.
 namespace incontext::regression {
 
-extern template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
-                                                       Eigen::Index);
+extern template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&, Eigen::Index);
 extern template void require_positive_semidefinite(std::string_view, std::string_view, const Matrix<double>&,
-                                                           Eigen::Index);
+                                                   Eigen::Index);
 extern template class InputRows<double>;
 extern template void require_regressable(const Matrix<double>&, std::span<const std::string>);
 extern template LeastSquaresTask<double> least_squares_task(const Matrix<double>&, const Vector<double>&,

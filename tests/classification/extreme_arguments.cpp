@@ -176,7 +176,8 @@ TEST_CASE("risks at extreme rates, kappas and dimensions are finite, or the argu
   CHECK(
       names(message_of([] { adaptive_cross_entropy(5, 1.0, 20, 1e300, QueryToken::included); }), "gain is too large"));
   const std::int64_t far = 1'000'000'000'000'000;
-  check_close(best_linear_rate<double>(2, far).learning_rate, best_linear_rate_leading<double>(2, far).learning_rate, 1e-9);
+  check_close(best_linear_rate<double>(2, far).learning_rate, best_linear_rate_leading<double>(2, far).learning_rate,
+              1e-9);
   CHECK(std::isfinite(best_linear_rate<double>(far, 2).learning_rate));
   CHECK(names(message_of([] { long_context(5, 1e300, 10); }), "kappa is too large", "third moment"));
 }
