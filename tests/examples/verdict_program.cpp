@@ -107,8 +107,9 @@ TEST_CASE("every figure prints its tables with theory, simulation, error and z, 
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
     CAPTURE(figure);
     const bool by_length = figure == "2a" || figure == "2c" || figure == "3a";
-    const Json report = temperature({"--figure", figure, "--dimension", "4",
-                                     by_length ? "--context-lengths" : "--context-length", by_length ? "5,12,20" : "12"});
+    const Json report =
+        temperature({"--figure", figure, "--dimension", "4", by_length ? "--context-lengths" : "--context-length",
+                     by_length ? "5,12,20" : "12"});
     CHECK(report["verdict"]["agrees"] == true);
     CHECK(report["arguments"]["figure"] == figure);
     int judged = 0;
