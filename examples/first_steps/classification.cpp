@@ -12,7 +12,7 @@ int main() {
       const auto best = classification::best_linear_rate<double>(dimension, context_length);
       const double accuracy = classification::linear_accuracy<double>(dimension, context_length);
       std::printf("%3d %5d %10.2f %7.4f %9.4f\n", static_cast<int>(dimension), static_cast<int>(context_length),
-                  best.rate, best.cross_entropy, accuracy);
+                  best.learning_rate, best.cross_entropy, accuracy);
     }
   }
   return 0;

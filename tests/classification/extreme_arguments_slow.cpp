@@ -131,7 +131,7 @@ TEST_CASE("risks of two classes return a number or refuse, for every dimension, 
       check_answers("linear_accuracy", {real(d), real(n)}, [&] { return Numbers{linear_accuracy<double>(d, n)}; });
       check_answers("best_linear_rate", {real(d), real(n)}, [&] {
         const auto best = best_linear_rate<double>(d, n), leading = best_linear_rate_leading<double>(d, n);
-        return Numbers{best.rate, best.cross_entropy, leading.rate, leading.cross_entropy};
+        return Numbers{best.learning_rate, best.cross_entropy, leading.learning_rate, leading.cross_entropy};
       });
       for (const double factor : factors) {
         check_answers("linear_cross_entropy", {real(d), real(n), factor},

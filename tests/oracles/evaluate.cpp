@@ -13,7 +13,7 @@
 namespace incontext::testing {
 namespace {
 
-using examples::Json;
+using examples::evaluate::Json;
 
 Json oracles_of(const std::string& room) {
   return Json::parse(content_of(std::string(INCONTEXT_ORACLES) + "/" + room + ".json"));
@@ -36,8 +36,8 @@ std::vector<Json*> entries_of(Json& value) {
 
 /// What no computation of this entry gives: another word, or a number that is off by one part in 10^6 of `scale`, and
 /// by ten tolerances at least.
-Json spoiled(const Json& entry, const examples::Tolerance& tolerance, double scale) {
-  const auto number = examples::oracle_number(entry);
+Json spoiled(const Json& entry, const examples::evaluate::Tolerance& tolerance, double scale) {
+  const auto number = examples::evaluate::oracle_number(entry);
   if (!number || !std::isfinite(*number)) return "another word";
   const double size = std::max(scale, std::abs(*number));
   const double tolerated = tolerance.relative * size + tolerance.absolute;
@@ -66,15 +66,15 @@ void check_file(const std::string& room, const Counts& expected) {
     for (; row < rows.size() && rows[row]["case"] == one["id"]; ++row) {
       if (rows[row]["reference"].is_null()) continue;
       const std::string name = rows[row]["field"];
-      const auto tolerance = examples::detail::tolerance_of(name, examples::Fields(one, one["id"]), by_largest);
+      const auto tolerance = examples::evaluate::detail::tolerance_of(name, examples::evaluate::Fields(one, one["id"]), by_largest);
       Json reference = one["out"].at(name);
-      const double scale = by_largest ? examples::detail::largest_entry(reference) : 0;
+      const double scale = by_largest ? examples::evaluate::detail::largest_entry(reference) : 0;
       for (Json* entry : entries_of(reference)) {
         ++numbers;
         const Json right = *entry;
         *entry = spoiled(right, tolerance, scale);
         INFO(one["id"] << " " << name << ": " << right << " against " << *entry);
-        CHECK_FALSE(examples::compare(rows[row]["computed"], reference, tolerance, "").agrees());
+        CHECK_FALSE(examples::evaluate::compare(rows[row]["computed"], reference, tolerance, "").agrees());
         *entry = right;
       }
     }
@@ -125,7 +125,7 @@ TEST_CASE("one number planted in a copy of a file makes the program fail and nam
     Json document = oracles_of(room);
     Json& one = document["cases"][document["cases"].size() / 2];
     Json* entry = entries_of(one["out"]).front();
-    *entry = *examples::oracle_number(*entry) * (1 + 1e-6);
+    *entry = *examples::evaluate::oracle_number(*entry) * (1 + 1e-6);
     const Finished finished = run_program(INCONTEXT_EVALUATE, {folder.write(room + ".json", document.dump())});
     CHECK(finished.exit_code == 1);
     CHECK((finished.output + finished.errors).find("Disagrees: " + one["id"].get<std::string>()) != std::string::npos);

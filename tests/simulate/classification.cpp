@@ -199,22 +199,22 @@ TEST_CASE("classification: two classes have the accuracy and loss of long contex
   for (const std::int64_t d : {2, 3, 6}) {
     const std::int64_t n = 600;
     const auto best = classification::best_linear_rate<double>(d, n);
-    const double kappa = 1.5, gain = best.rate / kappa;
+    const double kappa = 1.5, gain = best.learning_rate / kappa;
     CAPTURE(d);
     const auto run = simulate::classification(
-        {d, 2, n}, {{ClassificationRule::linear, 0, best.rate}, {ClassificationRule::adaptive, kappa, gain}},
+        {d, 2, n}, {{ClassificationRule::linear, 0, best.learning_rate}, {ClassificationRule::adaptive, kappa, gain}},
         {.seed = seed, .trials = 1 << 14});
     const auto& loss = run.at(0, ClassificationMetric::loss);
     const auto& accuracy = run.at(0, ClassificationMetric::accuracy);
     CHECK(std::abs(testing::z_of(classification::linear_accuracy<double>(d, n), accuracy)) <= 5);
-    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n, best.rate), loss)) <= 5);
+    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n, best.learning_rate), loss)) <= 5);
     const double theory =
         classification::adaptive_cross_entropy(d, kappa, n, gain, classification::QueryToken::excluded);
     CHECK(std::abs(testing::z_of(theory, run.at(1, ClassificationMetric::loss))) <= 5);
     // Power: half the context, and the noise forgotten.
     CHECK(std::abs(testing::z_of(classification::linear_accuracy<double>(d, n / 2), accuracy)) > 5);
-    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n / 2, best.rate), loss)) > 5);
-    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, 1000 * n, best.rate), loss)) > 5);
+    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, n / 2, best.learning_rate), loss)) > 5);
+    CHECK(std::abs(testing::z_of(classification::linear_cross_entropy(d, 1000 * n, best.learning_rate), loss)) > 5);
   }
 }
 

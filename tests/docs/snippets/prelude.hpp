@@ -28,15 +28,27 @@ inline std::vector<double> row(64);
 inline const auto tokens = static_cast<std::int64_t>(row.size());
 inline double sum = 0;
 
+using random::RowStream;
+inline constexpr int d = 4;
+inline constexpr random::Trials<8> trials{.seed = 1, .first = 0};
+inline const Lanes<double, 64> score = 0.5;
+inline constexpr double temperature = 2.0;
+inline std::vector<double> memory(8 * 16);
+inline simulate::LaneArray<double, 8> scratch{memory.data(), 8};
+
+enum class State { largest };
+inline simulate::LaneArray<double, 8> own = scratch;
+
 /// A trial of a reader's own.
 struct MyTrial {
   using Scalar = double;
   INCONTEXT_HD int outputs() const { return 1; }
   INCONTEXT_HD std::int64_t scratch_rows() const { return 0; }
 
-  template <int W, class Scratch>
-  INCONTEXT_HD void run(std::uint64_t, std::uint64_t first_trial, Scratch, double* values, std::int64_t) const {
-    for (int lane = 0; lane < W; ++lane) values[lane] = static_cast<double>(first_trial) + lane;
+  template <int W>
+  INCONTEXT_HD void run(random::Trials<W> of, simulate::LaneArray<double, W>,
+                        simulate::LaneArray<double, W> values) const {
+    for (int lane = 0; lane < W; ++lane) values[0][lane] = static_cast<double>(of.first) + lane;
   }
 };
 

@@ -73,8 +73,9 @@ TEST_CASE("a number of threads above the limit is refused before any is started"
   const std::vector<double> scores{1, 2};
   std::vector<double> out(2);
   CHECK(testing::names(refused([&] {
-                         apply::weights(scoring::Softmax<double>{1}, scoring::Grid<const double>{scores.data(), 1, 2},
-                                        scoring::Grid<double>{out.data(), 1, 2}, {.threads = 1000000});
+                         apply::weights(scoring::Softmax<double>{1},
+                                        scoring::MatrixView<const double>{scores.data(), 1, 2},
+                                        scoring::MatrixView<double>{out.data(), 1, 2}, {.threads = 1000000});
                        }),
                        "threads", "1000000"));
 }
