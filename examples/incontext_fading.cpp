@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
       {.name = "incontext-fading",
        .description =
            "Softmax attention over long rows of random scores, exact law beside simulation.\n"
-           "  --figure phase      inverse participation ratio ratio Y_2, largest weight and entropy of rows of normal "
+           "  --figure phase      inverse participation ratio Y_2, largest weight and entropy of rows of normal "
            "scores,\n"
            "                      from even weights to a frozen few (the default)\n"
            "  --figure fading     a needle of given height as rows get longer: softmax and SSMax\n"

@@ -72,7 +72,7 @@ void ssa(benchmark::State& state) {
   rows(state, scoring::SSA<float>{}, [](double z) { return (z < 0 ? -1.5 : 1.5) * std::log1p(std::abs(z)); });
 }
 
-void normsoftmax(benchmark::State& state) {  // capped at 1/4, below the spread of a normal row
+void normsoftmax(benchmark::State& state) {  // capped at 1/4, below the standard deviation of a normal row
   rows(state, scoring::NormSoftmax<float>{0.25f}, [](double z) { return 4 * z; });
 }
 

@@ -23,7 +23,7 @@ using simulate::RowFunctional;
 
 constexpr double accuracy = 1e-10;  // relative
 
-/// A row of `count` scores at `theta` times the critical spread, with a signal that takes half of the weight or less.
+/// A row of `count` scores at `theta` times the critical score standard deviation, with a needle that takes half of the weight or less.
 struct Row {
   double count, score_stddev, exponent;
 
@@ -34,7 +34,7 @@ struct Row {
 
   [[nodiscard]] double ipr() const { return laws::gaussian_row(count, score_stddev).ipr; }
   [[nodiscard]] double largest() const { return laws::largest_weight(count, score_stddev).value; }
-  [[nodiscard]] double signal() const { return laws::needle_weight(count, score_stddev, exponent).value; }
+  [[nodiscard]] double needle() const { return laws::needle_weight(count, score_stddev, exponent).value; }
 };
 
 struct Simulated {
@@ -48,7 +48,7 @@ struct Simulated {
   }
 };
 
-/// One simulation serves every functional of a row, one more its signal.
+/// One simulation serves every functional of a row, one more its needle.
 const Simulated& simulated(const Row& at, bool has_needle) {
   static std::map<std::tuple<double, double, bool>, Simulated> known;
   const auto [found, fresh] = known.try_emplace({at.count, at.score_stddev, has_needle});
@@ -84,10 +84,10 @@ void largest_weight(benchmark::State& state) {
   functional(state, RowFunctional::largest_weight, [](const Row& at) { return at.largest(); });
 }
 void needle_weight(benchmark::State& state) {
-  functional(state, RowFunctional::needle_weight, [](const Row& at) { return at.signal(); });
+  functional(state, RowFunctional::needle_weight, [](const Row& at) { return at.needle(); });
 }
 
-/// All functionals and the largest weight at `lengths` lengths up to 1e6 times 100 spreads up to 3 critical ones, on
+/// All functionals and the largest weight at `lengths` lengths up to 1e6 times 100 values of x up to 3 critical ones, on
 /// two threads. The mean of Y_2 + (1 - Y_2), which are integrals of their own.
 double phase_diagram(int lengths) {
   const auto half = [lengths](int first) {

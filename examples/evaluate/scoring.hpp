@@ -180,8 +180,8 @@ inline Json ssa_softmax_limit_case(const Fields& in) {
 
 inline scoring::ScoreScale read_score_stddev(const Fields& in) {
   using enum scoring::ScoreScale;
-  constexpr scoring::ScoreScale spreads[] = {population_stddev, sample_stddev, population_variance};
-  return spreads[in.choice("scale_kind", {"pop", "sample", "var"})];
+  constexpr scoring::ScoreScale scales[] = {population_stddev, sample_stddev, population_variance};
+  return scales[in.choice("scale_kind", {"pop", "sample", "var"})];
 }
 
 inline Json normsoftmax_case(const Fields& in) {

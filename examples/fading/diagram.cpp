@@ -62,7 +62,7 @@ std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, 
   return columns;
 }
 
-/// The weight at height a of a column, simulated: normal scores of variance 1 at the column's spread.
+/// The weight at height a of a column, simulated: normal scores of variance 1 at the column's inverse temperature.
 statistics::Estimate simulated(FadingRun& run, std::int64_t n, const DiagramColumn& column, double height) {
   const double log_count = std::log(static_cast<double>(n)), beta = column.score_stddev(log_count);
   const auto row = simulate::ScoreRow{.competitors = n - 1}.with_needle(height * log_count / beta);

@@ -30,7 +30,7 @@ constexpr const char* common_draws_note = "All rows of a map share their draws, 
 
 using simulate::GradientMap, simulate::GradientNorm;
 
-/// How many trials carry W_K's mean at a spread.
+/// How many trials carry W_K's mean at one x.
 double key_trials(const MeasuredGradients& measured, std::size_t score_stddev) {
   return simulate::effective_trials(measured.norms.at(score_stddev, GradientNorm::key));
 }

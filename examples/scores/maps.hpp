@@ -106,7 +106,7 @@ inline const std::vector<MapEntry>& map_entries() {
        }},
       {"normsoftmax",
        {"--temperature", "--score-scale"},
-       "softmax of z / min(spread of z, tau)",
+       "softmax of z / min(standard deviation of z, tau)",
        [](const MapParameters& p) {
          return score_map(NormSoftmax<double>{p.temperature, p.scale});
        }},

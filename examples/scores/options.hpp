@@ -111,7 +111,7 @@ inline void add_row_options(CLI::App& app, ScoresOptions& o) {
 inline void add_map_options(CLI::App& app, MapParameters& p) {
   const auto positive = [](double value) { return value > 0; };
   const auto any = [](double) { return true; };
-  add_number(app, "--temperature", p.temperature, "tau, the cap of the spread in NormSoftmax", positive, "0 < value");
+  add_number(app, "--temperature", p.temperature, "tau, the largest divisor of NormSoftmax", positive, "0 < value");
   add_number(app, "--s", p.s, "SSMax: factor of log n", any, "a number");
   add_number(app, "--bias", p.bias, "SSMax: added to s log n", any, "a number");
   add_number(app, "--base", p.base, "SSA: b", positive, "0 < value");
@@ -119,7 +119,7 @@ inline void add_map_options(CLI::App& app, MapParameters& p) {
       app, "--exponent", p.exponent, "SSA: k", [](double value) { return value >= 1; }, "1 <= value");
   add_number(
       app, "--alpha", p.alpha, "entmax: alpha", [](double value) { return value > 1; }, "1 < value");
-  add_choice<scoring::ScoreScale>(app, "--score-scale", p.scale, "NormSoftmax: spread of the scores",
+  add_choice<scoring::ScoreScale>(app, "--score-scale", p.scale, "NormSoftmax: what scale of the scores",
                                   {{"population", scoring::ScoreScale::population_stddev},
                                    {"sample", scoring::ScoreScale::sample_stddev},
                                    {"variance", scoring::ScoreScale::population_variance}});

@@ -97,10 +97,10 @@ DataSet read_data(const TemperatureOptions& o) {
   return data;
 }
 
-/// A prior under which every input explains the same share of a label variance `signal`, whatever its unit.
-Matrix even_prior(const Matrix& input_covariance, double signal) {
+/// A prior under which every input explains the same share of a label variance `explained`, whatever its unit.
+Matrix even_prior(const Matrix& input_covariance, double explained) {
   const Vector scale =
-      input_covariance.diagonal().cwiseInverse() * (signal / static_cast<double>(input_covariance.rows()));
+      input_covariance.diagonal().cwiseInverse() * (explained / static_cast<double>(input_covariance.rows()));
   return scale.asDiagonal();
 }
 

@@ -17,7 +17,7 @@ inline std::vector<double> drawn_cosines(SpherePoints& points, int n) {
   return cosines;
 }
 
-/// One balanced context of two classes: kernel masses of the query's side and of the other, in units of e^kappa. The
+/// One balanced context of two classes: kernel sums of the query's side and of the other, in units of e^kappa. The
 /// boundary's normal is the second axis turned towards the query, which is the first.
 struct SideMasses {
   double same = 0, other = 0;

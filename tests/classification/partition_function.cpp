@@ -39,7 +39,7 @@ TEMPLATE_TEST_CASE("the excess meets its closed forms on the line and in space",
   CHECK(std::abs(log_kernel_second_moment_ratio(3, T(9000)) - std::log(T(9000))) <= 32 * eps * 10);
 }
 
-TEST_CASE("the spread of the mass is that of drawn contexts", "[classification]") {
+TEST_CASE("the variance of the partition function is that of drawn contexts", "[classification]") {
   const int d = 3, n = 8;
   const double kappa = 2.0;
   SpherePoints points(d, 61);

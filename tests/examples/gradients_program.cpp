@@ -58,7 +58,7 @@ TEST_CASE("the ratio is linear in 1/tau while the scores are narrow", "[programs
   CHECK(std::abs(slope / (std::sqrt(64.0 / 16) * std::sqrt(1 + 16.0 / 64)) - 1) < 0.03);
 }
 
-TEST_CASE("the spread follows the layer's options", "[programs][gradients]") {
+TEST_CASE("the score standard deviation follows the layer's options", "[programs][gradients]") {
   const auto score_stddev = [](const Arguments& more) {
     Arguments arguments{"--temperatures", "2"};
     arguments.insert(arguments.end(), more.begin(), more.end());

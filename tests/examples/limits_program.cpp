@@ -118,7 +118,7 @@ TEST_CASE("too little memory is reported in one line with the size and what it d
                 "not enough memory for these sizes: --dimension 9000, --trials 100");
   check_refused(run_limited("500000", INCONTEXT_GRADIENTS,
                             {"--context-length", "1000000", "--trials", "100", "--device", "serial"}),
-                "grow with tokens x spreads");
+                "grow with tokens x score standard deviations");
 }
 
 TEST_CASE("a relative error that cannot be reached is refused with the number of trials it needs", "[limits]") {

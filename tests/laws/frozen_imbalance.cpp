@@ -43,7 +43,7 @@ TEST_CASE("the quantile of a frozen imbalance is that of a ratio of two weights 
   }
 }
 
-TEST_CASE("the frozen median falls exponentially in the spread, at log 2 over the hazard", "[laws]") {
+TEST_CASE("the frozen median falls exponentially in x, at log 2 over the hazard", "[laws]") {
   const double n = 1e4, h = frozen_row(n, 1e3).index * 1e3;
   const double fall = std::log(frozen_imbalance_quantile(FrozenLayer<double>{n, 2e3, 16.0}) /
                                frozen_imbalance_quantile(FrozenLayer<double>{n, 1e3, 16.0}) / 2);

@@ -90,7 +90,7 @@ TEST_CASE("a needle with the noise's own law is one token among equals", "[laws]
   }
 }
 
-TEST_CASE("signals refuse what is no row", "[laws]") {
+TEST_CASE("needles refuse what is no row", "[laws]") {
   CHECK(refuses([] { needle_weight(0.0, 1.0, 1.0); }, {"needle_weight", "noise_count", "value = 0"}));
   CHECK(refuses([] { needle_weight(1.5, 1.0, 1.0); }, {"noise_count", "1.5"}));
   CHECK(refuses([] { noise_weight(3.0, -1.0, 1.0); }, {"noise_weight", "noise_stddev", "-1"}));

@@ -66,7 +66,7 @@ TEST_CASE("gradient flow agrees with sampled tokens", "[laws][statistics]") {
   }
 }
 
-TEST_CASE("W_K's gradient is small at a small spread and balanced at a spread of order one", "[laws]") {
+TEST_CASE("W_K's gradient is small at small x and balanced at x of order one", "[laws]") {
   // slope in x: sqrt(n/d) sqrt(1 + d/n)
   for (const auto& [n, d] : {std::pair{197.0, 256.0}, std::pair{64.0, 16.0}, std::pair{1e6, 256.0}}) {
     const double slope = std::sqrt(n / d) * std::sqrt(1 + d / n), x = 1e-4 * std::sqrt(d / n);

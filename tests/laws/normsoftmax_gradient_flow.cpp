@@ -77,7 +77,7 @@ TEST_CASE("NormSoftmax's gradients agree with sampled rows", "[laws][statistics]
     CHECK_FALSE(std::abs(mean_token.z(1.05 * flow.mean_token)) <= 5);
     CHECK_FALSE(std::abs(parallel.z(1.05 * flow.covariance_parallel)) <= 5);
     CHECK_FALSE(std::abs(orthogonal.z(1.05 * flow.covariance_orthogonal)) <= 5);
-    // softmax at the mean spread, which keeps what NormSoftmax has no gradient along
+    // softmax at the mean x, which keeps what NormSoftmax has no gradient along
     const auto soft = gradient_flow(gaussian_row(double(n), 1.0), 1.0, d);
     CHECK_FALSE(std::abs(parallel.z(soft.covariance_parallel)) <= 5);
   }

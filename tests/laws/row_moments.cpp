@@ -230,7 +230,7 @@ TEST_CASE("row moments at the edges") {
   CHECK(std::abs(frozen.ipr - 1) < 1e-5);
   CHECK(std::abs(frozen.mean_score * std::sqrt(3.14159265358979323846) - 1) < 1e-11);
   CHECK(std::abs(frozen.mean_square_score - 1) < 1e-11);
-  // many scores of a small spread: e^(x^2) / l
+  // many scores of small x: e^(x^2) / l
   const auto annealed = row_moments(Softmax<double>{2.0}, 1000000000000, 1.0);
   CHECK(std::abs(annealed.ipr * 1e12 / std::exp(0.25) - 1) < 1e-10);
   const auto mirrored = row_moments(SSMax<double>{-0.4}, 30, 2.0), plain = row_moments(SSMax<double>{0.4}, 30, 2.0);

@@ -17,7 +17,7 @@ using laws::detail::WideScores;
 
 namespace {
 
-/// The averages at s = -spread height by their definitions: the trapezoidal rule in the score itself, 40 nodes a unit
+/// The averages at s = -x height by their definitions: the trapezoidal rule in the score itself, 40 nodes a unit
 /// of the exponent.
 laws::detail::ScoreBlocks<double> blocks_by_definition(double score_stddev, double height) {
   laws::detail::ScoreBlocks<double> sums{};
@@ -52,7 +52,7 @@ TEST_CASE("wide scores: averages agree with their definitions", "[laws]") {
       const WideScores<double> scores(score_stddev, count);
       for (const double height : {-6.0, -1.0, 0.0, 2.5, 8.0}) {
         const auto found = scores(-score_stddev * height), exact = blocks_by_definition(score_stddev, height);
-        INFO("n " << count << ", spread " << score_stddev << ", height " << height);
+        INFO("n " << count << ", score_stddev " << score_stddev << ", height " << height);
         CHECK(relative(found.log_psi, exact.log_psi) < 1e-12);
         CHECK(relative(found.first, exact.first) < 1e-12);
         CHECK(relative(found.first_slope, exact.first_slope) < 1e-12);
@@ -73,7 +73,7 @@ TEST_CASE("cold rows agree with the moments of a row of normal scores", "[laws]"
     for (const double score_stddev : {edge * (1 - 1e-12), edge, 50.0, 1e3, 1e7}) {
       const auto row = row_moments(scoring::Softmax<double>{1 / score_stddev}, count, 1.0);
       const auto exact = gaussian_row(n, score_stddev);
-      INFO("n " << n << ", spread " << score_stddev);
+      INFO("n " << n << ", score_stddev " << score_stddev);
       CHECK(relative(row.ipr, exact.ipr) < 1e-12);
       CHECK(relative(row.mean_score, exact.mean_score) < 1e-12);
       CHECK(relative(row.mean_square_score, exact.squared_mean_score) < 1e-11);

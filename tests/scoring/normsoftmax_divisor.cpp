@@ -23,7 +23,7 @@ double variance(const std::vector<double>& z, double freedom) {
 
 }  // namespace
 
-TEST_CASE("the divisor is the smaller of spread and temperature", "[scoring]") {
+TEST_CASE("the divisor is the smaller of scale and temperature", "[scoring]") {
   Random random(221);
   for (int trial = 0; trial < 50; ++trial) {
     const auto z = random.normals(2 + random.below(20), 3);

@@ -45,7 +45,7 @@ double drawn(std::uint64_t trial, GradientStream stream, std::int64_t block, std
   return static_cast<double>(normal[index % per_block][0]);
 }
 
-/// What a trial draws, as a layer of identity matrices: the query is `spread` along component 0.
+/// What a trial draws, as a layer of identity matrices: the query is `score_stddev` along component 0.
 template <class T>
 struct Layer {
   Matrix tokens, direction;
@@ -307,7 +307,7 @@ TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is no
       simulate::gradient_norms({64, 32, GradientMap::normsoftmax}, {0.3}, {.seed = seed, .trials = 1 << 15})
           .imbalance(0);
   CHECK(norm.imbalance(0).mean == norm.imbalance(1).mean);
-  // softmax at x = 1 but for the row's own spread and nothing along w: near its law, not on it.
+  // softmax at x = 1 but for the row's own standard deviation and nothing along w: near its law, not on it.
   CHECK(std::abs(testing::z_of(law(64, 1, 32).imbalance, ratio)) > 5);
   CHECK(std::abs(law(64, 1, 32).imbalance / ratio.mean - 1) <= 0.1);
   CHECK(soft.imbalance(0).mean < 0.02 * ratio.mean);

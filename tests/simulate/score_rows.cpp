@@ -119,7 +119,7 @@ std::vector<ScoreRow> rows_of(std::int64_t count) {
           simulate::grid_scores(count, 0, 1).with_needle(1.125)};
 }
 
-/// The z of a Gaussian row's functionals at one spread.
+/// The z of a Gaussian row's functionals at one x.
 std::array<double, 6> z_of_row(double count, double score_stddev, const simulate::ScoreRowSimulation& run,
                                std::size_t point) {
   const auto exact = laws::gaussian_row(count, score_stddev);
@@ -231,7 +231,7 @@ TEST_CASE("score rows: Gaussian rows agree with the exact law in every functiona
   for (std::size_t point = 0; point < betas.size(); ++point) {
     CAPTURE(count, thetas[point]);
     for (const double z : z_of_row(count, 1.5 * betas[point], run, point)) CHECK(std::abs(z) <= 5);
-    // Power: four percent of the spread, and the standard deviation forgotten.
+    // Power: four percent of x, and the standard deviation forgotten.
     for (const double z : z_of_row(count, 1.5 * 1.04 * betas[point], run, point)) CHECK(std::abs(z) > 5);
     for (const double z : z_of_row(count, betas[point], run, point)) CHECK(std::abs(z) > 5);
   }
@@ -281,7 +281,7 @@ TEST_CASE("score rows: a needle among uniform scores and on the grid") {
   }
 }
 
-TEST_CASE("score rows: e^(x^2)/n is not the inverse participation ratio ratio near and above freezing") {
+TEST_CASE("score rows: e^(x^2)/n is not the inverse participation ratio near and above freezing") {
   const double count = 1000, critical = laws::critical_score_stddev(count);
   const std::vector<double> score_stddevs{0.2 * critical, 0.7 * critical, critical, 1.3 * critical};
   const auto run =

@@ -99,7 +99,8 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts carry
-///           the mean: narrow kernels in low dimension, and 1/S~ there. tests/simulate/classification_partition_function.cpp.
+///           the mean: narrow kernels in low dimension, and 1/S~ there.
+///           tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>

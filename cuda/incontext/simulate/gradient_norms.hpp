@@ -36,14 +36,14 @@ inline void require_gradients(std::string_view where, const GradientRow& row,
   const std::int64_t fewest = row.map == GradientMap::softmax ? 1 : 2;
   require_at_least(where, "tokens", row.tokens, fewest);
   require_at_least(where, "dimension", row.dimension, std::int64_t{1});
-  require_at_least(where, "spreads.size()", score_stddevs.size(), std::size_t{1});
+  require_at_least(where, "score_stddevs.size()", score_stddevs.size(), std::size_t{1});
   // Blocks of a stream are counted in 32 bits.
   if (row.tokens > 4000000000 / row.dimension) {
     throw_invalid_argument(where, "tokens are too many for the dimension", row.tokens, "tokens x dimension <= 4e9");
   }
   for (const double x : score_stddevs) {
     require_positive(where, "score_stddev", x);
-    if (!std::isfinite(x)) throw_domain_error(where, "spread is not finite", x, "a number");
+    if (!std::isfinite(x)) throw_domain_error(where, "score_stddev is not finite", x, "a number");
   }
 }
 
@@ -66,14 +66,14 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 
 }  // namespace detail
 
-/// Mean squared gradients at several spreads x = |W_K q| / tau, simulated on common draws.
+/// Mean squared gradients at several score standard deviations x = |W_K q| / tau, simulated on common draws.
 ///
 ///     const auto run = simulate::gradient_norms({.tokens = 16, .dimension = 8}, {0.5, 1.0, 4.0}, {.seed = 1});
 ///
 /// Source    GradientNormsTrial; laws::gradient_flow is what it judges.
-/// Shapes    a point for each spread.
+/// Shapes    a point for each x.
 /// Units     as GradientNorm.
-/// Domain    as GradientRow; spreads positive and finite. A trial keeps tokens x (3 + spreads) numbers.
+/// Domain    as GradientRow; score_stddevs positive and finite. A trial keeps tokens x (3 + number of x) numbers.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  standard error in the result, and a bound on its rounding: tests/simulate/gradient_norms.cpp; W_K's norms
 ///           have heavy tails where rows freeze.

@@ -76,7 +76,7 @@ struct QuantifierSequences {
   }
 };
 
-/// Sequences of the affine task y = a x + b. With a spread of its own the first input is the deviant one.
+/// Sequences of the affine task y = a x + b. With a standard deviation of its own the first input is the deviant one.
 ///
 /// Source    arXiv 2508.14685, Sec. 3 and Table 3; training::affine_risks has the errors.
 /// Shapes    inputs, labels: length numbers each.

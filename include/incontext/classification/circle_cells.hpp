@@ -116,7 +116,7 @@ std::vector<T> softmax(std::vector<T> values, const T& gain) {
 
 }  // namespace detail
 
-/// Long-context predictions of the context-adaptive step on the circle, and the spread of the partition function.
+/// Long-context predictions of the context-adaptive step on the circle, and the variance of the partition function.
 ///
 /// \f[ P_c = \int_{C_c} \frac{e^{\kappa\cos\theta}}{2\pi I_0(\kappa)} d\theta,\quad
 ///     \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad

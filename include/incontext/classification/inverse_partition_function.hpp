@@ -14,8 +14,8 @@
 
 namespace incontext::classification {
 
-/// Moments of 1/S~ over contexts, S~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse participation ratio
-/// of the context's weights. The context-adaptive step's rate is n c / S~.
+/// Moments of 1/S~ over contexts, S~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse
+/// participation ratio of the context's weights. The context-adaptive step's rate is n c / S~.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -117,7 +117,8 @@ InversePartitionFunction<T> even_partition_function(std::int64_t dimension, cons
 
 }  // namespace detail
 
-/// Moments of the inverse partition function and the inverse participation ratio of attention, exact at any context length.
+/// Moments of the inverse partition function and of the inverse participation ratio (IPR) of attention, exact at any
+/// context length.
 ///
 /// \f[ E\tilde S^{-k} = \int_0^\infty \frac{t^{k-1}}{\Gamma(k)} e^{-q t} \varphi(t)^n dt,\quad
 ///     E \sum_j p_j^2 = n \int_0^\infty t\, \varphi''(t)\, \varphi(t)^{n-1} e^{-q t} dt,\quad
@@ -127,7 +128,7 @@ InversePartitionFunction<T> even_partition_function(std::int64_t dimension, cons
 /// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and
-///           inverse participation ratio 1. Without the query and n small, empty neighborhoods carry the mean: medians tell more.
+///           IPR 1. Without the query and n small, empty neighborhoods carry the mean: medians tell more.
 ///           Infinity where beyond T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, for the variance 1e-11 + 2e-24 / kappa^2

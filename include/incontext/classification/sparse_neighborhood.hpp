@@ -65,10 +65,10 @@ T entire_exponential_integral(const T& t) {
 ///     \lambda \int_0^\infty \frac{1 - (1 + t) e^{-t}}{t} e^{-\lambda \mathrm{Ein}(t)} dt \f]
 ///
 /// Source    derived: docs/theory/classification.md#sparse-neighborhoods: the law is a generalized Dickman law. The
-///           second form of the inverse inverse participation ratio ratio, which has no difference, is used from lambda = 1 on.
+///           second form of the inverse participation ratio, which has no difference, is used from lambda = 1 on.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    lambda >= 0.
-/// Limits    lambda = 0: J = 1, inverse participation ratio 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
+/// Limits    lambda = 0: J = 1, IPR 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
 ///           inverse participation ratio -> 1/(2 lambda).
 /// Errors    std::domain_error; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double (tests/classification/sparse_neighborhood.cpp).
@@ -123,7 +123,8 @@ struct Nodes {
   }
 };
 
-/// lambda Psi(t), minus the log of the partition function' Laplace transform, and -lambda t^2 Psi''(t), both at t = e^u.
+/// lambda Psi(t), minus the log of the partition function's Laplace transform, and -lambda t^2 Psi''(t), both at t =
+/// e^u.
 ///
 /// Psi is the mean of ((u + g)_+)^q over a standard Gumbel g: for large u a power and a correction of width 1 about it.
 template <Real T>
@@ -199,8 +200,8 @@ class PoissonMass {
 ///           intensity lambda q s^(q-1). Trapezoidal rule in log t, panels over s inside.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: the form above; lambda = 0: J = 1, inverse participation ratio 1; lambda -> infinity: J -> 1/(lambda
-///           Gamma(q+1)), inverse participation ratio -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: inverse participation ratio ->
+/// Limits    dimension 3: the form above; lambda = 0: J = 1, IPR 1; lambda -> infinity: J -> 1/(lambda
+///           Gamma(q+1)), IPR -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: IPR ->
 ///           1 - q Gamma(2 - 1/q) lambda^(1/q).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighborhood.cpp).

@@ -60,7 +60,8 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 
 }  // namespace detail
 
-/// Leading order in 1/n for two classes: slopes, noise, errors and best gains, with the spread of the partition function.
+/// Leading order in 1/n for two classes: slopes, noise, errors and best gains, with the
+/// variance of the partition function.
 ///
 /// \f[ \Delta'(0) = m_d \kappa \frac{A_{d+1}}{A_d},\quad \frac{r_\kappa}{r_0} = \frac{\sqrt{d v} A_d}{\kappa A_{d+1}},
 ///     \quad \mathrm{error} = \frac{d-1}{\sqrt{2\pi n d}} \frac{r_\kappa}{r_0},\quad c^* = \pi\sqrt{\frac{n}{3 v}}

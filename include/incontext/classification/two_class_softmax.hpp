@@ -49,7 +49,7 @@ std::vector<T> side_edges(std::int64_t dimension, const T& kappa, const T& bound
   return edges;
 }
 
-/// int ds of E[N e^(-t D)] t, N and D the signed and unsigned kernel masses of a balanced context.
+/// int ds of E[N e^(-t D)] t, N and D the signed and unsigned kernel sums of a balanced context.
 template <Real T>
 class SignedMassIntegrand {
  public:

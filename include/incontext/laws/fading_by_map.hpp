@@ -110,7 +110,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
   return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
 }
 
-/// NormSoftmax: with its spread below tau the gap drops out.
+/// NormSoftmax: with its standard deviation below tau the gap drops out.
 ///
 /// \f[ \beta g = \frac{g}{\min(\sigma, \tau)},\qquad \sigma = \frac{|g| \sqrt{n-1}}{n},\ \frac{|g|}{\sqrt n},
 ///     \frac{g^2 (n-1)}{n^2} \f]

@@ -12,12 +12,12 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
-/// What a softmax row of n independent normal scores tends to. Everything depends on the spread x = beta sqrt(v)
+/// What a softmax row of n independent normal scores tends to. Everything depends on x = beta sqrt(v)
 /// through theta = x / x_c, x_c = sqrt(2 log n). Powers of n converge only with log n: the exact rows are in
 /// gaussian_row.hpp.
 namespace incontext::laws {
 
-/// The spread x_c = beta_c sqrt(v) above which a few largest scores take all the weight.
+/// The value x_c = beta_c sqrt(v) above which a few largest scores take all the weight.
 ///
 /// \f[ x_c = \sqrt{2 \log n} \f]
 ///
@@ -119,7 +119,7 @@ T annealed_ipr(const Count<T>& count, const T& score_stddev) {
   return exp(T(score_stddev * score_stddev)) / n;
 }
 
-/// Powers of n of a row at reduced spread theta: quantity = n^-power.
+/// Powers of n of a row at theta = x / x_c: quantity = n^-power.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -136,7 +136,7 @@ struct GaussianPowers {
 ///     Y_2: 1 - 2\theta^2\ (\theta < \tfrac12),\ 2 (1 - \theta)^2\ (\theta < 1);\quad \max a: (1 - \theta)^2 \f]
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
-/// Units     theta = spread / critical_score_stddev(n).
+/// Units     theta = score_stddev / critical_score_stddev(n).
 /// Domain    theta >= 0.
 /// Limits    theta >= 1: all 0.
 /// Errors    std::domain_error.
@@ -191,7 +191,8 @@ FrozenRow<T> frozen_row(const Count<T>& count, const T& score_stddev) {
   row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / n));
   const T hazard = n * exp(T(-row.quantile * row.quantile / T(2))) / sqrt(T(2) * pi);
   if (!(hazard < score_stddev && math::is_finite(score_stddev))) {
-    throw_domain_error("laws::frozen_row", "spread is not in the frozen phase", score_stddev, "more than n phi(b)");
+    throw_domain_error("laws::frozen_row", "score_stddev is not in the frozen phase", score_stddev,
+                       "more than n phi(b)");
   }
   row.index = hazard / score_stddev;
   const T rest = T(1) - row.index;

@@ -12,7 +12,7 @@
 #include "incontext/laws/quadrature.hpp"
 
 /// Weight of one needle token among `noise_count` tokens with independent normal scores, and its complement. Scores
-/// enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, `exponent` = beta m.
+/// enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, `gap` = beta m.
 namespace incontext::laws {
 
 namespace detail {

@@ -15,7 +15,7 @@
 #include "incontext/laws/quadrature.hpp"
 
 /// Approximations of laws/gaussian_needle.hpp, each with the phase it is good for. Largest errors over all exponents at
-/// N = 1000 are stated at theta = spread / critical_score_stddev(N); the exact weight costs a few milliseconds.
+/// N = 1000 are stated at theta = x / critical_score_stddev(N); the exact weight costs a few milliseconds.
 namespace incontext::laws {
 
 namespace detail {
@@ -29,7 +29,7 @@ T logistic(const T& gap) {
 
 }  // namespace detail
 
-/// Z replaced by e^(E log Z): good up to the critical spread.
+/// Z replaced by e^(E log Z): good up to theta = 1.
 ///
 /// \f[ \frac{1}{1 + e^{E \log Z_N - \beta m}} \f]
 ///
@@ -73,7 +73,7 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations; Fenton 1960.
 /// Units     dimensionless.
-/// Domain    as needle_weight; spread below 18, where e^(x^2) overflows float at 9.
+/// Domain    as needle_weight; score_stddev below 18, where e^(x^2) overflows float at 9.
 /// Limits    N = 1 or noise_stddev = 0: exact.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_needle_approximations.cpp.

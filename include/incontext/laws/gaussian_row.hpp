@@ -71,7 +71,7 @@ class RowFunctionals {
     r.mean_score = x * r.trace;
     r.squared_mean_score = squared_mean_score(r);
     jacobian(r);
-    score_stddev(r);
+    standard_deviations(r);
     r.error_estimate = worst_;
     return r;
   }
@@ -123,7 +123,7 @@ class RowFunctionals {
 
   /// V = sum_{i<j} a_i a_j (g_i - g_j)^2 and sum_i a_i^2 (sum_j a_j (g_i - g_j))^2, likewise; a common shift of all g
   /// drops out, so they are taken about the center of each node.
-  void score_stddev(GaussianRow<T>& r) {
+  void standard_deviations(GaussianRow<T>& r) {
     r.score_variance = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first_2)); });
     r.squared_score_variance =
         integral([&](const auto& m, const T&) {
@@ -160,8 +160,10 @@ class RowFunctionals {
 ///     const auto row = laws::gaussian_row<double>(1'000'000, 2.0);
 ///
 /// Source    derived: docs/theory/laws.md#normal-scores.
-/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n + b.
-/// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); score_stddev >= 0.
+/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n +
+///           b.
+/// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); score_stddev >=
+///           0.
 /// Limits    count = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has weight 1;
 ///           n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
 /// Errors    std::domain_error; QuadratureError.

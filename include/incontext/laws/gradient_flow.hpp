@@ -38,7 +38,7 @@ struct GradientFlow {
 /// for given factors it is |q| |h| / (tau |g|) in place of x.
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5 is the small-ViT case.
-/// Units     row: gaussian_row(n, spread); score_stddev = x.
+/// Units     row: gaussian_row(n, score_stddev); score_stddev = x.
 /// Domain    score_stddev >= 0, dimension >= 1.
 /// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
 /// Errors    std::domain_error.
@@ -67,7 +67,7 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, 
 /// Source    derived: docs/theory/laws.md#gradient-flow; Y_2 replaced by its annealed value, leading order in d q.
 /// Units     dimensionless.
 /// Domain    count >= 1, score_stddev >= 0, dimension >= 1.
-/// Limits    score_stddev = 0: 0; score_stddev -> infinity: spread, which is not the imbalance.
+/// Limits    score_stddev = 0: 0; score_stddev -> infinity: score_stddev, which is not the imbalance.
 /// Errors    std::domain_error.
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host

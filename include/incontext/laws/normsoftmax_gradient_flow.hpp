@@ -34,9 +34,9 @@ struct ExponentMoments {
   }
 };
 
-/// The same functionals of scores made to have spread exactly 1 in every row, to second order in 1/n. A row of normal
-/// scores at x has spread x sigma, sigma^2 ~ chi^2_{n-1} / n independent of the standardized scores, so that f(x) =
-/// E F(x sigma) and F(1) = f - E(sigma - 1) f' - E(sigma - 1)^2 f'' / 2 + O(1/n^2).
+/// The same functionals of scores made to have standard deviation exactly 1 in every row, to second order in 1/n. A row
+/// of normal scores at x has standard deviation x sigma, sigma^2 ~ chi^2_{n-1} / n independent of the standardized
+/// scores, so that f(x) = E F(x sigma) and F(1) = f - E(sigma - 1) f' - E(sigma - 1)^2 f'' / 2 + O(1/n^2).
 template <Real T>
 class StandardizedMoments {
  public:
@@ -74,7 +74,7 @@ class StandardizedMoments {
 ///     \frac{n}{n - 3} E\Bigl[(d - 2)(F - \tfrac Tn) + (\mathrm{tr}P - \tfrac Vn)^2 + 2 F - \tfrac{3T}{n}
 ///     + \frac{V^2}{n^2}\Bigr] \text{ orthogonal} \f]
 /// with M = sum a u, V = u^T P u, T = |P u|^2, F = |P|_F^2 of the standardized scores. Nothing along w is learnt from h
-/// orthogonal to it. The expectations are those of gaussian_row at spread 1 and their first two derivatives, which
+/// orthogonal to it. The expectations are those of gaussian_row at x = 1 and their first two derivatives, which
 /// take the scatter of sigma_g out.
 ///
 /// Source    derived: docs/theory/laws.md#normsoftmax-gradients; arXiv 2310.12956 has the map.

@@ -135,10 +135,10 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
 ///
 /// \f[ \frac{M}{\sqrt{1 + M^2/n}} = \log n + \tfrac12 \f]
 ///
-/// The needle raises the spread it is divided by; the other scores have spread 1 whatever their scale, so they never
-/// freeze.
+/// The needle raises the standard deviation it is divided by; the other scores have 1 whatever their scale, so they
+/// never freeze.
 ///
-/// Source    derived: docs/theory/laws.md#retrieval; x = 1, for the branch whose spread is below tau.
+/// Source    derived: docs/theory/laws.md#retrieval; x = 1, for the branch whose standard deviation is below tau.
 /// Units     standard deviations of the other scores.
 /// Domain    count >= 1, where (log n + 1/2)^2 < n.
 /// Limits    n -> infinity: log n + 1/2.

@@ -29,7 +29,7 @@ struct StandardRow {
   T ipr;                ///< E sum p^2
   T mean_score;         ///< E sum p g
   T mean_square_score;  ///< E (sum p g)^2
-  /// 1 - (mean_square_score - inverse participation ratio) / score_stddev^2 for phi(g) = spread g, without that difference.
+  /// 1 - (mean_square_score - IPR) / score_stddev^2 for phi(g) = score_stddev g, without that difference.
   T lost_square;
   T error_estimate;  ///< relative
 };

@@ -55,8 +55,8 @@ class ReadQueries {
 
 }  // namespace detail
 
-/// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on centered
-/// Gaussian inputs of any covariance: exact at every context length and temperature.
+/// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on
+/// centered Gaussian inputs of any covariance: exact at every context length and temperature.
 ///
 /// \f[ G = E_{x_q}\left[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v \frac{Z_1}{q} x_q^T R \Sigma k
 ///     + v^2 \left( \frac{Z_2}{q^2} k^T \Sigma R \Sigma k + p_2 \left(\mathrm{tr}(R \Sigma)

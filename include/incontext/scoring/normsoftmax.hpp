@@ -12,7 +12,7 @@
 
 namespace incontext::scoring {
 
-/// NormSoftmax on one row: softmax whose temperature is the row's own spread, capped by tau.
+/// NormSoftmax on one row: softmax whose temperature is the row's own standard deviation (or variance), capped by tau.
 ///
 /// \f[ a = \mathrm{softmax}\Bigl(\frac{z}{\min(\sigma(z), \tau)}\Bigr) \f]
 ///

@@ -13,7 +13,7 @@
 
 namespace incontext::scoring {
 
-/// What decides NormSoftmax's divisor: nothing (a constant row has uniform weights whatever it is), the spread of the
+/// What decides NormSoftmax's divisor: nothing (a constant row has uniform weights whatever it is), the scale of the
 /// scores, or the cap tau.
 ///
 /// Runs on   host and device
@@ -38,8 +38,8 @@ struct NormSoftmaxDivisor {
 /// Source    arXiv 2310.12956 eq. 2.
 /// Shapes    (scores: q x n) -> scalars; masked scores are -infinity and left out.
 /// Limits    constant scores: 0; sigma = tau counts as the temperature's branch.
-/// Errors    NaN spread and divisor for no visible score, a NaN or +infinity, or a temperature outside the domain.
-/// Accuracy  8 eps relative to the spread: tests/scoring/limits_50digits.cpp.
+/// Errors    NaN scale and divisor for no visible score, a NaN or +infinity, or a temperature outside the domain.
+/// Accuracy  8 eps relative to the scale: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const MatrixNormSoftmax<T>& map,
@@ -63,7 +63,7 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map
   return normsoftmax_divisor(detail::matrix_scope(map), detail::as_grid(scores));
 }
 
-/// Largest weight NormSoftmax can give on any row of n scores whose spread stays below tau: short rows cannot be sharp.
+/// Largest weight NormSoftmax can give on any row of n scores whose scale stays below tau: short rows cannot be sharp.
 ///
 /// \f[ \max a \le \frac{1}{1 + (n-1) e^{-n/\sqrt{n-1}}}, \qquad \text{sample standard deviation: } e^{-\sqrt n} \f]
 ///

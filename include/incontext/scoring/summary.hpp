@@ -19,7 +19,7 @@ namespace incontext::scoring {
 ///
 /// Source    arXiv 2310.12956 (entropy of attention); derived: docs/theory/scoring.md#softmax-of-a-map.
 /// Units     log_sum_exp and entropy in nats, the others dimensionless.
-/// Limits    one score: entropy 0, inverse participation ratio 1, complement_of_largest 0; n equal scores: log n, 1/n, 1 - 1/n.
+/// Limits    one score: entropy 0, IPR 1, complement_of_largest 0; n equal scores: log n, 1/n, 1 - 1/n.
 /// Runs on   host and device
 template <Real T>
 struct RowSummary {

@@ -23,7 +23,7 @@ struct QuantifierTask {
   T constant_false_sequence_error;  ///< of "no" to "every" at any of the positions 4 ... i: 1/16 from i = 4 on
 };
 
-/// The quantifier task's exact chances, whatever the inputs' spread.
+/// The quantifier task's exact chances, whatever the inputs' standard deviation.
 ///
 /// Source    arXiv 2508.14685, Sec. 3, scored from the fourth position on; derived:
 ///           docs/theory/training.md#quantifier-task.

@@ -10,9 +10,9 @@
 
 namespace incontext::simulate {
 
-/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference mass:
-/// the mass; its squared deviation from 1; then, of S~ itself, 1/S~ and 1/(1 + S~); of the weights w_j/S~ their sum of
-/// squares, their largest, and the total of the query's own class.
+/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference
+/// mass: the mass; its squared deviation from 1; then, of S~ itself, 1/S~ and 1/(1 + S~); of the weights w_j/S~ their
+/// sum of squares, their largest, and the total of the query's own class.
 ///
 /// Runs on   host and device
 enum class MassMetric {
@@ -49,7 +49,8 @@ struct KernelReference {
 
 /// One trial of the partition function around a query, for every kernel of a list, and of the classes' shares.
 ///
-/// Source    the definition; classification::kernel_mean, inverse_partition_function and circle_cells are what it judges.
+/// Source    the definition; classification::kernel_mean, inverse_partition_function and circle_cells are what it
+///           judges.
 /// Shapes    7 values per kernel in the order of MassMetric, then 4 in the order of BalanceMetric.
 /// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.

@@ -16,19 +16,19 @@ namespace incontext::simulate {
 using random::GradientStream;
 
 /// One trial of a layer's gradients: n standard normal tokens in d dimensions, component 0 along w, and a random
-/// direction h; the gradients' norms at every spread x = |w| of a grid.
+/// direction h; the gradients' norms at every x = |w| of a grid.
 ///
 /// \f[ |dW_V| = |\bar x_a|,\qquad |dW_K| = x\, |C_a h|,\quad a = \mathrm{softmax}(x g) \f]
 ///
-/// NormSoftmax: \f$ x \to \beta = \max(x, 1/\sigma_g) \f$, and where it is the row's own spread that counts, C_a h
-/// loses \f$ (C_a h)_0 \sum_j (g_j - \bar g)\, x_j / (n \sigma_g^2) \f$: nothing is left along w.
+/// NormSoftmax: \f$ x \to \beta = \max(x, 1/\sigma_g) \f$, and where it is the row's own standard deviation that
+/// counts, C_a h loses \f$ (C_a h)_0 \sum_j (g_j - \bar g)\, x_j / (n \sigma_g^2) \f$: nothing is left along w.
 ///
 /// All is taken relative to the token of the highest score, so that nothing cancels where it has all the weight.
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow, with dS from the map's Jacobian. arXiv 2310.12956, Fig. 5.
-/// Shapes    detail::gradient_norms values for each spread, in the order of GradientNorm.
+/// Shapes    detail::gradient_norms values for each x, in the order of GradientNorm.
 /// Units     dimensionless, for tokens of unit variance per component.
-/// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1 (key_orthogonal means nothing at 1), spreads >= 0.
+/// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1 (key_orthogonal means nothing at 1), x >= 0.
 /// Accuracy  trial by trial against the definition in double, tests/simulate/gradient_norms.cpp.
 /// Random    streams of GradientStream; a component's tokens are consecutive numbers from a block of their own.
 /// Runs on   host and device
@@ -36,7 +36,7 @@ template <class T>
 struct GradientNormsTrial {
   using Scalar = T;
   static constexpr double rounding_in_eps = 128;  // without the rounding of the sums, which gradient_norms adds
-  static constexpr std::string_view grows_with = "tokens x spreads";
+  static constexpr std::string_view grows_with = "tokens x score standard deviations";
   GradientMap map;
   std::int64_t tokens;
   std::int64_t dimension;
@@ -80,7 +80,7 @@ struct GradientNormsTrial {
   }
 
  private:
-  /// What is kept of each spread. `narrow` is 1 where the row's own standard deviation is the temperature, else 0.
+  /// What is kept of each x. `narrow` is 1 where the row's own standard deviation is the temperature, else 0.
   enum class State {
     inverse_temperature,
     mean_score,   // sum a (g - g_top)
@@ -124,7 +124,7 @@ struct GradientNormsTrial {
     return {along / length, sqrt(across_square) / length};
   }
 
-  /// The weights at one spread, and the state that every component needs.
+  /// The weights at one x, and the state that every component needs.
   template <int W>
   INCONTEXT_HD void weigh(LaneArray<T, W> scores, LaneArray<T, W> second, const Lanes<T, W>& score_variance,
                           T score_stddev, LaneArray<T, W> weights, LaneArray<T, W> own) const {

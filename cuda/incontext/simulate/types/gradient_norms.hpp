@@ -25,7 +25,7 @@ struct GradientRow {
   GradientMap map = GradientMap::softmax;
 };
 
-/// What a trial measures at every spread: squared norms of one query's contributions to the gradients of W_V (over
+/// What a trial measures at every x: squared norms of one query's contributions to the gradients of W_V (over
 /// |g|^2) and of W_K (with W_K and W_V of equal variances; over |g|^2 too), their product, the ratio of the norms, and
 /// W_K's with h along and orthogonal to w.
 ///
@@ -38,7 +38,7 @@ inline constexpr int gradient_norms = 6;
 
 }  // namespace detail
 
-/// Estimates of every squared norm at every spread, all on the same draws.
+/// Estimates of every squared norm at every x = |W_K q| / tau, all on the same draws.
 ///
 /// Units     as GradientNorm.
 /// Runs on   host

@@ -40,7 +40,7 @@ class SampledScores {
     return sqrt(T(2) * (T(6) + log(count) - log(T(std::numeric_limits<T>::epsilon()))));
   }
 
-  /// phi(g) = spread g, by the trapezoidal rule on the whole line: errors exp(-pi^2 / (spread step)) from the kernel
+  /// phi(g) = x g, by the trapezoidal rule on the whole line: errors exp(-pi^2 / (x step)) from the kernel
   /// and exp(-2 pi^2 / step^2) from the density.
   static SampledScores linear(const T& score_stddev, const T& count) {
     using std::ceil;

@@ -11,8 +11,8 @@
 
 namespace incontext::laws::detail {
 
-/// Averages over one normal score under phi(g) = spread g, for spreads above `narrowest`: sums over nodes in y = s +
-/// spread g, whose kernels e^(k y - e^y) are tabulated once; all that s enters is a normal density.
+/// Averages over one normal score under phi(g) = x g, for x above `narrowest`: sums over nodes in y = s +
+/// x g, whose kernels e^(k y - e^y) are tabulated once; all that s enters is a normal density.
 ///
 /// E(1 - e^-e^y) is a step with no end on the right. It is taken beside the step Phi(y / width), whose average has a
 /// closed form.

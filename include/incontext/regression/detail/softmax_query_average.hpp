@@ -47,7 +47,7 @@ T place_of_radius(const T& r) {
   return u;
 }
 
-/// What E[error | query] is made of. The row's mean score is sigma a, its mean square inverse participation ratio + sigma^2 b; a and
+/// What E[error | query] is made of. The row's mean score is sigma a, its mean square IPR + sigma^2 b; a and
 /// b are averaged as a_0 - a and a_0^2 - b, small where the error without a_0's part is.
 template <Real T>
 struct QueryTerms {

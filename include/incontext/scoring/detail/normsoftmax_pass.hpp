@@ -21,7 +21,7 @@ enum class ScoreScale { population_stddev, sample_stddev, population_variance };
 
 namespace detail {
 
-/// What NormSoftmax keeps of its scores: their center, their spread and the divisor min(spread, tau).
+/// What NormSoftmax keeps of its scores: their center, their scale and the divisor min(scale, tau).
 template <Real T>
 struct NormSoftmaxPass {
   Center<T> center;
