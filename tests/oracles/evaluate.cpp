@@ -66,7 +66,8 @@ void check_file(const std::string& room, const Counts& expected) {
     for (; row < rows.size() && rows[row]["case"] == one["id"]; ++row) {
       if (rows[row]["reference"].is_null()) continue;
       const std::string name = rows[row]["field"];
-      const auto tolerance = examples::evaluate::detail::tolerance_of(name, examples::evaluate::Fields(one, one["id"]), by_largest);
+      const auto tolerance =
+          examples::evaluate::detail::tolerance_of(name, examples::evaluate::Fields(one, one["id"]), by_largest);
       Json reference = one["out"].at(name);
       const double scale = by_largest ? examples::evaluate::detail::largest_entry(reference) : 0;
       for (Json* entry : entries_of(reference)) {

@@ -26,7 +26,7 @@ struct alignas(W * sizeof(T) % 16 == 0 ? 16 : alignof(T)) Lanes {  // 16: what e
   INCONTEXT_HD Lanes(const Lanes& other) { *this = other; }
 
   // Copies by loops: g++ copies so large a struct by a string instruction, which takes longer.
-  INCONTEXT_HD Lanes& operator=(const Lanes& other) {
+  INCONTEXT_HD Lanes& operator=(const Lanes& other) {  // NOLINT: a copy to itself changes nothing
     for (int lane = 0; lane < W; ++lane) of[lane] = other.of[lane];
     return *this;
   }

@@ -62,6 +62,7 @@ INCONTEXT_HD inline Pack<float> exp2_of(const Pack<float>& x) {
   return (p * r + 1.0f) * __builtin_bit_cast(Pack<float>, __builtin_bit_cast(Pack<std::int32_t>, shifted) << 23);
 }
 
+/// The same for doubles.
 template <std::same_as<double> T>
 INCONTEXT_HD inline Pack<double> exp2_of(const Pack<double>& x) {
   constexpr double bias = 6755399441055744.0 + 1023.0;  // 1.5 * 2^52
@@ -101,6 +102,7 @@ INCONTEXT_HD inline Pack<float> log_of(const Pack<float>& x) {
   return p * f + e * 0.693147180560f;
 }
 
+/// The same for doubles.
 template <std::same_as<double> T>
 INCONTEXT_HD inline Pack<double> log_of(const Pack<double>& x) {
   return detail::log_of_doubles<Pack<double>, Pack<std::uint64_t>>(x);

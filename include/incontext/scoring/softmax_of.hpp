@@ -49,6 +49,7 @@ concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const 
 /// of rows then have shared nodes and closed forms that are exact for linear maps alone.
 template <class Phi>
 inline constexpr bool is_linear = false;
+/// The map's own answer, where it has one.
 template <class Phi>
   requires requires { Phi::is_linear; }
 inline constexpr bool is_linear<Phi> = Phi::is_linear;
