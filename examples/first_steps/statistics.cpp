@@ -14,7 +14,7 @@ int main() {
     for (int i = 0; i < 10; ++i) largest = std::max(largest, static_cast<double>(generator()) / generator.max());
   }
   const statistics::Estimate estimate(statistics::moments_of(trials.data(), 20000));
-  const auto [lower, upper] = estimate.interval(0.95);
+  const auto [lower, upper] = statistics::confidence_interval(estimate, 0.95);
   std::printf("simulated %.5f +- %.5f, between %.5f and %.5f with 95 %%\n", estimate.mean, estimate.standard_error,
               lower, upper);
   const double bound = statistics::family_wise_bound(2, 0.001);

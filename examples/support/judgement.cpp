@@ -3,6 +3,7 @@
 #include <incontext/core/contracts.hpp>
 #include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
+#include <incontext/statistics/families.hpp>
 
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>

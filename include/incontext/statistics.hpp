@@ -3,7 +3,9 @@
 /// Estimates with their standard errors, and the comparison of a theory with a simulation.
 
 #include "incontext/statistics/agreement.hpp"
+#include "incontext/statistics/confidence_interval.hpp"
 #include "incontext/statistics/estimate.hpp"
+#include "incontext/statistics/families.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 #include "incontext/statistics/theory.hpp"

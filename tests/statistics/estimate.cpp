@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "incontext/random/normal.hpp"
+#include "incontext/statistics/confidence_interval.hpp"
 #include "support/catch.hpp"
 
 namespace estimate_test {
 
 using namespace incontext;
+using statistics::confidence_interval;
 using statistics::Estimate;
 using Interval = incontext::Interval<double>;
 using statistics::Moments;
@@ -68,7 +70,7 @@ TEST_CASE("an estimate is the mean with its standard error") {
   CHECK(estimate.non_finite == 0);
 
   // Student's quantile of a table: t_{7, 0.975} = 2.36462
-  const Interval interval = estimate.interval(0.95);
+  const Interval interval = confidence_interval(estimate, 0.95);
   CHECK((interval.upper - interval.lower) / 2 == Approx(2.364624251 * estimate.standard_error).epsilon(1e-9));
   CHECK((interval.upper + interval.lower) / 2 == Approx(5.0).epsilon(1e-15));
   CHECK(interval.contains(5));
@@ -89,21 +91,21 @@ TEST_CASE("too few values give NaN, and an interval that holds nothing") {
   CHECK(one.non_finite == 3);
   CHECK(std::isnan(one.standard_error));
   CHECK(std::isnan(one.relative_error()));
-  CHECK(std::isnan(one.interval(0.5).lower));
-  CHECK_FALSE(one.interval(0.5).contains(4));
-  CHECK_FALSE(none.interval(0.5).contains(0));
+  CHECK(std::isnan(confidence_interval(one, 0.5).lower));
+  CHECK_FALSE(confidence_interval(one, 0.5).contains(4));
+  CHECK_FALSE(confidence_interval(none, 0.5).contains(0));
 
   const Estimate constant{Moments{5, 2.5, 0.0, 0}};
   CHECK(constant.standard_error == 0);
-  CHECK(constant.interval(0.99).contains(2.5));
-  CHECK_FALSE(constant.interval(0.99).contains(2.5000001));
+  CHECK(confidence_interval(constant, 0.99).contains(2.5));
+  CHECK_FALSE(confidence_interval(constant, 0.99).contains(2.5000001));
 }
 
 TEST_CASE("a level that is no probability is refused") {
   const Estimate estimate{Moments{10, 1.0, 2.0, 0}};
   for (const double level :
        {0.0, 1.0, -0.1, 1.1, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    CHECK_THROWS_AS(estimate.interval(level), std::domain_error);
+    CHECK_THROWS_AS(confidence_interval(estimate, level), std::domain_error);
   }
 }
 
@@ -111,12 +113,12 @@ TEST_CASE("a level that is no probability is refused") {
 TEST_CASE("an interval at the level next to 1 is wide and finite") {
   const Estimate estimate{Moments{1000, 1.0, 2.0, 0}};
   const double level = std::nextafter(1.0, 0.0);
-  const Interval interval = estimate.interval(level);
+  const Interval interval = confidence_interval(estimate, level);
   const double reach = (interval.upper - interval.lower) / 2 / estimate.standard_error;
   CHECK(std::isfinite(reach));
   const boost::math::students_t law(999);
   CHECK(2 * cdf(complement(law, reach)) == Approx(1 - level).epsilon(1e-6));
-  CHECK(estimate.interval(1e-300).contains(1.0));
+  CHECK(confidence_interval(estimate, 1e-300).contains(1.0));
 }
 
 TEST_CASE("intervals hold the truth as often as they say") {
@@ -124,7 +126,7 @@ TEST_CASE("intervals hold the truth as often as they say") {
     const std::vector<Estimate> estimates = simulated(size);
     for (const double level : {0.68, 0.95, 0.99}) {
       std::vector<Interval> intervals;
-      for (const Estimate& estimate : estimates) intervals.push_back(estimate.interval(level));
+      for (const Estimate& estimate : estimates) intervals.push_back(confidence_interval(estimate, level));
       CAPTURE(size, level);
       CHECK(std::abs(coverage_deviation(intervals, level)) <= 5);
     }
@@ -141,7 +143,7 @@ TEST_CASE("intervals of the normal law, of n for n - 1, or of a neighboring leve
       const double error = estimate.standard_error;
       normal_intervals.push_back({estimate.mean - normal * error, estimate.mean + normal * error});
       freer_intervals.push_back({estimate.mean - freedom * error, estimate.mean + freedom * error});
-      near_intervals.push_back(estimate.interval(level - 0.02));
+      near_intervals.push_back(confidence_interval(estimate, level - 0.02));
     }
     CAPTURE(level);
     CHECK(std::abs(coverage_deviation(normal_intervals, level)) > 5);

@@ -19,7 +19,8 @@ Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<
                            std::int64_t context_length) {
   const T l = math::from_count<T>(context_length);
   const T k = math::from_count<T>(context_length - 1);
-  return (k / (l * l * l)) * (k * fourth + (k * k + T(1.0)) * (s * b * s) + trace_of_product<T>(b, s) * s);
+  return (k / (l * l * l)) *
+         (k * fourth + (k * k + T(1.0)) * product<T>(product<T>(s, b), s) + trace_of_product<T>(b, s) * s);
 }
 
 }  // namespace detail
@@ -116,8 +117,8 @@ InverseTemperatureParabola<T> labeled_rows_error(const Attention<T>& attention, 
   InverseTemperatureParabola<T> error{
       .constant = joint.covariance()(d, d) + gap * gap,
       .linear = (k / l) * spread.head(d).dot(read_at_labels + gap * read_at_mean),
-      .quadratic =
-          trace_of_product<T>(attention.key_query * second * attention.key_query.transpose(), vector_of_inputs)};
+      .quadratic = trace_of_product<T>(
+          product<T>(product<T>(attention.key_query, second), attention.key_query.transpose()), vector_of_inputs)};
   if (offset == Offset::kept) {
     error.constant += p.dot(spread) / l;
     error.linear -= (k / (l * l)) * joint.third_moment(pp).head(d).dot(read_at_mean);

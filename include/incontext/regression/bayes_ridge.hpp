@@ -61,17 +61,19 @@ class WhitenedContext {
     const Eigen::Index l = whitened_.rows();
     const Eigen::Index d = whitened_.cols();
     if (d <= l) {
-      const Matrix<T> system = whitened_.transpose() * whitened_ + noise_variance_ * Matrix<T>::Identity(d, d);
+      Matrix<T> system = product<T>(whitened_.transpose(), whitened_);
+      system.diagonal().array() += noise_variance_;
       const Eigen::LLT<Matrix<T>> factor(system);
       const Matrix<T> half = factor.matrixL().solve(prior_factor_.transpose());
       return {.mean = prior_factor_ * factor.solve(Vector<T>(whitened_.transpose() * surprise)),
-              .covariance = noise_variance_ * (half.transpose() * half)};
+              .covariance = noise_variance_ * product<T>(half.transpose(), half)};
     }
-    const Matrix<T> system = whitened_ * whitened_.transpose() + noise_variance_ * Matrix<T>::Identity(l, l);
+    Matrix<T> system = product<T>(whitened_, whitened_.transpose());
+    system.diagonal().array() += noise_variance_;
     const Eigen::LLT<Matrix<T>> factor(system);
-    const Matrix<T> half = factor.matrixL().solve(whitened_ * prior_factor_.transpose());
+    const Matrix<T> half = factor.matrixL().solve(product<T>(whitened_, prior_factor_.transpose()));
     return {.mean = prior_factor_ * (whitened_.transpose() * factor.solve(surprise)),
-            .covariance = prior_factor_ * prior_factor_.transpose() - half.transpose() * half};
+            .covariance = product<T>(prior_factor_, prior_factor_.transpose()) - product<T>(half.transpose(), half)};
   }
 
   /// Z = U diag(s) V^T with V square: along column i of V the posterior keeps the share s2 / (s_i^2 + s2) of the

@@ -107,7 +107,7 @@ template <Real T>
 BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
   require_context_length("bayes_risk_deterministic_equivalent", context_length);
   const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
-  const Matrix<T> whitened = c.transpose() * task.input_covariance() * c;
+  const Matrix<T> whitened = product<T>(product<T>(c.transpose(), task.input_covariance()), c);
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);
   // Eigenvalues below eps of the largest are rounding, of either sign.
   const T negligible = Eigen::NumTraits<T>::epsilon() * spectrum.eigenvalues().maxCoeff();

@@ -22,7 +22,7 @@ ContextMoments<T> leading_context(const Attention<T>& attention, const LinearTas
   const Matrix<T> b = moments.product(value(attention), value(attention));
   const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
   const T spread = (trace_of_product<T>(b, s) + value_noise) / math::from_count<T>(l);
-  return {s, s * b * s + spread * s, Vector<T>::Zero(s.rows())};
+  return {s, product<T>(product<T>(s, b), s) + spread * s, Vector<T>::Zero(s.rows())};
 }
 
 template <Real T>

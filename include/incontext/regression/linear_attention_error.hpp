@@ -36,7 +36,7 @@ InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attenti
   const Matrix<T> lambda = task.input_second_moment();
   const detail::TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
   const Matrix<T> b = moments.product(detail::value(attention), detail::value(attention));
-  const Matrix<T> sandwich = lambda * b * lambda;
+  const Matrix<T> sandwich = product<T>(product<T>(lambda, b), lambda);
   const Matrix<T> fourth =
       T(2.0) * sandwich + trace_of_product<T>(b, lambda) * lambda - (T(2.0) * mu.dot(b * mu)) * (mu * mu.transpose());
   const T value_noise = attention.label_value * attention.label_value * task.noise_variance();

@@ -40,11 +40,11 @@ struct MomentRatio {
 template <Real T>
 MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& task) {
   validate(attention, task.dimension(), "moment_ratio");
-  const Matrix<T> ms = attention.key_query * task.input_covariance();
+  const Matrix<T> ms = product<T>(attention.key_query, task.input_covariance());
   const T first = ms.trace();
   if (!(first > T(0.0)))
     throw_domain_error("moment_ratio", "the mean self-score is not positive", first, "more than 0");
-  const T second = trace_of_product<T>(attention.key_query.transpose() * task.input_covariance(), ms);
+  const T second = trace_of_product<T>(product<T>(attention.key_query.transpose(), task.input_covariance()), ms);
   return {.second_moment = second, .first_moment = first, .ratio = second / first};
 }
 

@@ -35,9 +35,10 @@ Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t contex
   const Eigen::LLT<Matrix<T>> prior(task.task_covariance());
   const T ridge = task.noise_variance() / math::from_count<T>(context_length);
   const Matrix<T> c = prior.matrixL();
-  const Matrix<T> system = c.transpose() * sigma * c + ridge * Matrix<T>::Identity(sigma.rows(), sigma.cols());
+  Matrix<T> system = product<T>(product<T>(c.transpose(), sigma), c);
+  system.diagonal().array() += ridge;
   const Matrix<T> root = Eigen::LLT<Matrix<T>>(system).matrixL().solve(c.transpose());
-  return {.key_query = root.transpose() * root,
+  return {.key_query = product<T>(root.transpose(), root),
           .input_value = ridge * Eigen::LLT<Matrix<T>>(sigma).solve(Vector<T>(prior.solve(task.task_mean()))),
           .label_value = T(1.0)};
 }

@@ -28,7 +28,7 @@ template <Real T>
 class ReadQueries {
  public:
   explicit ReadQueries(const WhiteAttention<T>& white)
-      : white_(white), square_(white.key_query.transpose() * white.key_query) {}
+      : white_(white), square_(product<T>(white.key_query.transpose(), white.key_query)) {}
 
   /// E sigma^2.
   T mean_square() const { return square_.trace(); }

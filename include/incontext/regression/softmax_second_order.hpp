@@ -60,7 +60,7 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
   constexpr auto where = "second_order_lowest_temperature";
   require_softmax_domain(where, attention, task, 2);
   const auto white = detail::white_attention(attention, task);
-  const Matrix<T> square = white.key_query.transpose() * white.key_query;
+  const Matrix<T> square = product<T>(white.key_query.transpose(), white.key_query);
   const Matrix<T> identity = Matrix<T>::Identity(square.rows(), square.cols());
   // Bisection on the sign of a Cholesky factorization: an eigenvalue solver costs every user seconds of compilation.
   T low = T(0.0), high = square.trace();
@@ -103,7 +103,7 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   const auto white = detail::white_attention(attention, task);
   const Matrix<T> k = white.key_query / temperature;
   const Matrix<T> identity = Matrix<T>::Identity(k.rows(), k.cols());
-  const Eigen::LLT<Matrix<T>> tilt(identity - T(2.0) * k.transpose() * k);
+  const Eigen::LLT<Matrix<T>> tilt(identity - T(2.0) * product<T>(k.transpose(), k));
   T log_z = T(0.0);
   for (Eigen::Index i = 0; i < k.rows(); ++i) log_z -= log(T(tilt.matrixLLT()(i, i)));
   const T z = exp(log_z);
@@ -113,12 +113,12 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   }
   const T v = attention.label_value;
   const Matrix<T> h = identity - v * k;
-  const Matrix<T> weighted = white.task * k;
+  const Matrix<T> weighted = product<T>(white.task, k);
   const Matrix<T> t = tilt.solve(identity);
   const T noise = task.noise_variance();
-  const T spread = trace_of_product<T>(k.transpose() * weighted, t) + white.task.trace() + noise;
-  const T cross = trace_of_product<T>(h.transpose() * weighted, t);
-  return noise + trace_of_product<T>(white.task * h, h.transpose()) +
+  const T spread = trace_of_product<T>(product<T>(k.transpose(), weighted), t) + white.task.trace() + noise;
+  const T cross = trace_of_product<T>(product<T>(h.transpose(), weighted), t);
+  return noise + trace_of_product<T>(product<T>(white.task, h), h.transpose()) +
          v * z / math::from_count<T>(context_length) * (v * spread + T(2.0) * cross);
 }
 

@@ -1,14 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <numeric>
 #include <string>
-#include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/statistics/estimate.hpp"
@@ -30,7 +25,7 @@ enum class Verdict { agrees, disagrees, not_judged };
 /// p-value is valid for every r. Where r exceeds the standard error, the simulation cannot distinguish a correct theory
 /// from one that is wrong by r: such a theory either disagrees or is not judged, for the stated `reason`.
 ///
-/// Source    derived: docs/theory/statistics.md#agreement; Student t with n - 1 degrees of freedom for the p-value.
+/// Source    derived: docs/theory/statistics.md#agreement; its p-value is in families.hpp.
 /// Units     z and excess in standard errors; resolution relative to the theory.
 /// Limits    a standard error of zero and r = 0: only the exact value agrees. A trial or a theory that is not finite,
 ///           or fewer than two trials: not judged.
@@ -44,15 +39,10 @@ struct Agreement {
   double z = std::numeric_limits<double>::quiet_NaN();       ///< NaN where the simulation cannot judge
   std::string reason = {};                                   ///< why it cannot judge; empty where it can
 
-  /// Two-sided probability of a deviation at least this large if the theory holds; NaN where excess is NaN.
-  [[nodiscard]] double p_value() const {
-    if (!(excess <= (std::numeric_limits<double>::max)())) return excess > 0 ? 0 : excess;
-    const boost::math::students_t distribution(static_cast<double>(estimate.count - 1));
-    return 2 * boost::math::cdf(boost::math::complement(distribution, excess));
-  }
   /// The smallest relative deviation that would have been seen nine times in ten at this bound on |z|.
   [[nodiscard]] double resolution(double bound) const {
-    const double seen = (bound + boost::math::quantile(boost::math::normal(), 0.9)) * estimate.standard_error;
+    constexpr double nine_in_ten = 1.2815515655446004;  // the standard normal quantile at 0.9
+    const double seen = (bound + nine_in_ten) * estimate.standard_error;
     return (seen + theory_error + estimate.rounding) / std::abs(theory);
   }
   /// The verdict by a bound on |z|; verdict_if takes it from a test of a whole family that may have rejected this one.
@@ -110,68 +100,6 @@ inline Agreement agree(const Theory& theory, const Estimate& estimate) {
   result.excess = beyond == 0 ? 0 : beyond / estimate.standard_error;
   result.reason = detail::unresolved_reason(theory, estimate);
   if (result.reason.empty()) result.z = result.excess == 0 ? 0 : std::copysign(result.excess, difference);
-  return result;
-}
-
-/// The bound on |z| at which the largest of a family of independent normal deviates exceeds it with the given chance.
-///
-/// \f[ P(\max |z| > \mathrm{bound}) \le \alpha:\quad \mathrm{bound} = \Phi^{-1}(1 - \alpha/(2m)) \f]
-///
-/// Source    Bonferroni; the first step of Holm: docs/theory/statistics.md#families.
-/// Units     standard errors.
-/// Domain    members >= 1, 0 < level < 1.
-/// Errors    std::invalid_argument, std::domain_error.
-/// Runs on   host
-inline double family_wise_bound(std::size_t members, double level) {
-  require_at_least("statistics::family_wise_bound", "members", members, std::size_t{1});
-  if (!(level > 0 && level < 1)) {
-    throw_domain_error("statistics::family_wise_bound", "level is not a probability", level, "0 < level < 1");
-  }
-  return boost::math::quantile(
-      boost::math::complement(boost::math::normal(), level / 2 / static_cast<double>(members)));
-}
-
-/// Holm's step-down test: which members of a family are rejected with family-wise error at most level.
-///
-/// Source    Holm 1979: in order, reject while p_(i) <= level / (m - i). Proof: docs/theory/statistics.md#families.
-/// Shapes    p_values: m -> m verdicts, true where rejected.
-/// Domain    0 < level < 1; p-values in [0, 1]; NaN is rejected (it is no evidence of agreement).
-/// Errors    std::domain_error.
-/// Accuracy  family-wise error by simulation in tests/statistics/agreement.cpp.
-/// Runs on   host
-inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, double level) {
-  if (!(level > 0 && level < 1)) {
-    throw_domain_error("statistics::holm_rejections", "level is not a probability", level, "0 < level < 1");
-  }
-  const auto evidence = [&](std::size_t i) { return p_values[i] >= 0 ? p_values[i] : 0.0; };
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return evidence(a) < evidence(b); });
-  std::vector<bool> rejected(p_values.size(), false);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (!(evidence(order[i]) <= level / static_cast<double>(order.size() - i))) break;
-    rejected[order[i]] = true;
-  }
-  return rejected;
-}
-
-/// Holm's verdicts on a family of agreements, with family-wise error at most level. Members that
-/// are not finite cannot be tested and are not counted in the family.
-///
-/// Source    holm_rejections on the p-values.
-/// Shapes    m agreements -> m verdicts.
-/// Errors    std::domain_error.
-/// Runs on   host
-inline std::vector<Verdict> verdicts(const std::vector<Agreement>& family, double level) {
-  std::vector<double> p_values;
-  for (const Agreement& member : family) {
-    if (member.excess >= 0) p_values.push_back(member.p_value());
-  }
-  const std::vector<bool> rejected = holm_rejections(p_values, level);
-  std::vector<Verdict> result;
-  result.reserve(family.size());
-  std::size_t tested = 0;
-  for (const Agreement& member : family) result.push_back(member.verdict_if(member.excess >= 0 && rejected[tested++]));
   return result;
 }
 

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "incontext/core/contracts.hpp"
-#include "incontext/core/interval.hpp"
 #include "incontext/statistics/moments.hpp"
 
 namespace incontext::statistics {
@@ -21,8 +18,7 @@ namespace incontext::statistics {
 /// Source    textbook; see docs/theory/statistics.md#estimates.
 /// Units     mean, standard_error and rounding in the unit of a trial's value.
 /// Limits    n = 0: mean NaN; n < 2: standard_error NaN.
-/// Errors    interval(): std::domain_error unless 0 < level < 1.
-/// Accuracy  coverage of the interval: tests/statistics/estimate.cpp.
+/// Accuracy  tests/statistics/estimate.cpp; its interval is in confidence_interval.hpp.
 /// Runs on   host
 struct Estimate {
   std::int64_t count = 0;
@@ -39,18 +35,6 @@ struct Estimate {
   }
 
   [[nodiscard]] double relative_error() const { return standard_error / std::abs(mean); }
-
-  /// Student t interval of the given two-sided level.
-  [[nodiscard]] Interval<double> interval(double level) const {
-    if (!(level > 0 && level < 1)) {
-      throw_domain_error("statistics::Estimate::interval", "level is not a probability", level, "0 < level < 1");
-    }
-    if (count < 2) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-    const boost::math::students_t distribution(static_cast<double>(count - 1));
-    const double quantile = boost::math::quantile(boost::math::complement(distribution, 0.5 * (1 - level)));
-    const double reach = quantile * standard_error;
-    return {mean - reach, mean + reach};
-  }
 };
 
 }  // namespace incontext::statistics

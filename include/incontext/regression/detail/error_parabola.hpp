@@ -81,10 +81,11 @@ InverseTemperatureParabola<T> error_parabola(const Attention<T>& attention, cons
 
   InverseTemperatureParabola<T> error{
       .constant = task.noise_variance + trace_of_product<T>(inputs.covariance, task.product(w, w)) +
-                  mu.dot(task.product(r, r) * mu),
-      .linear = trace_of_product<T>(inputs.covariance * m.transpose(), context.covariance * task.product(p, w)) +
-                mu.dot(task.product(r, p) * (context.covariance * read_at_mean)),
-      .quadratic = trace_of_product<T>(m * inputs.second() * m.transpose(), context.vector)};
+                  mu.dot(Vector<T>(task.product(r, r) * mu)),
+      .linear = trace_of_product<T>(product<T>(inputs.covariance, m.transpose()),
+                                    product<T>(context.covariance, task.product(p, w))) +
+                mu.dot(Vector<T>(task.product(r, p) * Vector<T>(context.covariance * read_at_mean))),
+      .quadratic = trace_of_product<T>(product<T>(product<T>(m, inputs.second()), m.transpose()), context.vector)};
   if (offset == Offset::kept) {
     const T value_noise = attention.label_value * attention.label_value * task.noise_variance;
     error.constant += (trace_of_product<T>(task.product(p, p), inputs.covariance) + value_noise) /

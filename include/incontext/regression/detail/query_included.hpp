@@ -47,15 +47,16 @@ InverseTemperatureParabola<T> query_included_error(const InverseTemperatureParab
   const T share = l / n;
   const Matrix<T>& s = task.input_covariance();
   const Matrix<T> r = task.task_second_moment();
-  const Matrix<T> ms = attention.key_query * s;
-  const Matrix<T> ns = ms * attention.key_query.transpose() * s;
-  const Matrix<T> sr = s * r;
+  const Matrix<T> ms = product<T>(attention.key_query, s);
+  const Matrix<T> ns = product<T>(product<T>(ms, attention.key_query.transpose()), s);
+  const Matrix<T> sr = product<T>(s, r);
   const T label_variance = sr.trace() + task.noise_variance();
   const T h = label_variance / l;
   const T self = ms.trace();
 
   InverseTemperatureParabola<T> error = without_query;
-  error.linear = share * error.linear + v / (n * n) * trace_of_product<T>(s * attention.key_query.transpose(), sr);
+  error.linear =
+      share * error.linear + v / (n * n) * trace_of_product<T>(product<T>(s, attention.key_query.transpose()), sr);
   const T mixed = trace_of_product<T>(ns, sr.transpose());
   const T with_context = T(2.0) * share * v / (n * n) * ((l - T(1.0)) / l * v * mixed);
   const T with_query = share * share * v * v / (n * n) *

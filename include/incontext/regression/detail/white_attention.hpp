@@ -16,7 +16,8 @@ struct WhiteAttention {
 template <Real T>
 WhiteAttention<T> white_attention(const Attention<T>& attention, const LinearTask<T>& task) {
   const Matrix<T> root = Eigen::LLT<Matrix<T>>(task.input_covariance()).matrixL();
-  return {root.transpose() * attention.key_query * root, root.transpose() * task.task_second_moment() * root};
+  return {product<T>(product<T>(root.transpose(), attention.key_query), root),
+          product<T>(product<T>(root.transpose(), task.task_second_moment()), root)};
 }
 
 }  // namespace incontext::regression::detail
