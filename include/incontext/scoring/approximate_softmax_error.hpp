@@ -18,13 +18,13 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// n e_i from c_i and m - 1 = mean(e^c - 1 - c).
+/// n e_i, n times the error of a weight, from c_i and the surplus m - 1 = mean(e^c - 1 - c).
 template <Real T>
 INCONTEXT_HD T scaled_error(const T& c, const T& surplus) {
   return (math::exp_minus_one_minus(c) - surplus * (T(1) + c)) / (T(1) + surplus);
 }
 
-/// Above it e^c swamps 1 + c, so that the plain difference loses nothing and the form above would overflow.
+/// Whether e^c is so much larger than 1 + c that the plain difference loses nothing; the form above would overflow.
 template <Real T>
 INCONTEXT_HD bool is_far(const T& c) {
   return T(32) < c;

@@ -19,7 +19,7 @@ namespace incontext::scoring {
 ///
 /// \f[ a_i = \max\bigl((\alpha - 1) z_i - t, 0\bigr)^{1/(\alpha - 1)}, \qquad t: \textstyle\sum_i a_i = 1 \f]
 ///
-/// Masked scores are -infinity: weight and derivative 0. The threshold is found without sorting, in place.
+/// Masked scores are -infinity; their weights and derivatives are 0. The threshold is found without sorting, in place.
 ///
 /// Source    Martins & Astudillo 2016 (alpha = 2); arXiv 1905.05702; arXiv 1909.00015.
 /// Units     dimensionless, the scores too.
@@ -49,7 +49,7 @@ struct Sparsemax {
   using value_type = T;
 };
 
-/// Either of them.
+/// Entmax or Sparsemax.
 ///
 /// Runs on   host and device
 template <class Map>
@@ -74,7 +74,7 @@ INCONTEXT_HD auto read(const Map& map, Row<const typename Map::value_type> score
 ///
 /// Source    see Entmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute; for alpha > 2 a weight at the edge of the support is only
+/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute; for alpha > 2 a weight at the edge of the support is only Hoelder
 ///           continuous in the scores, with exponent 1 / (alpha - 1) < 1: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
@@ -124,7 +124,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores
   pass.write_centered(scores, out, [=](std::ptrdiff_t i) -> T { return direction[i]; });
 }
 
-/// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
+/// Transposed Jacobian times a cotangent: the same as `jvp`, because the Jacobian is symmetric.
 ///
 /// Source    arXiv 1905.05702.
 /// Shapes    (scores: n, cotangent: n, out: n), out may be either.

@@ -29,7 +29,7 @@ struct Hardmax {
 
 namespace detail {
 
-/// Number of largest scores, 0 for an invalid row.
+/// Number of scores that are equal to the largest one; 0 for an invalid row.
 template <Real T>
 struct Largest {
   std::ptrdiff_t count = 0;

@@ -10,12 +10,12 @@
 
 namespace incontext::scoring {
 
-/// A layer whose heads score differently: a list of maps, one a head; row h of a matrix belongs to head h.
+/// A layer whose heads use different maps: a list of maps, one per head; row h of a matrix belongs to head h.
 ///
 /// \f[ a_{h \cdot} = \mathrm{map}_h(z_{h \cdot}) \f]
 ///
-/// The layer's output is the heads' outputs side by side, as for equal heads. The maps may be of different types and
-/// share their scalar.
+/// The layer's output is the heads' outputs side by side, as it is with equal heads. The maps may be of different types
+/// but have the same scalar.
 ///
 /// Source    arXiv 2508.14685 sec. 6: half softmax, half average; two each of tanh, average, ReLU and square.
 /// Units     each map's.
@@ -44,7 +44,7 @@ struct HybridHeads<Only> {
 /// The list of maps as one object.
 ///
 /// Source    definition.
-/// Shapes    maps, one a head, in the order of the heads.
+/// Shapes    maps, one per head, in the order of the heads.
 /// Runs on   host and device
 template <Scoring First, Scoring... Rest>
 INCONTEXT_HD constexpr HybridHeads<First, Rest...> hybrid_heads(const First& first, const Rest&... rest) {

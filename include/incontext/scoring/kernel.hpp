@@ -48,7 +48,7 @@ concept Kernel = Real<typename K::value_type> && std::copyable<K> &&
                    { kernel.vjp(in, in, weight, out, out) } -> std::same_as<void>;
                  };
 
-/// A kernel that also depends on where query and key stand: `kernel.at(i, j)` is the kernel for these positions.
+/// A kernel that also depends on the positions of query and key: `kernel.at(i, j)` is the kernel for these positions.
 ///
 /// Source    definition.
 /// Runs on   host and device

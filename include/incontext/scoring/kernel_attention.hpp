@@ -14,8 +14,8 @@
 #include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// Kernel attention of one query over n keys, on the vectors themselves. A causal query i is given the first i + 1 keys
-/// (Grid's first rows). Outputs lie apart from the inputs.
+/// Kernel attention of one query over n keys, computed from the vectors themselves. A causal query i is given the first
+/// i + 1 keys (MatrixView's first rows). Outputs must not overlap the inputs.
 namespace incontext::scoring {
 
 /// Kernel attention: a kernel of query and key over a normalizer.
@@ -28,7 +28,7 @@ namespace incontext::scoring {
 /// Source    Nadaraya-Watson; arXiv 2006.16236; arXiv 2202.08791 (floor 1e-6).
 /// Units     weights dimensionless under the sum, else those of the kernel.
 /// Domain    the kernel's; N != 0; floor >= 0, 0 for none.
-/// Limits    all kernels below the floor: weights kappa / floor, zero for a zero row.
+/// Limits    all kernels together below the floor: weights kappa / floor, zero for a row of zeros.
 /// Errors    NaN row: no key, a NaN kernel, N = 0 or infinite.
 /// Runs on   host and device
 template <class K>

@@ -22,8 +22,8 @@ enum class LinearNormalization { none, context_length };
 ///
 /// \f[ a_i = \frac{z_i}{\tau c}, \qquad c \in \{1, n\} \f]
 ///
-/// Masked scores are -infinity: weight and derivative 0, and n counts the others. The form that never builds the
-/// scores is `attend` in feature_attention.hpp.
+/// Masked scores are -infinity; their weights and derivatives are 0, and n is the number of the other scores. The form
+/// that never builds the scores is `attend` in feature_attention.hpp.
 ///
 /// Source    standard linear attention without feature map.
 /// Units     temperature in units of the scores; weights dimensionless.
@@ -71,7 +71,7 @@ INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_ide
   detail::linear_attention_row(map, scores, scores, out);
 }
 
-/// Jacobian times a direction: u / (tau c), the Jacobian is a multiple of the identity.
+/// Jacobian times a direction: u / (tau c), because the Jacobian is a multiple of the identity.
 ///
 /// Source    derived: docs/theory/scoring.md#linear-attention.
 /// Shapes    (scores: n, direction: n, out: n), out may be either.

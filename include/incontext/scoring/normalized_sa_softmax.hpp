@@ -33,7 +33,7 @@ struct NormalizedSaSoftmax {
 
 namespace detail {
 
-/// lo, hi and which entries move them (-1: none, it is 0).
+/// l and h, and the entries that attain them (-1: no entry does, and the value is 0).
 template <Real T>
 struct ScoreRange {
   T low = T(0);

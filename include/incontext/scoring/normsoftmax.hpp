@@ -16,8 +16,8 @@ namespace incontext::scoring {
 ///
 /// \f[ a = \mathrm{softmax}\Bigl(\frac{z}{\min(\sigma(z), \tau)}\Bigr) \f]
 ///
-/// sigma is taken over the visible scores; masked scores are -infinity, with weight and derivative 0. The scores are
-/// the raw products q . k, and tau is usually sqrt(d).
+/// sigma is taken over the visible scores. Masked scores are -infinity; their weights and derivatives are 0. The scores
+/// are the raw products q . k, and tau is usually sqrt(d).
 ///
 /// Source    arXiv 2310.12956 eq. 2; the variance variant is what its public code calls norm_softmax.
 /// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
@@ -37,14 +37,14 @@ NormSoftmax(T) -> NormSoftmax<T>;
 template <Real T>
 NormSoftmax(T, ScoreScale) -> NormSoftmax<T>;
 
-/// NormSoftmax with one sigma over all visible scores of a matrix: a sample, head and layer together.
+/// NormSoftmax with one sigma over all visible scores of a matrix: one per sample, head and layer.
 ///
 /// \f[ a_{ij} = \frac{e^{z_{ij}/D}}{\sum_{j'} e^{z_{ij'}/D}}, \qquad D = \min(\sigma(z_{11}, \ldots, z_{qn}), \tau) \f]
 ///
 /// Source    arXiv 2310.12956, text below eq. 2; NormSoftmax has the rest.
 /// Units     as NormSoftmax.
 /// Domain    as NormSoftmax.
-/// Limits    as NormSoftmax; a row without visible score is NaN and leaves the others alone.
+/// Limits    as NormSoftmax; a row without a visible score is NaN and does not affect the others.
 /// Errors    as NormSoftmax, for the whole matrix.
 /// Runs on   host and device
 template <Real T = double>

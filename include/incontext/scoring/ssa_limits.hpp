@@ -12,12 +12,12 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 
-/// Where SSA goes as its scores or its exponent grow: never to a hardmax, and to softmax.
+/// Limits of SSA: as its scores grow it does not become a hardmax; as its exponent grows it becomes softmax.
 namespace incontext::scoring {
 
 namespace detail {
 
-/// The sign that keeps weight in the scale limit of a row: 1, 0 or -1, and the size of its largest weight's score.
+/// Which scores keep weight as a row grows: the sign of the largest score (1, 0 or -1), and that score's size.
 template <Real T>
 struct SurvivingSign {
   int sign = -1;
@@ -27,7 +27,7 @@ struct SurvivingSign {
     if (sign > 0) return T(0) < z;
     return sign < 0 || !(z < T(0) || T(0) < z);
   }
-  /// |z| / |z_r| to the sign, at most 1.
+  /// |z| / |z_r| to the power of the sign, at most 1.
   INCONTEXT_HD T ratio(const T& z) const {
     if (sign == 0) return T(1);
     return sign > 0 ? T(z / size) : T(size / -z);
