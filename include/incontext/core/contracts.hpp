@@ -58,8 +58,8 @@ inline std::string short_text(double value, int digits) {
   return text;
 }
 
-/// Throws std::invalid_argument for a wrong shape or configuration: `incontext::where: problem (value = ...; needs
-/// ...)`.
+/// Throws std::invalid_argument for a wrong shape or configuration. The message is
+/// `incontext::where: problem (value = ...; needs ...)`.
 /// Runs on   host
 template <class Value>
 [[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,

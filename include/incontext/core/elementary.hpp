@@ -6,8 +6,8 @@
 
 /// Elementary functions made of + - * / and integer operations only, without branches. Therefore compilers vectorize
 /// them over lanes, and every compiler, instruction set and back end gives the same bits (with contraction off). The
-/// standard library's functions do neither. The coefficients are Remez fits (tests/oracles/generate/polynomials.py),
-/// not taken from a library.
+/// standard library's functions have neither property. The coefficients are Remez fits
+/// (tests/oracles/generate/polynomials.py), not taken from a library.
 namespace incontext::elementary {
 
 /// Minus twice the natural logarithm of a positive normal number: the square of Box and Muller's radius.
@@ -37,8 +37,7 @@ INCONTEXT_HD inline float minus_two_log(float x) {
 
 namespace detail {
 
-/// The logarithm of one double, or of a pack of doubles; Bits is the unsigned integer, or the pack of them, of that
-/// size.
+/// The logarithm of one double, or of a pack of doubles; Bits is as many unsigned integers of 64 bits.
 template <class Number, class Bits>
 INCONTEXT_HD inline Number log_of_doubles(const Number& x) {
   const Bits bits = __builtin_bit_cast(Bits, x);

@@ -33,7 +33,7 @@ INCONTEXT_HD inline Split split(const Pack<float>& x) {
 
 inline namespace INCONTEXT_PACKS {
 
-/// The lowest argument of exp2_of, whose result is 0.
+/// The lowest argument of exp2_of; the result there is 0.
 template <class T>
 inline constexpr T lowest_power = std::same_as<T, float> ? T(-127) : T(-1023);
 

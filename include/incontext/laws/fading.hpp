@@ -62,7 +62,7 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_ga
 /// Domain    count >= 1, exponent_gap >= 0.
 /// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.
 /// Errors    std::domain_error.
-/// Accuracy  as two_level_weights; tried on random rows: tests/laws/fading.cpp.
+/// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
 T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
@@ -80,7 +80,7 @@ T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
 /// Domain    count >= 1, exponent_range >= 0.
 /// Limits    exponent_range = 0: 1/n. SSMax, n -> infinity: 0 for s D < 1.
 /// Errors    std::domain_error.
-/// Accuracy  as two_level_weights; tried on random rows: tests/laws/fading.cpp.
+/// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
 T largest_weight_upper_bound(const Count<T>& count, const T& exponent_range) {

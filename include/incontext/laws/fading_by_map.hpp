@@ -38,8 +38,7 @@ TwoLevelWeights<T> two_levels(const T& count, const T& high, const T& low) {
   return {high, low, (count - T(1)) * low};
 }
 
-/// alpha-entmax: u, the low weight to the power 1/p, solves (u + c)^p + (n - 1) u^p = 1; c = (alpha - 1) gap, p =
-/// 1/(alpha - 1).
+/// alpha-entmax: the low weight is u^p, where (u + c)^p + (n - 1) u^p = 1, c = (alpha - 1) gap, p = 1 / (alpha - 1).
 template <Real T>
 TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha) {
   using std::exp;
@@ -49,8 +48,7 @@ TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha
   const auto excess = [&](const T& u) {
     const T top = u + offset;
     T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
-    // offset - 1 is exact here, so u keeps its digits where the gap is close to the one at which the row becomes
-    // one-hot
+    // offset - 1 is exact here, so u keeps its digits near the gap at which the row becomes one-hot
     const T beyond_one = u + (offset - T(1));
     if (T(0.5) < top) above = math::exp_minus_one(T(power * math::log_one_plus(beyond_one)));
     return T(above + others * pow(u, power));
@@ -99,9 +97,9 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 ///
 /// Source    derived: docs/theory/laws.md#two-levels.
 /// Units     scores in units of the temperature.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    n -> infinity: (1 + g / tau) / n.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -123,9 +121,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
 ///
 /// Source    arXiv 2310.12956 eq. 2; derived: docs/theory/laws.md#two-levels.
 /// Units     raw scores; temperature in their units (squared for the variance).
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    equal scores: uniform.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -146,9 +144,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
 ///
 /// Source    definition.
 /// Units     of the scores.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    equal scores: uniform.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -166,9 +164,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
 ///
 /// Source    arXiv 1905.05702; root by Boost.Math's TOMS 748.
 /// Units     dimensionless scores.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    alpha -> 1: softmax.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -182,9 +180,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff
 ///
 /// Source    Martins & Astudillo 2016.
 /// Units     dimensionless scores.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    as entmax.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  as entmax.
 /// Runs on   host
 template <Real T>

@@ -36,8 +36,8 @@ struct FrozenLayer {
 /// contains the lengths of that difference and of the first token, each replaced by its mean. b, h and m are those of
 /// frozen_row. Beyond this approximation the law of R has no closed form.
 ///
-/// Source    derived: docs/theory/laws.md#frozen-imbalance; two tokens have all the weight, and P(R <= r) = E min(1, (r
-///           / (x kappa |N|))^m), where the 1 can be left out if R_q << x kappa.
+/// Source    derived: docs/theory/laws.md#frozen-imbalance; two tokens have all the weight, and
+///           P(R <= r) = E min(1, (r / (x kappa |N|))^m), where the 1 can be left out if R_q << x kappa.
 /// Units     dimensionless.
 /// Domain    row_length >= 2, score_stddev > h, dimension >= 1, 0 < share < 1.
 /// Limits    x -> infinity: log R_q / x -> log(q) / h.

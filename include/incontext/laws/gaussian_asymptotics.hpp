@@ -167,8 +167,7 @@ struct FrozenRow {
   T ipr;            ///< Y_2
 };
 
-/// Extreme-value approximation of a row above the critical inverse temperature: its largest scores as a Poisson
-/// process.
+/// Extreme-value approximation of a frozen row: its largest scores as a Poisson process.
 ///
 /// \f[ b = \Phi^{-1}(1 - \tfrac1n),\quad h = n \varphi(b),\quad m = \frac{h}{x},\quad
 ///     E \log Z \approx x b + \frac{\log\Gamma(1 - m) + \gamma (1 - m)}{m},\quad Y_2 \approx 1 - m \f]

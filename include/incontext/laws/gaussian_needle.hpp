@@ -12,8 +12,8 @@
 #include "incontext/laws/quadrature.hpp"
 
 /// Weight of one needle among `noise_count` tokens with independent normal scores, and the weight of all the others.
-/// Scores enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, `gap` = beta
-/// m.
+/// Scores enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, and
+/// `gap` = beta m.
 namespace incontext::laws {
 
 namespace detail {

@@ -66,8 +66,7 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
   return p + p * rest * rest * math::exp_minus_one(T(noise_stddev * noise_stddev)) / n;
 }
 
-/// The weight of the needle with Z replaced by a log-normal variable of the same mean and variance (Fenton and
-/// Wilkinson).
+/// The weight of the needle with Z replaced by a log-normal variable of its mean and variance (Fenton, Wilkinson).
 ///
 /// \f[ \int dg\,\varphi(g)\, \frac{1}{1 + e^{\mu + \sigma g - \beta m}},\quad
 ///     \sigma^2 = \log\Bigl(1 + \frac{e^{x^2} - 1}{N}\Bigr),\quad \mu = \log N + \frac{x^2 - \sigma^2}{2} \f]

@@ -161,8 +161,8 @@ class RowFunctionals {
 ///     const auto row = laws::gaussian_row<double>(1'000'000, 2.0);
 ///
 /// Source    derived: docs/theory/laws.md#normal-scores.
-/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless. For SSMax beta = s log
-///           n + b.
+/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless. For SSMax
+///           beta = s log n + b.
 /// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); score_stddev >=
 ///           0.
 /// Limits    count = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has weight 1;

@@ -8,10 +8,10 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 
-/// Gradients of one softmax attention layer at n independent standard normal tokens x_j and a fixed query q. Let w =
-/// W_K q / tau, x = |w|, and h = W_V g for an upstream gradient g. The query contributes C_a h q^T / tau to dW_K and
-/// xbar_a g^T to dW_V, where xbar_a = sum a_j x_j is the weighted mean of the tokens and C_a = sum a_j (x_j -
-/// xbar_a)(x_j - xbar_a)^T their weighted covariance.
+/// Gradients of one softmax attention layer at n independent standard normal tokens x_j and a fixed query q. Let
+/// w = W_K q / tau, x = |w|, and h = W_V g for an upstream gradient g. The query contributes C_a h q^T / tau to dW_K
+/// and xbar_a g^T to dW_V, where xbar_a = sum a_j x_j is the weighted mean of the tokens and
+/// C_a = sum a_j (x_j - xbar_a)(x_j - xbar_a)^T their weighted covariance.
 namespace incontext::laws {
 
 /// Second moments of both gradients' random factors, and their imbalance.

@@ -12,8 +12,7 @@ namespace incontext::laws {
 
 namespace detail {
 
-/// A point within about one nat of the maximum of a concave function, by growing steps uphill and golden-section
-/// search.
+/// A point within about one nat of the maximum of a concave function, by growing steps and golden-section search.
 template <Real T, class Function>
 T near_maximum(const Function& f, T middle) {
   T best = f(middle), step = T(1);

@@ -10,11 +10,10 @@
 #include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 
-/// Which score a needle needs so that softmax, at an inverse temperature that is fixed or grows with log n, retrieves
-/// it.
+/// The score from which softmax retrieves a needle, at an inverse temperature that is fixed or grows with log n.
 namespace incontext::laws {
 
-/// Which of the competitors' scores make up their partition function: all of them (self-averaging), or a few (frozen).
+/// Which of the competitors' scores make up their partition function: many (self-averaging), or a few (frozen).
 ///
 /// Runs on   host
 enum class NoisePhase { self_averaging, frozen };
@@ -93,8 +92,7 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
   return exp(T(T(2) / (scale * scale * variance)));
 }
 
-/// Longest row, to leading order, in which a score m can be retrieved from normal competitors at any inverse
-/// temperature.
+/// Longest row, to leading order, in which a score m is retrieved from normal competitors at the best temperature.
 ///
 /// \f[ n_{\max} = e^{m^2 / (2 v)},\ \text{attained at } \beta = \frac m v \f]
 ///

@@ -49,8 +49,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 
 }  // namespace detail
 
-/// SSA on n independent normal scores of mean 0. All moments of w are finite, so such a row never freezes and always
-/// fades.
+/// SSA on n independent normal scores of mean 0. All moments of w are finite, so it never freezes and always fades.
 ///
 /// \f[ w = (1 + b|z|/\tau)^{\mathrm{sgn}(z) k},\quad Y_2 = n \int ds\, T_2(s) \psi(s)^{n-1},\quad
 ///     E \log Z = -\gamma - n \int ds\, s\, T_1(s) \psi(s)^{n-1} \f]

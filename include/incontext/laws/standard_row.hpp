@@ -136,8 +136,7 @@ class StandardRows {
     return row;
   }
 
-  /// The largest relative difference between averages over one score by two sets of nodes, at an s where w e^s is about
-  /// 1/n.
+  /// The largest relative difference between averages over one score by two sets of nodes, where w e^s is about 1/n.
   T difference(const detail::SampledScores<T>& coarse, const detail::SampledScores<T>& fine) const {
     using std::log;
     const T s = -log(count_) - phi_.value(T(0));

@@ -38,7 +38,7 @@ INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, fl
 
 /// The same method in double, from four words that make uniforms of 52 bits.
 ///
-/// Source    as above.
+/// Source    as in single precision.
 /// Domain    every four words.
 /// Limits    |z| <= 8.572, since u >= 2^-53.
 /// Accuracy  6e-16 of the radius (tests/random/normal_50digits.cpp); law and moments (tests/random/normal.cpp).

@@ -58,7 +58,7 @@ INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_
 /// \f[ (J u)_i = \frac{u_i - \bar u}{n \tau} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#approximate-softmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps times the same sum with absolute values: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -76,7 +76,7 @@ INCONTEXT_HD void jvp(const ApproximateSoftmax<T>& map, Row<const std::type_iden
 /// Transposed Jacobian times a cotangent: the same as `jvp`, because the Jacobian is symmetric.
 ///
 /// Source    derived: docs/theory/scoring.md#approximate-softmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as jvp.
 /// Runs on   host and device
 template <Real T>

@@ -78,14 +78,14 @@ struct ApproximateSoftmaxInfimum {
 /// Smallest error of the approximate softmax over all rows of n scores with range at most R.
 ///
 /// Why: at a fixed sum of the competitors' differences from the score, the sum of their exponentials is Schur-convex,
-/// so at the minimum they have two levels, R apart. If both levels move together, the derivative of e is 0 where p (1 -
-/// p) = (n - 1) / n^2 for the score's softmax weight p, and the minimum is at p = 1/n. What is left is concave in the
-/// fraction kappa of competitors on the upper level, so the best count is a neighbor of (n - 1) kappa*.
+/// so at the minimum they have two levels, R apart. If both levels move together, the derivative of e is 0 where
+/// p (1 - p) = (n - 1) / n^2 for the score's softmax weight p, and the minimum is at p = 1/n. What is left is concave
+/// in the fraction kappa of competitors on the upper level, so the best count is a neighbor of (n - 1) kappa*.
 ///
 /// \f[ \inf e_i = -\frac{n-1}{n^2} \max_k h\Bigl(\frac{k}{n-1}\Bigr), \quad
 ///     h(\kappa) = \log(1 + \kappa (e^R - 1)) - \kappa R, \quad \kappa^* = \frac1R - \frac{1}{e^R - 1} \f]
 ///
-/// or f(R), for which all competitors are R below the score, if that is smaller; it can be for R > 2 log(n - 1) only.
+/// or f(R), for which all competitors are R below the score, if that is smaller, which needs R > 2 log(n - 1).
 ///
 /// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     range in units of the temperature; result dimensionless.

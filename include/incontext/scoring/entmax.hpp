@@ -111,7 +111,7 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type
 ///     \;\text{on the support, 0 outside} \f]
 ///
 /// Source    arXiv 1905.05702. At the edge of the support the derivative with the smaller support is taken.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  64 eps (1 + 1 / (alpha - 1)) (1 + G) times the same sum with absolute values, G = log(max a / min a) on
 ///           the support: tests/scoring/accuracy_maps_50digits.cpp, near alpha = 1 tests/scoring/entmax.cpp.
 /// Runs on   host and device
@@ -127,7 +127,7 @@ INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores
 /// Transposed Jacobian times a cotangent: the same as `jvp`, because the Jacobian is symmetric.
 ///
 /// Source    arXiv 1905.05702.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as jvp.
 /// Runs on   host and device
 template <EntmaxLike Map>

@@ -90,7 +90,7 @@ INCONTEXT_HD void log_weights(const Hardmax<T>&, Row<const std::type_identity_t<
 /// Jacobian times a direction: zero where the largest score is unique; NaN at a tie, where no Jacobian exists.
 ///
 /// Source    derived: docs/theory/scoring.md#hardmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  exact: tests/scoring/hardmax.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -103,7 +103,7 @@ INCONTEXT_HD void jvp(const Hardmax<T>&, Row<const std::type_identity_t<T>> scor
 /// Transposed Jacobian times a cotangent: the same as `jvp`.
 ///
 /// Source    derived: docs/theory/scoring.md#hardmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  exact: tests/scoring/hardmax.cpp.
 /// Runs on   host and device
 template <Real T>

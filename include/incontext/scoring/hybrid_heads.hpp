@@ -82,7 +82,7 @@ INCONTEXT_HD void weights(const HybridHeads<Maps...>& heads,
 /// Jacobian times a direction, head by head, in O(h n).
 ///
 /// Source    see HybridHeads.
-/// Shapes    (scores: h x n, direction: h x n, out: h x n), out may be either.
+/// Shapes    (scores: h x n, direction: h x n, out: h x n), out may be scores or direction.
 /// Accuracy  each map's.
 /// Runs on   host and device
 template <Scoring... Maps>
@@ -97,7 +97,7 @@ INCONTEXT_HD void jvp(const HybridHeads<Maps...>& heads,
 /// Transposed Jacobian times a cotangent, head by head, in O(h n).
 ///
 /// Source    see HybridHeads.
-/// Shapes    (scores: h x n, cotangent: h x n, out: h x n), out may be either.
+/// Shapes    (scores: h x n, cotangent: h x n, out: h x n), out may be scores or cotangent.
 /// Accuracy  each map's.
 /// Runs on   host and device
 template <Scoring... Maps>

@@ -74,7 +74,7 @@ INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_ide
 /// Jacobian times a direction: u / (tau c), because the Jacobian is a multiple of the identity.
 ///
 /// Source    derived: docs/theory/scoring.md#linear-attention.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -86,7 +86,7 @@ INCONTEXT_HD void jvp(const LinearAttention<T>& map, Row<const std::type_identit
 /// Transposed Jacobian times a cotangent: the same as `jvp`.
 ///
 /// Source    derived: docs/theory/scoring.md#linear-attention.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>

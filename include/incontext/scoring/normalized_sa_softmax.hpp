@@ -115,7 +115,7 @@ INCONTEXT_HD void log_weights(const NormalizedSaSoftmax<T>&, Row<const std::type
 ///     \dot r_i = \frac{u_i - (1 - r_i)\, \dot\ell - r_i\, \dot h}{h - \ell} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -143,7 +143,7 @@ INCONTEXT_HD void jvp(const NormalizedSaSoftmax<T>&, Row<const std::type_identit
 ///     - \frac{[j = j_\ell] \sum_i p_i g_i (1 - r_i) + [j = j_h] \sum_i p_i g_i r_i}{h - \ell} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device

@@ -94,7 +94,7 @@ INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, MatrixView<const 
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax; nu = n, or n - 1 for the sample standard deviation;
 ///           0 in place of nabla D if sigma >= tau.
-/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either.
+/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -113,7 +113,7 @@ INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
 /// \f[ J^T g = \frac{y}{D} - \nabla D\, \frac{(z - \bar z) \cdot y}{D^2}, \qquad y_r = P_r g_r \f]
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either.
+/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be scores or cotangent.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -178,7 +178,7 @@ INCONTEXT_HD void log_weights(const NormSoftmax<T>& map, Row<const std::type_ide
 /// Jacobian times a direction, in O(n): the matrix form with one row.
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device
 template <Real T>
@@ -190,7 +190,7 @@ INCONTEXT_HD void jvp(const NormSoftmax<T>& map, Row<const std::type_identity_t<
 /// Transposed Jacobian times a cotangent, in O(n): the matrix form with one row.
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device
 template <Real T>

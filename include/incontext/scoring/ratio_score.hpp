@@ -128,7 +128,7 @@ INCONTEXT_HD void log_weights(const RatioScore<Function, T>& map, Row<const std:
 ///     \sigma_j = 0, 0, 1, \mathrm{sgn} f(z_j) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#functions-of-the-score.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps k^2 times the same sum with absolute values, k = 1 + sum|f| / |N|; unbounded for tanh over its
 ///           sum, where 1 - a cancels: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -166,7 +166,7 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
 /// \f[ (J^T g)_j = \frac{f'(z_j)}{N} (g_j - \sigma_j\, a \cdot g) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#functions-of-the-score.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as jvp.
 /// Runs on   host and device
 template <class Function, Real T>

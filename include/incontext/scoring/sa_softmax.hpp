@@ -58,7 +58,7 @@ INCONTEXT_HD void weights(const SaSoftmax<T>&, Row<const std::type_identity_t<T>
 /// \f[ J u = p \circ u + z \circ p \circ (u - p \cdot u) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -80,7 +80,7 @@ INCONTEXT_HD void jvp(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> sc
 /// \f[ J^T g = p \circ g + p \circ (h - p \cdot h), \qquad h = z \circ g \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device

@@ -13,9 +13,9 @@
 
 /// Softmax after an elementwise map, a = softmax(phi(z)): the one implementation of Softmax, SSMax and SSA.
 ///
-/// Common to every function here. Masked scores are -infinity: weight 0, derivative 0, and n counts the others. A row
-/// with no visible score, with a NaN or +infinity, or a map outside its domain gives NaN in every entry. The output may
-/// be the scores, the direction, or both; nothing is allocated.
+/// Common to every function here. Masked scores are -infinity, with weight and derivative 0; n is the number of the
+/// others. A row with no visible score, with a NaN or +infinity, or a map outside its domain gives NaN in every entry.
+/// The output may be the scores, the direction, or both; nothing is allocated.
 ///
 /// Weights are computed from the differences phi(z_i) - phi(z_r), where r is the entry of the largest weight, so they
 /// keep relative accuracy. Derivatives are computed from differences u_i - u_j, so that neither a peaked row nor an

@@ -19,8 +19,7 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// The same difference as the logarithm of one product. Its rounding error is multiplied by k, so it is good for small
-/// k.
+/// The same difference as the logarithm of one product. Its rounding is multiplied by k, so it is for small k.
 struct SignedProductExponent {
   float knee;
   float exponent;
@@ -84,8 +83,8 @@ struct SignedLogarithmExponent {
   }
 };
 
-/// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Differences of two scores of one sign go through (z - w) / (c +
-/// |w|); for different signs both parts add up, so the plain difference is exact to rounding.
+/// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Differences of two scores of one sign go through
+/// (z - w) / (c + |w|); for different signs both parts add up, so the plain difference is exact to rounding.
 template <Real T>
 struct SignedLogarithm {
   T knee;      // c

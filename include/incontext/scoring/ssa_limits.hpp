@@ -17,7 +17,7 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// Which scores keep weight as a row grows: the sign of the largest score (1, 0 or -1), and that score's size.
+/// Which scores keep weight as all grow: those with the sign of the largest one (1, 0 or -1), and that one's size.
 template <Real T>
 struct SurvivingSign {
   int sign = -1;

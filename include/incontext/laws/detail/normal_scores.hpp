@@ -51,8 +51,7 @@ class NormalScores {
     const T digits = T(10) - log(T(std::numeric_limits<T>::epsilon()));
     const T pi = math::pi<T>();
     cut_ = T(std::numeric_limits<T>::epsilon()) / T(64);
-    // Errors of the trapezoidal rule: exp(-pi^2 / step) from the kernel in y, exp(-2 pi^2 / step^2) from the density in
-    // g.
+    // Errors of the rule: exp(-pi^2 / step) from the kernel in y, exp(-2 pi^2 / step^2) from the density in g.
     per_unit_ = digits / (pi * pi);
     step_ = T(1) / (x * per_unit_ + sqrt(T(per_unit_ / T(2))));
     by_parts_ = T(2) < x;
@@ -103,8 +102,7 @@ class NormalScores {
   ScoreMoments<T> moments(const T& s) const {
     using std::exp;
     std::vector<Node> nodes;
-    // The kernel alone has mean -gamma. For wide scores the density changes this mean little, and that change is
-    // summed.
+    // The kernel alone has mean -gamma. For wide scores the density changes this little, and the change is summed.
     const bool wide = T(16) < x_;
     const T middle = -s / x_, euler = boost::math::constants::euler<T>();
     T total = T(0), mean = T(0), surprise = T(0);
@@ -139,9 +137,8 @@ class NormalScores {
     T offset, e, weight;
   };
 
-  /// Peak of e^(k y - e^y - g^2/2): g = k x - W / x, where W e^W = x^2 e^(s + k x^2), Lambert's function. As y = s + x
-  /// g, one of the two follows from the other: y from g for x <= 1, and g from y for wider scores, so that no digits
-  /// are lost.
+  /// Peak of e^(k y - e^y - g^2/2): g = k x - W / x, where W e^W = x^2 e^(s + k x^2), Lambert's function. One of g and
+  /// y = s + x g follows from the other: y from g for x <= 1, g from y for wider scores, so that no digits are lost.
   Start peak(const T& s, int k) const {
     using std::log;
     if (!(T(1e-4) < x_)) return {T(0), s};

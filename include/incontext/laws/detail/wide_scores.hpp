@@ -29,8 +29,7 @@ class WideScores {
     using std::sqrt;
     const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
     const T pi = math::pi<T>();
-    // y = v - e^-(v + depth) makes the sum end doubly exponentially on the left; densities there grow like e^(-y reach
-    // / x)
+    // y = v - e^-(v + depth) ends the sum doubly exponentially on the left: densities grow like e^(-y reach / x)
     const T step = T(0.8) * pi * pi / digits, decay = T(1) - SampledScores<T>::reach(count) / x_;
     const T depth = T(3) / decay;
     const int first = static_cast<int>(floor(T((-depth - log(T(digits / decay))) / step)));

@@ -60,8 +60,7 @@ struct VectorPack {
     return (Wide)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(b));
 #endif
   }
-  // Each vector is copied by itself: g++ copies a whole pack through the stack in halves, which then stalls (3 x with
-  // AVX2).
+  // Each vector is copied by itself: g++ copies a whole pack through the stack in halves and stalls (3 x with AVX2).
   static Lanes load(const std::uint64_t* from) {
     Lanes p;
     for (int i = 0; i < count; ++i) __builtin_memcpy(&p.v[i], from + i * width, sizeof p.v[i]);

@@ -101,8 +101,8 @@ struct EntmaxPass {
   }
 };
 
-/// Whether a score at `z` belongs to the support: with the threshold at z, the scores above it leave some weight, sum
-/// over z_j > z of x_j^p < 1.
+/// Whether a score at `z` belongs to the support: with the threshold at z, the scores above it leave some weight:
+/// the sum of x_j^p over z_j > z is less than 1.
 template <Real T>
 INCONTEXT_HD bool has_weight(const EntmaxPass<T>& pass, Row<const T> scores, const T& z) {
   Sum<T> mass;
