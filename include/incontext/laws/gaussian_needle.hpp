@@ -13,7 +13,8 @@
 
 /// Weight of one needle among `noise_count` tokens with independent normal scores, and the weight of all the others.
 /// Scores enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, and
-/// `gap` = beta m.
+/// `gap` = beta m. In the formulas, psi(s) is the mean of exp(-e^(s + x g)) over a standard normal g, with
+/// x = `noise_stddev`, and Z_N is the sum of e^(x g_j) over the noise.
 namespace incontext::laws {
 
 namespace detail {

@@ -97,7 +97,7 @@ Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noi
 ///
 /// \f[ \int ds\, F_1(s)\, \exp\bigl(-\Gamma(1 - m_*)\, e^{m_* (s - \beta m + x b)}\bigr) \f]
 ///
-/// m_* = h / x is the index of frozen_row(N, x) and b its quantile.
+/// m_* = h / x is the index of frozen_row(N, x) and b its quantile; F_1(s) = e^(s - e^s).
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations.
 /// Units     dimensionless.

@@ -54,6 +54,8 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// \f[ w = (1 + b|z|/\tau)^{\mathrm{sgn}(z) k},\quad Y_2 = n \int ds\, T_2(s) \psi(s)^{n-1},\quad
 ///     E \log Z = -\gamma - n \int ds\, s\, T_1(s) \psi(s)^{n-1} \f]
 ///
+/// psi(s) = E e^-t and T_k(s) = E t^k e^-t are averages over one score, with t = e^s w; gamma is Euler's constant.
+///
 /// Source    derived: docs/theory/laws.md#ssa-row; n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
 /// Domain    count >= 1 and whole, in double at most 1.3e145 (the square of 1/count underflows); variance >= 0; map in

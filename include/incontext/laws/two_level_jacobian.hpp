@@ -25,6 +25,8 @@ struct TwoLevelJacobian {
 /// \f[ \lambda_1 = \frac{n p (1-p)}{n-1},\quad \lambda_2 = \frac{1-p}{n-1}\ (n - 2\ \text{times}),\quad
 ///     H = -p \log p - (1-p) \log(1-p) + (1-p) \log(n-1) \f]
 ///
+/// lambda_1 and lambda_2 are the eigenvalues of P other than 0; p = weight and n = count.
+///
 /// Source    derived: docs/theory/laws.md#two-level-jacobian.
 /// Units     as TwoLevelJacobian.
 /// Domain    count >= 2, 0 <= weight <= 1.

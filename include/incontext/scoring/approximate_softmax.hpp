@@ -24,7 +24,7 @@ namespace incontext::scoring {
 /// Units     temperature in units of the scores; weights dimensionless.
 /// Domain    temperature > 0. A weight is negative iff z_i is more than tau below the mean.
 /// Limits    temperature -> infinity: uniform; n = 1: (1).
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct ApproximateSoftmax {

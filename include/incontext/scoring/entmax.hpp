@@ -25,7 +25,7 @@ namespace incontext::scoring {
 /// Units     dimensionless, the scores too.
 /// Domain    alpha > 1, finite.
 /// Limits    n = 1: (1); one-hot iff the gap of the two largest scores is at least 1 / (alpha - 1).
-/// Errors    NaN row: no visible score, a NaN or +infinity, alpha outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or alpha is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct Entmax {

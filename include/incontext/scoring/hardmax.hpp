@@ -20,7 +20,7 @@ namespace incontext::scoring {
 /// Units     dimensionless.
 /// Domain    any row with a visible score; masked scores are -infinity.
 /// Limits    n = 1: (1). Invariant under z -> c z + d, c > 0.
-/// Errors    NaN row: no visible score, a NaN or +infinity.
+/// Errors    a row of NaN if no score is visible, or one is NaN or +infinity.
 /// Runs on   host and device
 template <Real T = double>
 struct Hardmax {

@@ -29,7 +29,7 @@ namespace incontext::scoring {
 /// Units     weights dimensionless under the sum, else those of the kernel.
 /// Domain    the kernel's; N != 0; floor >= 0, 0 for none.
 /// Limits    all kernels together below the floor: weights kappa / floor, zero for a row of zeros.
-/// Errors    NaN row: no key, a NaN kernel, N = 0 or infinite.
+/// Errors    a row of NaN if there is no key, a kernel is NaN, or N is 0 or infinite.
 /// Runs on   host and device
 template <class K>
   requires Kernel<K> || PositionalKernel<K>

@@ -29,7 +29,7 @@ enum class LinearNormalization { none, context_length };
 /// Units     temperature in units of the scores; weights dimensionless.
 /// Domain    temperature > 0. Weights are neither positive nor of sum 1.
 /// Limits    temperature -> infinity: zero.
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct LinearAttention {

@@ -23,7 +23,7 @@ namespace incontext::scoring {
 /// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
 /// Domain    temperature > 0.
 /// Limits    constant row: uniform, derivatives NaN (0 if n = 1); sigma >= tau: softmax(z / tau), also its derivatives.
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct NormSoftmax {
@@ -92,8 +92,8 @@ INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, MatrixView<const 
 /// \f[ (J u)_r = P_r \Bigl( \frac{u_r}{D} - (z_r - \bar z) \frac{\nabla D \cdot u}{D^2} \Bigr), \qquad
 ///     \nabla D = \frac{z - \bar z}{\nu D} \;\text{or, for the variance,}\; \frac{2 (z - \bar z)}{n} \f]
 ///
-/// Source    derived: docs/theory/scoring.md#normsoftmax; nu = n, or n - 1 for the sample standard deviation;
-///           0 in place of nabla D if sigma >= tau.
+/// Source    derived: docs/theory/scoring.md#normsoftmax. P_r = diag(a_r) - a_r a_r^T for row r; nu = n, or n - 1 for
+///           the sample standard deviation; 0 in place of nabla D if sigma >= tau.
 /// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.

@@ -30,7 +30,7 @@ enum class ScoreNormalization { none, context_length, sum, absolute_sum };
 /// Units     scores and weights dimensionless.
 /// Domain    Function is Average, Tanh, Relu or Square; N != 0.
 /// Limits    for tanh and relu the sum can be 0; near its zeros the weights diverge.
-/// Errors    NaN row: no visible score, a NaN or +infinity, N = 0.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or N = 0.
 /// Runs on   host and device
 template <class Function, Real T = double>
 struct RatioScore {
@@ -126,6 +126,8 @@ INCONTEXT_HD void log_weights(const RatioScore<Function, T>& map, Row<const std:
 ///
 /// \f[ (J u)_i = \frac{f'(z_i) u_i - a_i \dot N}{N}, \qquad \dot N = \sum_j \sigma_j f'(z_j) u_j, \;
 ///     \sigma_j = 0, 0, 1, \mathrm{sgn} f(z_j) \f]
+///
+/// The four values of sigma_j belong to the four normalizations, in their order.
 ///
 /// Source    derived: docs/theory/scoring.md#functions-of-the-score.
 /// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.

@@ -20,7 +20,7 @@ namespace incontext::scoring {
 /// Units     of the scores.
 /// Domain    any row with a visible score; masked scores are -infinity, with weight and derivative 0.
 /// Limits    n = 1: (z). The sum is p . z, which may be negative.
-/// Errors    NaN row: no visible score, a NaN or +infinity.
+/// Errors    a row of NaN if no score is visible, or one is NaN or +infinity.
 /// Runs on   host and device
 template <Real T = double>
 struct SaSoftmax {

@@ -55,7 +55,7 @@ INCONTEXT_HD SurvivingSign<T> surviving_sign(Row<const T> scores) {
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with weight 0.
 /// Units     dimensionless; base and temperature drop out.
 /// Limits    n = 1: (1); k -> infinity: hardmax.
-/// Errors    NaN row: no visible score, a NaN or +infinity, a map outside its domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or a map is outside its domain.
 /// Accuracy  4 eps (1 + k) relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -88,7 +88,7 @@ INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identit
 /// Units     dimensionless, the scores too.
 /// Domain    exponent > 0.
 /// Limits    equal scores or n = 1: 0.
-/// Errors    NaN row: no visible score, a NaN or +infinity, exponent outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or exponent is outside the domain.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max p / min p):
 ///           tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device

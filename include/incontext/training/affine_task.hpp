@@ -137,6 +137,8 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
 /// \f[ \int dx\, \varphi(x)\, 2 \bigl[(s^2 + B^2) Q(B/s) - B s\, \varphi(B/s)\bigr],\qquad
 ///     s^2 = \sigma_F^2 (1 + \sigma_I^2 x^2) \f]
 ///
+/// phi is the standard normal density, Q its upper tail, and B = bound.
+///
 /// Source    derived: docs/theory/training.md#clipped-answers; compare Table 1 of arXiv 2508.14685.
 /// Units     label units squared; bound in label units.
 /// Domain    standard deviations >= 0, bound >= 0.
