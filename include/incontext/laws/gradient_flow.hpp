@@ -35,9 +35,10 @@ struct GradientFlow {
 ///
 /// \f[ R = x \sqrt{\frac{\tfrac1d E_\parallel + (1 - \tfrac1d) E_\perp}{E|\bar x_a|^2}} \f]
 ///
-/// Y_2, M, V and P are those of gaussian_row.hpp, and T = sum a_j^2 (g_j - M)^2. E_par and E_perp are E |C_a h|^2 / |h|^2
-/// for h along w and for h orthogonal to it. R is the ratio of the root mean squares of dW_K and dW_V if W_K and W_V
-/// have independent entries of one variance. For given q, h and g, |q| |h| / (tau |g|) replaces the factor x.
+/// Y_2, M, V and P are those of gaussian_row.hpp, and T = sum a_j^2 (g_j - M)^2. E_par and E_perp are the values of
+/// E |C_a h|^2 / |h|^2 for h along w and for h orthogonal to it. R is the ratio of the root mean squares of dW_K and
+/// dW_V if W_K and W_V have independent entries of one variance; for given q, h and g, |q| |h| / (tau |g|) replaces the
+/// factor x.
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5 is the small-ViT case.
 /// Units     row: gaussian_row(n, score_stddev); score_stddev = x.

@@ -23,7 +23,7 @@ struct RowMoments {
 };
 
 /// Moments of a row of weights of independent normal scores, for any map that is softmax after an elementwise map:
-/// softmax, SSMax, SSA, or a map of the user's.
+/// softmax, SSMax, SSA, or a user's own map.
 ///
 /// \f[ p_j = \frac{w_j}{\sum_k w_k},\quad w_j = e^{\phi(z_j)},\quad z_j \sim N(0, q)\text{ independent},\ j \le l \f]
 /// \f[ \psi(s) = E e^{-e^s w},\quad T_h(s) = E\,h\,e^{-e^s w} \f]
@@ -39,7 +39,7 @@ struct RowMoments {
 /// Limits    score_variance = 0: 1/l, 0, 0. l = 1: 1, 0, q. Softmax: E sum p z = (q / temperature) (1 - E sum p^2).
 /// Errors    std::invalid_argument for count, std::domain_error for the rest; QuadratureError where an estimate stays
 ///           above eps^0.64, or phi changes by more than 1e5 over the scores.
-/// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for maps of the user's
+/// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for a user's own map
 ///           (tests/laws/row_moments.cpp).
 /// Runs on   host
 template <scoring::SoftmaxLike Map>

@@ -40,7 +40,7 @@ class UniformScores {
   }
 
  private:
-  /// E_1(e^l).
+  /// The exponential integral E_1(e^l).
   static T falling(const T& l) {
     using std::exp;
     if (l < T(-1)) return entire(l) - l - boost::math::constants::euler<T>();

@@ -18,12 +18,12 @@
 /// i + 1 keys (MatrixView's first rows). Outputs must not overlap the inputs.
 namespace incontext::scoring {
 
-/// Kernel attention: a kernel of query and key over a normalizer.
+/// Kernel attention: the weight of a key is a kernel of query and key, divided by a normalizer.
 ///
 /// \f[ a_j = \frac{\kappa(q, k_j)}{N}, \qquad N \in \Bigl\{1,\; n,\; \max\bigl(\textstyle\sum_j \kappa(q, k_j),
 ///     \epsilon\bigr)\Bigr\} \f]
 ///
-/// Exponential kernels under the sum are evaluated as softmax of their logarithms; the floor epsilon is for the others.
+/// Exponential kernels divided by their sum are evaluated as softmax of their logarithms; others have a floor epsilon.
 ///
 /// Source    Nadaraya-Watson; arXiv 2006.16236; arXiv 2202.08791 (floor 1e-6).
 /// Units     weights dimensionless under the sum, else those of the kernel.
