@@ -12,8 +12,8 @@
 
 /// How the functions that check their arguments on the host refuse one: an exception with one line that names the
 /// function, the parameter, its value and what is required. Host only; device code and leaf formulas answer quiet NaN
-/// instead. Every scoring map includes this header, so it includes no string streams, which take as long to compile as the
-/// map itself.
+/// instead. Every scoring map includes this header, so it includes no string streams, which take as long to compile as
+/// the map itself.
 namespace incontext {
 
 namespace detail {
