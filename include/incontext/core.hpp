@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every room stands on: the mark of device functions, the concept of a scalar, contracts, counts, packs and lanes
-/// of numbers, elementary functions, compensated sums and intervals.
+/// The foundations of all other headers: the mark of device functions, the concept of a scalar, checks of arguments,
+/// counts, packs and lanes of numbers, elementary functions, compensated sums and intervals.
 
 #include "incontext/core/constants.hpp"
 #include "incontext/core/contracts.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Laws of a row of scores: what softmax and its relatives keep of one large score, moments of weights, gradient flow.
+/// Laws of a row of scores: how much weight softmax and its relatives give to one large score, the moments of the
+/// weights, and the gradients of an attention layer.
 
 #include "incontext/laws/fading.hpp"
 #include "incontext/laws/fading_by_map.hpp"

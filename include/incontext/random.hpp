@@ -1,7 +1,7 @@
 #pragma once
 
-/// Counter-based random numbers: words, uniform, normal, chi-square, directions and Wishart factors, each a pure
-/// function of seed, trial and stream.
+/// Counter-based random numbers: words, uniform numbers, normals, chi-squares, directions and Wishart factors. Each is
+/// a pure function of seed, trial and stream.
 
 #include "incontext/random/chi_square.hpp"
 #include "incontext/random/normal.hpp"

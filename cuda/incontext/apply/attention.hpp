@@ -18,7 +18,7 @@ namespace incontext::apply {
 
 namespace detail {
 
-/// Two packs of queries side by side on a CPU, eight where nvcc leaves packs of one, one query a GPU thread.
+/// How many packs of queries are side by side: two on a CPU, eight where nvcc makes packs of one, one per GPU thread.
 template <class System, class T>
 inline constexpr int packs_of = System::lanes == 1 ? 1 : (pack_width<T> == 1 ? 8 : 2);
 
@@ -60,12 +60,12 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
 
 /// Outputs of one layer of attention, without the matrix of weights.
 ///
-/// \f[ o_i = \sum_{j \le n_i} a_{ij} v_j, \qquad a_{i \cdot} = \mathrm{map}(q_i \cdot k_1, \ldots, q_i \cdot k_{n_i})
-///     \f]
+/// \f[ o_i = \sum_{j \le n_i} a_{ij} v_j, \qquad
+///     a_{i \cdot} = \mathrm{map}(q_i \cdot k_1, \ldots, q_i \cdot k_{n_i}) \f]
 ///
-/// Blocks of queries meet blocks of keys. Softmax, SSMax and SSA keep a running maximum, LinearAttention and RatioScore
-/// running sums, in memory of O(threads (d + dv)); any other map, and any scalar but float and double, gets its rows,
-/// O(threads n).
+/// The keys are read in blocks, each for a batch of queries. Softmax, SSMax and SSA are computed with a running maximum
+/// (online softmax), LinearAttention and RatioScore with running sums, in memory of O(threads (d + dv)). For any other
+/// map, and any scalar but float and double, each query's whole row of scores is formed, in memory of O(threads n).
 ///
 /// Source    definition; the running maximum: arXiv 1805.02867. The temperature, often sqrt(d), is the map's.
 /// Shapes    (queries: q x d, keys: n x d, values: n x dv, out: q x dv), any strides; out shares no element with them.
@@ -75,10 +75,10 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first query whose first output is NaN; out is written all the same.
 /// Accuracy  plain sums over d, and over keys in blocks of 64: 256 eps times sum_j |a_j v_j| on the layers of
-///           tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score is off by up to
-///           d eps sum_c |q_c k_c|, and its weight with it. Queries get the same bits on every CPU system and for any
-///           number of threads.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread a query, from and to host memory)
+///           tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score has an error of up
+///           to d eps sum_c |q_c k_c|, which changes its weight. Queries get the same bits on every CPU system and for
+///           any number of threads.
+/// Runs on   serial, OpenMP, TBB, CUDA (one thread per query, from and to host memory)
 template <scoring::Scoring Map>
 void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
             scoring::MatrixView<const typename Map::value_type> keys,

@@ -32,7 +32,7 @@ struct Vjp {
   }
 };
 
-/// One row; a named functor, because nvcc wants no extended lambdas here.
+/// The work on one row. It is a named functor so that nvcc needs no extended lambdas.
 template <class Map, class Work>
 struct ApplyToRow {
   using T = typename Map::value_type;
@@ -41,7 +41,7 @@ struct ApplyToRow {
   MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
   MatrixView<T> out;
   VisibleKeys visible;
-  bool folded;  // long and short rows of a causal mask by turns, so that threads get equal shares
+  bool folded;  // long and short rows of a causal mask alternate, so that threads get equal shares
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
     const std::int64_t i = !folded || index % 2 == 0 ? (folded ? index / 2 : index) : scores.rows - 1 - index / 2;
@@ -85,7 +85,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
 
 }  // namespace detail
 
-/// Weights of every row of a matrix of scores, each for itself; what a row does not see has weight 0.
+/// Weights of every row of a matrix of scores, each row by itself; a key that a row does not see has weight 0.
 ///
 /// \f[ a_{i \cdot} = \mathrm{map}(z_{i1}, \ldots, z_{i n_i}), \qquad a_{ij} = 0 \;\text{for}\; j > n_i \f]
 ///
@@ -96,8 +96,8 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
 /// Limits    n = 1: the map of one score.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first row on which the map is undefined; out is written all the same.
-/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::weights bit by bit.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread a row, from and to host memory)
+/// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::weights.
+/// Runs on   serial, OpenMP, TBB, CUDA (one thread per row, from and to host memory)
 template <scoring::Scoring Map>
 void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
              scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
@@ -107,11 +107,11 @@ void weights(const Map& map, scoring::MatrixView<const typename Map::value_type>
 /// Jacobian times a direction, row by row.
 ///
 /// Source    scoring::jvp.
-/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either, or share no element with them.
+/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be one of them, or share no element with them.
 /// Units     those of the direction over those of the scores.
 /// Domain    as weights.
 /// Errors    as weights.
-/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::jvp bit by bit.
+/// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::jvp.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
 void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
@@ -123,11 +123,11 @@ void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> sco
 /// Transposed Jacobian times a cotangent, row by row.
 ///
 /// Source    scoring::vjp.
-/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either, or share no element with them.
+/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be one of them, or share no element with them.
 /// Units     those of the cotangent over those of the scores.
 /// Domain    as weights.
 /// Errors    as weights.
-/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::vjp bit by bit.
+/// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::vjp.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
 void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,

@@ -9,11 +9,11 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 
-/// Constants of any Real, callable on a device, and what tells finite numbers from others.
+/// Constants of any Real, callable on a device, and the test of whether a number is finite.
 namespace incontext::math {
 
-/// Constants of the built-in types. std::numeric_limits' functions are host-only for nvcc; their values as members are
-/// not.
+/// Constants of the built-in types. nvcc takes the functions of std::numeric_limits for host-only functions; their
+/// values as static members can be used on a device.
 ///
 /// Units     dimensionless.
 /// Runs on   host and device
@@ -81,7 +81,7 @@ INCONTEXT_HD T pi() {
   }
 }
 
-/// An integer as a real number, by way of double, which is exact below 2^53 and all that Real promises.
+/// An integer as a real number. It is converted by way of double, which is exact below 2^53 and all that Real promises.
 ///
 /// Units     dimensionless.
 /// Runs on   host and device
@@ -90,7 +90,7 @@ INCONTEXT_HD T from_count(std::ptrdiff_t count) {
   return T(static_cast<double>(count));
 }
 
-/// Neither infinite nor NaN.
+/// Whether x is neither infinite nor NaN.
 ///
 /// Runs on   host and device
 template <Real T>

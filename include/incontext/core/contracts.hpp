@@ -10,9 +10,10 @@
 
 #include "incontext/core/floating_point.hpp"
 
-/// The host front doors' way to refuse an argument: one line that names the function, the parameter, its value and
-/// what it needs. Host only; device code and leaf formulas answer quiet NaN instead. Every scoring map includes this
-/// header, so it includes no streams, which take as long to compile as the map itself.
+/// How the functions that check their arguments on the host refuse one: an exception with one line that names the
+/// function, the parameter, its value and what is required. Host only; device code and leaf formulas answer quiet NaN
+/// instead. Every scoring map includes this header, so it includes no string streams, which take as long to compile as
+/// the map itself.
 namespace incontext {
 
 namespace detail {
@@ -49,7 +50,7 @@ std::string contract_message(std::string_view where, std::string_view problem, c
 
 }  // namespace detail
 
-/// A number as text with so many significant digits, for a sentence.
+/// A number as text with the given number of significant digits, to be put into a sentence.
 /// Runs on   host
 inline std::string short_text(double value, int digits) {
   char text[64];
@@ -57,7 +58,8 @@ inline std::string short_text(double value, int digits) {
   return text;
 }
 
-/// Shape or configuration is wrong: throws std::invalid_argument `incontext::where: problem (value = ...; needs ...)`.
+/// Throws std::invalid_argument for a wrong shape or configuration. The message is
+/// `incontext::where: problem (value = ...; needs ...)`.
 /// Runs on   host
 template <class Value>
 [[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
@@ -65,7 +67,7 @@ template <class Value>
   throw std::invalid_argument(detail::contract_message(where, problem, value, needs));
 }
 
-/// A value is outside the domain: throws std::domain_error with the same message layout.
+/// Throws std::domain_error for a value outside the domain, with the same layout of the message.
 /// Runs on   host
 template <class Value>
 [[noreturn]] void throw_domain_error(std::string_view where, std::string_view problem, const Value& value,
@@ -100,7 +102,8 @@ void require_finite(std::string_view where, std::string_view parameter, const Va
   }
 }
 
-/// Accepts value > 0 and infinity, which makes all weights equal as a temperature and has no effect as a cap; not NaN.
+/// Accepts value > 0, infinity included, and refuses NaN. An infinite temperature makes all weights equal, and an
+/// infinite cap has no effect.
 /// Runs on   host
 template <class Value>
 void require_above_zero(std::string_view where, std::string_view parameter, const Value& value) {

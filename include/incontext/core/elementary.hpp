@@ -4,9 +4,10 @@
 
 #include "incontext/core/host_device.hpp"
 
-/// Elementary functions made of + - * / and integer operations only, without branches: they vectorize over lanes and
-/// give the same bits from every compiler, instruction set and back end (with contraction off). The standard library's
-/// do neither. Coefficients: Remez fits (tests/oracles/generate/polynomials.py), not taken from a library.
+/// Elementary functions made of + - * / and integer operations only, without branches. Therefore compilers vectorize
+/// them over lanes, and every compiler, instruction set and back end gives the same bits (with contraction off). The
+/// standard library's functions have neither property. The coefficients are Remez fits
+/// (tests/oracles/generate/polynomials.py), not taken from a library.
 namespace incontext::elementary {
 
 /// Minus twice the natural logarithm of a positive normal number: the square of Box and Muller's radius.
@@ -36,11 +37,11 @@ INCONTEXT_HD inline float minus_two_log(float x) {
 
 namespace detail {
 
-/// The logarithm of one double, or of a pack of them with Bits the pack of 64-bit words.
+/// The logarithm of one double, or of a pack of doubles; Bits is as many unsigned integers of 64 bits.
 template <class Number, class Bits>
 INCONTEXT_HD inline Number log_of_doubles(const Number& x) {
   const Bits bits = __builtin_bit_cast(Bits, x);
-  // The biased exponent becomes a double through the mantissa of 2^52: AVX2 has no 64-bit integer conversion.
+  // The biased exponent is put into the mantissa of 2^52 to become a double, as AVX2 cannot convert 64-bit integers.
   const Bits biased = (bits + (0x3ff0000000000000ULL - 0x3fe6a09e667f3bcdULL)) >> 52;
   const Number e = __builtin_bit_cast(Number, biased | 0x4330000000000000ULL) - (4503599627370496.0 + 1023.0);
   const Number f = __builtin_bit_cast(Number, bits - ((biased - 1023) << 52)) - 1.0;
@@ -68,7 +69,7 @@ INCONTEXT_HD inline Number log_of_doubles(const Number& x) {
 /// Runs on   host and device
 INCONTEXT_HD inline double log(double x) { return detail::log_of_doubles<double, std::uint64_t>(x); }
 
-/// Exponential; 0 half an octave below the normal range, not clamped above.
+/// The exponential function. It is 0 from half an octave below the normal range on, and it does not clamp large x.
 ///
 /// \f[ e^x = 2^k (1 + r + r^2 q(r)),\quad k = \mathrm{round}(x / \log 2),\ |r| \le \log(2)/2 \f]
 ///
@@ -92,7 +93,7 @@ INCONTEXT_HD inline float exp(float x) {
   return (1.0f + (r + r * r * q)) * __builtin_bit_cast(float, exponent << 23);
 }
 
-/// The same in double, relative fit error 5e-18.
+/// The exponential function in double; the relative error of the fit is 5e-18.
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions.
 /// Units     dimensionless.
@@ -120,7 +121,7 @@ INCONTEXT_HD inline double exp(double x) {
   return (1.0 + (r + r * r * q)) * __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent) << 52);
 }
 
-/// Sine and cosine of a quarter of a turn either way: \f$ \sin 2\pi t,\ \cos 2\pi t \f$.
+/// Sine and cosine of an angle of at most a quarter of a turn either way: \f$ \sin 2\pi t,\ \cos 2\pi t \f$.
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions; fit errors 4e-9 and 5e-8.
 /// Units     t in turns.
@@ -143,7 +144,7 @@ INCONTEXT_HD inline void sincos_turns(float t, float& sine, float& cosine) {
   cosine = q;
 }
 
-/// The same in double, fit errors 1e-18.
+/// Sine and cosine in double; the errors of the fits are 1e-18.
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions.
 /// Units     t in turns.

@@ -38,7 +38,7 @@ struct alignas(W * sizeof(T) % 16 == 0 ? 16 : alignof(T)) Lanes {  // 16: what e
   INCONTEXT_HD T& operator[](int lane) { return of[lane]; }
   INCONTEXT_HD const T& operator[](int lane) const { return of[lane]; }
 
-  /// The lanes whose values are f(0), ..., f(W - 1), for what has no operator.
+  /// The Lanes with the values f(0), ..., f(W - 1), for operations that have no operator.
   template <class F>
   INCONTEXT_HD static Lanes each(F f) {
     Lanes result;
@@ -114,7 +114,7 @@ struct alignas(W * sizeof(T) % 16 == 0 ? 16 : alignof(T)) Lanes {  // 16: what e
     using std::sqrt;
     return each([&](int i) { return sqrt(a[i]); });
   }
-  /// By the C library; elementary::exp has the same bits everywhere, for arguments up to 88.
+  /// The C library's function. elementary::exp gives the same bits everywhere, for arguments up to 88.
   INCONTEXT_HD friend Lanes exp(const Lanes& a) {
     using std::exp;
     return each([&](int i) { return exp(a[i]); });

@@ -10,8 +10,8 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 
-/// Elementary functions for any Real, stable where a difference would cancel, and callable on a device. What a scalar
-/// type does not have itself is made of the functions that every Real has.
+/// Elementary functions for any Real, callable on a device, that keep their relative accuracy where a difference would
+/// cancel. Functions that a scalar type lacks are computed from those that every Real has.
 namespace incontext::math {
 
 namespace detail {
@@ -33,7 +33,7 @@ concept HasPow = requires(const T& x, const T& y) {
 };
 }  // namespace detail
 
-/// \f$ \log(1 + x) \f$, relative to itself near x = 0 too.
+/// \f$ \log(1 + x) \f$, with a small relative error near x = 0 too.
 ///
 /// Units     dimensionless.
 /// Limits    x = -1: -infinity; NaN for a type without log1p.
@@ -54,7 +54,7 @@ INCONTEXT_HD T log_one_plus(const T& x) {
   }
 }
 
-/// \f$ e^x - 1 \f$, relative to itself near x = 0 too.
+/// \f$ e^x - 1 \f$, with a small relative error near x = 0 too.
 ///
 /// Units     dimensionless.
 /// Limits    x -> -infinity: -1.
@@ -92,8 +92,8 @@ INCONTEXT_HD T power(const T& x, const T& y) {
   }
 }
 
-/// \f$ e^x - 1 - x = \frac{x^2}2 (1 + \frac x3 (1 + \frac x4 (\ldots))) \f$, by this series where the difference would
-/// cancel.
+/// \f$ e^x - 1 - x = \frac{x^2}2 (1 + \frac x3 (1 + \frac x4 (\ldots))) \f$. The series is used where the difference
+/// would cancel.
 ///
 /// Units     of x.
 /// Accuracy  8 eps relative (tests/core/math.cpp).
@@ -107,8 +107,8 @@ INCONTEXT_HD T exp_minus_one_minus(const T& x) {
   return x * x * sum / T(2);
 }
 
-/// \f$ x - \log(1 + x) = r x - 2 (r^3/3 + r^5/5 + \ldots),\ r = x / (2 + x) \f$, by this series where the difference
-/// would cancel.
+/// \f$ x - \log(1 + x) = r x - 2 (r^3/3 + r^5/5 + \ldots),\ r = x / (2 + x) \f$. The series is used where the
+/// difference would cancel.
 ///
 /// Units     of x.
 /// Limits    x -> -1: infinity.
@@ -126,7 +126,7 @@ INCONTEXT_HD T minus_log_one_plus(const T& x) {
   return ratio * (x - T(2) * sum);
 }
 
-/// \f$ (1 + x) \log(1 + x) - x \ge 0 \f$, zero of second order at x = 0.
+/// \f$ (1 + x) \log(1 + x) - x \ge 0 \f$, which has a zero of second order at x = 0.
 ///
 /// Units     dimensionless.
 /// Limits    x = -1: 1.
@@ -140,7 +140,7 @@ INCONTEXT_HD T relative_entropy_term(const T& x) {
   return x * logarithm - defect;
 }
 
-/// The probability that a standard normal variable exceeds x, relative to itself in both tails.
+/// The probability that a standard normal variable exceeds x, with a small relative error in both tails.
 ///
 /// \f[ P(g > x) = \frac12 \mathrm{erfc}(x / \sqrt 2) \f]
 ///

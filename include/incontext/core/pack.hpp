@@ -4,8 +4,8 @@
 
 #include "incontext/core/host_device.hpp"
 
-/// Units compiled for different instruction sets may meet in one program: what depends on the width of a pack is in
-/// an inline namespace of that width, so that the linker does not take one unit's code for the other's.
+/// Source files that are compiled for different instruction sets may be linked into one program. All that depends on
+/// the width of a pack is in an inline namespace of that width, so that the linker does not mix up the two versions.
 #if defined(__CUDACC__) || !defined(__GNUC__)
 #define INCONTEXT_PACKS packs_of_one
 #elif defined(__AVX512F__)
@@ -16,9 +16,9 @@
 #define INCONTEXT_PACKS packs_of_16_bytes
 #endif
 
-/// A few numbers side by side that + - * / < and ?: treat one by one, as long as the target's vector registers; one
-/// number where there are none, and in whatever nvcc compiles. Code written over packs gives every lane the bits the
-/// plain number would get.
+/// A pack is a few numbers side by side, as many as fill a vector register of the target; + - * / < and ?: act on each
+/// of them. Where there are no vector registers, and in all code that nvcc compiles, it is one number. Code written for
+/// packs gives every lane the same bits as it gives the plain number.
 namespace incontext {
 
 namespace detail {
@@ -69,7 +69,7 @@ inline namespace INCONTEXT_PACKS {
 template <class T>
 using Pack = typename detail::PackOf<T>::type;
 
-/// How many those are.
+/// How many T a pack has.
 ///
 /// Runs on   host and device
 template <class T>

@@ -8,7 +8,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
-/// Exponential and logarithm over packs, free of branches: one polynomial each and integer steps on the exponent bits.
+/// Exponential and logarithm of packs, without branches: one polynomial each, and integer operations on exponent bits.
 namespace incontext::elementary {
 
 namespace detail {
@@ -33,7 +33,7 @@ INCONTEXT_HD inline Split split(const Pack<float>& x) {
 
 inline namespace INCONTEXT_PACKS {
 
-/// Below this, 2^x is 0 here.
+/// The lowest argument of exp2_of; the result there is 0.
 template <class T>
 inline constexpr T lowest_power = std::same_as<T, float> ? T(-127) : T(-1023);
 
@@ -41,11 +41,11 @@ inline constexpr T lowest_power = std::same_as<T, float> ? T(-127) : T(-1023);
 template <class T>
 inline constexpr T log2_e = T(1.442695040888963407359924681001892137L);
 
-/// Powers of two of a pack.
+/// Two to the power of each number of a pack.
 ///
 /// \f[ 2^x = 2^k (1 + r p(r)),\quad k = \mathrm{round}(x),\ |r| \le 1/2 \f]
 ///
-/// Domain    lowest_power <= x <= 0; what is below must be clamped by the caller.
+/// Domain    lowest_power <= x <= 0; the caller must clamp smaller arguments.
 /// Limits    0 at lowest_power; NaN gives NaN.
 /// Accuracy  1.2e-7 relative in float, 2e-16 in double (tests/core/pack_functions.cpp); fit errors 2e-9 and 4e-18.
 /// Runs on   host and device
@@ -81,7 +81,7 @@ INCONTEXT_HD inline Pack<double> exp2_of(const Pack<double>& x) {
   return (p * r + 1.0) * __builtin_bit_cast(Pack<double>, __builtin_bit_cast(Pack<std::uint64_t>, shifted) << 52);
 }
 
-/// Natural logarithms of a pack; in double those of `log`, lane by lane.
+/// Natural logarithms of a pack; in double each is that of `log`.
 ///
 /// \f[ \log x = e \log 2 + \log(1+f),\quad x = 2^e (1+f),\ f \in [\sqrt{1/2}-1, \sqrt 2-1] \f]
 ///
@@ -125,8 +125,11 @@ INCONTEXT_HD inline Pack<float> log2_of(const Pack<float>& x) {
   return p * f + e;
 }
 
-/// log(1 + x) of a pack, given u = 1 + x as a product that does not cancel. What u lost to rounding comes back from x,
-/// which matters near x = 0; far from it the difference is rounding itself, and is kept small.
+/// log(1 + x) of a pack, given u = 1 + x computed as a product that does not cancel.
+///
+/// u is rounded, and its rounding error is x - (u - 1). To first order the logarithm changes by that error over u,
+/// which is added to log u. The factor 1/u is taken as max(1 - x, 0): near x = 0 the correction matters and the factor
+/// is accurate; far from 0 the difference is only rounding noise, and the factor keeps it small.
 ///
 /// Domain    x > -1.
 /// Limits    NaN gives NaN.

@@ -55,7 +55,7 @@ concept Real = !std::is_integral_v<T> && std::copyable<T> && std::constructible_
                  { a == b } -> std::convertible_to<bool>;
                } && detail::elementary_lookup::HasElementaryFunctions<T>;
 
-/// What a kernel may take by value: plain data, copied bit by bit.
+/// Plain data, copied bit by bit: what a GPU kernel may take by value.
 template <class T>
 concept DevicePlain = std::is_trivially_copyable_v<T>;
 

@@ -8,7 +8,7 @@ namespace incontext::math {
 /// number.
 ///
 /// Knuth's TwoSum gives, without a branch, the rounding error of total + term exactly; `lost` collects these errors, as
-/// in Neumaier's summation. Numbers of any kind with + and -: a scalar or a pack.
+/// in Neumaier's summation. Number is any type with + and -: a scalar or a pack.
 ///
 /// Source    Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B; Neumaier 1974.
 /// Units     those of the terms.

@@ -7,8 +7,9 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
-/// Attention fading in closed form: one score above n - 1 equal ones, and the bounds such rows give for any row.
-/// Scores enter as differences times the inverse temperature, beta g; for SSMax beta = s log n + b.
+/// Attention fading in closed form: the weights of a two-level row, which has one score above n - 1 equal ones, and the
+/// bounds that such rows give for any row. Scores enter as differences times the inverse temperature, beta g; for SSMax
+/// beta = s log n + b.
 namespace incontext::laws {
 
 /// Weights of a row with one score above n - 1 equal ones.
@@ -22,7 +23,7 @@ struct TwoLevelWeights {
   T complement;  ///< 1 - high = (n - 1) low, without cancellation
 };
 
-/// Softmax of one score at beta g above n - 1 equal ones.
+/// Softmax weights of a two-level row, whose one high score is g above n - 1 equal ones.
 ///
 /// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-\beta g}}, \qquad
 ///     a_{\mathrm{other}} = \frac{e^{-\beta g}}{1 + (n-1) e^{-\beta g}} \f]
@@ -52,7 +53,7 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_ga
   return {high / total, low / total, others * low / total};
 }
 
-/// Least weight of the largest score, if every other score lies at least g below it.
+/// Least weight of the largest score if it is above every other score by at least g.
 ///
 /// \f[ a_{\max} \ge \frac{1}{1 + (n-1) e^{-\beta g}} \f]
 ///
@@ -61,7 +62,7 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_ga
 /// Domain    count >= 1, exponent_gap >= 0.
 /// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.
 /// Errors    std::domain_error.
-/// Accuracy  as two_level_weights; no random row breaks it: tests/laws/fading.cpp.
+/// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
 T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
@@ -70,7 +71,7 @@ T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
   return two_level_weights(n, exponent_gap).high;
 }
 
-/// Greatest weight of the largest score, if all scores lie within D of each other.
+/// Greatest weight of the largest score if no two scores differ by more than D.
 ///
 /// \f[ a_{\max} \le \frac{1}{1 + (n-1) e^{-\beta D}} \f]
 ///
@@ -79,7 +80,7 @@ T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
 /// Domain    count >= 1, exponent_range >= 0.
 /// Limits    exponent_range = 0: 1/n. SSMax, n -> infinity: 0 for s D < 1.
 /// Errors    std::domain_error.
-/// Accuracy  as two_level_weights; no random row breaks it: tests/laws/fading.cpp.
+/// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
 T largest_weight_upper_bound(const Count<T>& count, const T& exponent_range) {

@@ -17,7 +17,8 @@
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
-/// Every map's weights of one score `high` among n - 1 equal scores `low`, without the row: n may be 1e15.
+/// The weights that each map gives to a two-level row, one score `high` and n - 1 equal scores `low`. No row is formed,
+/// so n may be 1e15.
 namespace incontext::laws {
 
 namespace detail {
@@ -30,14 +31,14 @@ T require_two_levels(std::ptrdiff_t count, const T& high, const T& low) {
   return math::from_count<T>(count);
 }
 
-/// Weights from their values, low for each of n - 1 scores.
+/// The two-level weights, given the weight of the high score and that of each low score.
 template <Real T>
 TwoLevelWeights<T> two_levels(const T& count, const T& high, const T& low) {
   if (!(T(1) < count)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
   return {high, low, (count - T(1)) * low};
 }
 
-/// alpha-entmax: (u + c)^p + (n - 1) u^p = 1 for the low score's power base u, c = (alpha - 1) gap, p = 1/(alpha - 1).
+/// alpha-entmax: the low weight is u^p, where (u + c)^p + (n - 1) u^p = 1, c = (alpha - 1) gap, p = 1 / (alpha - 1).
 template <Real T>
 TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha) {
   using std::exp;
@@ -47,7 +48,7 @@ TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha
   const auto excess = [&](const T& u) {
     const T top = u + offset;
     T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
-    // offset - 1 is exact here, so u keeps its digits next to the gap where the row becomes one-hot
+    // offset - 1 is exact here, so u keeps its digits near the gap at which the row becomes one-hot
     const T beyond_one = u + (offset - T(1));
     if (T(0.5) < top) above = math::exp_minus_one(T(power * math::log_one_plus(beyond_one)));
     return T(above + others * pow(u, power));
@@ -63,7 +64,7 @@ TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha
 
 }  // namespace detail
 
-/// Softmax, SSMax and SSA, softmax after phi.
+/// Two-level weights of softmax, SSMax and SSA, which are softmax after an elementwise map phi.
 ///
 /// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-(\phi(z_{high}) - \phi(z_{low}))}} \f]
 ///
@@ -89,16 +90,16 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
   return two_level_weights(n, T(phi.difference(high, low)));
 }
 
-/// Approximate softmax: every weight is of order 1/n.
+/// Two-level weights of approximate softmax; every weight is of order 1/n.
 ///
-/// \f[ a_{high} = \frac1n \Bigl(1 + \frac{(n-1) g}{n \tau}\Bigr),\qquad a_{low} = \frac1n
-///     \Bigl(1 - \frac{g}{n \tau}\Bigr) \f]
+/// \f[ a_{high} = \frac1n \Bigl(1 + \frac{(n-1) g}{n \tau}\Bigr),\qquad
+///     a_{low} = \frac1n \Bigl(1 - \frac{g}{n \tau}\Bigr) \f]
 ///
 /// Source    derived: docs/theory/laws.md#two-levels.
-/// Units     scores in units of the temperature's.
-/// Domain    as above.
+/// Units     scores in units of the temperature.
+/// Domain    as for softmax.
 /// Limits    n -> infinity: (1 + g / tau) / n.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -110,18 +111,19 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
   return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
 }
 
-/// NormSoftmax: with its standard deviation below tau the gap drops out.
+/// Two-level weights of NormSoftmax. Where it divides by the row's standard deviation, they do not depend on the gap.
 ///
-/// \f[ \beta g = \frac{g}{\min(\sigma, \tau)},\qquad \sigma = \frac{|g| \sqrt{n-1}}{n},\ \frac{|g|}{\sqrt n},
-///     \frac{g^2 (n-1)}{n^2} \f]
+/// \f[ \beta g = \frac{g}{\min(\sigma, \tau)},\qquad
+///     \sigma = \frac{|g| \sqrt{n-1}}{n},\ \frac{|g|}{\sqrt n},\ \frac{g^2 (n-1)}{n^2} \f]
 ///
-/// for the population, the sample standard deviation and the population variance.
+/// The three values of sigma are the population standard deviation, the sample standard deviation and the population
+/// variance.
 ///
 /// Source    arXiv 2310.12956 eq. 2; derived: docs/theory/laws.md#two-levels.
 /// Units     raw scores; temperature in their units (squared for the variance).
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    equal scores: uniform.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -138,13 +140,13 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
   return two_level_weights(n, T(gap / (scale < map.temperature ? scale : map.temperature)));
 }
 
-/// Hardmax never fades.
+/// Two-level weights of hardmax, which never fades.
 ///
 /// Source    definition.
 /// Units     of the scores.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    equal scores: uniform.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -155,16 +157,16 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
   return detail::two_levels(n, T(T(1) / n), T(T(1) / n));
 }
 
-/// alpha-entmax keeps all weight on the high score from the gap entmax_one_hot_gap on.
+/// Two-level weights of alpha-entmax, which gives the high score all weight from the gap entmax_one_hot_gap on.
 ///
-/// \f[ a_{high} = (u + c)^p,\quad a_{low} = u^p,\quad (u + c)_+^p + (n-1) u^p = 1,\quad p = \frac{1}{\alpha-1},
-///     c = (\alpha - 1) g \f]
+/// \f[ a_{high} = (u + c)^p,\quad a_{low} = u^p,\quad (u + c)_+^p + (n-1) u^p = 1,
+///     \quad p = \frac{1}{\alpha-1},\quad c = (\alpha - 1) g \f]
 ///
 /// Source    arXiv 1905.05702; root by Boost.Math's TOMS 748.
 /// Units     dimensionless scores.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    alpha -> 1: softmax.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
@@ -174,13 +176,13 @@ TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff
   return detail::two_level_entmax(n, T(high - low), map.alpha);
 }
 
-/// Sparsemax, alpha = 2.
+/// Two-level weights of sparsemax, which is alpha-entmax with alpha = 2.
 ///
 /// Source    Martins & Astudillo 2016.
 /// Units     dimensionless scores.
-/// Domain    as above.
+/// Domain    as for softmax.
 /// Limits    as entmax.
-/// Errors    as above.
+/// Errors    as for softmax.
 /// Accuracy  as entmax.
 /// Runs on   host
 template <Real T>

@@ -8,17 +8,17 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/fading_thresholds.hpp"
 
-/// One score against an even grid: n scores, n - 1 of them k/(n-2) for k = 0 ... n-2, the last one z_max.
+/// One score against an even grid: of the n scores of a row, n - 1 are k/(n-2) for k = 0 ... n-2, and one is z_max.
 namespace incontext::laws {
 
 /// Logarithm of the grid's sum of exponentials.
 ///
 /// \f[ \log S = \log \sum_{k=0}^{n-2} e^{\beta k/(n-2)}
-///     = \max(\beta, 0) + \log\Bigl(1 + e^{-y} \frac{1 - e^{-|\beta|}}{1 - e^{-y}}\Bigr),\quad y = \frac{|\beta|}{n-2}
-///     \f]
+///     = \max(\beta, 0) + \log\Bigl(1 + e^{-y} \frac{1 - e^{-|\beta|}}{1 - e^{-y}}\Bigr),
+///     \quad y = \frac{|\beta|}{n-2} \f]
 ///
-/// Source    arXiv 2501.19399, Fig. 3, read for an input of n scores; geometric sum less its largest term.
-/// Units     inverse_temperature in one over the units of the scores; nats.
+/// Source    arXiv 2501.19399, Fig. 3, for an input of n scores; a geometric sum, less its largest term.
+/// Units     inverse_temperature in one over the units of the scores; result in nats.
 /// Domain    count >= 3 (not necessarily whole), inverse_temperature finite.
 /// Limits    inverse_temperature = 0: log(n - 1); n -> infinity at beta = 1: log((n - 2)(e - 1)).
 /// Errors    std::domain_error.
@@ -39,7 +39,7 @@ T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
   return (rising ? span : T(0)) + math::log_one_plus(rest);
 }
 
-/// The score that takes half of the weight against the grid.
+/// The score z_max that has half of the weight against the grid.
 ///
 /// \f[ z_* = \frac{\log S}{\beta} \f]
 ///
@@ -80,7 +80,7 @@ T grid_weight(const Count<T>& count, const T& inverse_temperature, const T& z_ma
   return T(1) / (T(1) + exp(T(-exponent)));
 }
 
-/// Width in z_max over which a logistic weight climbs from 10% to 90%.
+/// Width of the range of z_max over which a logistic weight rises from 10% to 90%.
 ///
 /// \f[ \frac{2 \log 9}{\beta} \f]
 ///

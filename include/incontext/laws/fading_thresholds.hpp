@@ -10,10 +10,10 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
-/// Where attention fades: row lengths and score gaps at which the largest weight is lost or kept.
+/// Thresholds of attention fading: the row lengths and the score gaps at which the largest weight is lost or kept.
 namespace incontext::laws {
 
-/// Row length at which softmax on a two-level row has given its high score down to `weight`.
+/// Row length at which softmax's weight of the high score of a two-level row has fallen to `weight`.
 ///
 /// \f[ n = 1 + e^{\beta g} \frac{1 - w}{w} \f]
 ///
@@ -32,7 +32,7 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
   return T(1) + exp(exponent_gap) * ((T(1) - weight) / weight);
 }
 
-/// Gap that gives the high score of a two-level row of n scores the weight `weight`.
+/// Gap at which the high score of a two-level row of n scores has the weight `weight`.
 ///
 /// \f[ \beta g = \log(n - 1) + \log \frac{w}{1 - w} \f]
 ///
@@ -76,8 +76,9 @@ T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
 ///
 /// \f[ g_c = 1/s \f]
 ///
-/// Every competitor further below than this: the largest weight tends to 1. Every score within less: it tends to 0.
-/// It is not the threshold of normal competitors, see laws/retrieval.hpp.
+/// If every competitor is further below the largest score than this gap, the largest weight tends to 1; if every score
+/// is nearer to it than this gap, the largest weight tends to 0. For normal competitors there is another threshold, in
+/// laws/retrieval.hpp.
 ///
 /// Source    arXiv 2501.19399; derived: docs/theory/laws.md#thresholds.
 /// Units     of the scores.
@@ -153,7 +154,8 @@ struct BoundedScores {
 ///
 /// \f[ m_c = z_+ + \frac1s - \kappa \frac{\log(s \log n)}{s \log n} \f]
 ///
-/// z_+ and kappa are the fields of BoundedScores. The limit z_+ + 1/s is approached with a lag of log log n / log n.
+/// z_+ and kappa are the fields of BoundedScores. The limit z_+ + 1/s is approached as slowly as log log n / log n
+/// vanishes.
 ///
 /// Source    derived: docs/theory/laws.md#grid; the caption of Fig. 3 of arXiv 2501.19399 has its limit, 1 + 1/s.
 /// Units     of the scores.
@@ -173,7 +175,7 @@ T ssmax_bounded_threshold(const Count<T>& count, const T& scale, const BoundedSc
   return law.upper_edge + T(1) / scale - law.edge_exponent * log(beta) / beta;
 }
 
-/// n^exponent competitors at a gap below the largest score.
+/// One level of competitors: n^exponent scores, each below the largest score by `gap`.
 ///
 /// Units     gap of the scores; exponent dimensionless, at most 1.
 /// Runs on   host
@@ -183,16 +185,17 @@ struct CompetitorLevel {
   T exponent;
 };
 
-/// The power of n with which SSMax's largest weight is lost or kept, for competitors on any levels.
+/// The power of n that decides whether SSMax's largest weight is lost or kept, for competitors on any levels.
 ///
 /// \f[ \frac{1}{a_{\max}} - 1 = \sum_j n^{\nu_j - s g_j} \sim n^{\sup_j (\nu_j - s g_j)} \f]
 ///
-/// Negative: the largest score keeps all weight; positive: it loses it. One level with exponent 1 gives the gap 1/s.
+/// The largest score keeps all weight if the power is negative, and loses it if the power is positive. One level with
+/// exponent 1 gives the gap 1/s.
 ///
 /// Source    derived: docs/theory/laws.md#thresholds; compare arXiv 2605.12697.
 /// Units     dimensionless.
 /// Domain    scale > 0, at least one level, finite gaps >= 0 and exponents.
-/// Limits    none closer than g, exponent 1: 1 - s g.
+/// Limits    no gap below g, exponent 1 at g: 1 - s g.
 /// Errors    std::invalid_argument for no level, std::domain_error.
 /// Accuracy  2 eps (1 + |s g|): tests/laws/fading_thresholds.cpp.
 /// Runs on   host

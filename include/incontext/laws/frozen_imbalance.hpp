@@ -23,26 +23,28 @@ struct FrozenLayer {
   Count<T> dimension;
 };
 
-/// Quantile of one row's imbalance |dW_K| / |dW_V| deep in the frozen regime: what a typical row learns (its median,
-/// share = 1/2), while the root mean square of laws/gradient_flow.hpp grows, made by rare near ties.
+/// Quantile of one row's imbalance |dW_K| / |dW_V| deep in the frozen regime. Its median (share = 1/2) is what a
+/// typical row learns. The root mean square, in laws/gradient_flow.hpp, grows instead, because of the rare rows whose
+/// two largest scores nearly tie.
 ///
 /// \f[ R \approx x\, \kappa\, \rho\, |N|,\quad \rho^m \sim U(0, 1),\quad N \sim N(0, 1)\qquad\Rightarrow\qquad
 ///     R_q = x\, \kappa \left(\frac{q\, 2^{m/2} \sqrt\pi}{\Gamma(\frac{1 - m}{2})}\right)^{1/m},\qquad
 ///     \kappa = \frac{2 (d - 1)}{\sqrt{d\,[d - 1 + (b + \gamma / h)^2]}} \f]
 ///
-/// rho is the ratio of the two largest weights, which is Beta(m, 1) under the Poisson-Dirichlet law; N is the part of
-/// the direction h along the difference of their tokens; kappa holds the lengths of that difference and of the first
-/// token by their means; b, h and m as in frozen_row. The law of R beyond this has no closed form.
+/// rho is the ratio of the two largest weights, which is Beta(m, 1) under the Poisson-Dirichlet law. N is the component
+/// of the direction W_V g of gradient_flow.hpp along the difference of the two tokens with these weights. kappa
+/// contains the lengths of that difference and of the first token, each replaced by its mean. b, h and m are those of
+/// frozen_row. Beyond this approximation the law of R has no closed form.
 ///
-/// Source    derived: docs/theory/laws.md#frozen-imbalance; two tokens hold all the weight, and
-///           P(R <= r) = E min(1, (r / (x kappa |N|))^m), whose 1 never counts where R_q << x kappa.
+/// Source    derived: docs/theory/laws.md#frozen-imbalance; two tokens have all the weight, and
+///           P(R <= r) = E min(1, (r / (x kappa |N|))^m), where the 1 can be left out if R_q << x kappa.
 /// Units     dimensionless.
 /// Domain    row_length >= 2, score_stddev > h, dimension >= 1, 0 < share < 1.
 /// Limits    x -> infinity: log R_q / x -> log(q) / h.
 /// Errors    std::domain_error.
-/// Accuracy  an approximation of order m = h / x that leaves the third score out. The logarithm of the median at n = 64
-///           and 512, d = 16: within 0.3 at x = 16, 0.19 at x = 32, 2% and 0.18 at x = 64, where the test's samples
-///           themselves scatter by 0.09 and 0.18 (tests/simulate/gradient_norms.cpp).
+/// Accuracy  an approximation of order m = h / x that neglects the third largest score. The logarithm of the median at
+///           n = 64 and 512, d = 16: within 0.3 at x = 16, 0.19 at x = 32, 2% and 0.18 at x = 64, where the test's
+///           samples themselves scatter by 0.09 and 0.18 (tests/simulate/gradient_norms.cpp).
 /// Runs on   host
 template <Real T>
 T frozen_imbalance_quantile(const FrozenLayer<T>& layer, const T& share = T(0.5)) {

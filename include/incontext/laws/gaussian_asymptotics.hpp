@@ -12,12 +12,12 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
-/// What a softmax row of n independent normal scores tends to. Everything depends on x = beta sqrt(v)
-/// through theta = x / x_c, x_c = sqrt(2 log n). Powers of n converge only with log n: the exact rows are in
-/// gaussian_row.hpp.
+/// Limits of a softmax row of n independent normal scores for large n. Everything depends on x = beta sqrt(v), the
+/// standard deviation of the scores times the inverse temperature, through theta = x / x_c with x_c = sqrt(2 log n).
+/// The powers of n are reached only as fast as log n grows; the exact rows are in gaussian_row.hpp.
 namespace incontext::laws {
 
-/// The value x_c = beta_c sqrt(v) above which a few largest scores take all the weight.
+/// The value x_c = beta_c sqrt(v) above which a few of the largest scores have all the weight.
 ///
 /// \f[ x_c = \sqrt{2 \log n} \f]
 ///
@@ -38,7 +38,7 @@ T critical_score_stddev(const N& count) {
   return sqrt(T(T(2) * log(n)));
 }
 
-/// log E Z, an upper bound of E log Z.
+/// log E Z, the annealed value of log Z and an upper bound of E log Z.
 ///
 /// \f[ \log E Z = \log n + \frac{x^2}{2} \f]
 ///
@@ -83,7 +83,7 @@ T quenched_log_partition(const Count<T>& count, const T& score_stddev) {
 ///
 /// \f[ \log n - \frac{x^2}{2}\ (\theta < 1),\qquad 0\ (\theta \ge 1) \f]
 ///
-/// Source    Derrida 1981; the O(1) above theta = 1 is poisson_dirichlet_entropy.
+/// Source    Derrida 1981; above theta = 1 the entropy is of order 1, poisson_dirichlet_entropy.
 /// Units     nats.
 /// Domain    count >= 1, score_stddev >= 0.
 /// Limits    score_stddev = 0: log n.
@@ -99,7 +99,7 @@ T quenched_entropy(const Count<T>& count, const T& score_stddev) {
   return score_stddev < critical ? T(log(n) - score_stddev * score_stddev / T(2)) : T(0);
 }
 
-/// Y_2 with Z replaced by its mean.
+/// The inverse participation ratio Y_2 with Z replaced by its mean (annealed).
 ///
 /// \f[ Y_2 \approx \frac{e^{x^2}}{n} \f]
 ///
@@ -108,7 +108,7 @@ T quenched_entropy(const Count<T>& count, const T& score_stddev) {
 /// Domain    count >= 1, score_stddev >= 0; meaningful for theta < 1/sqrt(3).
 /// Limits    score_stddev = 0: 1/n.
 /// Errors    std::domain_error; infinity on overflow.
-/// Accuracy  not an approximation for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
+/// Accuracy  useless for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
 T annealed_ipr(const Count<T>& count, const T& score_stddev) {
@@ -119,7 +119,7 @@ T annealed_ipr(const Count<T>& count, const T& score_stddev) {
   return exp(T(score_stddev * score_stddev)) / n;
 }
 
-/// Powers of n of a row at theta = x / x_c: quantity = n^-power.
+/// The powers of n with which the quantities of a row at theta = x / x_c fall: quantity = n^-power.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -141,7 +141,7 @@ struct GaussianPowers {
 /// Limits    theta >= 1: all 0.
 /// Errors    std::domain_error.
 /// Accuracy  of E Y_2: the exact row's slope between n = 1e12 and 1e15 agrees within 0.01 for theta <= 0.5 and 0.05 for
-///           0.65 and 0.8: tests/laws/gaussian_asymptotics.cpp. The typical ones are leading order, untested.
+///           0.65 and 0.8: tests/laws/gaussian_asymptotics.cpp. The typical powers are of leading order and not tested.
 /// Runs on   host
 template <Real T>
 GaussianPowers<T> gaussian_powers(const T& theta) {
@@ -167,7 +167,7 @@ struct FrozenRow {
   T ipr;            ///< Y_2
 };
 
-/// Extreme-value approximation of a row above the critical inverse temperature.
+/// Extreme-value approximation of a frozen row: its largest scores as a Poisson process.
 ///
 /// \f[ b = \Phi^{-1}(1 - \tfrac1n),\quad h = n \varphi(b),\quad m = \frac{h}{x},\quad
 ///     E \log Z \approx x b + \frac{\log\Gamma(1 - m) + \gamma (1 - m)}{m},\quad Y_2 \approx 1 - m \f]

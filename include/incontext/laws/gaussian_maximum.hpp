@@ -14,8 +14,9 @@ namespace incontext::laws {
 /// \f[ E \max_j a_j = n \int ds \int dg\, \varphi(g) F_1(s + x g)
 ///     \Bigl[\int_{-\infty}^g dg'\, \varphi(g') e^{-e^{s + x g'}}\Bigr]^{n-1},\qquad F_1(y) = e^{y - e^y} \f]
 ///
-/// Trapezoidal sums over g, over s and over how far another score lies below g, all three doubly exponential or normal
-/// at their ends; each step is halved until doubling it would not tell.
+/// Trapezoidal sums over the largest score g, over s, and over the distance of another score below g. The integrands
+/// fall off doubly exponentially or like a normal density at their ends. Each step is halved until a sum with twice the
+/// step would be accurate enough too.
 ///
 /// Source    derived: docs/theory/laws.md#largest-weight.
 /// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.

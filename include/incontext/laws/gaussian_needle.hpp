@@ -11,8 +11,10 @@
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Weight of one needle token among `noise_count` tokens with independent normal scores, and its complement. Scores
-/// enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, `gap` = beta m.
+/// Weight of one needle among `noise_count` tokens with independent normal scores, and the weight of all the others.
+/// Scores enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, and
+/// `gap` = beta m. In the formulas, psi(s) is the mean of exp(-e^(s + x g)) over a standard normal g, with
+/// x = `noise_stddev`, and Z_N is the sum of e^(x g_j) over the noise.
 namespace incontext::laws {
 
 namespace detail {
@@ -24,7 +26,8 @@ void require_needle(std::string_view where, const T& noise_count, const T& noise
   require_finite(where, "gap", gap);
 }
 
-/// A point near the maximum in y = s + beta m: the needle's own scale, or where psi^n turns from 1 to 0 below it.
+/// A point near the maximum of the integrand in y = s + beta m: 0, where F_1 has its maximum, or, if that is less,
+/// where psi^n turns from 1 to 0.
 template <Real T>
 T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
   const T turn = turning_point(noise_count, noise_stddev) + gap;
@@ -33,16 +36,17 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
 
 }  // namespace detail
 
-/// Expected weight of a needle token of score m among N normal scores.
+/// Expected weight of a needle of score m among N independent normal scores.
 ///
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, \psi(s)^N,\qquad F_1(y) = e^{y - e^y} \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle.
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, noise_stddev >= 0, gap finite.
-/// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)).
+/// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)) (Jensen).
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Near 1, noise_weight keeps the digits.
+/// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Where the weight is close to 1,
+///           noise_weight keeps the digits of what is left.
 /// Runs on   host
 template <Real T>
 Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
@@ -112,7 +116,7 @@ Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
   const auto log_density = [&](const T& y) {
     const T s = y - needle.gap;
     if (needle.gap_stddev <= needle.noise_stddev) return T(log(own.first(y)) + n * noise.log_psi(s));
-    // by parts, so that the narrower law is the one that is differentiated
+    // integrated by parts, so that the narrower of the two laws is differentiated
     const T density = log(T(n * noise.first(s))) + (n - T(1)) * noise.log_psi(s);
     return T(log(y <= T(0) ? own.complement(y) : T(T(1) - own.psi(y))) + density);
   };

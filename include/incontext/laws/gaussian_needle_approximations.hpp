@@ -14,8 +14,8 @@
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Approximations of laws/gaussian_needle.hpp, each with the phase it is good for. Largest errors over all exponents at
-/// N = 1000 are stated at theta = x / critical_score_stddev(N); the exact weight costs a few milliseconds.
+/// Approximations of laws/gaussian_needle.hpp, each for one phase. The accuracies are the largest errors over all gaps
+/// at N = 1000, at a given theta = x / critical_score_stddev(N). The exact weight costs a few milliseconds.
 namespace incontext::laws {
 
 namespace detail {
@@ -29,7 +29,7 @@ T logistic(const T& gap) {
 
 }  // namespace detail
 
-/// Z replaced by e^(E log Z): good up to theta = 1.
+/// The weight of the needle with Z replaced by e^(E log Z) (quenched): good up to theta = 1.
 ///
 /// \f[ \frac{1}{1 + e^{E \log Z_N - \beta m}} \f]
 ///
@@ -47,7 +47,7 @@ T needle_weight_quenched(const T& log_partition, const T& gap) {
   return detail::logistic(T(gap - log_partition));
 }
 
-/// The annealed weight and the next order in the variance of Z.
+/// The weight of the needle with Z replaced by its mean (annealed), and the next order in the variance of Z.
 ///
 /// \f[ p + p (1 - p)^2 \frac{e^{x^2} - 1}{N},\qquad p = \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
 ///
@@ -66,7 +66,7 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
   return p + p * rest * rest * math::exp_minus_one(T(noise_stddev * noise_stddev)) / n;
 }
 
-/// Z replaced by a log-normal variable of its mean and variance (Fenton and Wilkinson).
+/// The weight of the needle with Z replaced by a log-normal variable of its mean and variance (Fenton, Wilkinson).
 ///
 /// \f[ \int dg\,\varphi(g)\, \frac{1}{1 + e^{\mu + \sigma g - \beta m}},\quad
 ///     \sigma^2 = \log\Bigl(1 + \frac{e^{x^2} - 1}{N}\Bigr),\quad \mu = \log N + \frac{x^2 - \sigma^2}{2} \f]
@@ -93,11 +93,11 @@ Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noi
       T(0));
 }
 
-/// Z replaced by the stable law of its largest terms: good in the frozen phase.
+/// The weight of the needle with Z replaced by the stable law of its largest terms: good in the frozen phase.
 ///
 /// \f[ \int ds\, F_1(s)\, \exp\bigl(-\Gamma(1 - m_*)\, e^{m_* (s - \beta m + x b)}\bigr) \f]
 ///
-/// m_* = h / x is the index of frozen_row(N, x) and b its quantile.
+/// m_* = h / x is the index of frozen_row(N, x) and b its quantile; F_1(s) = e^(s - e^s).
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations.
 /// Units     dimensionless.
@@ -122,7 +122,7 @@ Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const T& noise_s
       T(0));
 }
 
-/// Probability that the needle is the largest score, its weight at infinite inverse temperature.
+/// Probability that the needle has the largest score. This is its expected weight at infinite inverse temperature.
 ///
 /// \f[ \Phi\Bigl(\frac{m}{\sqrt v}\Bigr)^N = \Phi\Bigl(\frac{\beta m}{x}\Bigr)^N \f]
 ///

@@ -14,8 +14,8 @@
 
 namespace incontext::laws {
 
-/// Expectations over a row of softmax weights a_j of n independent normal scores (random energy model). g_j are the
-/// scores in units of their standard deviation, M = sum a_j g_j, P = diag(a) - a a^T.
+/// Expectations over a row of softmax weights a_j of n independent normal scores, the random energy model of
+/// statistical physics. g_j are the scores in units of their standard deviation, M = sum a_j g_j, P = diag(a) - a a^T.
 ///
 /// Units     log_partition and entropy in nats, the rest dimensionless.
 /// Runs on   host
@@ -39,7 +39,7 @@ struct GaussianRow {
 
 namespace detail {
 
-/// Rounds nothing off: the row of one score, whose weight is 1.
+/// The row of one score, whose weight is 1 without rounding.
 template <Real T>
 GaussianRow<T> single_score() {
   GaussianRow<T> row{};
@@ -91,7 +91,7 @@ class RowFunctionals {
     return result.value;
   }
 
-  /// E M^2, for narrow scores by Gaussian integration by parts: there M is a difference of nearly equal sums.
+  /// E M^2. For narrow scores Gaussian integration by parts gives it, as M then is a difference of nearly equal sums.
   T squared_mean_score(const GaussianRow<T>& r) {
     const T x = row_.scores().score_stddev();
     if (x < T(1)) {
@@ -106,8 +106,8 @@ class RowFunctionals {
     });
   }
 
-  /// |P|_F^2 = sum_i a_i^2 (1 - a_i)^2 + sum_{i != j} a_i^2 a_j^2 and (tr P)^2 = (sum_{i != j} a_i a_j)^2, by tuples of
-  /// distinct tokens: no differences.
+  /// |P|_F^2 = sum_i a_i^2 (1 - a_i)^2 + sum_{i != j} a_i^2 a_j^2 and (tr P)^2 = (sum_{i != j} a_i a_j)^2, expanded
+  /// into sums over tuples of distinct tokens, which contain no differences.
   void jacobian(GaussianRow<T>& r) {
     r.squared_frobenius = integral([&](const auto& m, const T&) {
                             const T a = n(m.first), b = n(m.second);
@@ -121,8 +121,8 @@ class RowFunctionals {
                       T(6);
   }
 
-  /// V = sum_{i<j} a_i a_j (g_i - g_j)^2 and sum_i a_i^2 (sum_j a_j (g_i - g_j))^2, likewise; a common shift of all g
-  /// drops out, so they are taken about the center of each node.
+  /// V = sum_{i<j} a_i a_j (g_i - g_j)^2 and sum_i a_i^2 (sum_j a_j (g_i - g_j))^2, expanded in the same way. A common
+  /// shift of all g changes neither, so the scores are taken about the center of each node.
   void standard_deviations(GaussianRow<T>& r) {
     r.score_variance = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first_2)); });
     r.squared_score_variance =
@@ -153,15 +153,16 @@ class RowFunctionals {
 ///     \prod_{b=1}^B T_{K_b,L_b}(s)\, \psi(s)^{n-B},\qquad K = \sum_i k_i \f]
 /// \f[ \psi(s) = E e^{-e^{s + x g}},\qquad T_{k,l}(s) = E\, g^l e^{k (s + x g) - e^{s + x g}} \f]
 ///
-/// The partitions of a product run over the B blocks of indices that coincide. Differences such as 1 - Y_2 or a
-/// variance are expanded over distinct tokens first, so that no digits are lost where weights are all equal or one
-/// is 1.
+/// The outer sum runs over the ways in which the p indices coincide: B blocks of equal indices, with K_b and L_b the
+/// sums of k_i and l_i in block b. The integral over s comes from 1 / Z^K, which makes the scores independent.
+/// Differences such as 1 - Y_2 or a variance are expanded over distinct tokens first, so that no digits are lost where
+/// all weights are equal or one is 1.
 ///
 ///     const auto row = laws::gaussian_row<double>(1'000'000, 2.0);
 ///
 /// Source    derived: docs/theory/laws.md#normal-scores.
-/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless; SSMax: beta = s log n +
-///           b.
+/// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless. For SSMax
+///           beta = s log n + b.
 /// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); score_stddev >=
 ///           0.
 /// Limits    count = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has weight 1;

@@ -8,9 +8,10 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 
-/// Gradients of one softmax attention layer at n independent standard normal tokens x_j and a fixed query q: with w =
-/// W_K q / tau, x = |w| and h = W_V g for an upstream gradient g, one query's contribution is C_a h q^T / tau to dW_K
-/// and xbar_a g^T to dW_V, where xbar_a = sum a_j x_j and C_a = sum a_j (x_j - xbar_a)(x_j - xbar_a)^T.
+/// Gradients of one softmax attention layer at n independent standard normal tokens x_j and a fixed query q. Let
+/// w = W_K q / tau, x = |w|, and h = W_V g for an upstream gradient g. The query contributes C_a h q^T / tau to dW_K
+/// and xbar_a g^T to dW_V, where xbar_a = sum a_j x_j is the weighted mean of the tokens and
+/// C_a = sum a_j (x_j - xbar_a)(x_j - xbar_a)^T their weighted covariance.
 namespace incontext::laws {
 
 /// Second moments of both gradients' random factors, and their imbalance.
@@ -34,8 +35,10 @@ struct GradientFlow {
 ///
 /// \f[ R = x \sqrt{\frac{\tfrac1d E_\parallel + (1 - \tfrac1d) E_\perp}{E|\bar x_a|^2}} \f]
 ///
-/// R is the ratio of the root mean squares of dW_K and dW_V where W_K and W_V have independent entries of one variance;
-/// for given factors it is |q| |h| / (tau |g|) in place of x.
+/// Y_2, M, V and P are those of gaussian_row.hpp, and T = sum a_j^2 (g_j - M)^2. E_par and E_perp are the values of
+/// E |C_a h|^2 / |h|^2 for h along w and for h orthogonal to it. R is the ratio of the root mean squares of dW_K and
+/// dW_V if W_K and W_V have independent entries of one variance; for given q, h and g, |q| |h| / (tau |g|) replaces the
+/// factor x.
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5 is the small-ViT case.
 /// Units     row: gaussian_row(n, score_stddev); score_stddev = x.
@@ -60,7 +63,7 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, 
   return flow;
 }
 
-/// The imbalance where the noise averages itself, x^2 << log n.
+/// The imbalance of a self-averaging row, x^2 << log n.
 ///
 /// \f[ R \approx x \sqrt{\frac{1 + d q}{x^2 + d q}},\qquad q = \frac{e^{x^2}}{n} \f]
 ///

@@ -10,7 +10,7 @@
 
 namespace incontext::laws {
 
-/// Several integrals over [0, 1] with their changes by the last halving, and the integrals of the absolute values.
+/// Several integrals over [0, 1], their changes at the last halving of the step, and the integrals of absolute values.
 ///
 /// Units     as the integrals.
 /// Runs on   host
@@ -19,13 +19,13 @@ struct JointQuadrature {
   std::array<T, N> value, change, size;
 };
 
-/// As integrate_bump, of several functions that share their nodes: one call of f gives the values of all.
+/// integrate_bump for several functions that share their nodes: one call of f gives the values of all.
 ///
 /// Source    the trapezoidal rule, with steps halved until every change is below the tolerance times the integral of
 ///           the absolute value.
 /// Shapes    f: u -> std::array of N values
 /// Units     of f.
-/// Domain    f analytic on [0, 1], vanished with its derivatives at both ends.
+/// Domain    f analytic on [0, 1], 0 to rounding with its derivatives at both ends.
 /// Errors    QuadratureError after 2^12 steps.
 /// Accuracy  as integrate_bump.
 /// Runs on   host

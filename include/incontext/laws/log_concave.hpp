@@ -12,7 +12,7 @@ namespace incontext::laws {
 
 namespace detail {
 
-/// A point within about one nat of the maximum of a concave function: uphill by growing steps, then golden section.
+/// A point within about one nat of the maximum of a concave function, by growing steps and golden-section search.
 template <Real T, class Function>
 T near_maximum(const Function& f, T middle) {
   T best = f(middle), step = T(1);
@@ -56,7 +56,7 @@ T negligible_drop() {
   return T(3) - log(T(std::numeric_limits<T>::epsilon()));
 }
 
-/// Where exp of a concave function has fallen by at least so many nats from its maximum.
+/// The interval outside which exp of a concave function has fallen by at least `drop` nats from its maximum.
 ///
 /// Shapes    (concave function f, a start near its maximum, drop) -> interval around the maximum
 /// Units     of f's argument; drop in nats.

@@ -15,7 +15,7 @@ namespace incontext::laws {
 
 namespace detail {
 
-/// Functionals of a softmax row at scores x g, all of the exponents y = x g alone.
+/// Expectations over a softmax row with scores x g that are functions of the exponents y = x g alone.
 template <Real T>
 struct ExponentMoments {
   T ipr, mean_square, deviation, variance, squared_variance, frobenius, trace, squared_trace;
@@ -24,7 +24,7 @@ struct ExponentMoments {
     const GaussianRow<T> row = gaussian_row(count, x);
     const T square = x * x;
     ipr = row.ipr;
-    mean_square = square * (row.squared_mean_score - T(1) / count);  // of sum a_j y_j less the row's mean
+    mean_square = square * (row.squared_mean_score - T(1) / count);  // of sum a_j y_j minus the row's mean
     deviation = square * row.weighted_deviation;
     variance = square * row.score_variance;
     squared_variance = square * square * row.squared_score_variance;
@@ -34,9 +34,10 @@ struct ExponentMoments {
   }
 };
 
-/// The same functionals of scores made to have standard deviation exactly 1 in every row, to second order in 1/n. A row
-/// of normal scores at x has standard deviation x sigma, sigma^2 ~ chi^2_{n-1} / n independent of the standardized
-/// scores, so that f(x) = E F(x sigma) and F(1) = f - E(sigma - 1) f' - E(sigma - 1)^2 f'' / 2 + O(1/n^2).
+/// The same expectations for scores scaled to standard deviation exactly 1 in every row, to second order in 1/n. A row
+/// of normal scores at x has the standard deviation x sigma, where sigma^2 ~ chi^2_{n-1} / n is independent of the
+/// standardized scores. So an expectation f at x is E F(x sigma), where F(y) is that of standardized scores times y,
+/// and F(1) = f - E(sigma - 1) f' - E(sigma - 1)^2 f'' / 2 + O(1/n^2) at x = 1.
 template <Real T>
 class StandardizedMoments {
  public:
@@ -64,8 +65,8 @@ class StandardizedMoments {
 
 }  // namespace detail
 
-/// Mean squares of the gradients of W_K and W_V under NormSoftmax where the row's own standard deviation is the
-/// temperature (population convention), whatever the scale of W_Q and W_K.
+/// Mean squares of the gradients of W_K and W_V under NormSoftmax where the row's own standard deviation (population
+/// convention) is the temperature. They do not depend on the scale of W_Q and W_K.
 ///
 /// \f[ u = \frac{g - \bar g}{\sigma_g},\quad a = \mathrm{softmax}(u),\quad dS = \frac{1}{\sigma_g}
 ///     \Bigl(I - \frac{u u^T}{n}\Bigr) P\, X h \f]
@@ -73,14 +74,14 @@ class StandardizedMoments {
 ///     \frac{E|dK|^2}{|h|^2} = (d - 1)\, E\Bigl[T - \frac{V^2}{n}\Bigr] \text{ along } w,\qquad
 ///     \frac{n}{n - 3} E\Bigl[(d - 2)(F - \tfrac Tn) + (\mathrm{tr}P - \tfrac Vn)^2 + 2 F - \tfrac{3T}{n}
 ///     + \frac{V^2}{n^2}\Bigr] \text{ orthogonal} \f]
-/// with M = sum a u, V = u^T P u, T = |P u|^2, F = |P|_F^2 of the standardized scores. Nothing along w is learnt from h
-/// orthogonal to it. The expectations are those of gaussian_row at x = 1 and their first two derivatives, which
-/// take the scatter of sigma_g out.
+/// Here M = sum a u, V = u^T P u, T = |P u|^2 and F = |P|_F^2 of the standardized scores. The part of h orthogonal to w
+/// contributes nothing along w. The expectations come from gaussian_row at x = 1 and its first two derivatives, which
+/// remove the effect of the scatter of sigma_g.
 ///
 /// Source    derived: docs/theory/laws.md#normsoftmax-gradients; arXiv 2310.12956 has the map.
 /// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
 /// Domain    count >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
-/// Limits    n -> infinity at fixed d: 1 - 1/d for the squared imbalance, as softmax at x = 1 with nothing along w.
+/// Limits    n -> infinity at fixed d: squared imbalance 1 - 1/d, that of softmax at x = 1 without the part along w.
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at
 ///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
@@ -98,7 +99,7 @@ GradientFlow<T> normsoftmax_gradient_flow(const N& count, const Count<T>& dimens
   const T share = T(1) / n, others = d - T(1);
   const T deviation = mean(&Moments::deviation), square = mean(&Moments::squared_variance);
   const T frobenius = mean(&Moments::frobenius);
-  // E tr P V as a product: what that leaves out is of order 1/n^2
+  // E tr P V is taken as a product of means, which leaves out a term of order 1/n^2
   const T squared_trace = mean(&Moments::squared_trace) -
                           T(2) * share * mean(&Moments::trace) * mean(&Moments::variance) + square * share * share;
   GradientFlow<T> flow{};

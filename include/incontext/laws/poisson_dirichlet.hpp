@@ -11,11 +11,11 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Weights of a long frozen row: n -> infinity normal scores at more than the critical inverse temperature have the
-/// weights of a Poisson-Dirichlet law with parameter m = beta_c / beta, beta_c = sqrt(2 log n / v).
+/// Weights of a long frozen row. The weights of n -> infinity normal scores above the critical inverse temperature
+/// beta_c = sqrt(2 log n / v) have the Poisson-Dirichlet law with parameter m = beta_c / beta.
 namespace incontext::laws {
 
-/// Expected sum of powers of the weights.
+/// Expected sum of the k-th powers of the weights.
 ///
 /// \f[ E \sum_j a_j^k = \frac{\Gamma(k - m)}{\Gamma(k) \Gamma(1 - m)} \f]
 ///
@@ -40,8 +40,8 @@ T poisson_dirichlet_power_sum(const T& index, const T& power) {
 ///
 /// \f[ E H = \psi(1) - \psi(1 - m) = \sum_{k \ge 1} \zeta(k + 1) m^k,\qquad \psi = \Gamma'/\Gamma \f]
 ///
-/// Source    derived: docs/theory/laws.md#poisson-dirichlet; minus the derivative of the power sum at power 1. Series
-///           below m = 1/4, where the difference would cancel.
+/// Source    derived: docs/theory/laws.md#poisson-dirichlet; minus the derivative of the power sum at power 1. The
+///           series is used below m = 1/4, where the difference would cancel.
 /// Units     nats.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 0; index -> 1: infinity.

@@ -13,19 +13,19 @@
 
 namespace incontext::laws {
 
-/// A numerical integral and how far it may be off.
+/// A numerical integral and an estimate of its error.
 ///
 /// Units     as the integral.
 /// Runs on   host
 template <Real T>
 struct Quadrature {
   T value;
-  T error_estimate;  ///< change by the last halving of the step; the error left is far smaller
+  T error_estimate;  ///< change at the last halving of the step; the error is far smaller
 };
 
-/// An integral that did not reach its tolerance: what it is, and what was reached.
+/// Thrown by an integral that did not reach its tolerance; it holds the error estimate that was achieved.
 ///
-/// Units     both relative to the integral of the absolute value.
+/// Units     relative to the integral of the absolute value.
 /// Runs on   host
 class QuadratureError : public std::runtime_error {
  public:
@@ -43,7 +43,7 @@ class QuadratureError : public std::runtime_error {
   }
 };
 
-/// Relative error estimate every integral of the laws must reach: eps^(16/25), 9.6e-11 in double.
+/// Relative error estimate that every integral of the laws must reach: eps^(16/25), 9.6e-11 in double.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -54,12 +54,12 @@ T quadrature_tolerance() {
   return exp(T(log(T(std::numeric_limits<T>::epsilon())) * T(0.64)));
 }
 
-/// Integral of a function that has vanished, to rounding, with its derivatives at both ends.
+/// Integral of a function that is 0 to rounding, with its derivatives, at both ends.
 ///
 /// \f[ \int_0^1 f(u)\,du \f]
 ///
-/// Trapezoidal rule with steps 2^-k; for an analytic f its error falls exponentially in 1/step, so that the last
-/// halving's change overestimates what is left: it squares, roughly, with each halving.
+/// The trapezoidal rule with steps 2^-k. For an analytic f its error falls exponentially in 1/step, so each halving
+/// roughly squares the error, and the change at the last halving overestimates the error that is left.
 ///
 /// Source    Boost.Math's trapezoidal.
 /// Units     of f.

@@ -10,10 +10,10 @@
 #include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 
-/// Which score one token needs so that softmax, fixed or growing with log n, retrieves it from n random competitors.
+/// The score from which softmax retrieves a needle, at an inverse temperature that is fixed or grows with log n.
 namespace incontext::laws {
 
-/// How the competitors' sum behaves: its mean is typical, or a few largest terms make it.
+/// Which of the competitors' scores make up their partition function: many (self-averaging), or a few (frozen).
 ///
 /// Runs on   host
 enum class NoisePhase { self_averaging, frozen };
@@ -32,7 +32,7 @@ NoisePhase noise_phase(const T& noise) {
   return noise < T(2) ? NoisePhase::self_averaging : NoisePhase::frozen;
 }
 
-/// Boundary of retrieval among n -> infinity normal competitors, universal in s = beta / log n.
+/// Boundary of retrieval among n -> infinity normal competitors, as a function of y alone for every s = beta / log n.
 ///
 /// \f[ s m_c = a_c(y) = 1 + \frac y2\ (y < 2),\qquad \sqrt{2 y}\ (y \ge 2),\qquad y = s^2 v \log n \f]
 ///
@@ -41,8 +41,8 @@ NoisePhase noise_phase(const T& noise) {
 /// Domain    noise = y >= 0.
 /// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
 /// Errors    std::domain_error.
-/// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 lies below it
-///           by up to 6% for y < 2 and 14% above.
+/// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 is lower, by
+///           up to 6% for y < 2 and 14% above.
 /// Runs on   host
 template <Real T>
 T retrieval_boundary(const T& noise) {
@@ -51,7 +51,7 @@ T retrieval_boundary(const T& noise) {
   return sqrt(T(T(2) * noise));
 }
 
-/// The same boundary as a score: what SSMax with b = 0 needs among normal competitors of variance v.
+/// The same boundary as a score: the score that SSMax with b = 0 retrieves among normal competitors of variance v.
 ///
 /// \f[ m_c = \frac1s + \frac{s v \log n}{2}\ (n < e^{2/(s^2 v)}),\qquad
 ///     \sqrt{2 v \log n}\ \text{beyond, for every } s \f]
@@ -73,7 +73,7 @@ T ssmax_gaussian_threshold(const Count<T>& count, const T& scale, const T& varia
   return retrieval_boundary(T(scale * scale * variance * log(n))) / scale;
 }
 
-/// Row length beyond which SSMax's noise is frozen.
+/// Row length beyond which the competitors of a needle under SSMax are frozen.
 ///
 /// \f[ n = e^{2 / (s^2 v)} \f]
 ///
@@ -92,7 +92,7 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
   return exp(T(T(2) / (scale * scale * variance)));
 }
 
-/// Longest row, to leading order, from which any inverse temperature retrieves a score m among normal competitors.
+/// Longest row, to leading order, in which a score m is retrieved from normal competitors at the best temperature.
 ///
 /// \f[ n_{\max} = e^{m^2 / (2 v)},\ \text{attained at } \beta = \frac m v \f]
 ///
@@ -111,7 +111,7 @@ T longest_retrievable_count(const T& score, const T& variance) {
   return exp(T(score * score / (T(2) * variance)));
 }
 
-/// Exact beta m at which a needle among N normal competitors has the expected weight `weight`.
+/// The beta m at which a needle among N normal competitors has exactly the expected weight `weight`.
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     dimensionless; divide by beta for the score.
@@ -135,8 +135,8 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
 ///
 /// \f[ \frac{M}{\sqrt{1 + M^2/n}} = \log n + \tfrac12 \f]
 ///
-/// The needle raises the standard deviation it is divided by; the other scores have 1 whatever their scale, so they
-/// never freeze.
+/// The needle itself raises the standard deviation that the scores are divided by. In units of their own standard
+/// deviation the other scores have standard deviation 1 whatever their scale, so they never freeze.
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; x = 1, for the branch whose standard deviation is below tau.
 /// Units     standard deviations of the other scores.

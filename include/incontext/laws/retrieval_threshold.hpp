@@ -12,7 +12,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 
-/// Retrieval among competitors of any law, n -> infinity: a random energy model of that law.
+/// Retrieval among n -> infinity competitors of any law, which are a random energy model of that law.
 namespace incontext::laws {
 
 /// A law of one competitor's score through its cumulant generating function Lambda(beta) = log E e^(beta z).
@@ -89,7 +89,7 @@ struct RetrievalThreshold {
   T critical;
 };
 
-/// Score retrieved among n -> infinity independent competitors of any law.
+/// The score that is retrieved among n -> infinity independent competitors of any law.
 ///
 /// \f[ m_c = \frac{L + \Lambda(\beta)}{\beta}\ (\beta < \beta_c),\qquad \Lambda'(\beta_c)\ (\beta \ge \beta_c),\qquad
 ///     \beta_c \Lambda'(\beta_c) - \Lambda(\beta_c) = L = \log n \f]

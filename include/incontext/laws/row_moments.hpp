@@ -10,20 +10,20 @@
 
 namespace incontext::laws {
 
-/// What the weighted mean of a row's own scores is like.
+/// Moments of a row's weights and of the weighted mean of its scores.
 ///
-/// Units     inverse participation ratio dimensionless, mean_score the scores', mean_square_score those squared.
+/// Units     ipr dimensionless, mean_score in units of the scores, mean_square_score in those units squared.
 /// Runs on   host
 template <Real T>
 struct RowMoments {
   T ipr;                ///< E sum p^2
   T mean_score;         ///< E sum p z
   T mean_square_score;  ///< E (sum p z)^2
-  T error_estimate;     ///< relative, of the worst of them
+  T error_estimate;     ///< relative, the largest of the three
 };
 
-/// Moments of a row of weights of independent normal scores, for any map that is softmax after an elementwise one:
-/// softmax, SSMax, SSA, or one's own.
+/// Moments of a row of weights of independent normal scores, for any map that is softmax after an elementwise map:
+/// softmax, SSMax, SSA, or a user's own map.
 ///
 /// \f[ p_j = \frac{w_j}{\sum_k w_k},\quad w_j = e^{\phi(z_j)},\quad z_j \sim N(0, q)\text{ independent},\ j \le l \f]
 /// \f[ \psi(s) = E e^{-e^s w},\quad T_h(s) = E\,h\,e^{-e^s w} \f]
@@ -39,7 +39,7 @@ struct RowMoments {
 /// Limits    score_variance = 0: 1/l, 0, 0. l = 1: 1, 0, q. Softmax: E sum p z = (q / temperature) (1 - E sum p^2).
 /// Errors    std::invalid_argument for count, std::domain_error for the rest; QuadratureError where an estimate stays
 ///           above eps^0.64, or phi changes by more than 1e5 over the scores.
-/// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for maps of one's own
+/// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for a user's own map
 ///           (tests/laws/row_moments.cpp).
 /// Runs on   host
 template <scoring::SoftmaxLike Map>

@@ -49,10 +49,12 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 
 }  // namespace detail
 
-/// SSA on n independent normal scores of mean 0: all moments of w are finite, so it never freezes and always fades.
+/// SSA on n independent normal scores of mean 0. All moments of w are finite, so it never freezes and always fades.
 ///
 /// \f[ w = (1 + b|z|/\tau)^{\mathrm{sgn}(z) k},\quad Y_2 = n \int ds\, T_2(s) \psi(s)^{n-1},\quad
 ///     E \log Z = -\gamma - n \int ds\, s\, T_1(s) \psi(s)^{n-1} \f]
+///
+/// psi(s) = E e^-t and T_k(s) = E t^k e^-t are averages over one score, with t = e^s w; gamma is Euler's constant.
 ///
 /// Source    derived: docs/theory/laws.md#ssa-row; n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
@@ -72,14 +74,14 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
   r.mean_weight = weights.moment(1);
   r.squared_weight = weights.moment(2);
   r.typical_ipr = r.squared_weight / (r.mean_weight * r.mean_weight) / n;
-  if (n <= T(1)) {  // one weight, whose logarithm is odd in the score
+  if (n <= T(1)) {  // one weight, whose logarithm has mean 0, as it is odd in the score
     r.ipr = T(1);
     return r;
   }
   detail::IidRow<detail::SsaWeights<T>> row(weights, n, T(-log(T(n * r.mean_weight))));
   const auto ipr =
       row.integrate("laws::ssa_row", [&](const auto& m, const T&) { return T(n * m.second * row.others(m, 1)); });
-  // s is the law of a Gumbel variable less log Z
+  // s has the law of a Gumbel variable minus log Z
   const auto location = row.integrate("laws::ssa_row", [&](const auto& m, const T& s) {
     return T((s + boost::math::constants::euler<T>()) * n * m.first * row.others(m, 1));
   });
@@ -90,7 +92,7 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
   return r;
 }
 
-/// Expected SSA weight of a token of score m among N independent normal scores of mean 0.
+/// Expected SSA weight of a needle of score m among N independent normal scores of mean 0.
 ///
 /// \f[ \int ds\, F_1(s + \phi(m))\, \psi(s)^N \approx \frac{w(m)}{w(m) + N E w},\qquad \phi = \log w \f]
 ///

@@ -20,7 +20,7 @@
 
 namespace incontext::laws {
 
-/// Moments of a row of weights p of independent standard normal scores g under w = e^phi(g).
+/// Moments of a row of weights p of independent standard normal scores g, proportional to w = e^phi(g).
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -29,15 +29,15 @@ struct StandardRow {
   T ipr;                ///< E sum p^2
   T mean_score;         ///< E sum p g
   T mean_square_score;  ///< E (sum p g)^2
-  /// 1 - (mean_square_score - IPR) / score_stddev^2 for phi(g) = score_stddev g, without that difference.
+  /// 1 - (mean_square_score - IPR) / score_stddev^2 for phi(g) = score_stddev g, computed without that difference.
   T lost_square;
   T error_estimate;  ///< relative
 };
 
 namespace detail {
 
-/// The row's integrals over s: docs/theory/laws.md#row-moments. Their bump is looked for in steps of `scale` from
-/// `start`.
+/// The row's integrals over s: docs/theory/laws.md#row-moments. The bump of the integrand is searched from `start` in
+/// steps of `scale`.
 template <class Scores, Real T>
 StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const T& count, const T& start,
                              const T& scale = T(1)) {
@@ -72,11 +72,11 @@ StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const
 
 }  // namespace detail
 
-/// Moments of rows of `count` independent normal scores under phi, of which only the scores' standard deviation is left
-/// open: rows(deviation) is the StandardRow for it.
+/// Moments of rows of `count` independent normal scores under phi, as functions of the scores' standard deviation:
+/// rows(deviation) is the StandardRow at that standard deviation.
 ///
 /// Source    derived: docs/theory/laws.md#row-moments.
-/// Units     deviation in those of the scores.
+/// Units     deviation in units of the scores.
 /// Domain    count >= 1; phi in its domain, smooth but for a kink at z = 0.
 /// Limits    count = 1: 1, 0, 1.
 /// Errors    std::domain_error from the constructor, for phi; QuadratureError from the call.
@@ -94,7 +94,7 @@ class StandardRows {
 
   const T& count() const { return count_; }
 
-  /// d phi / dz, for phi linear.
+  /// d phi / dz, which is one number if phi is linear.
   T slope() const { return phi_.slope(T(0)); }
 
   StandardRow<T> operator()(const T& deviation) const {
@@ -136,7 +136,7 @@ class StandardRows {
     return row;
   }
 
-  /// Of the averages over one score by two sets of nodes, relative, at the s where an average weight is told apart.
+  /// The largest relative difference between averages over one score by two sets of nodes, where w e^s is about 1/n.
   T difference(const detail::SampledScores<T>& coarse, const detail::SampledScores<T>& fine) const {
     using std::log;
     const T s = -log(count_) - phi_.value(T(0));

@@ -8,7 +8,7 @@
 
 namespace incontext::laws {
 
-/// Softmax' Jacobian P = diag(a) - a a^T of a row with one weight p and n - 1 equal ones, and the row's entropy.
+/// Softmax's Jacobian P = diag(a) - a a^T at a row with one weight p and n - 1 equal ones, and the row's entropy.
 ///
 /// Units     dimensionless; entropy in nats.
 /// Runs on   host
@@ -20,10 +20,12 @@ struct TwoLevelJacobian {
   T entropy;
 };
 
-/// Norms of softmax' Jacobian between uniform and peaked attention: no function of the entropy alone.
+/// Norms of softmax's Jacobian from uniform to peaked attention. They are not functions of the entropy alone.
 ///
 /// \f[ \lambda_1 = \frac{n p (1-p)}{n-1},\quad \lambda_2 = \frac{1-p}{n-1}\ (n - 2\ \text{times}),\quad
 ///     H = -p \log p - (1-p) \log(1-p) + (1-p) \log(n-1) \f]
+///
+/// lambda_1 and lambda_2 are the eigenvalues of P other than 0; p = weight and n = count.
 ///
 /// Source    derived: docs/theory/laws.md#two-level-jacobian.
 /// Units     as TwoLevelJacobian.

@@ -16,20 +16,20 @@
 #include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Weight of one needle token among `noise_count` tokens with independent scores, uniform between two edges: bounded
-/// competitors. Scores enter times the inverse temperature and counted from the lower edge: `span` = beta times the
-/// width, `exponent` = beta (m - lower edge).
+/// Weight of one needle among `noise_count` tokens with independent scores that are uniform between two edges: bounded
+/// competitors. Scores are counted from the lower edge and multiplied by the inverse temperature: `span` = beta times
+/// the width of the law, `gap` = beta (m - lower edge).
 namespace incontext::laws {
 
 namespace detail {
 
-/// psi(s) = E exp(-e^(s + u)), u uniform on (0, span), by exponential integrals.
+/// psi(s) = E exp(-e^(s + u)), u uniform on (0, span), by means of exponential integrals.
 template <Real T>
 class UniformScores {
  public:
   explicit UniformScores(const T& span) : span_(span) {}
 
-  /// From the smaller of psi and 1 - psi.
+  /// log psi, from the smaller of psi and 1 - psi.
   T log_psi(const T& s) const {
     using std::log;
     if (T(0) < s + span_ && span_ < T(0.5)) return narrow(s);
@@ -40,7 +40,7 @@ class UniformScores {
   }
 
  private:
-  /// E_1(e^l).
+  /// The exponential integral E_1(e^l).
   static T falling(const T& l) {
     using std::exp;
     if (l < T(-1)) return entire(l) - l - boost::math::constants::euler<T>();
@@ -53,12 +53,12 @@ class UniformScores {
     return falling(l) + l + boost::math::constants::euler<T>();
   }
 
-  /// The same by its power series, sum of (-1)^(k + 1) e^(k l) / (k k!).
+  /// The same integral by its power series, sum of (-1)^(k + 1) e^(k l) / (k k!).
   static T entire(const T& l) {
     return series(l, [](const T& k) { return T(T(1) / k); });
   }
 
-  /// 1 - psi where e^(s + span) <= 1: that series' difference over span, term by term.
+  /// 1 - psi where e^(s + span) <= 1: the difference of that series at the two ends, over span, term by term.
   T small(const T& s) const {
     return series(T(s + span_), [this](const T& k) {
       return T(0) < span_ ? T(-math::exp_minus_one(T(-k * span_)) / (k * span_)) : T(1);
@@ -80,7 +80,7 @@ class UniformScores {
     return sum;
   }
 
-  /// Gauss and Legendre's rule for spans over which nothing changes much, where differences would cancel.
+  /// log psi by the Gauss-Legendre rule, for spans so short that the differences of exponential integrals would cancel.
   T narrow(const T& s) const {
     using std::exp;
     using std::log;
@@ -113,7 +113,7 @@ T uniform_cumulants(const T& span) {
 
 }  // namespace detail
 
-/// Expected weight of a needle token of score m among N uniform scores.
+/// Expected weight of a needle of score m among N uniform scores.
 ///
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, \psi(y - x_m)^N,\qquad
 ///     \psi(s) = \frac{E_1(e^s) - E_1(e^{s + w})}{w},\quad w = \beta (z_+ - z_-),\ x_m = \beta (m - z_-) \f]
@@ -121,9 +121,10 @@ T uniform_cumulants(const T& span) {
 /// Source    derived: docs/theory/laws.md#needle, with the uniform law's psi.
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, span >= 0, gap finite.
-/// Limits    span = 0: 1 / (1 + N e^(-exponent)). Never below 1 / (1 + N (e^w - 1) / w e^(-exponent)).
+/// Limits    span = 0: 1 / (1 + N e^(-gap)). Never below 1 / (1 + N (e^w - 1) / w e^(-gap)) (Jensen).
 /// Errors    std::domain_error; QuadratureError.
-/// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp. Near 1, uniform_noise_weight keeps the digits.
+/// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp. Where the weight is close to 1, uniform_noise_weight keeps
+///           the digits of what is left.
 /// Runs on   host
 template <Real T>
 Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, const T& gap) {
@@ -141,7 +142,7 @@ Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, 
 /// Source    derived: docs/theory/laws.md#needle, with the uniform law's psi.
 /// Units     dimensionless.
 /// Domain    as uniform_needle_weight.
-/// Limits    gap -> infinity: N (e^w - 1) / w e^(-exponent).
+/// Limits    gap -> infinity: N (e^w - 1) / w e^(-gap).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp.
 /// Runs on   host
@@ -152,7 +153,7 @@ Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, c
   return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), n, gap);
 }
 
-/// Exact beta (m - lower edge) at which a needle among N uniform scores has the expected weight `weight`.
+/// The beta (m - lower edge) at which a needle among N uniform scores has exactly the expected weight `weight`.
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     dimensionless; divide by beta for the score above the lower edge.

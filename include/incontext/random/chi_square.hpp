@@ -14,11 +14,12 @@ namespace incontext::random {
 
 /// A chi-square variate for each of W trials.
 ///
-/// \f[ 2 D v \sim \chi^2_k,\quad D = k/2 - 1/3,\ v = (1 + z/\sqrt{9D})^3 \text{ accepted if } \log u < z^2/2
-///     + D (1 - v + \log v) \f]
+/// \f[ 2 D v \sim \chi^2_k,\quad D = k/2 - 1/3,\quad v = (1 + z/\sqrt{9D})^3,\quad z \sim N(0, 1),
+///     \quad v \text{ accepted if } \log u < z^2/2 + D (1 - v + \log v) \f]
 ///
-/// Every lane takes its own first accepted attempt; attempt r reads blocks first_block + 2r and the one after, so a
-/// lane's value depends on its trial alone, not on its neighbors. One degree of freedom is a squared normal.
+/// Marsaglia and Tsang's rejection sampler: v is proposed from a normal z and accepted or not by a uniform u. Every
+/// lane takes its own first accepted attempt. Attempt r reads the blocks first_block + 2r and first_block + 2r + 1, so
+/// a lane's value depends on its trial alone, not on its neighbors. With one degree of freedom it is a squared normal.
 ///
 /// Source    Marsaglia and Tsang 2000; derivation: docs/theory/statistics.md#chi-square.
 /// Shapes    out: W numbers, Lanes<double, W> or a plain array.
@@ -26,7 +27,7 @@ namespace incontext::random {
 /// Domain    degrees_of_freedom >= 1 (not checked here; below, NaN).
 /// Limits    95 in 100 attempts are accepted at 2 degrees of freedom, 98 at 4, 99.9 at 99; degrees of freedom to 1e9.
 /// Accuracy  moments and Kolmogorov-Smirnov distance in tests/random/chi_square.cpp.
-/// Random    two counters a lane and attempt; bits depend on neither libm, compiler, nor instruction set.
+/// Random    two counters per lane and attempt; bits depend on neither libm, compiler, nor instruction set.
 /// Runs on   host and device
 template <int W, class Row>
 INCONTEXT_HD void chi_square(const LaneStream<W>& stream, std::uint32_t first_block, std::int64_t degrees_of_freedom,

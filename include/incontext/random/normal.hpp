@@ -12,11 +12,11 @@
 
 namespace incontext::random {
 
-/// How many normals one counter of four words gives: four in single precision, two in double.
+/// How many normals one counter of four words gives: four in single precision, two in double precision.
 template <class T>
 inline constexpr int normals_per_block = sizeof(T) == 4 ? 4 : 2;
 
-/// Two independent standard normals from two words (Box-Muller on half a turn and a sign).
+/// Two independent standard normals from two words, by Box and Muller's method with half a turn and a random sign.
 ///
 /// \f[ \pm\sqrt{-2 \log u}\,(\cos 2\pi t, \sin 2\pi t),\quad u \in (0,1],\ t \in [-1/4, 1/4] \f]
 ///
@@ -36,9 +36,9 @@ INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, fl
   second = flipped * sine;
 }
 
-/// The same in double from four words: 52-bit uniforms.
+/// The same method in double, from four words that make uniforms of 52 bits.
 ///
-/// Source    as above.
+/// Source    as in single precision.
 /// Domain    every four words.
 /// Limits    |z| <= 8.572, since u >= 2^-53.
 /// Accuracy  6e-16 of the radius (tests/random/normal_50digits.cpp); law and moments (tests/random/normal.cpp).
@@ -56,7 +56,7 @@ INCONTEXT_HD inline void box_muller(std::uint32_t word0, std::uint32_t word1, st
   second = flipped * sine;
 }
 
-/// The standard normals of one block for W trials: normal i of trial lane is out[i][lane].
+/// The standard normals of one block for W trials: normal i of trial `lane` is out[i][lane].
 ///
 /// Source    box_muller on LaneStream's words.
 /// Shapes    out: normals_per_block rows of W numbers, Lanes<T, W> or plain arrays, T float or double.

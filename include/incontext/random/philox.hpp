@@ -41,8 +41,8 @@ INCONTEXT_HD inline void philox(std::uint64_t seed, const Counter& at, std::uint
   for (int i = 0; i < 4; ++i) words[i] = result.v[i];
 }
 
-/// W consecutive trials of a run, from a trial on. A trial's random numbers are a pure function of the run's seed and
-/// the trial's number.
+/// W consecutive trials of a run, the first of which is `first`. A trial's random numbers are a pure function of the
+/// run's seed and the trial's number.
 ///
 /// Domain    first a multiple of W.
 /// Runs on   host and device
@@ -56,14 +56,15 @@ struct Trials {
 ///
 ///     const random::LaneStream stream(trials, RowStream::scores);
 ///
-/// The first two of the ten rounds are shared: what depends on the lane alone is worked out once a stream, what depends
-/// on the block alone is a scalar. The products run in 64-bit lanes whose upper halves may hold anything.
+/// The first two of the ten rounds are shared: what depends on the lane alone is computed once per stream, and what
+/// depends on the block alone is computed once for all lanes. The products are computed in 64-bit lanes, whose upper
+/// halves may hold anything.
 ///
 /// Source    as philox().
 /// Shapes    words: 4 rows of W words, Lanes<std::uint32_t, W> or plain arrays.
 /// Domain    W a power of two; trials.first a multiple of W (the trial's upper word is then the same in all lanes).
 /// Accuracy  every word equals philox()'s (tests/random/philox.cpp).
-/// Random    one counter a lane and call; W does not enter the words.
+/// Random    one counter per lane and call; the words do not depend on W.
 /// Runs on   host and device (a GPU thread is W = 1)
 template <int W>
 class LaneStream {

@@ -10,7 +10,7 @@
 
 namespace incontext::random {
 
-/// Counters a point of so many dimensions takes.
+/// The number of counters that a point of the given dimension takes.
 ///
 /// Runs on   host and device
 template <class T>

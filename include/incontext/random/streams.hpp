@@ -6,12 +6,12 @@
 
 #include "incontext/core/host_device.hpp"
 
-/// The one table of stream tags. A number of this table is part of the reproducibility contract: whoever changes it
-/// changes every result. The library uses the numbers below 64, and adds multiples of 256 to them where a stream has
-/// several parts; streams of your own start at 4096.
+/// The table of all stream tags. Its numbers are part of the reproducibility contract: whoever changes one changes
+/// every result. The library uses the numbers below 64, and adds multiples of 256 to them where a stream has several
+/// parts; streams of your own start at 4096.
 namespace incontext::random {
 
-/// What a regression trial draws.
+/// The streams of a regression trial.
 ///
 /// Source    the contract: numbers never change.
 /// Runs on   host and device
@@ -23,22 +23,22 @@ enum class RegressionStream : std::uint32_t {
   noise = 4,
   input_mean = 5,
   direction = 6,
-  wishart = 7,           ///< what Bartlett's factor has below its diagonal, or a chi-square alone
+  wishart = 7,           ///< Bartlett's factor below its diagonal, or a chi-square alone
   wishart_diagonal = 8,  ///< the chi-squares of Bartlett's factor
   rows = 9
 };
 
-/// What a trial of a row of scores draws.
+/// The streams of a trial with a row of scores.
 ///
 /// Runs on   host and device
 enum class RowStream : std::uint32_t { scores = 16, needle = 17 };
 
-/// What a trial of a layer's gradients draws.
+/// The streams of a trial with a layer's gradients.
 ///
 /// Runs on   host and device
 enum class GradientStream : std::uint32_t { tokens = 24, upstream = 25 };
 
-/// What the sequences of the papers' tasks draw.
+/// The streams of the sequences of the papers' tasks.
 ///
 /// Runs on   host and device
 enum class TaskStream : std::uint32_t {
@@ -50,12 +50,12 @@ enum class TaskStream : std::uint32_t {
   needle_place = 45
 };
 
-/// What the averages over cells of the sphere draw.
+/// The streams of averages over cells of the sphere.
 ///
 /// Runs on   host and device
 enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
 
-/// What the sphere task draws.
+/// The streams of the sphere task.
 ///
 /// Runs on   host and device
 enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals = 58, wedges = 59 };
@@ -76,7 +76,7 @@ class StreamTag {
 
   [[nodiscard]] constexpr INCONTEXT_HD std::uint32_t number() const { return number_; }
 
-  /// Part k of a stream that needs more than 2^32 blocks: number + 256 k.
+  /// Part k of a stream that needs more than 2^32 blocks: it has the number `number` + 256 k.
   [[nodiscard]] constexpr INCONTEXT_HD StreamTag part(std::uint32_t k) const { return StreamTag(number_ + (k << 8)); }
 
  private:
@@ -85,7 +85,7 @@ class StreamTag {
 
 namespace detail {
 
-/// Whether no two streams have a part in common: their numbers differ below 256.
+/// Whether no two streams have a part in common, which is so if their numbers modulo 256 differ.
 template <std::size_t size>
 constexpr bool disjoint(const StreamTag (&streams)[size]) {
   for (std::size_t i = 0; i < size; ++i) {

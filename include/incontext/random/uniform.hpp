@@ -6,7 +6,7 @@
 
 namespace incontext::random {
 
-/// A uniform number of the half-open interval (0, 1] from the lower 31 bits of a word: safe for a logarithm.
+/// A uniform number in the half-open interval (0, 1] from the lower 31 bits of a word; its logarithm is finite.
 ///
 /// \f[ u = \mathrm{fl}(2k + 1)\, 2^{-31},\quad k \text{ of 30 bits} \f]
 ///
@@ -21,9 +21,9 @@ INCONTEXT_HD inline float uniform_open_closed(std::uint32_t word) {
   return static_cast<float>(static_cast<std::int32_t>((word & 0x7fffffffu) | 1u)) * 0x1p-31f;
 }
 
-/// A uniform number of the open interval (0, 1) from two words: \f$ (k + 1/2)\, 2^{-52} \f$, k of 52 bits.
+/// A uniform number in the open interval (0, 1) from two words: \f$ (k + 1/2)\, 2^{-52} \f$, k of 52 bits.
 ///
-/// Source    derived: docs/theory/statistics.md#uniforms; through the mantissa of [1, 2), exactly.
+/// Source    derived: docs/theory/statistics.md#uniforms; made exactly, from the mantissa of a number in [1, 2).
 /// Units     dimensionless.
 /// Domain    every pair of words.
 /// Limits    smallest 2^-53, largest 1 - 2^-53; 0 and 1 never.
@@ -35,9 +35,9 @@ INCONTEXT_HD inline double uniform_open(std::uint32_t high, std::uint32_t low) {
   return (__builtin_bit_cast(double, mantissa | 0x3ff0000000000000ULL) - 1.0) + 0x1p-53;
 }
 
-/// A uniform number of the open interval (0, 1) from one word: \f$ (k + 1/2)\, 2^{-23} \f$, k of 23 bits.
+/// A uniform number in the open interval (0, 1) from one word: \f$ (k + 1/2)\, 2^{-23} \f$, k of 23 bits.
 ///
-/// Source    derived: docs/theory/statistics.md#uniforms; through the mantissa of [1, 2), exactly.
+/// Source    derived: docs/theory/statistics.md#uniforms; made exactly, from the mantissa of a number in [1, 2).
 /// Units     dimensionless.
 /// Domain    every word.
 /// Limits    smallest 2^-24, largest 1 - 2^-24; 0 and 1 never.

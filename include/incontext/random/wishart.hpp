@@ -31,10 +31,11 @@ struct WishartStreams {
 ///
 /// \f[ B_{ii} = \sqrt{\chi^2_{n-i}},\quad B_{ij} \sim N(0,1)\ (i > j),\quad j < \min(d, n) \f]
 ///
-/// With n < d the factor is d x n and B B^T singular, as it must be.
+/// With n < d the factor is d x n, and B B^T is singular, as a Wishart matrix is then.
 ///
 /// Source    Bartlett 1933; Odell and Feiveson 1966; derivation: docs/theory/statistics.md#wishart.
-/// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; what lies above is left alone.
+/// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; the entries above the diagonal
+///           are not written.
 /// Units     dimensionless.
 /// Domain    as WishartLaw (not checked here).
 /// Accuracy  first two moments of B B^T (Lemma G.1 of arXiv 2511.01292) in tests/random/wishart.cpp.

@@ -18,13 +18,13 @@ namespace incontext::scoring {
 ///
 /// \f[ a_i = \frac1n \Bigl(1 + \frac{z_i - \bar z}{\tau}\Bigr) \f]
 ///
-/// Masked scores are -infinity: weight and derivative 0, and n counts the others.
+/// Masked scores are -infinity; their weights and derivatives are 0, and n is the number of the other scores.
 ///
 /// Source    first-order expansion of arXiv 2310.12956 eq. 1 at a constant row.
 /// Units     temperature in units of the scores; weights dimensionless.
-/// Domain    temperature > 0. A weight is negative iff z_i lies more than tau below the mean.
+/// Domain    temperature > 0. A weight is negative iff z_i is more than tau below the mean.
 /// Limits    temperature -> infinity: uniform; n = 1: (1).
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct ApproximateSoftmax {
@@ -58,7 +58,7 @@ INCONTEXT_HD void weights(const ApproximateSoftmax<T>& map, Row<const std::type_
 /// \f[ (J u)_i = \frac{u_i - \bar u}{n \tau} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#approximate-softmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps times the same sum with absolute values: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -73,10 +73,10 @@ INCONTEXT_HD void jvp(const ApproximateSoftmax<T>& map, Row<const std::type_iden
   }
 }
 
-/// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
+/// Transposed Jacobian times a cotangent: the same as `jvp`, because the Jacobian is symmetric.
 ///
 /// Source    derived: docs/theory/scoring.md#approximate-softmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as jvp.
 /// Runs on   host and device
 template <Real T>

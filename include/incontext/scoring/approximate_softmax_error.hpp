@@ -18,13 +18,13 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// n e_i from c_i and m - 1 = mean(e^c - 1 - c).
+/// n e_i, n times the error of a weight, from c_i and the surplus m - 1 = mean(e^c - 1 - c).
 template <Real T>
 INCONTEXT_HD T scaled_error(const T& c, const T& surplus) {
   return (math::exp_minus_one_minus(c) - surplus * (T(1) + c)) / (T(1) + surplus);
 }
 
-/// Above it e^c swamps 1 + c, so that the plain difference loses nothing and the form above would overflow.
+/// Whether e^c is so much larger than 1 + c that the plain difference loses nothing; the form above would overflow.
 template <Real T>
 INCONTEXT_HD bool is_far(const T& c) {
   return T(32) < c;
@@ -41,7 +41,7 @@ INCONTEXT_HD bool is_far(const T& c) {
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with error 0.
 /// Units     dimensionless.
 /// Limits    equal scores: 0; n = 1: 0.
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature <= 0.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature <= 0.
 /// Accuracy  32 eps (c_i^2 + mean c^2) / n for rows with |c| <= 1; 32 eps (1 + |c_i|) otherwise:
 ///           tests/scoring/approximate_softmax_error_50digits.cpp.
 /// Runs on   host and device
@@ -74,7 +74,7 @@ INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Ro
 /// Source    derived: docs/theory/scoring.md#error-of-approximate-softmax.
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with error 0.
 /// Units     dimensionless.
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature <= 0.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature <= 0.
 /// Accuracy  8 eps (c_i^2 + s^2) / n: tests/scoring/approximate_softmax_error_50digits.cpp.
 /// Runs on   host and device
 template <Real T>

@@ -10,7 +10,7 @@
 
 namespace incontext::scoring {
 
-/// Error of the approximate softmax at one score that lies `gap` above n - 1 equal ones (below, if negative).
+/// Error of the approximate softmax at one score that is `gap` above n - 1 equal ones (below them, if gap is negative).
 ///
 /// \f[ f(\Delta) = \frac{1}{1 + (n-1) e^{-\Delta}} - \frac1n \Bigl(1 + \frac{(n-1)\Delta}{n}\Bigr) \f]
 ///
@@ -62,8 +62,8 @@ INCONTEXT_HD T approximate_softmax_error_supremum(std::ptrdiff_t count, const T&
   return above < below ? below : above;
 }
 
-/// Smallest error, and a row that attains it: `high_count` competitors lie `rise` above the score, the other
-/// competitors range - rise below it.
+/// Smallest error, and a row that attains it: `high_count` competitors are above the score by `rise`, the others are
+/// below it by range - rise.
 ///
 /// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     value dimensionless, rise in units of the temperature.
@@ -77,15 +77,15 @@ struct ApproximateSoftmaxInfimum {
 
 /// Smallest error of the approximate softmax over all rows of n scores with range at most R.
 ///
-/// At a fixed sum of differences the competitors' sum of exponentials is Schur-convex, so they lie on two levels R
-/// apart. Moving both levels together, d e / d(levels) vanishes where p (1 - p) = (n - 1) / n^2, and the minimum is p =
-/// 1/n for the score's softmax weight p. What is left is concave in the fraction kappa of competitors on the upper
-/// level, so the best count is a neighbor of (n - 1) kappa*.
+/// Why: at a fixed sum of the competitors' differences from the score, the sum of their exponentials is Schur-convex,
+/// so at the minimum they have two levels, R apart. If both levels move together, the derivative of e is 0 where
+/// p (1 - p) = (n - 1) / n^2 for the score's softmax weight p, and the minimum is at p = 1/n. What is left is concave
+/// in the fraction kappa of competitors on the upper level, so the best count is a neighbor of (n - 1) kappa*.
 ///
 /// \f[ \inf e_i = -\frac{n-1}{n^2} \max_k h\Bigl(\frac{k}{n-1}\Bigr), \quad
 ///     h(\kappa) = \log(1 + \kappa (e^R - 1)) - \kappa R, \quad \kappa^* = \frac1R - \frac{1}{e^R - 1} \f]
 ///
-/// or f(R), all competitors R below, if that is smaller: possible only for R > 2 log(n - 1).
+/// or f(R), for which all competitors are R below the score, if that is smaller, which needs R > 2 log(n - 1).
 ///
 /// Source    derived: docs/theory/scoring.md#error-bounds.
 /// Units     range in units of the temperature; result dimensionless.
@@ -118,7 +118,7 @@ INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std:
     const T share = math::from_count<T>(k) / competitors;
     const T remaining = math::from_count<T>(count - 1 - k) / competitors;
     const T mixture = share + remaining * decay;
-    // h(kappa), without its cancellation at small R and without e^R at large R
+    // h(kappa), arranged so that it does not cancel at small R and needs no e^R at large R
     const T near_height = share * math::exp_minus_one_minus(range) - math::minus_log_one_plus(T(share * growth));
     const T far_height = log(mixture) + remaining * range;
     const T height = range <= T(1) ? near_height : far_height;

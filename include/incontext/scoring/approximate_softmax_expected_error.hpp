@@ -9,8 +9,8 @@
 #include "incontext/core/real.hpp"
 
 /// Expected error of the approximate softmax on independent normal scores of mean 0 and variance v, in units of the
-/// temperature (v stands for v / tau^2). `participation` is Y_2 = E sum_j softmax_j^2 of such a row, an input here; it
-/// depends on n and v alone.
+/// temperature (v is the variance of the scores over tau^2). `ipr` is Y_2 = E sum_j softmax_j^2 of such a row; it is an
+/// input here and depends on n and v alone.
 namespace incontext::scoring {
 
 /// n^2 times the expected squared error of one weight, exact for every n.
@@ -19,10 +19,10 @@ namespace incontext::scoring {
 ///
 /// Source    derived: docs/theory/scoring.md#expected-error; Stein's lemma for the cross term.
 /// Units     dimensionless.
-/// Domain    n >= 1, v >= 0, 1/n <= inverse participation ratio <= 1.
+/// Domain    n >= 1, v >= 0, 1/n <= ipr <= 1.
 /// Limits    n = 1: 0; n -> infinity: e^v - 1 - v.
 /// Errors    NaN outside the domain of n and v.
-/// Accuracy  8 eps (1 + v + n Y_2), absolute: small v cancels: tests/scoring/approximate_softmax_expected_error.cpp.
+/// Accuracy  8 eps (1 + v + n Y_2) absolute, as small v cancels: tests/scoring/approximate_softmax_expected_error.cpp.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, const T& variance, const T& ipr) {
@@ -31,7 +31,7 @@ INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, 
   return (n * ipr - T(1)) + variance * (T(2) * ipr - T(1) - T(1) / n);
 }
 
-/// Limit of the above for n -> infinity.
+/// Limit of approximate_softmax_expected_squared_error for n -> infinity.
 ///
 /// \f[ e^v - 1 - v = \frac{v^2}{2} + O(v^3) \f]
 ///
@@ -55,8 +55,8 @@ INCONTEXT_HD T normal_probability_between(const T& a, const T& b) {
   return math::normal_tail(T(-b)) - math::normal_tail(T(-a));
 }
 
-/// Root of x - log(1 + x) = level > 0 on the side of `start`, by Newton's method on this convex function; the start
-/// lies outside the root, so the iterates move monotonically inwards and stop when rounding turns them back.
+/// Root of x - log(1 + x) = level > 0 on the side of `start`, by Newton's method on this convex function. The start is
+/// beyond the root, so the iterates move towards 0 until rounding stops them.
 template <Real T>
 INCONTEXT_HD T outer_root(const T& level, const T& start) {
   T x = start;

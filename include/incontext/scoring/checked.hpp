@@ -9,8 +9,9 @@
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
 
-/// The host's front door: what the maps answer with NaN is refused here with an exception. It accepts
-/// maps defined elsewhere too, and calls their function `validate(map)`, if there is one, to check their parameters.
+/// The functions of the maps with checks on the host: what the maps answer with NaN is refused here with an exception.
+/// They accept maps defined elsewhere too, and call their function `validate(map)`, if there is one, to check their
+/// parameters.
 namespace incontext::scoring {
 
 /// Refuses a row without scores, without a visible score, or with a NaN or +infinity.
@@ -69,7 +70,7 @@ void call_derivative(const Map& map, const Parameter& parameter, ConstRowOf<Map>
 
 }  // namespace detail
 
-/// The maps' functions behind the front door: same names, same meaning, an exception in place of a NaN row.
+/// The maps' functions with checks: the same names and meaning, with an exception in place of a NaN row.
 namespace checked {
 
 namespace detail {

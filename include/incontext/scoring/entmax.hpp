@@ -19,13 +19,13 @@ namespace incontext::scoring {
 ///
 /// \f[ a_i = \max\bigl((\alpha - 1) z_i - t, 0\bigr)^{1/(\alpha - 1)}, \qquad t: \textstyle\sum_i a_i = 1 \f]
 ///
-/// Masked scores are -infinity: weight and derivative 0. The threshold is found without sorting, in place.
+/// Masked scores are -infinity; their weights and derivatives are 0. The threshold is found without sorting, in place.
 ///
 /// Source    Martins & Astudillo 2016 (alpha = 2); arXiv 1905.05702; arXiv 1909.00015.
 /// Units     dimensionless, the scores too.
 /// Domain    alpha > 1, finite.
 /// Limits    n = 1: (1); one-hot iff the gap of the two largest scores is at least 1 / (alpha - 1).
-/// Errors    NaN row: no visible score, a NaN or +infinity, alpha outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or alpha is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct Entmax {
@@ -49,7 +49,7 @@ struct Sparsemax {
   using value_type = T;
 };
 
-/// Either of them.
+/// Entmax or Sparsemax.
 ///
 /// Runs on   host and device
 template <class Map>
@@ -74,7 +74,7 @@ INCONTEXT_HD auto read(const Map& map, Row<const typename Map::value_type> score
 ///
 /// Source    see Entmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute; for alpha > 2 a weight at the edge of the support is only
+/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute; for alpha > 2 a weight at the edge of the support is only Hoelder
 ///           continuous in the scores, with exponent 1 / (alpha - 1) < 1: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
@@ -111,7 +111,7 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const typename Map::value_type
 ///     \;\text{on the support, 0 outside} \f]
 ///
 /// Source    arXiv 1905.05702. At the edge of the support the derivative with the smaller support is taken.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  64 eps (1 + 1 / (alpha - 1)) (1 + G) times the same sum with absolute values, G = log(max a / min a) on
 ///           the support: tests/scoring/accuracy_maps_50digits.cpp, near alpha = 1 tests/scoring/entmax.cpp.
 /// Runs on   host and device
@@ -124,10 +124,10 @@ INCONTEXT_HD void jvp(const Map& map, Row<const typename Map::value_type> scores
   pass.write_centered(scores, out, [=](std::ptrdiff_t i) -> T { return direction[i]; });
 }
 
-/// Transposed Jacobian times a cotangent: the same as `jvp`, the Jacobian is symmetric.
+/// Transposed Jacobian times a cotangent: the same as `jvp`, because the Jacobian is symmetric.
 ///
 /// Source    arXiv 1905.05702.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as jvp.
 /// Runs on   host and device
 template <EntmaxLike Map>

@@ -29,7 +29,7 @@ INCONTEXT_HD void absorb(MatrixView<T> state, const Features& features, Row<cons
 
 }  // namespace detail
 
-/// The scratch matrix of `attend`, laid over feature_count(d) * (dv + 1) numbers of the caller's.
+/// The scratch matrix of `attend`: a view of feature_count(d) * (dv + 1) numbers that the caller owns.
 ///
 /// Source    derived: docs/theory/scoring.md#kernel-attention.
 /// Shapes    (dimension d, value dimension dv) -> features x (dv + 1)
@@ -46,11 +46,11 @@ INCONTEXT_HD MatrixView<typename K::value_type> attend_state(const KernelAttenti
 /// \f[ o_i = \frac{\phi(q_i)^T S_i}{N_i}, \qquad S_i = \sum_{j \;\text{visible to}\; i} \phi(k_j) v_j^T \f]
 ///
 /// Source    arXiv 2006.16236; arXiv 2202.08791. Under a causal mask S_i is a running sum.
-/// Shapes    (queries: q x d, keys: n x d, values: n x dv, out: q x dv, state: features x (dv + 1), overwritten), all
-///           apart from each other.
+/// Shapes    (queries: q x d, keys: n x d, values: n x dv, out: q x dv, state: features x (dv + 1), overwritten); none
+///           of them may overlap.
 /// Units     of the values, times those of the weights.
 /// Domain    the kernel's; N != 0.
-/// Limits    a zero row under a floor: zero output.
+/// Limits    a row of kernels that are all 0, under a floor: zero output.
 /// Errors    NaN row where N is 0, NaN or infinite.
 /// Accuracy  plain sums, so errors grow like (n + features) eps: tests/scoring/feature_attention.cpp, to 1e-12.
 /// Runs on   host and device
@@ -85,7 +85,7 @@ INCONTEXT_HD void attend(const KernelAttention<K>& map, MatrixView<const typenam
   }
 }
 
-/// Linear attention as kernel attention with the product itself as kernel.
+/// Linear attention as kernel attention whose kernel is the product q . k itself.
 ///
 /// Source    definition.
 /// Runs on   host and device

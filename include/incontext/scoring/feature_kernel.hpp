@@ -36,14 +36,14 @@ concept FeatureKernel = (Kernel<K> || PositionalKernel<K>)&&requires(const K& ke
   { kernel.key_features(index) } -> detail::Features<typename K::value_type>;
 };
 
-/// factor times the product of one function of every component of query and key.
+/// A factor times the inner product of query and key after one function f of every component.
 ///
 /// \f[ \kappa(q, k) = \gamma \sum_c f(q_c) f(k_c) \f]
 ///
 /// Source    arXiv 2006.16236.
 /// Shapes    (query: d, key: d) -> scalar
 /// Units     those of f^2.
-/// Domain    any finite factor. At a kink of f the slope of f is taken.
+/// Domain    any finite factor. At a kink of f its own slope() is used.
 /// Runs on   host and device
 template <class Function, Real T = double>
 struct ComponentKernel {

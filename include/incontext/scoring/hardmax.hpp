@@ -20,7 +20,7 @@ namespace incontext::scoring {
 /// Units     dimensionless.
 /// Domain    any row with a visible score; masked scores are -infinity.
 /// Limits    n = 1: (1). Invariant under z -> c z + d, c > 0.
-/// Errors    NaN row: no visible score, a NaN or +infinity.
+/// Errors    a row of NaN if no score is visible, or one is NaN or +infinity.
 /// Runs on   host and device
 template <Real T = double>
 struct Hardmax {
@@ -29,7 +29,7 @@ struct Hardmax {
 
 namespace detail {
 
-/// Number of largest scores, 0 for an invalid row.
+/// Number of scores that are equal to the largest one; 0 for an invalid row.
 template <Real T>
 struct Largest {
   std::ptrdiff_t count = 0;
@@ -90,7 +90,7 @@ INCONTEXT_HD void log_weights(const Hardmax<T>&, Row<const std::type_identity_t<
 /// Jacobian times a direction: zero where the largest score is unique; NaN at a tie, where no Jacobian exists.
 ///
 /// Source    derived: docs/theory/scoring.md#hardmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  exact: tests/scoring/hardmax.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -103,7 +103,7 @@ INCONTEXT_HD void jvp(const Hardmax<T>&, Row<const std::type_identity_t<T>> scor
 /// Transposed Jacobian times a cotangent: the same as `jvp`.
 ///
 /// Source    derived: docs/theory/scoring.md#hardmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  exact: tests/scoring/hardmax.cpp.
 /// Runs on   host and device
 template <Real T>

@@ -9,8 +9,8 @@
 
 namespace incontext::scoring {
 
-/// How Heat Treatment moves from the start to the end temperature. "Inverse" shapes move 1 / tau, as the public code
-/// does; "half" ones arrive at half of the epochs and stay.
+/// How Heat Treatment moves from the start to the end temperature. The shapes named inverse move 1 / tau, as the public
+/// code does; the shapes named half reach the end temperature at half of the epochs and stay there.
 ///
 /// Runs on   host and device
 enum class HeatShape {
@@ -54,18 +54,20 @@ INCONTEXT_HD T positive_or_nan(const T& x) {
 
 }  // namespace detail
 
-/// Heat Treatment: a training schedule of the softmax temperature, cold at first, so that the gradients of queries and
-/// keys are not starved.
+/// Heat Treatment: a training schedule of the softmax temperature. It is low at first, so that the gradients of queries
+/// and keys are not starved.
 ///
 /// \f[ \frac1{\tau(t)} = \frac1{\tau_1} + \Bigl(\frac1{\tau_0} - \frac1{\tau_1}\Bigr) \frac{1 + \cos(\pi t/H)}{2},
 ///     \quad t < H = \lfloor E/2 \rfloor; \qquad \tau(t) = \tau_1, \quad t \ge H \f]
 ///
-/// and likewise for the other shapes: linear 1 / tau over t / (E - 1), linear tau over t / H.
+/// Likewise for the other shapes: linear_inverse moves 1 / tau linearly over t / (E - 1), half_linear moves tau
+/// linearly over t / H.
 ///
-/// Source    arXiv 2310.12956 sec. 3 and its public code (half cosine in 1 / tau); linear tau is the text's reading.
+/// Source    arXiv 2310.12956 sec. 3 and its public code (half cosine in 1 / tau); linear tau is what the text says.
 /// Units     temperatures in units of the scores; epochs from 0.
 /// Domain    both temperatures > 0, epochs >= 1, 0 <= epoch < epochs.
-/// Limits    epoch 0: start temperature; last epoch: end temperature; one epoch: end, for `constant` start.
+/// Limits    epoch 0: start temperature; last epoch: end temperature; a single epoch: end temperature, but start
+///           temperature for `constant`.
 /// Errors    NaN outside the domain.
 /// Accuracy  8 eps relative: tests/scoring/heat_schedule.cpp.
 /// Runs on   host and device

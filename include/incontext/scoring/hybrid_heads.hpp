@@ -10,12 +10,12 @@
 
 namespace incontext::scoring {
 
-/// A layer whose heads score differently: a list of maps, one a head; row h of a matrix belongs to head h.
+/// A layer whose heads use different maps: a list of maps, one per head; row h of a matrix belongs to head h.
 ///
 /// \f[ a_{h \cdot} = \mathrm{map}_h(z_{h \cdot}) \f]
 ///
-/// The layer's output is the heads' outputs side by side, as for equal heads. The maps may be of different types and
-/// share their scalar.
+/// The layer's output is the heads' outputs side by side, as it is with equal heads. The maps may be of different types
+/// but have the same scalar.
 ///
 /// Source    arXiv 2508.14685 sec. 6: half softmax, half average; two each of tanh, average, ReLU and square.
 /// Units     each map's.
@@ -44,7 +44,7 @@ struct HybridHeads<Only> {
 /// The list of maps as one object.
 ///
 /// Source    definition.
-/// Shapes    maps, one a head, in the order of the heads.
+/// Shapes    maps, one per head, in the order of the heads.
 /// Runs on   host and device
 template <Scoring First, Scoring... Rest>
 INCONTEXT_HD constexpr HybridHeads<First, Rest...> hybrid_heads(const First& first, const Rest&... rest) {
@@ -82,7 +82,7 @@ INCONTEXT_HD void weights(const HybridHeads<Maps...>& heads,
 /// Jacobian times a direction, head by head, in O(h n).
 ///
 /// Source    see HybridHeads.
-/// Shapes    (scores: h x n, direction: h x n, out: h x n), out may be either.
+/// Shapes    (scores: h x n, direction: h x n, out: h x n), out may be scores or direction.
 /// Accuracy  each map's.
 /// Runs on   host and device
 template <Scoring... Maps>
@@ -97,7 +97,7 @@ INCONTEXT_HD void jvp(const HybridHeads<Maps...>& heads,
 /// Transposed Jacobian times a cotangent, head by head, in O(h n).
 ///
 /// Source    see HybridHeads.
-/// Shapes    (scores: h x n, cotangent: h x n, out: h x n), out may be either.
+/// Shapes    (scores: h x n, cotangent: h x n, out: h x n), out may be scores or cotangent.
 /// Accuracy  each map's.
 /// Runs on   host and device
 template <Scoring... Maps>

@@ -112,7 +112,7 @@ INCONTEXT_HD T lipschitz_constant(const SSMax<T>& map, std::ptrdiff_t visible_co
   return phi.in_domain() ? T(math::magnitude(phi.factor) / T(2)) : math::not_a_number<T>();
 }
 
-/// Lipschitz constant of SSA: k b / (2 tau), the slope of phi is largest at 0.
+/// Lipschitz constant of SSA: k b / (2 tau), as the slope of phi is largest at 0.
 ///
 /// Source    derived: docs/theory/scoring.md#jacobian-norms; attained at scores (0, 0).
 /// Units     one over the scores.
@@ -126,9 +126,9 @@ INCONTEXT_HD T lipschitz_constant(const SSA<T>& map) {
   return phi.in_domain() ? T(phi.slope(T(0)) / T(2)) : math::not_a_number<T>();
 }
 
-/// Spectral norm of the approximate softmax' Jacobian on rows of n >= 2 visible scores: 1 / (n tau); 0 for n = 1.
+/// Spectral norm of the Jacobian of approximate softmax on rows of n >= 2 visible scores: 1 / (n tau); 0 for n = 1.
 ///
-/// Source    derived: docs/theory/scoring.md#jacobian-norms; a projection over n tau.
+/// Source    derived: docs/theory/scoring.md#jacobian-norms; the Jacobian is a projection over n tau.
 /// Units     one over the scores.
 /// Domain    n >= 1, temperature > 0.
 /// Errors    NaN outside the domain.
@@ -141,7 +141,7 @@ INCONTEXT_HD T lipschitz_constant(const ApproximateSoftmax<T>& map, std::ptrdiff
   return T(1) / (math::from_count<T>(visible_count) * map.temperature);
 }
 
-/// Lipschitz constant of sparsemax: 1, it is a projection.
+/// Lipschitz constant of sparsemax: 1, because sparsemax is a projection.
 ///
 /// Source    Martins & Astudillo 2016.
 /// Units     dimensionless.

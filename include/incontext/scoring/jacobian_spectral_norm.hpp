@@ -14,7 +14,7 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// Turns two columns so that they become orthogonal; false if they were, up to rounding.
+/// Jacobi's rotation of two columns that makes them orthogonal; false if they were orthogonal already, up to rounding.
 template <Real T>
 INCONTEXT_HD bool orthogonalize(Row<T> a, Row<T> b) {
   using std::sqrt;
@@ -81,8 +81,8 @@ INCONTEXT_HD T spectral_norm(MatrixView<T> matrix) {
   return largest * sqrt(square);
 }
 
-/// Spectral norm of a map's Jacobian at one row: how fast the weights can move there, in the 2-norm. The bracket of
-/// jacobian_norms.hpp needs no scratch and O(n); its constants hold over all rows.
+/// Spectral norm of a map's Jacobian at one row: how fast the weights can move there, in the 2-norm. The bounds of
+/// jacobian_norms.hpp cost O(n) and no scratch memory; the Lipschitz constants there hold over all rows.
 ///
 /// \f[ \|J\|_2, \qquad J_{ij} = \frac{\partial a_i}{\partial z_j} \f]
 ///

@@ -48,7 +48,7 @@ concept Kernel = Real<typename K::value_type> && std::copyable<K> &&
                    { kernel.vjp(in, in, weight, out, out) } -> std::same_as<void>;
                  };
 
-/// A kernel that also depends on where query and key stand: `kernel.at(i, j)` is the kernel for these positions.
+/// A kernel that also depends on the positions of query and key: `kernel.at(i, j)` is the kernel for these positions.
 ///
 /// Source    definition.
 /// Runs on   host and device
@@ -97,7 +97,7 @@ struct DotKernel {
   INCONTEXT_HD Features key_features(std::ptrdiff_t) const { return {T(1)}; }
 };
 
-/// exp(q . k / tau), by its logarithm; with the sum as normalizer this is softmax attention.
+/// exp(q . k / tau), given by its logarithm; with the sum as normalizer this is softmax attention.
 ///
 /// Source    arXiv 2310.12956 eq. 1, read as a kernel.
 /// Shapes    (query: d, key: d) -> scalar
@@ -125,7 +125,7 @@ struct ExponentialKernel {
   INCONTEXT_HD DotKernel<T> product() const { return {temperature}; }
 };
 
-/// exp(-|q - k|^2 / (2 h^2)), by its logarithm; with the sum as normalizer this is softmax over q . k - |k|^2 / 2.
+/// exp(-|q - k|^2 / (2 h^2)), given by its logarithm; with the sum as normalizer it is softmax over q . k - |k|^2 / 2.
 ///
 /// Source    Nadaraya-Watson regression with a Gaussian kernel.
 /// Shapes    (query: d, key: d) -> scalar

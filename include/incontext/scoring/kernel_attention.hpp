@@ -14,22 +14,22 @@
 #include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// Kernel attention of one query over n keys, on the vectors themselves. A causal query i is given the first i + 1 keys
-/// (Grid's first rows). Outputs lie apart from the inputs.
+/// Kernel attention of one query over n keys, computed from the vectors themselves. A causal query i is given the first
+/// i + 1 keys (MatrixView's first rows). Outputs must not overlap the inputs.
 namespace incontext::scoring {
 
-/// Kernel attention: a kernel of query and key over a normalizer.
+/// Kernel attention: the weight of a key is a kernel of query and key, divided by a normalizer.
 ///
 /// \f[ a_j = \frac{\kappa(q, k_j)}{N}, \qquad N \in \Bigl\{1,\; n,\; \max\bigl(\textstyle\sum_j \kappa(q, k_j),
 ///     \epsilon\bigr)\Bigr\} \f]
 ///
-/// Exponential kernels under the sum are evaluated as softmax of their logarithms; the floor epsilon is for the others.
+/// Exponential kernels divided by their sum are evaluated as softmax of their logarithms; others have a floor epsilon.
 ///
 /// Source    Nadaraya-Watson; arXiv 2006.16236; arXiv 2202.08791 (floor 1e-6).
 /// Units     weights dimensionless under the sum, else those of the kernel.
 /// Domain    the kernel's; N != 0; floor >= 0, 0 for none.
-/// Limits    all kernels below the floor: weights kappa / floor, zero for a zero row.
-/// Errors    NaN row: no key, a NaN kernel, N = 0 or infinite.
+/// Limits    all kernels together below the floor: weights kappa / floor, zero for a row of zeros.
+/// Errors    a row of NaN if there is no key, a kernel is NaN, or N is 0 or infinite.
 /// Runs on   host and device
 template <class K>
   requires Kernel<K> || PositionalKernel<K>

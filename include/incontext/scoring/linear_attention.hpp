@@ -22,14 +22,14 @@ enum class LinearNormalization { none, context_length };
 ///
 /// \f[ a_i = \frac{z_i}{\tau c}, \qquad c \in \{1, n\} \f]
 ///
-/// Masked scores are -infinity: weight and derivative 0, and n counts the others. The form that never builds the
-/// scores is `attend` in feature_attention.hpp.
+/// Masked scores are -infinity; their weights and derivatives are 0, and n is the number of the other scores. The form
+/// that never builds the scores is `attend` in feature_attention.hpp.
 ///
 /// Source    standard linear attention without feature map.
 /// Units     temperature in units of the scores; weights dimensionless.
 /// Domain    temperature > 0. Weights are neither positive nor of sum 1.
 /// Limits    temperature -> infinity: zero.
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct LinearAttention {
@@ -71,10 +71,10 @@ INCONTEXT_HD void weights(const LinearAttention<T>& map, Row<const std::type_ide
   detail::linear_attention_row(map, scores, scores, out);
 }
 
-/// Jacobian times a direction: u / (tau c), the Jacobian is a multiple of the identity.
+/// Jacobian times a direction: u / (tau c), because the Jacobian is a multiple of the identity.
 ///
 /// Source    derived: docs/theory/scoring.md#linear-attention.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -86,7 +86,7 @@ INCONTEXT_HD void jvp(const LinearAttention<T>& map, Row<const std::type_identit
 /// Transposed Jacobian times a cotangent: the same as `jvp`.
 ///
 /// Source    derived: docs/theory/scoring.md#linear-attention.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  8 eps relative: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <Real T>

@@ -16,15 +16,15 @@ namespace incontext::scoring {
 
 /// Self-adjusted softmax, second version.
 ///
-/// \f[ a_i = r_i\, p_i, \qquad r_i = \frac{z_i - \ell}{h - \ell}, \qquad \ell = \min(\min z, 0), \;
-///     h = \max(\max z, 0) \f]
+/// \f[ a_i = r_i\, p_i, \qquad p = \mathrm{softmax}(z), \qquad r_i = \frac{z_i - \ell}{h - \ell}, \qquad
+///     \ell = \min(\min z, 0), \; h = \max(\max z, 0) \f]
 ///
 /// Source    arXiv 2502.18277, without the 1e-10 some code adds to the denominator.
 /// Units     dimensionless.
 /// Domain    any row with a visible score; masked scores are -infinity, with weight and derivative 0; 0 <= a_i <= p_i.
 /// Limits    z = 0: zero weights, no derivative (NaN). Kinks where a score crosses the smallest, the largest or 0;
 ///           there the first smallest and largest score carry the derivative.
-/// Errors    NaN row: no visible score, a NaN or +infinity.
+/// Errors    a row of NaN if no score is visible, or one is NaN or +infinity.
 /// Runs on   host and device
 template <Real T = double>
 struct NormalizedSaSoftmax {
@@ -33,7 +33,7 @@ struct NormalizedSaSoftmax {
 
 namespace detail {
 
-/// lo, hi and which entries move them (-1: none, it is 0).
+/// l and h, and the entries that attain them (-1: no entry does, and the value is 0).
 template <Real T>
 struct ScoreRange {
   T low = T(0);
@@ -114,8 +114,10 @@ INCONTEXT_HD void log_weights(const NormalizedSaSoftmax<T>&, Row<const std::type
 /// \f[ (J u)_i = p_i \dot r_i + r_i p_i (u_i - p \cdot u), \qquad
 ///     \dot r_i = \frac{u_i - (1 - r_i)\, \dot\ell - r_i\, \dot h}{h - \ell} \f]
 ///
+/// The dotted symbols are changes along u; those of l and h are the u of the entries that attain them, or 0.
+///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -143,7 +145,7 @@ INCONTEXT_HD void jvp(const NormalizedSaSoftmax<T>&, Row<const std::type_identit
 ///     - \frac{[j = j_\ell] \sum_i p_i g_i (1 - r_i) + [j = j_h] \sum_i p_i g_i r_i}{h - \ell} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device

@@ -16,14 +16,14 @@ namespace incontext::scoring {
 ///
 /// \f[ a = \mathrm{softmax}\Bigl(\frac{z}{\min(\sigma(z), \tau)}\Bigr) \f]
 ///
-/// sigma is taken over the visible scores; masked scores are -infinity, with weight and derivative 0. The scores are
-/// the raw products q . k, and tau is usually sqrt(d).
+/// sigma is taken over the visible scores. Masked scores are -infinity; their weights and derivatives are 0. The scores
+/// are the raw products q . k, and tau is usually sqrt(d).
 ///
 /// Source    arXiv 2310.12956 eq. 2; the variance variant is what its public code calls norm_softmax.
 /// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
 /// Domain    temperature > 0.
 /// Limits    constant row: uniform, derivatives NaN (0 if n = 1); sigma >= tau: softmax(z / tau), also its derivatives.
-/// Errors    NaN row: no visible score, a NaN or +infinity, temperature outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
 struct NormSoftmax {
@@ -37,14 +37,14 @@ NormSoftmax(T) -> NormSoftmax<T>;
 template <Real T>
 NormSoftmax(T, ScoreScale) -> NormSoftmax<T>;
 
-/// NormSoftmax with one sigma over all visible scores of a matrix: a sample, head and layer together.
+/// NormSoftmax with one sigma over all visible scores of a matrix: one per sample, head and layer.
 ///
 /// \f[ a_{ij} = \frac{e^{z_{ij}/D}}{\sum_{j'} e^{z_{ij'}/D}}, \qquad D = \min(\sigma(z_{11}, \ldots, z_{qn}), \tau) \f]
 ///
 /// Source    arXiv 2310.12956, text below eq. 2; NormSoftmax has the rest.
 /// Units     as NormSoftmax.
 /// Domain    as NormSoftmax.
-/// Limits    as NormSoftmax; a row without visible score is NaN and leaves the others alone.
+/// Limits    as NormSoftmax; a row without a visible score is NaN and does not affect the others.
 /// Errors    as NormSoftmax, for the whole matrix.
 /// Runs on   host and device
 template <Real T = double>
@@ -92,9 +92,9 @@ INCONTEXT_HD void log_weights(const MatrixNormSoftmax<T>& map, MatrixView<const 
 /// \f[ (J u)_r = P_r \Bigl( \frac{u_r}{D} - (z_r - \bar z) \frac{\nabla D \cdot u}{D^2} \Bigr), \qquad
 ///     \nabla D = \frac{z - \bar z}{\nu D} \;\text{or, for the variance,}\; \frac{2 (z - \bar z)}{n} \f]
 ///
-/// Source    derived: docs/theory/scoring.md#normsoftmax; nu = n, or n - 1 for the sample standard deviation;
-///           0 in place of nabla D if sigma >= tau.
-/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be either.
+/// Source    derived: docs/theory/scoring.md#normsoftmax. P_r = diag(a_r) - a_r a_r^T for row r; nu = n, or n - 1 for
+///           the sample standard deviation; 0 in place of nabla D if sigma >= tau.
+/// Shapes    (scores: q x n, direction: q x n, out: q x n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -113,7 +113,7 @@ INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
 /// \f[ J^T g = \frac{y}{D} - \nabla D\, \frac{(z - \bar z) \cdot y}{D^2}, \qquad y_r = P_r g_r \f]
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be either.
+/// Shapes    (scores: q x n, cotangent: q x n, out: q x n), out may be scores or cotangent.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values in both terms, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -178,7 +178,7 @@ INCONTEXT_HD void log_weights(const NormSoftmax<T>& map, Row<const std::type_ide
 /// Jacobian times a direction, in O(n): the matrix form with one row.
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device
 template <Real T>
@@ -190,7 +190,7 @@ INCONTEXT_HD void jvp(const NormSoftmax<T>& map, Row<const std::type_identity_t<
 /// Transposed Jacobian times a cotangent, in O(n): the matrix form with one row.
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as the matrix form.
 /// Runs on   host and device
 template <Real T>

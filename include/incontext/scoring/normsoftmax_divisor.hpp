@@ -13,8 +13,8 @@
 
 namespace incontext::scoring {
 
-/// What decides NormSoftmax's divisor: nothing (a constant row has uniform weights whatever it is), the scale of the
-/// scores, or the cap tau.
+/// What decides NormSoftmax's divisor: nothing (the weights of a constant row are uniform for any divisor), the scale
+/// of the scores, or the cap tau.
 ///
 /// Runs on   host and device
 enum class NormSoftmaxBranch { constant_row, scale, temperature };
@@ -22,7 +22,7 @@ enum class NormSoftmaxBranch { constant_row, scale, temperature };
 /// The divisor of NormSoftmax, and where it comes from.
 ///
 /// Source    arXiv 2310.12956 eq. 2.
-/// Units     of the scores (squared under Spread::population_variance).
+/// Units     of the scores (squared under ScoreScale::population_variance).
 /// Runs on   host and device
 template <Real T>
 struct NormSoftmaxDivisor {
@@ -63,12 +63,13 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map
   return normsoftmax_divisor(detail::matrix_scope(map), detail::as_grid(scores));
 }
 
-/// Largest weight NormSoftmax can give on any row of n scores whose scale stays below tau: short rows cannot be sharp.
+/// Largest weight that NormSoftmax can give on any row of n scores whose scale is below tau: short rows cannot be
+/// sharp.
 ///
 /// \f[ \max a \le \frac{1}{1 + (n-1) e^{-n/\sqrt{n-1}}}, \qquad \text{sample standard deviation: } e^{-\sqrt n} \f]
 ///
-/// Attained by one score above n - 1 equal ones, whatever the gap. The variance has no such bound: small scores make
-/// it as sharp as they like, and the supremum is 1.
+/// Attained by one score above n - 1 equal ones, whatever the gap. The variance has no such bound: the smaller the
+/// scores, the sharper the weights, and the supremum is 1.
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
 /// Units     dimensionless.

@@ -20,17 +20,17 @@ namespace incontext::scoring {
 /// Runs on   host and device
 enum class ScoreNormalization { none, context_length, sum, absolute_sum };
 
-/// A function of the score over a normalization: the average, tanh, ReLU and square heads.
+/// A function of the score over a normalizer: the average, tanh, ReLU and square heads.
 ///
 /// \f[ a_i = \frac{f(z_i)}{N}, \qquad N \in \Bigl\{1,\; n,\; \textstyle\sum_j f(z_j),\; \sum_j |f(z_j)|\Bigr\} \f]
 ///
-/// Masked scores are -infinity: weight and derivative 0, and n counts the others.
+/// Masked scores are -infinity; their weights and derivatives are 0, and n is the number of the other scores.
 ///
 /// Source    arXiv 2508.14685, heads of table 1; the paper does not say how they are normalized, so all four are here.
 /// Units     scores and weights dimensionless.
 /// Domain    Function is Average, Tanh, Relu or Square; N != 0.
-/// Limits    the sum is singular for tanh and relu: near its zeros the weights diverge.
-/// Errors    NaN row: no visible score, a NaN or +infinity, N = 0.
+/// Limits    for tanh and relu the sum can be 0; near its zeros the weights diverge.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or N = 0.
 /// Runs on   host and device
 template <class Function, Real T = double>
 struct RatioScore {
@@ -51,7 +51,7 @@ struct RatioPass {
   INCONTEXT_HD bool moves() const {
     return normalization == ScoreNormalization::sum || normalization == ScoreNormalization::absolute_sum;
   }
-  /// The sign sigma with which a value enters N.
+  /// sigma, the factor with which the change of a value changes N.
   INCONTEXT_HD T sign(const T& value) const {
     if (normalization == ScoreNormalization::sum) return T(1);
     if (normalization != ScoreNormalization::absolute_sum) return T(0);
@@ -127,8 +127,10 @@ INCONTEXT_HD void log_weights(const RatioScore<Function, T>& map, Row<const std:
 /// \f[ (J u)_i = \frac{f'(z_i) u_i - a_i \dot N}{N}, \qquad \dot N = \sum_j \sigma_j f'(z_j) u_j, \;
 ///     \sigma_j = 0, 0, 1, \mathrm{sgn} f(z_j) \f]
 ///
+/// The four values of sigma_j belong to the four normalizations, in their order.
+///
 /// Source    derived: docs/theory/scoring.md#functions-of-the-score.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps k^2 times the same sum with absolute values, k = 1 + sum|f| / |N|; unbounded for tanh over its
 ///           sum, where 1 - a cancels: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -137,7 +139,7 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
-  // At the largest |f|, 1 - |a| cancels: there the others' share and change are summed on their own.
+  // At the largest |f|, 1 - |a| would cancel: there the share and the change of the others are summed by themselves.
   detail::Sum<T> all, others, share;
   for (std::ptrdiff_t i = 0; pass.moves() && i < scores.size; ++i) {
     const T z = scores[i];
@@ -166,7 +168,7 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
 /// \f[ (J^T g)_j = \frac{f'(z_j)}{N} (g_j - \sigma_j\, a \cdot g) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#functions-of-the-score.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  as jvp.
 /// Runs on   host and device
 template <class Function, Real T>

@@ -10,7 +10,7 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// int is the mutable type of const int; a mutable T has none, so that its copy constructor stays the implicit one.
+/// int is the mutable type of const int. A mutable T has none, so that a Row of it keeps its implicit copy constructor.
 template <class Mutable, class T>
 concept MutableOf = std::is_const_v<T> && std::same_as<Mutable, std::remove_const_t<T>>;
 
@@ -39,7 +39,7 @@ concept StridedMatrix = requires(Container& container) {
 
 }  // namespace detail
 
-/// A row of numbers in contiguous or strided memory; it views, never owns.
+/// A row of numbers in contiguous or strided memory: a view that never owns the numbers.
 ///
 /// Shapes    size elements, element i at data[i * stride].
 /// Domain    size >= 0; a mutable row needs stride != 0. Not checked.
@@ -76,7 +76,7 @@ struct Strides {
   std::ptrdiff_t column = 1;
 };
 
-/// A matrix of numbers in strided memory, row-major unless the strides say otherwise; it views, never owns.
+/// A matrix of numbers in strided memory, row-major unless the strides are given: a view that never owns the numbers.
 ///
 /// Shapes    rows x columns, element (i, j) at data[i * row_stride + j * column_stride].
 /// Domain    rows, columns >= 0. Not checked.

@@ -20,7 +20,7 @@ namespace incontext::scoring {
 /// Units     of the scores.
 /// Domain    any row with a visible score; masked scores are -infinity, with weight and derivative 0.
 /// Limits    n = 1: (z). The sum is p . z, which may be negative.
-/// Errors    NaN row: no visible score, a NaN or +infinity.
+/// Errors    a row of NaN if no score is visible, or one is NaN or +infinity.
 /// Runs on   host and device
 template <Real T = double>
 struct SaSoftmax {
@@ -58,7 +58,7 @@ INCONTEXT_HD void weights(const SaSoftmax<T>&, Row<const std::type_identity_t<T>
 /// \f[ J u = p \circ u + z \circ p \circ (u - p \cdot u) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Shapes    (scores: n, direction: n, out: n), out may be scores or direction.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
@@ -80,7 +80,7 @@ INCONTEXT_HD void jvp(const SaSoftmax<T>&, Row<const std::type_identity_t<T>> sc
 /// \f[ J^T g = p \circ g + p \circ (h - p \cdot h), \qquad h = z \circ g \f]
 ///
 /// Source    derived: docs/theory/scoring.md#self-adjusted-softmax.
-/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be scores or cotangent.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
 ///           tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device

@@ -62,7 +62,7 @@ concept HasParameter = Scoring<Map> && requires(const Map& map, const Parameter&
 /// \f[ J_{ij} = \frac{\partial a_i}{\partial z_j} \f]
 ///
 /// Source    definition.
-/// Shapes    (scores: n, out: n x n), out apart from scores.
+/// Shapes    (scores: n, out: n x n), out must not overlap scores.
 /// Errors    NaN where the map's jvp is.
 /// Accuracy  the map's jvp.
 /// Runs on   host and device
@@ -92,9 +92,9 @@ INCONTEXT_HD constexpr std::ptrdiff_t visible_keys(Visibility visibility, std::p
   return visibility == Visibility::causal && query_index + 1 < key_count ? query_index + 1 : key_count;
 }
 
-/// Weights of every row of a matrix of scores, each row for itself; what a query does not see has weight 0.
+/// Weights of every row of a matrix of scores, each row by itself; a key that the query does not see has weight 0.
 ///
-/// Source    definition; SSMax takes n per row, as arXiv 2501.19399 asks.
+/// Source    definition; SSMax takes n from each row, as arXiv 2501.19399 asks.
 /// Shapes    (scores: q x n, out: q x n), out may be scores.
 /// Errors    NaN rows where the map's weights are.
 /// Accuracy  the map's weights.

@@ -13,12 +13,13 @@
 
 /// Softmax after an elementwise map, a = softmax(phi(z)): the one implementation of Softmax, SSMax and SSA.
 ///
-/// Common to every function here. Masked scores are -infinity: weight 0, derivative 0, and n counts the others. A row
-/// with no visible score, with a NaN or +infinity, or a map outside its domain gives NaN in every entry. Rows may lie
-/// on top of each other (the output on the scores, on the direction, or both); nothing is allocated.
+/// Common to every function here. Masked scores are -infinity, with weight and derivative 0; n is the number of the
+/// others. A row with no visible score, with a NaN or +infinity, or a map outside its domain gives NaN in every entry.
+/// The output may be the scores, the direction, or both; nothing is allocated.
 ///
-/// Weights come from differences phi(z_i) - phi(z_r) to the largest weight's entry r, so they keep relative accuracy;
-/// derivatives from differences u_i - u_j, so that neither a peaked row nor an offset common to u costs digits.
+/// Weights are computed from the differences phi(z_i) - phi(z_r), where r is the entry of the largest weight, so they
+/// keep relative accuracy. Derivatives are computed from differences u_i - u_j, so that neither a peaked row nor an
+/// offset common to all u costs digits.
 namespace incontext::scoring {
 
 /// The scalar type of a map.
@@ -45,11 +46,11 @@ concept Elementwise = Real<T> && std::copy_constructible<Phi> && requires(const 
   { phi.curvature(z) } -> std::same_as<T>;
 };
 
-/// Whether phi says that it is linear, phi(z) = phi'(0) z, by a member `static constexpr bool is_linear = true`. Laws
-/// of rows then have shared nodes and closed forms that are exact for linear maps alone.
+/// Whether phi declares that it is linear, phi(z) = phi'(0) z, by a member `static constexpr bool is_linear = true`.
+/// Laws of rows then use shared nodes and closed forms that are exact for linear maps only.
 template <class Phi>
 inline constexpr bool is_linear = false;
-/// The map's own answer, where it has one.
+/// The map's own declaration, if it has one.
 template <class Phi>
   requires requires { Phi::is_linear; }
 inline constexpr bool is_linear<Phi> = Phi::is_linear;
@@ -63,8 +64,8 @@ struct ClassOfMember<Type Class::*> {
   using type = Class;
 };
 
-/// Whether a map declares its own elementwise(n). One that is only derived from a map that does may have weights of its
-/// own that differ, and would be taken for its base.
+/// Whether a map declares elementwise(n) itself. A class that inherits it may define other weights, which the functions
+/// here would ignore, so it is not accepted.
 template <class Map>
 inline constexpr bool declares_elementwise = true;
 template <class Map>
@@ -77,7 +78,7 @@ inline constexpr bool declares_elementwise<Map> =
 /// A map that is softmax after a monotone elementwise map: `map.elementwise(n)` is phi for a row of n visible scores.
 /// Any struct with this one member is a Scoring: every function below, the exact errors in regression/ and the
 /// simulators in simulate/ accept it. If phi also has a member `difference_by(parameter, z, w)`, `derivative` exists
-/// too. A class that inherits `elementwise` must declare it again; its weights are not to be defined otherwise.
+/// too. A class that inherits `elementwise` must declare it again; it must not define its weights in another way.
 ///
 /// Source    arXiv 2508.14685 eq. 5 (the identity SSA = softmax after a logarithm); SSMax and softmax: phi linear.
 /// Runs on   host and device

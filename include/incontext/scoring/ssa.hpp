@@ -19,7 +19,7 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// The same difference as one logarithm of a product, whose rounding is multiplied by k: good for small k.
+/// The same difference as the logarithm of one product. Its rounding is multiplied by k, so it is for small k.
 struct SignedProductExponent {
   float knee;
   float exponent;
@@ -36,7 +36,7 @@ struct SignedProductExponent {
 };
 
 /// phi(z) - phi(reference) of SSA in octaves. On the reference's side of zero it is k log(1 + (|z| - |r|) / (c + |r|)),
-/// on the other k (log(1 + |z| / c) + log(1 + |r| / c)), both times the sign of z.
+/// on the other side k (log(1 + |z| / c) + log(1 + |r| / c)), each times the sign of z.
 template <class T>
 struct SignedLogarithmExponent {
   struct Side {
@@ -57,11 +57,11 @@ struct SignedLogarithmExponent {
     }
     return is_normal(knee);
   }
-  /// The product instead, with 1 + |r| / c in the rate of the other side.
+  /// The form with one product, in which the rate of the other side contains 1 + |r| / c.
   INCONTEXT_HD SignedProductExponent quick() const {
     return {knee, exponent, product_rate(negative), product_rate(positive)};
   }
-  /// Whether the product is as good as the header promises.
+  /// Whether the product is as accurate as softmax_of.hpp promises.
   INCONTEXT_HD bool quick_fits(const RowExtent<T>& extent) const {
     const T size = knee + extent.largest_size();
     return exponent <= T(1.5) && math::is_finite(T(size * product_rate(negative))) &&
@@ -83,8 +83,8 @@ struct SignedLogarithmExponent {
   }
 };
 
-/// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Within one sign, differences go through (z - w) / (c + |w|);
-/// between signs both parts add up, so the plain difference is exact to rounding.
+/// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Differences of two scores of one sign go through
+/// (z - w) / (c + |w|); for different signs both parts add up, so the plain difference is exact to rounding.
 template <Real T>
 struct SignedLogarithm {
   T knee;      // c

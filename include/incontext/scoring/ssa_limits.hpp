@@ -12,12 +12,12 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 
-/// Where SSA goes as its scores or its exponent grow: never to a hardmax, and to softmax.
+/// Limits of SSA: as its scores grow it does not become a hardmax; as its exponent grows it becomes softmax.
 namespace incontext::scoring {
 
 namespace detail {
 
-/// The sign that keeps weight in the scale limit of a row: 1, 0 or -1, and the size of its largest weight's score.
+/// Which scores keep weight as all grow: those with the sign of the largest one (1, 0 or -1), and that one's size.
 template <Real T>
 struct SurvivingSign {
   int sign = -1;
@@ -27,7 +27,7 @@ struct SurvivingSign {
     if (sign > 0) return T(0) < z;
     return sign < 0 || !(z < T(0) || T(0) < z);
   }
-  /// |z| / |z_r| to the sign, at most 1.
+  /// |z| / |z_r| to the power of the sign, at most 1.
   INCONTEXT_HD T ratio(const T& z) const {
     if (sign == 0) return T(1);
     return sign > 0 ? T(z / size) : T(size / -z);
@@ -55,7 +55,7 @@ INCONTEXT_HD SurvivingSign<T> surviving_sign(Row<const T> scores) {
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with weight 0.
 /// Units     dimensionless; base and temperature drop out.
 /// Limits    n = 1: (1); k -> infinity: hardmax.
-/// Errors    NaN row: no visible score, a NaN or +infinity, a map outside its domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or a map is outside its domain.
 /// Accuracy  4 eps (1 + k) relative: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
 template <Real T>
@@ -88,7 +88,7 @@ INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identit
 /// Units     dimensionless, the scores too.
 /// Domain    exponent > 0.
 /// Limits    equal scores or n = 1: 0.
-/// Errors    NaN row: no visible score, a NaN or +infinity, exponent outside the domain.
+/// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or exponent is outside the domain.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max p / min p):
 ///           tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device

@@ -12,7 +12,7 @@
 
 namespace incontext::scoring {
 
-/// Scalar facts about one row of softmax weights, none of them computed as one minus something near one.
+/// Scalar properties of one row of softmax weights; none is computed as one minus something near one.
 ///
 /// \f[ \mathrm{lse} = \log\sum_j e^{\phi(z_j)}, \quad H = -\sum_j a_j \log a_j, \quad S_2 = \sum_j a_j^2,
 ///     \quad 1 - \max_j a_j \f]

@@ -82,7 +82,7 @@ T squared_excess(const T& t) {
 /// \f[ \sqrt{\tfrac{\pi}{2}}\, \frac{e^{1/(2\sigma^2)}}{\sigma}\, \mathrm{erfc}\Bigl(\frac{1}{\sigma \sqrt2}\Bigr) \f]
 ///
 /// Source    derived: docs/theory/training.md#affine-task; a continued fraction below sigma = 0.35.
-/// Units     dimensionless, x taken as a number.
+/// Units     dimensionless, x as a pure number.
 /// Domain    input_stddev >= 0.
 /// Limits    input_stddev = 0: 1.
 /// Errors    std::domain_error.
@@ -132,10 +132,12 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
           .zero_predictor = prior * T(38) / T(40)};
 }
 
-/// Mean squared error of the truth clipped to [-B, B]: a model whose output cannot leave that range.
+/// Mean squared error of the true label clipped to [-B, B]: the error of a model whose output cannot leave that range.
 ///
 /// \f[ \int dx\, \varphi(x)\, 2 \bigl[(s^2 + B^2) Q(B/s) - B s\, \varphi(B/s)\bigr],\qquad
 ///     s^2 = \sigma_F^2 (1 + \sigma_I^2 x^2) \f]
+///
+/// phi is the standard normal density, Q its upper tail, and B = bound.
 ///
 /// Source    derived: docs/theory/training.md#clipped-answers; compare Table 1 of arXiv 2508.14685.
 /// Units     label units squared; bound in label units.

@@ -25,7 +25,7 @@ struct LayerWeights {
   Matrix<T> query, key, value;
 };
 
-/// What one pass through a layer leaves behind, and the gradients of a loss with respect to its matrices.
+/// The results of one pass through a layer, and the gradients of a loss with respect to the layer's matrices.
 ///
 /// Shapes    attention: q x n; output: q x d_v; gradients as LayerWeights
 /// Runs on   host
@@ -57,7 +57,7 @@ void require_layer(const Matrix<T>& tokens, const Matrix<T>& queries, const Laye
   require_finite_entries(where, "upstream", upstream);
 }
 
-/// What no map enters: projections, raw scores (a query's are a column, contiguous) and the gradient at the weights.
+/// All that does not depend on the map: projections, raw scores (those of a query are a column) and dL/dA.
 template <Real T>
 struct LayerPass {
   Matrix<T> q, k, v, scores, slopes;
@@ -85,7 +85,7 @@ struct LayerPass {
 /// \f[ S = Q K^T,\quad A_i = a(S_i),\quad O = A V,\qquad D = G V^T,\quad dS_i = J_i^T D_i \f]
 /// \f[ \frac{dL}{dW_Q} = X_q^T\, dS\, K,\qquad \frac{dL}{dW_K} = X^T dS^T Q,\qquad \frac{dL}{dW_V} = X^T A^T G \f]
 ///
-/// The map reads the raw scores, so a temperature sits in the map: Softmax{sqrt(d_k)} is the usual layer.
+/// The map reads the raw scores, so the temperature belongs to the map: Softmax{sqrt(d_k)} is the usual layer.
 ///
 /// Source    derived: docs/theory/training.md#layer-gradients.
 /// Shapes    (map, tokens X: n x d, queries X_q: q x d, layer, upstream G: q x d_v) -> as LayerGradients

@@ -23,7 +23,7 @@ struct ReasoningTask {
   T plateau_cross_entropy;  ///< of knowing c, d and the chance of the rule, but not the parities
 };
 
-/// Exact chances of the reasoning task before the step that reads the parities is learnt.
+/// Exact chances of the reasoning task before the step that reads the parities is learned.
 ///
 /// \f[ P_g = \frac{2 e o}{m^2},\quad \text{coin } \tfrac12 (1 + \tfrac1m),\quad
 ///     \text{always c } P_g + \frac{1 - P_g}{m},\quad \text{plateau } (1 - \tfrac1m) h(P_g) \f]

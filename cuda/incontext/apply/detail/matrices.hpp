@@ -15,7 +15,7 @@
 #include "incontext/scoring/scoring.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 
-/// What the drivers share: how many keys a row sees, contracts of matrices, and matrices on a system's side.
+/// What the functions here share: how many keys a row sees, checks of matrices, and matrices in a system's memory.
 namespace incontext::apply::detail {
 
 using scoring::MatrixView;
@@ -25,7 +25,7 @@ using simulate::detail::address;
 /// How many keys row i sees; plain data.
 struct VisibleKeys {
   scoring::Visibility visibility;
-  const std::int64_t* counts;  // null: by visibility
+  const std::int64_t* counts;  // null: visibility decides
   std::int64_t columns;
 
   INCONTEXT_HD std::int64_t operator()(std::int64_t row) const {
@@ -85,7 +85,7 @@ bool overlaps(MatrixView<const T> a, MatrixView<const T> b) {
   return false;
 }
 
-/// Accepts an output that is the input itself or apart from it.
+/// Accepts an output that is the input itself or does not overlap it.
 template <class T>
 void require_same_or_apart(std::string_view where, const char* name, MatrixView<const T> in, MatrixView<const T> out) {
   const bool same = in.data == out.data && in.row_stride == out.row_stride && in.column_stride == out.column_stride;
@@ -128,7 +128,7 @@ class Input {
   MatrixView<const T> grid_;
 };
 
-/// A host matrix as a system writes it; `collect` brings it home.
+/// A host matrix as a system writes it; `collect` copies the result to the host.
 template <class System, class T>
 class Output {
  public:
@@ -156,7 +156,7 @@ class Output {
   MatrixView<T> grid_;
 };
 
-/// The counts of Options where the system can read them.
+/// The visible counts of Options in memory that the system can read.
 template <class System>
 class Counts {
  public:

@@ -47,7 +47,7 @@ struct RatioBatch {
     write_outputs<lanes>(problem, first, sums, totals);
   }
 
-  /// Scores of a block into values, and what they add to each lane's normalizer.
+  /// Turns the scores of a block into values, and adds their contributions to each lane's normalizer.
   INCONTEXT_HD void add_block(T* scores, std::int64_t count, const std::int64_t* ends, std::int64_t first, T* totals,
                               T* guards) const {
     T sum[lanes], seen[lanes];

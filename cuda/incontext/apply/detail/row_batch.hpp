@@ -11,7 +11,7 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Any other map, on whole rows of scores, one lane's after the other copied out of the lanes and back.
+/// Any other map, on whole rows of scores: each lane's row is copied out of the lanes, mapped, and copied back.
 template <class Map, int packs>
 struct RowBatch {
   using T = typename Map::value_type;

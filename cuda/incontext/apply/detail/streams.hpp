@@ -13,7 +13,7 @@
 #include "incontext/scoring/ssmax.hpp"
 
 /// Maps whose attention needs each score once: softmax after an elementwise map, by a running maximum, and functions of
-/// the score over a normalizer, by running sums. Any other map has no stream and gets its whole row.
+/// the score over a normalizer, by running sums. Any other map has no stream and is applied to whole rows.
 namespace incontext::apply::detail {
 
 struct NoStream {};

@@ -6,14 +6,15 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
-/// The two products of attention for a batch of queries side by side: every lane is one query, every sum of a lane has
-/// one order, so a query's numbers do not depend on how many share a batch. A GPU thread has one lane.
+/// The two products of attention, scores and outputs, for a batch of queries side by side. Every lane is one query, and
+/// the sums of a lane have a fixed order, so a query's numbers do not depend on how many queries share a batch. A GPU
+/// thread has one lane.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
 inline constexpr std::int64_t key_block = 64;  // the order of all sums over keys depends on it
 
-/// Sums held in registers at a time; does not show in the numbers.
+/// The number of sums held in registers at a time; it does not change the results.
 inline constexpr int held = incontext::detail::pack_bytes == 64 ? 8 : 4;
 
 template <class T, int packs>

@@ -9,8 +9,8 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
-/// Refusals shared by the laws. Numbers of scores are real numbers here: thresholds in n are not whole, and laws of
-/// rows too long to hold are asked for.
+/// Checks of arguments that the laws share. A number of scores is a real number here, because thresholds in n are not
+/// whole and because laws are also evaluated for rows too long to be formed.
 namespace incontext::laws::detail {
 
 template <Real T>
@@ -37,8 +37,9 @@ void require_whole(std::string_view where, std::string_view parameter, const T& 
   }
 }
 
-/// The longest row in which integrals over the k-th power of one weight, of order n^-k, keep their digits: every term
-/// that is not negligible is a normal number. In double it is 3.5e72 for k = order = 4 and 1.3e145 for k = 2.
+/// The longest row in which integrals over the k-th power of one weight, which are of order n^-k, keep their digits:
+/// every term that is not negligible is a normal floating-point number. In double it is 3.5e72 for k = order = 4 and
+/// 1.3e145 for k = 2.
 template <Real T>
 T longest_row(int order) {
   using std::exp;

@@ -16,11 +16,13 @@
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/quadrature.hpp"
 
-/// Expectations over a row of n independent scores as integrals over one variable s:
-/// E of a product of sums over j of w_j^k g_j^l / Z^k is int ds of products of T_k,l(s) and powers of psi(s).
+/// Expectations over a row of n independent scores as integrals over one variable s. As 1 / Z^k is the integral over s
+/// of e^(k s) exp(-e^s Z) / Gamma(k), in which every score has a factor of its own, the expectation of a product of
+/// sums over j of w_j^k g_j^l / Z^k becomes an integral of products of T_k,l(s) and powers of psi(s)
+/// (normal_scores.hpp).
 namespace incontext::laws::detail {
 
-/// About -E log Z of a row of normal scores, where psi(s)^n turns from 1 to 0.
+/// The s at which psi(s)^n turns from 1 to 0, which is about -E log Z of a row of normal scores.
 template <Real T>
 T turning_point(const T& count, const T& score_stddev) {
   using std::log;
@@ -37,8 +39,8 @@ T log_gumbel(const T& y) {
   return y - exp(y);
 }
 
-/// int dy F_1(y) psi(y - exponent)^N: the weight of a needle e^exponent among N scores with this log psi. The integrand
-/// peaks near `turn`, where psi^N begins to fall, or 0.
+/// int dy F_1(y) psi(y - exponent)^N: the expected share of a needle with the unnormalized weight e^exponent among N
+/// scores with the given log psi. The integrand peaks near `turn`, where psi^N begins to fall, or near 0.
 template <Real T, class Scores>
 Quadrature<T> needle_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent,
                               const T& turn) {
@@ -46,7 +48,7 @@ Quadrature<T> needle_integral(std::string_view where, const Scores& noise, const
   return integrate_log_concave<T>(where, log_density, turn < T(0) ? turn : T(0));
 }
 
-/// int dy F_1(y) (1 - psi(y - exponent)^N): the weight of the N scores together.
+/// int dy F_1(y) (1 - psi(y - exponent)^N): the expected weight of the N scores together.
 template <Real T, class Scores>
 Quadrature<T> noise_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent) {
   using std::log;
@@ -57,7 +59,7 @@ Quadrature<T> noise_integral(std::string_view where, const Scores& noise, const 
   return integrate_log_concave<T>(where, log_density, T(0));
 }
 
-/// The s-integrals of one row, sharing the moments of the score law at the nodes.
+/// The integrals over s of one row; they share the moments of the score law at the nodes.
 template <class Scores>
 class IidRow {
  public:
@@ -83,14 +85,14 @@ class IidRow {
     return share;
   }
 
-  /// psi^(n - b), the tokens outside of b blocks; 0 where there are fewer than b tokens.
+  /// psi^(n - b), the factor of the tokens outside of b blocks; 0 where there are fewer than b tokens.
   T others(const Moments& m, int b) const {
     using std::exp;
     const T rest = count_ - T(double(b));
     return rest < T(0) ? T(0) : exp(T(rest * m.log_psi));
   }
 
-  /// Integral of f(moments, s). Not const: it keeps the moments of the nodes it needed for the next integral.
+  /// Integral of f(moments, s). Not const, because it keeps the moments at its nodes for the next integral.
   template <class Function>
   Quadrature<T> integrate(std::string_view where, const Function& f) {
     const T width = interval_.upper - interval_.lower;

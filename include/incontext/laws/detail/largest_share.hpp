@@ -11,8 +11,8 @@
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/log_concave.hpp"
 
-/// The double integral of the largest weight of n normal scores: docs/theory/laws.md#largest-weight. With d for how far
-/// a score lies below the largest one, g, and e^u = e^(s + x g),
+/// The double integral of the largest weight of n normal scores: docs/theory/laws.md#largest-weight. Here g is the
+/// largest score, g - d another score, and e^u = e^(s + x g):
 ///   E max a = n int dg phi(g) int du F_1(u) [Phi(g) - C(g, u)]^(n - 1),
 ///   C(g, u) = int_0^infinity dd phi(g - d) (1 - exp(-e^(u - x d))).
 namespace incontext::laws::detail {
@@ -38,14 +38,14 @@ class LargestShare {
               log_concave_support(high, mode_, negligible_drop<T>()).upper};
   }
 
-  /// Steps so short that sums of twice the step should reach the tolerance.
+  /// Steps so short that sums with twice these steps should reach the tolerance too.
   MaximumSums<T> steps(const T& tolerance) const {
     const T pi = math::pi<T>(), per_unit = T(-2) * log_of(tolerance) / (pi * pi);
     return {T(0.6) / per_unit, T(1) / (mode_ * per_unit + root(T(per_unit / T(2)))),
             T(1) / (T(1.5) * per_unit + T(0.9) * mode_ * root(per_unit))};
   }
 
-  /// The integral, and how much its value changes, relative, when one of the steps is doubled.
+  /// The integral. Sets `change` to its relative change when one of the steps is doubled, for each step.
   T integrate(const MaximumSums<T>& step, MaximumSums<T>& change) {
     using std::ceil;
     using std::floor;
@@ -65,7 +65,7 @@ class LargestShare {
  private:
   struct Sums {
     T of[2][2];   // over even and odd nodes in g, then in u
-    T distances;  // to first order, what even nodes alone in d would add
+    T distances;  // to first order, the change if d had its even nodes alone
   };
   struct Node {
     T place, weight;
@@ -80,12 +80,13 @@ class LargestShare {
     return log(value);
   }
 
-  /// Of the largest score, up to a constant.
+  /// Logarithm of the density of the largest score, up to a constant.
   T log_density(const T& g) const {
     return (count_ - T(1)) * math::log_one_plus(T(-math::normal_tail(g))) - g * g / T(2);
   }
 
-  /// t = e^u with u = v - e^-(v + log n): the integrand ends doubly exponentially, below by this and above by e^-t.
+  /// Nodes in t = e^u with u = v - e^-(v + log n). The integrand falls off doubly exponentially in v at both ends: on
+  /// the left because of this substitution, on the right because of e^-t.
   void place_exponents(const T& step) {
     using std::ceil;
     using std::exp;
@@ -101,7 +102,7 @@ class LargestShare {
     }
   }
 
-  /// d = scale exp(v - e^-v), to where no score counts, be its t as large as can be.
+  /// Nodes in d = scale exp(v - e^-v), out to where a score has no effect even for the largest t.
   void place_distances(const T& step) {
     using std::ceil;
     using std::exp;
@@ -119,7 +120,7 @@ class LargestShare {
     }
   }
 
-  /// 1 - exp(-e^(u - x d)): the one table serves every g.
+  /// The kernel 1 - exp(-e^(u - x d)), which does not depend on g, so that one table serves every g.
   void tabulate() {
     using std::exp;
     kernel_.clear();

@@ -15,7 +15,8 @@
 /// exponentially and a sum from the peak outwards may stop at the first negligible term.
 namespace incontext::laws::detail {
 
-/// T_k,l(s) about the center c that makes T_1,1 zero, -E[(y + gamma) e^(y - e^y)] with Euler's gamma, and log psi(s).
+/// The expectations at one s: T_k,l(s) about the center c at which T_1,1 is zero, -E[(y + gamma) e^(y - e^y)] with
+/// Euler's gamma, and log psi(s).
 template <Real T>
 struct ScoreMoments {
   T log_psi;
@@ -25,7 +26,7 @@ struct ScoreMoments {
   T third, fourth;                                   // T_3,0 and T_4,0
 };
 
-/// W(e^l): the root of w + log w = l, to the few digits a starting point needs.
+/// Lambert's function of e^l, W(e^l): the root of w + log w = l, to the few digits that a starting point needs.
 template <Real T>
 T lambert_of_exp(const T& l) {
   using std::exp;
@@ -66,8 +67,8 @@ class NormalScores {
     return log(psi(s));
   }
 
-  /// 1 - psi. For wide scores by parts, which leaves a kernel that ends on both sides: int dy e^(y - e^y) P(x g > y -
-  /// s).
+  /// 1 - psi. For wide scores it is integrated by parts, which leaves a kernel that falls off on both sides:
+  /// int dy e^(y - e^y) P(x g > y - s).
   T complement(const T& s) const {
     using std::exp;
     if (by_parts_) {
@@ -101,7 +102,7 @@ class NormalScores {
   ScoreMoments<T> moments(const T& s) const {
     using std::exp;
     std::vector<Node> nodes;
-    // the kernel alone has mean -gamma: what the density adds is small for wide scores, and summed as such
+    // The kernel alone has mean -gamma. For wide scores the density changes this little, and the change is summed.
     const bool wide = T(16) < x_;
     const T middle = -s / x_, euler = boost::math::constants::euler<T>();
     T total = T(0), mean = T(0), surprise = T(0);
@@ -116,7 +117,7 @@ class NormalScores {
         const T place = y / x_, tilt = -(middle + place / T(2)) * place;
         surprise -= kernel * (y + euler) * math::exp_minus_one(tilt);
       }
-      // to the right T_4 ends last, to the left T_1
+      // on the right T_4 is the last to become negligible, on the left T_1
       const T rise = e * unit;
       return offset <= T(0) ? weight : T(weight * rise * rise * rise);
     });
@@ -136,8 +137,8 @@ class NormalScores {
     T offset, e, weight;
   };
 
-  /// Peak of e^(k y - e^y - g^2/2): g = k x - W / x, W e^W = x^2 e^(s + k x^2). The one of g and y that is larger in
-  /// its own unit is rounded, the other one follows.
+  /// Peak of e^(k y - e^y - g^2/2): g = k x - W / x, where W e^W = x^2 e^(s + k x^2), Lambert's function. One of g and
+  /// y = s + x g follows from the other: y from g for x <= 1, g from y for wider scores, so that no digits are lost.
   Start peak(const T& s, int k) const {
     using std::log;
     if (!(T(1e-4) < x_)) return {T(0), s};
@@ -150,8 +151,8 @@ class NormalScores {
     return {(y - s) / x_, y};
   }
 
-  /// Trapezoidal sum of a positive function of (g - start, g, y) from a node near its peak outwards, each side until a
-  /// term is negligible in that side's sum and falling.
+  /// Trapezoidal sum of a positive function of (g - start, g, y), from a node near its peak outwards. Each side ends at
+  /// a term that is smaller than the one before it and negligible in the sum of that side.
   template <class Function>
   T sum_from(const Start& origin, const Function& f) const {
     T sum = f(T(0), origin.g, origin.y);

@@ -12,8 +12,8 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 
-/// One normal score under a map w = e^phi(z), with g the score in units of its standard deviation, at one s:
-/// averages over g of products of t = e^s w, e^-t and g.
+/// One normal score g, in units of its standard deviation, under a map w = e^phi(z). At one s, with t = e^s w, these
+/// are averages over g of products of t, e^-t and g.
 namespace incontext::laws::detail {
 
 template <Real T>
@@ -27,21 +27,21 @@ struct ScoreBlocks {
   T third, fourth;  // E t^3 e^-t, E t^4 e^-t
 };
 
-/// The law of g replaced by nodes, in panels of ascending phi.
+/// A discrete law in place of the normal law of g: nodes with weights, in panels of ascending phi.
 template <Real T>
 class SampledScores {
  public:
   static constexpr int order = 15;
 
-  /// How far out normal scores matter in a row of `count`.
+  /// The number of standard deviations beyond which normal scores do not matter in a row of `count`.
   static T reach(const T& count) {
     using std::log;
     using std::sqrt;
     return sqrt(T(2) * (T(6) + log(count) - log(T(std::numeric_limits<T>::epsilon()))));
   }
 
-  /// phi(g) = x g, by the trapezoidal rule on the whole line: errors exp(-pi^2 / (x step)) from the kernel
-  /// and exp(-2 pi^2 / step^2) from the density.
+  /// Nodes for phi(g) = x g by the trapezoidal rule on the whole line. Its errors are exp(-pi^2 / (x step)) from the
+  /// kernel and exp(-2 pi^2 / step^2) from the density.
   static SampledScores linear(const T& score_stddev, const T& count) {
     using std::ceil;
     using std::log;
@@ -61,8 +61,8 @@ class SampledScores {
     return scores;
   }
 
-  /// phi(deviation g), smooth on either side of 0, by Gauss and Legendre's rule on panels over which neither g nor phi
-  /// changes by more than `longest`.
+  /// Nodes for phi(deviation g), smooth on either side of 0, by the Gauss-Legendre rule on panels over which neither g
+  /// nor phi changes by more than `longest`.
   template <class Phi>
   static SampledScores panels(const Phi& phi, const T& deviation, const T& count, const T& longest) {
     SampledScores scores;
@@ -126,7 +126,7 @@ class SampledScores {
     using std::log;
     return T(10) - T(2) * log(T(std::numeric_limits<T>::epsilon()));
   }
-  /// t below which t^3 / 6 is beyond the last digit of t.
+  /// The t below which t^3 / 6 is less than the last digit of t.
   static T negligible_square() {
     using std::sqrt;
     return sqrt(T(std::numeric_limits<T>::epsilon()));
@@ -152,7 +152,7 @@ class SampledScores {
     }
   }
 
-  /// 0 and the panels' ends out to `end`, in the direction of the deviation's sign; none if they are too many.
+  /// 0 and the ends of the panels out to `end`, in the direction of the deviation's sign; empty if they are too many.
   template <class Phi>
   static std::vector<T> edges(const Phi& phi, const T& deviation, const T& end, const T& longest) {
     constexpr std::size_t most = 100000;
@@ -197,7 +197,7 @@ class SampledScores {
     panels_.back().last = nodes_.size();
   }
 
-  /// Scales the weights to sum 1 and sums them from above.
+  /// Scales the weights to sum 1, and sums them below and above each panel.
   void finish() {
     using std::log;
     T total = T(0);

@@ -8,8 +8,8 @@
 
 namespace incontext::laws::detail {
 
-/// The exponent at which a needle's expected weight, rising in it, is `weight`. Jensen's bound says that it is no
-/// higher than log E Z plus the logit of the weight.
+/// The exponent at which a needle's expected weight, which rises with the exponent, is `weight`. By Jensen's inequality
+/// it is no higher than log E Z plus the logit of the weight.
 template <Real T, class Weight>
 T exponent_of_weight(const Weight& weight_at, const T& annealed, const T& weight) {
   using std::log;

@@ -11,11 +11,11 @@
 
 namespace incontext::laws::detail {
 
-/// Averages over one normal score under phi(g) = x g, for x above `narrowest`: sums over nodes in y = s +
-/// x g, whose kernels e^(k y - e^y) are tabulated once; all that s enters is a normal density.
+/// Averages over one normal score under phi(g) = x g, for x above `narrowest`: sums over nodes in y = s + x g. The
+/// kernels e^(k y - e^y) are tabulated once, because s enters through a normal density alone.
 ///
-/// E(1 - e^-e^y) is a step with no end on the right. It is taken beside the step Phi(y / width), whose average has a
-/// closed form.
+/// In 1 - psi = E(1 - e^-e^y) the kernel tends to 1 on the right, so its sum would not end. Therefore only its
+/// difference from the step Phi(y / width) is summed, and the average of that step is added in closed form.
 template <Real T>
 class WideScores {
  public:
@@ -29,7 +29,7 @@ class WideScores {
     using std::sqrt;
     const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
     const T pi = math::pi<T>();
-    // y = v - e^-(v + depth) ends doubly exponentially on the left, where densities grow at most like e^(-y reach / x)
+    // y = v - e^-(v + depth) ends the sum doubly exponentially on the left: densities grow like e^(-y reach / x)
     const T step = T(0.8) * pi * pi / digits, decay = T(1) - SampledScores<T>::reach(count) / x_;
     const T depth = T(3) / decay;
     const int first = static_cast<int>(floor(T((-depth - log(T(digits / decay))) / step)));

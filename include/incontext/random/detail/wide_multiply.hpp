@@ -8,11 +8,12 @@
 #include <immintrin.h>
 #endif
 
-/// 32 x 32 -> 64 bit products over lanes, the one operation of Philox that compilers do not vectorize well by
-/// themselves (2.5 x slower bits with g++ 12 and clang 14). Every form gives the same integers.
+/// Products 32 x 32 -> 64 bits over lanes. This is the one operation of Philox that compilers do not vectorize well by
+/// themselves: without this header g++ 12 and clang 14 take 2.5 times as long for random bits. Every form gives the
+/// same integers.
 namespace incontext::random::detail {
 
-/// One lane, plain C++: the GPU thread's form and every other machine's.
+/// One lane, in plain C++, for GPU threads and for machines without the instructions below.
 struct ScalarPack {
   static constexpr int stride = 1;
   INCONTEXT_HD static std::uint64_t load(const std::uint64_t* from) { return *from; }
@@ -37,8 +38,8 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 
-/// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words. The size is
-/// part of the name, as units for different instruction sets may meet in one program.
+/// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words. The vector
+/// size is a template argument, as source files for different instruction sets may be linked into one program.
 template <int count, int = vector_bytes>
 struct VectorPack {
   static constexpr int width = vector_bytes / 8;
@@ -59,7 +60,7 @@ struct VectorPack {
     return (Wide)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(b));
 #endif
   }
-  // Each vector by itself: g++ copies a whole pack through the stack in halves, which then stalls (3 x with AVX2).
+  // Each vector is copied by itself: g++ copies a whole pack through the stack in halves and stalls (3 x with AVX2).
   static Lanes load(const std::uint64_t* from) {
     Lanes p;
     for (int i = 0; i < count; ++i) __builtin_memcpy(&p.v[i], from + i * width, sizeof p.v[i]);
@@ -98,7 +99,7 @@ struct VectorPack {
   }
 };
 
-/// As many vectors at a time as hide the latency of the products and find registers.
+/// Vectors that are multiplied side by side: enough to hide the latency of the products, few enough for the registers.
 constexpr int vectors_at_a_time = vector_bytes == 64 ? 4 : 2;
 
 template <int W, int count = vectors_at_a_time>

@@ -11,8 +11,8 @@
 
 namespace incontext::scoring::detail {
 
-/// The mean of the visible scores as a score plus an offset, so that deviations of a row far from zero keep their
-/// digits.
+/// The mean of the visible scores as a score plus an offset, so that differences from it keep their digits even if the
+/// row is far from zero.
 template <Real T>
 struct Center {
   std::ptrdiff_t count = 0;
@@ -23,7 +23,7 @@ struct Center {
   INCONTEXT_HD T deviation(const T& z) const { return (z - value) - offset; }
 };
 
-/// Mean of `values` over the visible scores: first about one of them, then about the rounded mean.
+/// Mean of `values` over the visible scores, in two passes: first about one of them, then about the rounded mean.
 template <Real T>
 INCONTEXT_HD Center<T> center_of(MatrixView<const T> scores, MatrixView<const T> values) {
   Center<T> center;

@@ -8,8 +8,9 @@
 
 namespace incontext::scoring::detail {
 
-/// r_i - sum_j w_j r_j for weights of sum 1, accurate against |r_i - r_j| rather than |r|: a common offset of r costs
-/// nothing, and at the entry of the largest weight, where 1 - w cancels, the differences are summed directly.
+/// r_i - sum_j w_j r_j for weights of sum 1, with an error relative to |r_i - r_j| rather than |r|: an offset common to
+/// all r costs no digits. At the entry of the largest weight, where 1 - w would cancel, the differences are summed
+/// directly.
 template <Real T, class Rate>
 struct Centered {
   Rate rate;
@@ -21,7 +22,7 @@ struct Centered {
   INCONTEXT_HD T operator()(std::ptrdiff_t i) const { return i == top ? at_top : T((rate(i) - mean) - correction); }
 };
 
-/// weight(i) is 0 where the entry does not count; `top` has the largest weight.
+/// weight(i) is 0 for an entry that does not enter the mean; `top` has the largest weight.
 template <Real T, class Weight, class Rate>
 INCONTEXT_HD Centered<T, Rate> centered(std::ptrdiff_t size, std::ptrdiff_t top, Weight weight, Rate rate) {
   Centered<T, Rate> result{rate};

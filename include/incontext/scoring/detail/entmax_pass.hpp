@@ -14,11 +14,12 @@
 
 namespace incontext::scoring::detail {
 
-/// The solved threshold of alpha-entmax as a reach: the distance s at which the support ends below (alpha - 1) times an
-/// anchor, a_i = x_i^p with x_i = s + (alpha - 1)(z_i - anchor) and p = 1 / (alpha - 1).
+/// The solved threshold of alpha-entmax, held as a reach s: the support ends the distance s below (alpha - 1) times an
+/// anchor score, so that a_i = x_i^p with x_i = s + (alpha - 1)(z_i - anchor) and p = 1 / (alpha - 1).
 ///
-/// The anchor is the largest score for p >= 1. For p < 1 a tiny x has a sizeable weight, so that x must not be a small
-/// difference: there it is the lowest score of the support, whose weight is solved for in place of its x.
+/// For p >= 1 the anchor is the largest score. For p < 1 a tiny x already has a sizeable weight x^p, so the smallest x
+/// must not be a difference of larger numbers. Then the anchor is the lowest score of the support, and its weight is
+/// the unknown.
 template <Real T>
 struct EntmaxPass {
   T slope = T(0);  // alpha - 1
@@ -79,7 +80,8 @@ struct EntmaxPass {
       out[i] = T(0) < s ? T(s * change(i)) : T(0);
     }
   }
-  /// Newton's step for (sum x^p)^(1/p) = 1, a convex function of the reach that is linear for equal scores if p >= 1.
+  /// Newton's step for (sum x^p)^(1/p) = 1; the left side is a convex function of the reach if p >= 1, linear for equal
+  /// scores.
   INCONTEXT_HD T step(Row<const T> scores, T& excess_mass) const {
     using std::log;
     Sum<T> mass, slopes;
@@ -99,8 +101,8 @@ struct EntmaxPass {
   }
 };
 
-/// Whether scores from `z` on, and no lower ones, leave weight for a score at `z`: sum over z_j > z of x_j^p < 1 for
-/// the threshold at z.
+/// Whether a score at `z` belongs to the support: with the threshold at z, the scores above it leave some weight:
+/// the sum of x_j^p over z_j > z is less than 1.
 template <Real T>
 INCONTEXT_HD bool has_weight(const EntmaxPass<T>& pass, Row<const T> scores, const T& z) {
   Sum<T> mass;
@@ -110,8 +112,8 @@ INCONTEXT_HD bool has_weight(const EntmaxPass<T>& pass, Row<const T> scores, con
   return mass.value() < T(1);
 }
 
-/// The lowest score of the support, between the largest score and 1 / (alpha - 1) below it: the undecided score nearest
-/// to the middle is tried until none is left.
+/// The lowest score of the support, which is between the largest score and 1 / (alpha - 1) below it. A bisection over
+/// the scores: the undecided score nearest to the middle of that interval is tried, until none is undecided.
 template <Real T>
 INCONTEXT_HD T lowest_of_support(const EntmaxPass<T>& pass, Row<const T> scores) {
   T inside = scores[pass.highest];
@@ -132,9 +134,9 @@ INCONTEXT_HD T lowest_of_support(const EntmaxPass<T>& pass, Row<const T> scores)
   return inside;
 }
 
-/// Solves for p < 1: Newton's method on the weight y of the lowest score, sum (y^q + x_j)^(1/q) = 1 with q = 1/p and
-/// x_j the distances from it; convex, so that it falls to the root from y = 1 / (size of the support) without a
-/// bracket. The last steps are for the derivatives of an automatic-differentiation scalar.
+/// Solves for p < 1 by Newton's method on the weight y of the lowest score: sum (y^q + x_j)^(1/q) = 1, with q = 1/p and
+/// x_j the distances from that score. The left side is convex in y, so the iterates fall from y = 1 / (size of the
+/// support) to the root without a bracket. The last steps give the derivatives of an automatic-differentiation scalar.
 template <Real T>
 INCONTEXT_HD void solve_from_below(EntmaxPass<T>& pass, Row<const T> scores) {
   pass.lowest = pass.anchor = lowest_of_support(pass, scores);
@@ -161,9 +163,9 @@ INCONTEXT_HD void solve_from_below(EntmaxPass<T>& pass, Row<const T> scores) {
   pass.reach = math::power(y, pass.slope);
 }
 
-/// Solves sum_i x_i^p = 1 for the reach by Newton's method inside a bracket that is halved whenever Newton leaves it or
-/// is slow, so it ends for any alpha; no sorting, no scratch. A few last Newton steps bring the derivatives of an
-/// automatic-differentiation scalar to the same fixed point.
+/// Solves sum_i x_i^p = 1 for the reach by Newton's method inside a bracket. The bracket is halved whenever Newton's
+/// step leaves it or is slow, so the search ends for any alpha; it needs neither sorting nor scratch memory. A few last
+/// Newton steps bring the derivatives of an automatic-differentiation scalar to the same fixed point.
 template <Real T>
 INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   using std::exp;

@@ -22,7 +22,8 @@ enum class KernelNormalization { none, context_length, sum };
 
 namespace detail {
 
-/// One query against its keys: the largest score (for exponential kernels under the sum), and the normalizer.
+/// One query against its keys: the normalizer, and the largest score if the kernel is exponential and divided by the
+/// sum.
 template <class K>
 class KernelPass {
  public:
@@ -63,7 +64,7 @@ class KernelPass {
   /// The score relative to the largest one.
   INCONTEXT_HD T relative(std::ptrdiff_t j) const { return score(j) - offset_; }
   INCONTEXT_HD T weight(std::ptrdiff_t j) const { return value(j) / total_; }
-  /// d a_j / d score_j at fixed normalizer.
+  /// d a_j / d score_j with the normalizer held fixed.
   INCONTEXT_HD T sensitivity(std::ptrdiff_t j) const { return logarithmic() ? weight(j) : T(T(1) / total_); }
 
   INCONTEXT_HD auto kernel(std::ptrdiff_t j) const {

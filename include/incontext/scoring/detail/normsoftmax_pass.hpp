@@ -35,7 +35,7 @@ struct NormSoftmaxPass {
   INCONTEXT_HD bool constant() const { return !(T(0) < scale); }
   INCONTEXT_HD bool capped() const { return temperature <= scale; }
 
-  /// Softmax over a row with the common divisor; a constant row has equal scores, so any divisor does.
+  /// Softmax over a row with the common divisor. A constant row has equal weights, whatever the divisor.
   INCONTEXT_HD auto softmax(Row<const T> scores) const {
     return softmax_pass<T>(Quotient<T>{constant() ? math::infinity<T>() : divisor}, scores);
   }

@@ -29,8 +29,8 @@ struct Quotient {
   }
 };
 
-/// What one reading of a row leaves behind: the entry r of the largest weight, and the sum of the other terms relative
-/// to it. 1 - a_r = others / (1 + others) then never is a difference.
+/// The result of one pass over a row: the entry r of the largest weight, and the sum of the other terms relative to its
+/// own. With these, 1 - a_r = others / (1 + others) is never computed as a difference.
 template <class Phi, Real T>
 struct SoftmaxPass {
   Phi phi;

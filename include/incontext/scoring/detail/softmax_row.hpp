@@ -14,16 +14,16 @@
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// Softmax of a whole row over packs: one reading for the largest score, one that leaves the exponentials in the
-/// output and sums them, one that scales. The order of all sums is fixed, whatever the width of a pack.
+/// Softmax of a whole row over packs, in three passes: one finds the largest score, one writes the exponentials to the
+/// output and sums them, one scales them. The order of all sums is fixed, whatever the width of a pack.
 namespace incontext::scoring::detail {
 inline namespace INCONTEXT_PACKS {
 
-inline constexpr int sum_lanes = 16;  // what one number a lane of the sum is made of, on every machine
+inline constexpr int sum_lanes = 16;  // partial sums of a row, on every machine
 inline constexpr int row_block = 4 * sum_lanes;
 inline constexpr std::ptrdiff_t shortest_packed_row = 16;  // below, a block is mostly padding
 
-/// The ends of a row and how many of its scores are visible; NaN does not show.
+/// The lowest and the highest score of a row and how many scores are visible; NaN is not detected.
 template <class T>
 struct RowExtent {
   T low = math::infinity<T>();  // of the visible scores
@@ -35,7 +35,7 @@ struct RowExtent {
   }
 };
 
-/// factor (z - reference), in octaves.
+/// The exponent factor (z - reference), in octaves (base 2).
 template <class T>
 struct LinearExponent {
   T octaves;
@@ -49,14 +49,14 @@ struct LinearExponent {
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const { return (z - reference) * octaves; }
 };
 
-/// phi's differences to a reference exist over packs.
+/// A phi whose differences to a reference can be computed over packs.
 template <class Phi, class T>
 concept PackedPhi = (std::same_as<T, float> || std::same_as<T, double>)&&requires(const Phi& phi, T z) {
   { phi.exponent_from(z)(Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
 
-/// Calls visit(block, first, whole) for blocks of row_block scores: in place where they lie side by side, else a copy,
-/// filled up with `pad`.
+/// Calls visit(block, first, whole) for blocks of row_block scores: on the row itself where a whole block is
+/// contiguous, else on a copy that is filled up with `pad`.
 template <class T, class Visit>
 INCONTEXT_HD void for_each_block(Row<const T> row, const T& pad, Visit visit) {
   alignas(64) T copy[row_block];
@@ -108,7 +108,7 @@ INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
   return extent;
 }
 
-/// to_i = 2^exponent(z_i) of one block; `careful` where a score may be masked or a power below the normal range.
+/// to_i = 2^exponent(z_i) of one block; `careful` if a score may be masked or a power may be below the normal range.
 template <bool careful, class T, class Exponent>
 INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to, Pack<T>* total, Pack<T>* lost) {
   constexpr int width = pack_width<T>;
@@ -129,7 +129,7 @@ INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to
   }
 }
 
-/// Asks for what lies one row behind a block: in a matrix it is the next to be read. Anywhere else it is let lie.
+/// Prefetches the block one row length ahead, which in a matrix is the next row; elsewhere this does no harm.
 template <class T>
 INCONTEXT_HD inline void expect_next_row(const Row<const T>& row, std::ptrdiff_t first) {
 #if defined(__GNUC__) && !defined(__CUDACC__)
@@ -145,7 +145,7 @@ INCONTEXT_HD inline void expect_next_row(const Row<const T>& row, std::ptrdiff_t
 #endif
 }
 
-/// out_i = 2^exponent(z_i), and their sum.
+/// Writes out_i = 2^exponent(z_i) and returns their sum.
 template <class T, class Exponent>
 INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T> scores, Row<T> out) {
   constexpr int width = pack_width<T>;
@@ -169,7 +169,7 @@ INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T>
   return sum.value();
 }
 
-/// out_i = a_i, given the exponents' functor and the one of the score that is farthest down.
+/// Writes the weights, given the exponent as a function of packs and the score whose exponent is lowest.
 template <class T, class Exponent>
 INCONTEXT_HD void write_normalized_powers(const Exponent& exponent, const T& farthest, bool masked, Row<const T> scores,
                                           Row<T> out) {
@@ -181,7 +181,7 @@ INCONTEXT_HD void write_normalized_powers(const Exponent& exponent, const T& far
   for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] * factor;
 }
 
-/// out_i = a_i of softmax(phi(z)); false, and nothing written, where the scores are beyond what packs do.
+/// Writes the weights softmax(phi(z)). False, and nothing is written, if packs cannot represent the exponents.
 template <class T, class Phi>
   requires PackedPhi<Phi, T>
 INCONTEXT_HD bool write_packed_softmax(const Phi& phi, const RowExtent<T>& extent, Row<const T> scores, Row<T> out) {

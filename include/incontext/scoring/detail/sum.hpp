@@ -11,8 +11,8 @@
 
 namespace incontext::scoring::detail {
 
-/// A running sum whose error does not grow with the number of terms: Neumaier's compensated summation; for float terms
-/// a plain sum in double. Infinite terms give what the plain sum would give.
+/// A running sum whose error does not grow with the number of terms: Neumaier's compensated summation, and for float
+/// terms a plain sum in double. Infinite terms give what the plain sum would give.
 template <Real T>
 class Sum {
  public:
