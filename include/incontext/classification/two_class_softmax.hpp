@@ -49,7 +49,8 @@ std::vector<T> side_edges(std::int64_t dimension, const T& kappa, const T& bound
   return edges;
 }
 
-/// int ds of E[N e^(-t D)] t, N and D the signed and unsigned kernel sums of a balanced context.
+/// The integrand over s = log t of E[N e^(-t D)] t, where N and D are the signed and unsigned kernel sums of a balanced
+/// context.
 template <Real T>
 class SignedMassIntegrand {
  public:

@@ -50,7 +50,7 @@ struct Agreement {
     const boost::math::students_t distribution(static_cast<double>(estimate.count - 1));
     return 2 * boost::math::cdf(boost::math::complement(distribution, excess));
   }
-  /// The smallest relative deviation that would have been seen nine times in ten at this bound on |z|.
+  /// The smallest relative deviation that would have been detected nine times in ten at this bound on |z|.
   [[nodiscard]] double resolution(double bound) const {
     const double seen = (bound + boost::math::quantile(boost::math::normal(), 0.9)) * estimate.standard_error;
     return (seen + theory_error + estimate.rounding) / std::abs(theory);

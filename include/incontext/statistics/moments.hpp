@@ -44,8 +44,8 @@ INCONTEXT_HD inline Moments merge(const Moments& a, const Moments& b) {
   return result;
 }
 
-/// Moments of a run of values by two passes in double, with sixteen partial sums of fixed shape: the same bits
-/// whatever vectorizes them.
+/// Moments of consecutive values by two passes in double. Sixteen partial sums are added in a fixed order, so that the
+/// bits do not depend on how the compiler vectorizes.
 ///
 /// Source    derived: docs/theory/statistics.md#moments.
 /// Shapes    values: count numbers, contiguous.
