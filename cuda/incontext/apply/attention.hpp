@@ -18,7 +18,8 @@ namespace incontext::apply {
 
 namespace detail {
 
-/// Two packs of queries side by side on a CPU, eight where nvcc leaves packs of one, one query a GPU thread.
+/// The number of packs of queries side by side: two on a CPU, or eight where nvcc leaves packs of one; a GPU thread has
+/// one query.
 template <class System, class T>
 inline constexpr int packs_of = System::lanes == 1 ? 1 : (pack_width<T> == 1 ? 8 : 2);
 
@@ -63,9 +64,9 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
 /// \f[ o_i = \sum_{j \le n_i} a_{ij} v_j, \qquad a_{i \cdot} = \mathrm{map}(q_i \cdot k_1, \ldots, q_i \cdot k_{n_i})
 ///     \f]
 ///
-/// Blocks of queries meet blocks of keys. Softmax, SSMax and SSA keep a running maximum, LinearAttention and RatioScore
-/// running sums, in memory of O(threads (d + dv)); any other map, and any scalar but float and double, gets its rows,
-/// O(threads n).
+/// Blocks of queries are multiplied with blocks of keys. Softmax, SSMax and SSA keep a running maximum (online
+/// softmax), LinearAttention and RatioScore running sums, in memory of O(threads (d + dv)). Any other map, and any
+/// scalar but float and double, gets whole rows of scores, in O(threads n).
 ///
 /// Source    definition; the running maximum: arXiv 1805.02867. The temperature, often sqrt(d), is the map's.
 /// Shapes    (queries: q x d, keys: n x d, values: n x dv, out: q x dv), any strides; out shares no element with them.
@@ -73,12 +74,12 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
 /// Domain    the map's; q, n, d, dv >= 1.
 /// Limits    n = 1: the map of one score times the value.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
-///           may be left NaN, for the first query whose first output is NaN; out is written all the same.
+///           may be left NaN, for the first query whose first output is NaN. In that case too, out is written.
 /// Accuracy  plain sums over d, and over keys in blocks of 64: 256 eps times sum_j |a_j v_j| on the layers of
 ///           tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score is off by up to
 ///           d eps sum_c |q_c k_c|, and its weight with it. Queries get the same bits on every CPU system and for any
 ///           number of threads.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread a query, from and to host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (one thread per query, from and to host memory)
 template <scoring::Scoring Map>
 void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
             scoring::MatrixView<const typename Map::value_type> keys,

@@ -11,16 +11,16 @@
 /// Maps applied to whole matrices, on any Thrust system. A room of its own: nothing here is random or an estimate.
 namespace incontext::apply {
 
-/// What becomes of a row on which the map is undefined: std::domain_error after the work, or NaN left in the row.
+/// What happens to a row on which the map is undefined: std::domain_error after the work, or NaN left in the row.
 ///
 /// Runs on   host
 enum class Undefined { refuse, leave };
 
-/// What each query sees, and where the work is done.
+/// Which keys each query sees, and where the work is done.
 ///
-/// `visible_counts` gives the number of keys that row i sees, the first ones; empty, `visibility` decides.
+/// Row i sees its first visible_counts[i] keys. If visible_counts is empty, `visibility` decides.
 ///
-/// Shapes    visible_counts: empty, or one a row.
+/// Shapes    visible_counts: empty, or one number per row.
 /// Domain    1 <= visible_counts[i] <= n; 0 <= threads <= simulate::most_threads (0: all; CUDA ignores it).
 /// Runs on   host
 struct Options {

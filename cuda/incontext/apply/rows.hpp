@@ -32,7 +32,7 @@ struct Vjp {
   }
 };
 
-/// One row; a named functor, because nvcc wants no extended lambdas here.
+/// Applies the map to one row. It is a named functor, because nvcc needs an option for lambdas here.
 template <class Map, class Work>
 struct ApplyToRow {
   using T = typename Map::value_type;
@@ -41,7 +41,7 @@ struct ApplyToRow {
   MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
   MatrixView<T> out;
   VisibleKeys visible;
-  bool folded;  // long and short rows of a causal mask by turns, so that threads get equal shares
+  bool folded;  // long and short rows of a causal mask alternate, so that threads get equal shares
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
     const std::int64_t i = !folded || index % 2 == 0 ? (folded ? index / 2 : index) : scores.rows - 1 - index / 2;
@@ -85,7 +85,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
 
 }  // namespace detail
 
-/// Weights of every row of a matrix of scores, each for itself; what a row does not see has weight 0.
+/// Weights of every row of a matrix of scores, row by row; a key that a row does not see has weight 0.
 ///
 /// \f[ a_{i \cdot} = \mathrm{map}(z_{i1}, \ldots, z_{i n_i}), \qquad a_{ij} = 0 \;\text{for}\; j > n_i \f]
 ///
@@ -95,9 +95,9 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
 /// Domain    the map's; q, n >= 1.
 /// Limits    n = 1: the map of one score.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
-///           may be left NaN, for the first row on which the map is undefined; out is written all the same.
-/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::weights bit by bit.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread a row, from and to host memory)
+///           may be left NaN, for the first row on which the map is undefined. In that case too, out is written.
+/// Accuracy  the map's; equal to scoring::weights bit by bit (tests/apply/rows.cpp).
+/// Runs on   serial, OpenMP, TBB, CUDA (one thread per row, from and to host memory)
 template <scoring::Scoring Map>
 void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
              scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
@@ -111,7 +111,7 @@ void weights(const Map& map, scoring::MatrixView<const typename Map::value_type>
 /// Units     those of the direction over those of the scores.
 /// Domain    as weights.
 /// Errors    as weights.
-/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::jvp bit by bit.
+/// Accuracy  the map's; equal to scoring::jvp bit by bit (tests/apply/rows.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
 void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
@@ -127,7 +127,7 @@ void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> sco
 /// Units     those of the cotangent over those of the scores.
 /// Domain    as weights.
 /// Errors    as weights.
-/// Accuracy  the map's: tests/apply/rows.cpp has it equal to scoring::vjp bit by bit.
+/// Accuracy  the map's; equal to scoring::vjp bit by bit (tests/apply/rows.cpp).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
 void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,

@@ -15,7 +15,7 @@
 #include "incontext/scoring/scoring.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 
-/// What the drivers share: how many keys a row sees, contracts of matrices, and matrices on a system's side.
+/// What the drivers share: how many keys a row sees, checks of matrices, and matrices in the memory of a system.
 namespace incontext::apply::detail {
 
 using scoring::MatrixView;
@@ -68,7 +68,8 @@ std::pair<std::uintptr_t, std::uintptr_t> extent(MatrixView<T> grid) {
   return {at + bytes(low), at + bytes(high) + sizeof(T)};
 }
 
-/// Whether two matrices of the same strides have an element in common, or two others may.
+/// Whether two matrices share an element. The answer is exact for equal strides; for others it is true if their
+/// addresses overlap.
 template <class T>
 bool overlaps(MatrixView<const T> a, MatrixView<const T> b) {
   const auto [a_first, a_last] = extent(a);
@@ -85,7 +86,7 @@ bool overlaps(MatrixView<const T> a, MatrixView<const T> b) {
   return false;
 }
 
-/// Accepts an output that is the input itself or apart from it.
+/// Accepts an output that is the input itself or shares no memory with it.
 template <class T>
 void require_same_or_apart(std::string_view where, const char* name, MatrixView<const T> in, MatrixView<const T> out) {
   const bool same = in.data == out.data && in.row_stride == out.row_stride && in.column_stride == out.column_stride;
@@ -106,7 +107,7 @@ void require_defined(std::string_view where, MatrixView<const T> out, std::int64
   }
 }
 
-/// A host matrix as a system reads it: itself on a CPU, a copy row after row on a GPU.
+/// A host matrix as a system reads it: the matrix itself on a CPU, and a copy with one row after the other on a GPU.
 template <class System, class T>
 class Input {
  public:
@@ -128,7 +129,7 @@ class Input {
   MatrixView<const T> grid_;
 };
 
-/// A host matrix as a system writes it; `collect` brings it home.
+/// A host matrix as a system writes it; `collect` copies the result back to the host.
 template <class System, class T>
 class Output {
  public:

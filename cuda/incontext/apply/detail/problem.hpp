@@ -16,7 +16,7 @@ struct Problem {
   MatrixView<T> out;
   VisibleKeys visible;
 
-  /// Keys that a lane's query sees; none beyond the last query.
+  /// The number of keys that a query sees; 0 for a lane beyond the last query.
   INCONTEXT_HD std::int64_t seen(std::int64_t query) const { return query < queries.rows ? visible(query) : 0; }
   template <int lanes>
   INCONTEXT_HD std::int64_t most_seen(std::int64_t first) const {
@@ -41,7 +41,7 @@ INCONTEXT_HD void clear(T* numbers, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) numbers[i] = T(0);
 }
 
-/// Every slots-th batch, with a slot's own memory.
+/// Runs every slots-th batch, in one slot's own memory.
 template <class Batch>
 struct RunSlot {
   using T = typename Batch::T;

@@ -10,7 +10,7 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Functions of the score over a normalizer: running sums.
+/// Attention by functions of the score over a normalizer, with running sums over the keys.
 template <class Stream, int packs>
 struct RatioBatch {
   using T = typename Stream::T;
@@ -47,7 +47,7 @@ struct RatioBatch {
     write_outputs<lanes>(problem, first, sums, totals);
   }
 
-  /// Scores of a block into values, and what they add to each lane's normalizer.
+  /// Replaces the scores of a block by the values of the function, and adds them to the normalizer of each lane.
   INCONTEXT_HD void add_block(T* scores, std::int64_t count, const std::int64_t* ends, std::int64_t first, T* totals,
                               T* guards) const {
     T sum[lanes], seen[lanes];

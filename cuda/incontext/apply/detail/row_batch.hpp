@@ -11,7 +11,8 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Any other map, on whole rows of scores, one lane's after the other copied out of the lanes and back.
+/// Attention by any other map on whole rows: the scores of one lane after the other are copied out, mapped, and copied
+/// back.
 template <class Map, int packs>
 struct RowBatch {
   using T = typename Map::value_type;

@@ -13,8 +13,8 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Softmax after an elementwise map: whenever a block of keys raises a lane's maximum, what that lane has summed up so
-/// far is scaled down to the new one.
+/// Attention by softmax after an elementwise map, as online softmax: whenever a block of keys raises the maximum of a
+/// lane, the sums of that lane are rescaled to the new maximum.
 template <class Stream, int packs>
 struct SoftmaxBatch {
   using T = typename Stream::T;
@@ -26,7 +26,7 @@ struct SoftmaxBatch {
   std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block); }
 
   struct State {
-    Pack<T> rate[packs];       // octaves a unit of phi's shape
+    Pack<T> rate[packs];       // octaves per unit of phi's shape
     Pack<T> seen[packs];       // keys of this block that are visible, at most key_block
     Pack<T> reference[packs];  // largest exponent so far, in octaves
     Pack<T> total[packs];
@@ -66,7 +66,7 @@ struct SoftmaxBatch {
     }
   }
 
-  /// How many keys of the block each lane sees; whether all lanes see all.
+  /// Finds how many keys of the block each lane sees; returns whether all lanes see all of them.
   INCONTEXT_HD bool look(State& state, std::int64_t query, std::int64_t first, std::int64_t last) const {
     bool all = true;
     T seen[lanes];

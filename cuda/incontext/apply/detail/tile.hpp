@@ -6,20 +6,21 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
-/// The two products of attention for a batch of queries side by side: every lane is one query, every sum of a lane has
-/// one order, so a query's numbers do not depend on how many share a batch. A GPU thread has one lane.
+/// The two products of attention, of queries with keys and of weights with values, for a batch of queries. Every lane
+/// is one query and adds in a fixed order, so the numbers of a query do not depend on the size of the batch. A GPU
+/// thread has one lane.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
 inline constexpr std::int64_t key_block = 64;  // the order of all sums over keys depends on it
 
-/// Sums held in registers at a time; does not show in the numbers.
+/// The number of sums held in registers at a time. Results do not depend on it.
 inline constexpr int held = incontext::detail::pack_bytes == 64 ? 8 : 4;
 
 template <class T, int packs>
 inline constexpr int lanes_of = packs * pack_width<T>;
 
-/// Queries by columns: component c of all lanes side by side; 0 beyond the last query.
+/// Stores queries by components: component c of all lanes side by side, 0 for lanes beyond the last query.
 template <int lanes, class T>
 INCONTEXT_HD void load_queries(MatrixView<const T> queries, std::int64_t first, T* to) {
   for (int l = 0; l < lanes; ++l) {

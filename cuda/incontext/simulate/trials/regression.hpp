@@ -96,7 +96,7 @@ struct GaussianTokens {
 };
 
 /// One trial of in-context regression, literally: draw a task, a context, its noise and a query; let the attention
-/// predict; square the error. It knows nothing of the closed forms it judges.
+/// predict; square the error. It uses none of the closed forms of which it is the referee.
 ///
 /// \f[ (\hat y(\tau) - y_q)^2,\qquad \hat y = \sum_j a_j(\tau)\,(v_x^T x_j + v_y y_j) \f]
 ///

@@ -13,7 +13,7 @@ namespace incontext::simulate {
 /// \f$ p_j \propto e^{\phi(s g_j)} \f$ for every exponent of a grid, in one pass that keeps no score.
 ///
 /// Units     dimensionless.
-/// Accuracy  against the row at once in tests/simulate/reduced_softmax.cpp.
+/// Accuracy  against the whole row in tests/simulate/reduced_softmax.cpp.
 /// Runs on   host and device
 template <class T, class Exponent>
 struct SoftmaxMomentsReadout {

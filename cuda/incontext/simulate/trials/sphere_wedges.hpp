@@ -10,11 +10,11 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_points.hpp"
 
-/// Wedges of the sphere: what is on the right side of two hyperplanes through its center.
+/// Wedges of the sphere: the points on the inner side of two hyperplanes through its center.
 namespace incontext::simulate::detail {
 
-/// The angle, in turns, of a unit vector of the first quadrant: two steps of third order on sincos_turns, so that no
-/// library's arc tangent shows in the bits.
+/// The angle, in turns, of a unit vector of the first quadrant, by two iterations of third order on sincos_turns. The
+/// bits thus do not depend on the arc tangent of a library.
 INCONTEXT_HD inline double angle_in_turns(double sine, double cosine) {
   double angle = 0.25 * sine / (sine + cosine);
   for (int step = 0; step < 2; ++step) {
@@ -48,13 +48,13 @@ struct SphereWedges {
     return Wedge<T, 1>::rows(dimension) + 2 * std::int64_t{classes} + 2 * std::int64_t{classes} * classes;
   }
 
-  /// The wedge that set worked out last.
+  /// The wedge that `set` computed last.
   template <int W>
   INCONTEXT_HD Wedge<T, W> wedge(LaneArray<T, W> scratch) const {
     return {scratch, dimension};
   }
 
-  /// Finds the two sides of each cell whose wedge is the narrowest, from the prototypes' squared distances.
+  /// Finds for each cell the two sides whose wedge is the narrowest, from the squared distances of the prototypes.
   template <int W>
   INCONTEXT_HD void find(LaneArray<T, W> prototypes, LaneArray<T, W> scratch) const {
     const Cells<W> cells(scratch, *this);
@@ -73,7 +73,7 @@ struct SphereWedges {
     for (int c = 0; c < classes && !stop_requested(); ++c) find_sides(cells, c);
   }
 
-  /// Works out the wedge of one trial's class.
+  /// Computes the wedge of one trial's class.
   template <int W>
   INCONTEXT_HD void set(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
     if (classes == 2) return set_half_sphere(prototypes, scratch, lane, c);
@@ -141,7 +141,7 @@ struct SphereWedges {
     }
   }
 
-  /// Of two classes each has half of the sphere, and any plane through the normal will do.
+  /// With two classes each cell is half of the sphere, and any plane that contains the normal serves.
   template <int W>
   INCONTEXT_HD void set_half_sphere(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
     const Wedge<T, W> own = wedge(scratch);
