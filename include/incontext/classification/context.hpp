@@ -26,7 +26,7 @@ using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 template <Real T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// Labeled examples and an input to be classified. The points need not lie on the sphere.
+/// Labeled examples and an input to be classified. The points may be off the sphere.
 ///
 /// Shapes    inputs: n x d; labels: n, each in 0 ... classes - 1; query: d
 /// Runs on   host

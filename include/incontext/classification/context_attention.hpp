@@ -99,7 +99,7 @@ void require_attention(std::string_view where, const ContextAttention<T>& attent
 }  // namespace detail
 
 /// The layer's prediction at the query, the derivative of its cross entropy by the weights, and the derivative of its
-/// probabilities by the query, through all the places in which it enters.
+/// probabilities by the query, which may be a key and a value too.
 ///
 /// \f[ a_j = \mathrm{act}(\tau e_j^T M e_q),\quad o = \sum_j a_j e_j,\quad z = P_y o,\quad p = \mathrm{softmax}(z) \f]
 /// \f[ \frac{\partial L}{\partial P_y} = (p - y) o^T,\qquad

@@ -47,8 +47,8 @@ class FartherPoints {
     }
   }
 
-  /// The mean of the farther points' partition function, in units of the kernel at s0: lambda q int_0^infinity (s0 +
-  /// r)^(q-1) e^-r dr.
+  /// The mean of the farther points' partition function, in units of the kernel at s0:
+  /// lambda q int_0^infinity (s0 + r)^(q-1) e^-r dr.
   T mean_mass() const {
     using std::exp;
     T sum = T(0);
@@ -111,8 +111,9 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
 ///           nearest point.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: the self_weight of sparse_neighborhood, which has the same integral; lambda = 0: 1; lambda ->
-///           0, dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q); lambda -> infinity: 1/(lambda Gamma(q+1)).
+/// Limits    dimension 3: the self_weight of sparse_neighborhood, which has the same integral; lambda = 0: 1;
+///           lambda -> 0, dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q);
+///           lambda -> infinity: 1/(lambda Gamma(q+1)).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double for dimension 3, 1e-3 against contexts and drawn points elsewhere
 ///           (tests/classification/sparse_largest_weight.cpp).

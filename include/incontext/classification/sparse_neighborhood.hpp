@@ -123,8 +123,8 @@ struct Nodes {
   }
 };
 
-/// With t = e^u: lambda Psi(t), which is minus the logarithm of the partition function's Laplace transform, and -lambda
-/// t^2 Psi''(t).
+/// Minus the logarithm of the partition function's Laplace transform, lambda Psi(t), and -lambda t^2 Psi''(t), both at
+/// t = e^u.
 ///
 /// Psi is the mean of ((u + g)_+)^q over a standard Gumbel variate g. For large u it is a power of u and a correction
 /// from an interval of width about 1.
@@ -201,9 +201,9 @@ class PoissonMass {
 ///           a Poisson process of intensity lambda q s^(q-1). Trapezoidal rule in log t, Gauss-Legendre panels over s.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: the overload without a dimension; lambda = 0: J = 1, IPR 1; lambda -> infinity: J ->
-///           1/(lambda Gamma(q+1)), IPR -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: IPR -> 1 - q Gamma(2 -
-///           1/q) lambda^(1/q).
+/// Limits    dimension 3: the overload without a dimension; lambda = 0: J = 1, IPR 1;
+///           lambda -> infinity: J -> 1/(lambda Gamma(q+1)), IPR -> 2^-q/(lambda Gamma(q+1));
+///           lambda -> 0, dimension > 2: IPR -> 1 - q Gamma(2 - 1/q) lambda^(1/q).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighborhood.cpp).
 /// Runs on   host

@@ -26,8 +26,8 @@ struct RidgePosterior {
 namespace detail {
 
 /// A centered context in coordinates in which the prior of the task is standard normal: Z = X_c C, with the Cholesky
-/// factor W = C C^T of the prior's covariance. The system to solve is the smaller of Z^T Z + s2 I and Z Z^T + s2 I, and
-/// W is never inverted.
+/// factor W = C C^T of the prior's covariance. With the noise variance s2, the smaller of the systems Z^T Z + s2 I and
+/// Z Z^T + s2 I is solved, and W is never inverted.
 template <Real T>
 class WhitenedContext {
  public:
@@ -145,7 +145,7 @@ RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, 
 /// Shapes    (posterior_covariance P: d x d, task: d) -> scalar
 /// Units     label units squared.
 /// Domain    P from contexts of the same noise variance and prior as the task's.
-/// Limits    no context: s2 + tr(Lambda W).
+/// Limits    no context: sigma^2 + tr(Lambda W).
 /// Errors    std::invalid_argument for shapes, std::domain_error for entries that are not finite.
 /// Accuracy  d^2 eps given P; equals the squared error over drawn tasks (tests/regression/bayes_ridge.cpp).
 /// Runs on   host

@@ -17,14 +17,14 @@ namespace incontext::regression {
 /// \f[ r = \sigma^2 + \tfrac{n a b}{2}\left(\sqrt{c^2 + 4\gamma\lambda} - c\right),\quad n = l - 1,\quad
 ///     \gamma = \tfrac{d}{n},\quad \lambda = \tfrac{\sigma^2}{n a b},\quad c = 1 - \gamma + \lambda \f]
 ///
-/// This is s2 (1 + gamma m(-lambda)), where s2 = sigma^2 and m is the Stieltjes transform of the Marchenko-Pastur law,
-/// evaluated without cancellation on either side of c = 0. Centering costs one example, hence n = l - 1.
+/// This is sigma^2 (1 + gamma m(-lambda)), where m is the Stieltjes transform of the Marchenko-Pastur law, evaluated
+/// without cancellation on either side of c = 0. Centering costs one example, hence n = l - 1.
 ///
 /// Source    derived: docs/theory/regression.md#bayes-risk.
 /// Shapes    scalars
 /// Units     label units squared.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
-/// Limits    no noise: a b max(d - n, 0). l -> infinity: s2. b -> infinity with d < n: s2 / (1 - gamma).
+/// Limits    no noise: a b max(d - n, 0). l -> infinity: sigma^2. b -> infinity with d < n: sigma^2 / (1 - gamma).
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
 /// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp). The limit differs from the finite risk by
 ///           O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it (tests/regression/bayes_risk.cpp).
@@ -51,15 +51,15 @@ T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_
 template <Real T>
 struct BayesRiskEquivalent {
   T effective_ridge;
-  T risk;         ///< of a query drawn about the inputs' mean: s2 + tr(S P)
+  T risk;         ///< of a query drawn about the inputs' mean: sigma^2 + tr(Sigma P)
   T mean_excess;  ///< what a mean of the inputs adds: mu_x^T P mu_x, 0 for centered inputs
 };
 
 namespace detail {
 
-/// The positive root kappa of s2 / kappa + (d - n) = sum_i kappa / (e_i + kappa), or 0 where there is none (no noise
-/// and d <= n). A negative d - n is moved to the right, so that both sides are sums of positive terms. The left side
-/// falls with kappa, and the right side rises.
+/// The positive root kappa of sigma^2 / kappa + (d - n) = sum_i kappa / (e_i + kappa), or 0 where there is none (no
+/// noise and d <= n). A negative d - n is moved to the right, so that both sides are sums of positive terms. The left
+/// side falls with kappa, and the right side rises.
 template <Real T>
 T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::int64_t n) {
   const std::int64_t d = eigenvalues.size();
@@ -98,7 +98,7 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Units     as BayesRiskEquivalent.
 /// Domain    l >= 2; float, double, long double and Boost.Multiprecision numbers.
 /// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
-///           bayes_risk_isotropic_limit. l -> infinity: s2.
+///           bayes_risk_isotropic_limit. l -> infinity: sigma^2.
 /// Errors    std::invalid_argument for l < 2.
 /// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/bayes_risk_50digits.cpp). The
 ///           equivalent differs from the finite risk by O(1/d): at d = 20 it is within 1-2%, near l = d up to 4.5%

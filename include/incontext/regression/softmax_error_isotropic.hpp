@@ -64,8 +64,8 @@ class ChiQueries {
 /// Shapes    scalars; the query attends to the l examples only
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
-/// Limits    temperature -> infinity: a b d + s2 + v^2 (a b d + s2) / l, as generalization_error;
-///           l -> infinity: s2 + a b d (1 - v m a / temperature)^2 for softmax.
+/// Limits    temperature -> infinity: a b d + sigma^2 + v^2 (a b d + sigma^2) / l, as generalization_error;
+///           l -> infinity: sigma^2 + a b d (1 - v m a / temperature)^2 for softmax.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where the error
 ///           estimate of a quadrature stays above eps^0.64.
 /// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, at high and low temperatures

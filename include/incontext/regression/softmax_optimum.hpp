@@ -36,8 +36,8 @@ struct SearchRange {
 /// The minimum of error(parameter) over a range of positive parameters, in the valley that contains `start`.
 ///
 /// Steps of a factor of 2 go downhill until the error rises; then Brent's method in the logarithm of the parameter
-/// finds the minimum. For a softmax temperature and any covariances, `error` is `[&](T t) { return
-/// softmax_error(attention, task, l, Softmax<T>{t}).value; }`.
+/// finds the minimum. For a softmax temperature and any covariances, `error` is
+/// `[&](T t) { return softmax_error(attention, task, l, Softmax<T>{t}).value; }`.
 ///
 /// Source    Boost.Math's brent_find_minima.
 /// Units     those of the parameter.

@@ -85,7 +85,7 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
 /// Shapes    (attention: d, task: d, temperature, context_length l) -> scalar
 /// Units     label units squared; temperature the scores'.
 /// Domain    temperature above second_order_lowest_temperature; l >= 2; input_mean = 0, input_value = 0.
-/// Limits    l -> infinity: s2 + tr(R H S H^T). Temperature -> infinity: exact.
+/// Limits    l -> infinity: sigma^2 + tr(R H Sigma H^T). Temperature -> infinity: exact.
 /// Errors    SecondOrderDomainError below the lowest temperature; std::invalid_argument for l < 2, shapes, and a mean
 ///           of the inputs or an input_value; std::domain_error for values.
 /// Accuracy  the terms left out are of order 1/l^2 above sqrt(3) times the lowest temperature

@@ -6,7 +6,7 @@
 
 namespace incontext::statistics {
 
-/// Count, mean and centered sum of squares of a sample; values that are not finite are counted apart and left out.
+/// Count, mean and centered sum of squares of a sample. Values that are not finite are counted separately and left out.
 ///
 /// Source    Welford 1962; Chan, Golub, LeVeque 1983.
 /// Units     mean in the sample's unit, sum_of_squares in its square.

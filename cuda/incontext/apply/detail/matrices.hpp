@@ -68,8 +68,8 @@ std::pair<std::uintptr_t, std::uintptr_t> extent(MatrixView<T> grid) {
   return {at + bytes(low), at + bytes(high) + sizeof(T)};
 }
 
-/// Whether two matrices share an element. The answer is exact for equal strides; for others it is true if their
-/// addresses overlap.
+/// Whether two matrices share an element. The answer is exact for equal row strides and contiguous rows; in other cases
+/// it is true whenever the ranges of addresses overlap.
 template <class T>
 bool overlaps(MatrixView<const T> a, MatrixView<const T> b) {
   const auto [a_first, a_last] = extent(a);

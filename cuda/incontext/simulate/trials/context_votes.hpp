@@ -25,7 +25,7 @@ template <class T>
 struct ContextVotes {
   SphereTaskDraw<T> task;
 
-  /// What a trial keeps of its context. The last two are worked out and need memory only where derivatives are wanted.
+  /// What a trial keeps of its context. The last two are computed, and need memory, only where derivatives are wanted.
   template <int W>
   struct State {
     LaneArray<T, W> scores;      // n

@@ -12,7 +12,7 @@
 
 namespace incontext::simulate {
 
-/// The label of a query, by the task and fresh noise.
+/// Draws the label of a query, from the task and noise of its own.
 ///
 /// Source    arXiv 2511.01292 section 3.
 /// Random    stream query_noise, one normal.
@@ -147,7 +147,7 @@ struct RegressionErrorTrial {
   }
 
  private:
-  /// The query as a token among the others: its own score, and a value without a label.
+  /// Adds the query as a token among the others, with its own score and a value without a label.
   template <int W>
   INCONTEXT_HD void add_query(LaneArray<T, W> query, LaneArray<T, W> keyed_query, const Lanes<T, W>& score_mean,
                               LaneArray<T, W> state) const {

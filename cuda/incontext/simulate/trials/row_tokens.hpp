@@ -11,8 +11,8 @@
 
 namespace incontext::simulate {
 
-/// Draws a row of a table for each of W trials, with replacement: \f$ \lfloor w\, n / 2^{32} \rfloor \f$ from one word
-/// w.
+/// Draws a row of a table for each of W trials, with replacement: row \f$ \lfloor w\, n / 2^{32} \rfloor \f$ for a
+/// random word w.
 ///
 /// Source    Lemire 2019, without the rejection: the probability of a row is off by at most n / 2^32.
 /// Domain    rows >= 1.

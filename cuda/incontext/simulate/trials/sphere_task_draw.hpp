@@ -25,8 +25,8 @@ using random::SphereStream;
 /// Source    arXiv 2510.10425, App. I (rejection); the wedge is derived: docs/theory/classification.md#drawing-cells.
 /// Shapes    elements of a LaneArray: inputs n x d, by class if balanced; query d; label 1; labels n (independent
 ///           only); prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
-/// Units     unit vectors; labels and attempts are whole numbers, attempts above T's last exact one rounded.
-/// Domain    unit vectors; labels and attempts are whole numbers, rounded where T does not represent them.
+/// Units     unit vectors; labels and attempts are whole numbers, attempts rounded where T does not represent them.
+/// Domain    dimension >= 2, classes >= 2, 1 <= context_length <= 2^24; balanced: a multiple of classes.
 /// Limits    after most_failures attempts without success the wedge's next point is taken although it is outside of
 ///           the cell; with the default that concerns cells below about 1e-6 of their wedge.
 /// Accuracy  uniform within cells, by z: tests/simulate/sphere_task.cpp. Edges of a cell are exact to rounding.
@@ -154,7 +154,7 @@ struct SphereTaskDraw {
     detail::draw_in_wedge(query(scratch), stream, index, wedge(scratch), dimension);
   }
 
-  /// Uniform proposals, as many as the context has points: most find a class that is not full.
+  /// Draws as many uniform proposals as the context has points. Most of them find a class that is not full.
   template <int W>
   INCONTEXT_HD void propose(const random::LaneStream<W>& stream, LaneArray<T, W> scratch) const {
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
@@ -170,7 +170,7 @@ struct SphereTaskDraw {
     }
   }
 
-  /// Draws what is missing, class after class, each trial at its own pace.
+  /// Draws the points that are still missing, class after class; each trial advances at its own pace.
   template <int W>
   INCONTEXT_HD void complete(random::Trials<W> trials, LaneArray<T, W> scratch) const {
     const std::uint32_t stream_attempts = 0xffffffffu / (random::sphere_blocks<T>(dimension) + 1);
@@ -214,7 +214,7 @@ struct SphereTaskDraw {
     return left;
   }
 
-  /// The next class that is not full, its wedge worked out; `classes` if there is none.
+  /// Finds the next class that is not full and computes its wedge; returns `classes` if there is none.
   template <int W>
   INCONTEXT_HD int next_class(LaneArray<T, W> scratch, int lane, int c) const {
     while (c < classes && !is_missing(scratch, lane, c)) ++c;

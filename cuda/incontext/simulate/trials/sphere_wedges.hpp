@@ -88,7 +88,8 @@ struct SphereWedges {
       square_b += normal(b, i) * normal(b, i);
     }
     const double scale_a = inverse_root(square_a), scale_b = inverse_root(square_b);
-    // Sum and difference in loops of their own: side by side, g++ 12 contracts them to vfmaddsub whatever the flags.
+    // Sum and difference are computed in separate loops. In one loop, g++ 12 contracts them to vfmaddsub whatever the
+    // flags.
     const auto combine = [&](double sign, LaneArray<T, W> direction) {
       const auto entry = [&](int i) { return normal(b, i) * scale_b + sign * (normal(a, i) * scale_a); };
       double square = 0;
@@ -102,7 +103,7 @@ struct SphereWedges {
   }
 
  private:
-  /// What is known of the cells, after the wedge in working memory: the two sides of each, and for each pair of
+  /// Arrays about the cells, after the wedge in working memory: the two sides of each cell, and for each pair of
   /// prototypes the squared distance and the inverse of the distance.
   template <int W>
   struct Cells {

@@ -9,7 +9,7 @@
 
 #include "incontext/core/contracts.hpp"
 
-/// Random points of the sphere sorted into the cells of prototypes, and the standard errors of their counts.
+/// Points drawn on the sphere and sorted into the cells of prototypes, and the standard errors of their counts.
 namespace incontext::classification::detail {
 
 inline std::size_t nearest(const Eigen::MatrixXd& prototypes, const Eigen::VectorXd& point) {

@@ -29,8 +29,8 @@ void require_query_included_domain(std::string_view where, const Attention<T>& a
 }
 
 /// The error with the query included, from the parabola of the same attention with the query excluded and the offset
-/// removed, whose linear and quadratic coefficients are c_1 and c_2. With n = l + 1, v = v_y, N = M S M^T and h = (tr(S
-/// R) + s2) / l, the variance of the averaged labels:
+/// removed, whose linear and quadratic coefficients are c_1 and c_2. With n = l + 1, v = v_y, N = M S M^T and the
+/// variance of the averaged labels h = (tr(S R) + s2) / l:
 ///
 ///   g_0 = s2 + tr(S R)                                            [+ (l/n)^2 v^2 h]
 ///   g_1 = (l/n) c_1 + (v/n^2) tr(S M^T S R)                       [+ (l^2/n^3) v^2 tr(M S) h]

@@ -48,9 +48,9 @@ T place_of_radius(const T& r) {
   return u;
 }
 
-/// What the error given the query is made of. In a row of scores of standard deviation sigma, the mean score is sigma a
-/// and the mean square score is IPR + sigma^2 b. The averages are taken of a_0 - a and a_0^2 - b, which are small where
-/// `without_context` is already near the error.
+/// The parts of the error given the query. The weighted mean of a row's scores, in units of their standard deviation
+/// sigma, has the expectation sigma a and the mean square IPR + sigma^2 b. What is averaged over queries are the
+/// differences a_0 - a and a_0^2 - b, which are small where `without_context` is already near the error.
 template <Real T>
 struct QueryTerms {
   T without_context;  // error if the weighted mean of the inputs were a_0 S M x_q

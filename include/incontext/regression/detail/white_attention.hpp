@@ -7,8 +7,8 @@
 
 namespace incontext::regression::detail {
 
-/// The attention and the task in coordinates in which the inputs are white, x = L e with S = L L^T: key_query is G =
-/// L^T M L, and task is P = L^T R L with R = E[w w^T].
+/// The attention and the task in coordinates in which the inputs are white, x = L e with S = L L^T: `key_query` is
+/// G = L^T M L, and `task` is P = L^T R L with R = E[w w^T].
 template <Real T>
 struct WhiteAttention {
   Matrix<T> key_query, task;
