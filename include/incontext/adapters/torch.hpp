@@ -54,6 +54,8 @@ struct Gradient : torch::autograd::Function<Gradient<Compute>> {
   }
 };
 
+/// The node of torch's graph. It keeps the map for the backward pass as a string of bytes, because saved_data takes
+/// types that torch knows.
 template <class Map, class... Parameters>
 struct Weights : torch::autograd::Function<Weights<Map, Parameters...>> {
   using Bytes = std::array<unsigned char, sizeof(Map)>;

@@ -54,7 +54,8 @@ T debye_sum(const T& order, const T& p) {
   return sum;
 }
 
-/// log A by Debye's expansion. At kappa = 0 (p = 1), where A = 1, the same expansion gives the factor Gamma(order + 1).
+/// log A by Debye's expansion, which is uniform in kappa / order. At kappa = 0, where A = 1 and p = 1, the same
+/// expansion gives the factor Gamma(order + 1), and with it the sum to divide by.
 template <Real T>
 T log_mean_debye(const T& order, const T& kappa) {
   using std::log;

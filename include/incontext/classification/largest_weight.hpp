@@ -81,7 +81,9 @@ class LargestWeightIntegral {
         count_(count),
         query_(query) {}
 
-  /// The integrand n int dF(w) t w e^(-t w) E[e^(-t w'); w' <= w]^(n - 1) at t = e^s.
+  /// The integrand n int dF(w) t w e^(-t w) E[e^(-t w'); w' <= w]^(n - 1) at t = e^s. The expectation over the farther
+  /// points w' <= w is needed at every node: it is the integral over all angles, minus the panels before the node's and
+  /// minus the part of its own panel before the node, which CumulativeRule gives.
   T operator()(const T& s) const {
     using std::exp;
     using std::expm1;

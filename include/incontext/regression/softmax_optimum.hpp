@@ -61,6 +61,8 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
   const auto inside = [&](const T& x) { return std::min(std::max(x, range.lowest), range.highest); };
   SoftmaxOptimum<T> best{range.start, T(error(range.start))};
   T low = range.lowest, high = range.highest;
+  // (low, high) becomes a bracket of the minimum: in the direction of the steps, `ahead` is its end where the error
+  // rises, and `behind` is the best point before the last.
   for (const T& factor : {T(2.0), T(0.5)}) {
     T& ahead = T(1.0) < factor ? high : low;
     T& behind = T(1.0) < factor ? low : high;

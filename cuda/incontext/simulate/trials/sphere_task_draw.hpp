@@ -222,7 +222,7 @@ struct SphereTaskDraw {
     return c;
   }
 
-  /// A class receives its share of the context, and the query's class one point more, the query.
+  /// Whether a class needs another point. It receives its share of the context, and the query's class also the query.
   template <int W>
   INCONTEXT_HD bool is_missing(LaneArray<T, W> scratch, int lane, int c) const {
     const bool own = static_cast<int>(query_label(scratch)[lane]) == c;

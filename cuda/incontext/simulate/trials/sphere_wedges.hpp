@@ -13,8 +13,9 @@
 /// Wedges of the sphere: the points on the inner side of two hyperplanes through its center.
 namespace incontext::simulate::detail {
 
-/// The angle, in turns, of a unit vector of the first quadrant, by two iterations of third order on sincos_turns. The
-/// bits thus do not depend on the arc tangent of a library.
+/// The angle, in turns, of a unit vector of the first quadrant. The bits must not depend on the arc tangent of a
+/// library, so a guess is improved twice by sincos_turns: `off` is the sine of the guess's error, and off + off^3 / 6
+/// is the error to third order.
 INCONTEXT_HD inline double angle_in_turns(double sine, double cosine) {
   double angle = 0.25 * sine / (sine + cosine);
   for (int step = 0; step < 2; ++step) {
@@ -54,7 +55,8 @@ struct SphereWedges {
     return {scratch, dimension};
   }
 
-  /// Finds for each cell the two sides whose wedge is the narrowest, from the squared distances of the prototypes.
+  /// Finds for each cell the two sides whose wedge is the narrowest. That is the pair of sides whose normals have the
+  /// least cosine; the normals are differences of prototypes, so the cosine follows from three squared distances.
   template <int W>
   INCONTEXT_HD void find(LaneArray<T, W> prototypes, LaneArray<T, W> scratch) const {
     const Cells<W> cells(scratch, *this);
@@ -73,7 +75,8 @@ struct SphereWedges {
     for (int c = 0; c < classes && !stop_requested(); ++c) find_sides(cells, c);
   }
 
-  /// Computes the wedge of one trial's class.
+  /// Computes the wedge of one trial's class: the sum of the two unit normals is its middle, and their difference is
+  /// the direction across.
   template <int W>
   INCONTEXT_HD void set(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
     if (classes == 2) return set_half_sphere(prototypes, scratch, lane, c);
@@ -180,8 +183,9 @@ struct SphereWedges {
   }
 };
 
-/// Uniform point number `index` of a wedge: a normal vector whose part in the plane of the sides is turned into the
-/// arc.
+/// Draws uniform point number `index` of a wedge. A normal vector, divided by its length, is uniform on the sphere, and
+/// the angle of its part in the plane of `middle` and `across` is uniform and independent of everything else. So that
+/// angle is replaced by one that is uniform on the arc of the wedge.
 template <class T, int W>
 INCONTEXT_HD void draw_in_wedge(LaneArray<T, W> point, const random::LaneStream<W>& stream, std::uint32_t index,
                                 const Wedge<T, W>& wedge, int dimension) {
