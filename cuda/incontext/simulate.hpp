@@ -1,7 +1,7 @@
 #pragma once
 
-/// Every simulator. A program compiles faster with the header of the simulator it needs. What simulators are told and
-/// what they give is in types/, without Thrust, for the files of a program that do not simulate.
+/// All simulators. A program compiles faster if it includes only the header of the simulator that it needs. The types
+/// of parameters and results are in types/, without Thrust, for the files of a program that do not simulate.
 
 #include "incontext/simulate/bayes_ridge.hpp"
 #include "incontext/simulate/classification.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Classification of points on a sphere in context: gradient steps with kernels, partition functions, and exact risks.
+/// Classification of points on a sphere in context: kernel gradient steps, their learning rates, and exact risks.
 
 #include "incontext/classification/cell_ratios.hpp"
 #include "incontext/classification/circle_cells.hpp"

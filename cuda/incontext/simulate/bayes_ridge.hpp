@@ -76,7 +76,7 @@ inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, s
       });
 }
 
-/// The same when context and query are rows of a data set, drawn with replacement.
+/// The Bayes risk when context and query are rows of a data set, drawn with replacement.
 ///
 /// Source    as above, for the uniform law on the rows.
 /// Shapes    (rows: n x d, task_covariance: d x d) -> one estimate

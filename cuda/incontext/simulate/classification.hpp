@@ -19,11 +19,11 @@
 #include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// In-context classification on the sphere, simulated as written: what classification/ is judged by, and what it has
-/// no formula for.
+/// In-context classification on the sphere, simulated as written: the referee of classification/, and the only answer
+/// to what has no formula there.
 namespace incontext::simulate {
 
-/// Every trial's metrics, for medians.
+/// The metrics of every trial, for medians.
 ///
 /// Units     as ClassificationMetric.
 /// Runs on   host
@@ -37,7 +37,7 @@ struct ClassificationSample {
 
 namespace detail {
 
-/// A number that is finite as a T too.
+/// Accepts a number that is finite as a T too.
 template <class T>
 void require_number(std::string_view where, std::string_view name, double value) {
   if (!std::isfinite(value)) throw_domain_error(where, std::string(name) + " is not finite", value, "a finite number");
@@ -74,7 +74,7 @@ ClassificationPoint<T> point_of(const Classifier& classifier) {
   return {classifier.rule, static_cast<T>(classifier.kappa), static_cast<T>(classifier.gain)};
 }
 
-/// Calls visit(System{}, trial) with a trial whose list of classifiers lives on the system.
+/// Calls visit(System{}, trial) with a trial whose list of classifiers is in the memory of the system.
 template <class T, class Visit>
 auto with_classification_trial(std::string_view where, Device device, const SphereTask& task,
                                const std::vector<Classifier>& classifiers, Visit visit) {
@@ -107,8 +107,8 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 /// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa that
 ///           are side by side share their kernel.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result, and a bound on its rounding; T = float adds about 1e-6 of the logits' size
-///           a trial: tests/simulate/classification.cpp.
+/// Accuracy  standard error in the result, and a bound on its rounding; T = float adds about 1e-6 of the size of the
+///           logits per trial: tests/simulate/classification.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
@@ -151,7 +151,7 @@ ClassificationSample classification_sample(const SphereTask& task, const std::ve
       });
 }
 
-/// How far pairs of classifiers are apart, in predictions and in sensitivities, on common contexts.
+/// The distances of pairs of classifiers, in predictions and in sensitivities, on common contexts.
 ///
 /// Source    AlignmentTrial.
 /// Shapes    a point for each pair.

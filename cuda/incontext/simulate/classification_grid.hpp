@@ -70,14 +70,14 @@ void require_grid(std::string_view where, const ClassificationGrid& grid) {
     throw_invalid_argument(where, "chart slope of a rule that does not adapt", static_cast<int>(grid.rule),
                            "adaptive or adaptive_with_query");
   }
-  // A slope's gain, and what a gain is multiplied by, is as large as kappa is small.
+  // With chart slope the gain is slope / kappa, which overflows for a kappa that is too small, as 1 / kappa does.
   for (const double kappa : grid.kappas) {
     require_classifier<T>(where, grid.classifier(kappa, 1));
     require_classifier<T>(where, grid.classifier(kappa, grid.gains.back()));
   }
 }
 
-/// A grid has no one error to aim at.
+/// Refuses relative_error: the errors of a grid are many, and a run cannot aim at one.
 inline void require_trials_alone(std::string_view where, const Options& options) {
   if (options.relative_error > 0) {
     throw_invalid_argument(where, "relative_error is given", options.relative_error, "trials alone");
@@ -144,7 +144,8 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
 
 }  // namespace detail
 
-/// Mean losses of one rule over a grid, on common contexts; with a reference, also every loss less that point's.
+/// Mean losses of one rule over a grid, on common contexts. With a reference, also the difference of every loss from
+/// that of the reference.
 ///
 ///     const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0, 2, 10}, {3, 11}};
 ///     const auto run = simulate::classification_grid({3, 3, 30}, grid, {.seed = 1, .trials = 65536});

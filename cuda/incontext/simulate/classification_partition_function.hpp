@@ -21,15 +21,15 @@
 /// The partition function around a query and how classes share a context, simulated.
 namespace incontext::simulate {
 
-/// Estimates for every kernel, all on the same contexts. Masses are over n A_d(kappa) e^(-kappa), the mean over
-/// independent points, and what is compared with them is the law of those.
+/// Estimates for every kernel, all on the same contexts. A partition function is divided by n A_d(kappa) e^(-kappa),
+/// its mean over independent points, and the estimates are compared with the law of independent points.
 ///
 /// Units     dimensionless.
 /// Runs on   host
 struct PartitionFunctionSimulation {
   Simulation run;
   std::size_t kernels = 0;
-  std::vector<double> independent_variance;  ///< v / n, that of the mass of independent points
+  std::vector<double> independent_variance;  ///< v / n, the variance for independent points
 
   [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, MassMetric metric) const {
     return run.estimates.at(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
@@ -37,7 +37,7 @@ struct PartitionFunctionSimulation {
   [[nodiscard]] const statistics::Estimate& at(BalanceMetric metric) const {
     return run.estimates.at(kernels * detail::mass_metrics + static_cast<std::size_t>(metric));
   }
-  /// Var S over that of independent points; its standard error takes the mean for known.
+  /// The variance of S over that for independent points. Its standard error treats the mean as known.
   [[nodiscard]] statistics::Estimate variance_ratio(std::size_t kernel) const {
     const double off = at(kernel, MassMetric::mass).mean - 1, scale = independent_variance.at(kernel);
     statistics::Estimate ratio = at(kernel, MassMetric::squared_deviation);
@@ -55,7 +55,8 @@ struct PartitionFunctionSimulation {
 
 namespace detail {
 
-/// A kernel whose reference is a normal number: of masses over less, T would make zeros over zeros.
+/// Accepts a kernel whose reference, the mean for independent points, is a normal number of T. With a smaller one the
+/// quotients would be zeros over zeros.
 template <class T>
 KernelReference<T> reference_of(std::string_view where, const SphereTask& task, double kappa) {
   require_non_negative(where, "kappa", kappa);
@@ -88,7 +89,7 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 
 }  // namespace detail
 
-/// The partition function around queries for several kernels, and the classes' shares, on common contexts.
+/// The partition function around queries for several kernels, and the shares of the classes, on common contexts.
 ///
 ///     const simulate::SphereTask task{.dimension = 3, .classes = 2, .context_length = 30};
 ///     const auto run = simulate::partition_function(task, /*kappas=*/{1.0, 4.0}, {.seed = 1, .trials = 65536});
@@ -98,8 +99,8 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 /// Units     dimensionless.
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts carry
-///           the mean: narrow kernels in low dimension, and 1/S~ there.
+/// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts dominate
+///           the mean, which happens for narrow kernels in low dimension, and for 1/S~ there.
 ///           tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
@@ -118,7 +119,8 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
     const std::size_t kernel = i / detail::mass_metrics;
     statistics::Estimate& estimate = result.run.estimates[i];
     if (kernel >= result.kernels || estimate.count == 0) continue;
-    // The exponents kappa (x_j . x - 1) and the weights have errors of kappa eps; a squared deviation has the mass's.
+    // The exponents kappa (x_j . x - 1) and the weights have errors of kappa eps; a squared deviation has the sum's
+    // error.
     const double amplitude = (64 + 4 * kappas[kernel]) * detail::eps_of<T>;
     const bool is_square = i % detail::mass_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
     estimate.rounding +=
@@ -131,7 +133,8 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
   return result;
 }
 
-/// Every trial's masses, for medians: the mean of 1/S~ is often carried by a few empty neighborhoods.
+/// The partition functions of every trial, for medians: the mean of 1/S~ is often dominated by a few contexts without
+/// points near the query.
 ///
 /// Runs on   host
 struct PartitionFunctionSample {

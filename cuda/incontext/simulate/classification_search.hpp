@@ -15,7 +15,7 @@ namespace incontext::simulate {
 
 /// When a search stops.
 ///
-/// Units     tolerance relative: the step of both axes over the value (over the largest |kappa| given, for kappas).
+/// Units     tolerance relative: the step of both axes over the value (for kappas, over the largest |kappa| given).
 /// Domain    tolerance > 0, zooms >= 0.
 /// Runs on   host
 struct SearchOptions {
@@ -25,8 +25,8 @@ struct SearchOptions {
 
 namespace detail {
 
-/// An axis while it is searched: the points tried now, and how far the outer ones are from the center; steps are those
-/// of the logarithm where all numbers are positive.
+/// One axis during a search: the points to try next, and the distance of the outer ones from the center. Distances are
+/// in the logarithm where all numbers are positive.
 class SearchAxis {
  public:
   std::vector<double> points;
@@ -40,13 +40,13 @@ class SearchAxis {
   }
   [[nodiscard]] double step_at(double x) const { return is_even_ ? step_ : x * std::expm1(step_); }
 
-  /// After the first grid: the neighbors are the outer points.
+  /// Sets the step after the first grid, so that the neighbors of point `at` are the outer points.
   void start(std::size_t at) {
     const double below = at > 0 ? apart(points[at - 1], points[at]) : 0;
     const double above = at + 1 < points.size() ? apart(points[at], points[at + 1]) : 0;
     step_ = first_step_ = std::max(below, above);
   }
-  /// Whether the best point is a whole step away: there may be better beyond.
+  /// Whether the new best point is a whole step away from the old one, so that there may be a better one beyond.
   [[nodiscard]] bool is_outer(double from, double to) const {
     return place(to) == AxisPlace::inside && apart(from, to) > 0.75 * step_;
   }
@@ -69,7 +69,8 @@ class SearchAxis {
   double step_ = 0, first_step_ = 0;
 };
 
-/// Whether every loss about the best one is within a standard error of it; diagonal neighbors too, since valleys are.
+/// Whether every loss about the best one is within a standard error of it. Diagonal neighbors count too, because
+/// valleys may be diagonal.
 inline bool is_lost_in_noise(const ClassificationGridSimulation& run) {
   for (std::size_t i = 0; i < run.kappas * run.gains; ++i) {
     const auto& difference = run.loss_difference(i / run.gains, i % run.gains);
@@ -88,13 +89,13 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 
 }  // namespace detail
 
-/// The kappa and gain of least mean loss: a pass over a grid, then zooms about the best point, all on one set of
+/// The kappa and gain of least mean loss: one pass over a grid, then zooms about the best point, all on one set of
 /// contexts.
 ///
-/// Every zoom tries the points one step and half of one about the best, and goes to the best of them; if that was a
-/// whole step, both steps are doubled, up to those of the first grid, else halved. So it goes until steps are within
-/// the tolerance or none of the points can be told from the best: their losses' paired differences are below one
-/// standard error. The optimum is a point that was tried.
+/// Every zoom tries the points half a step and a whole step from the best one, and moves to the best of them. If that
+/// was a whole step away, both steps are doubled, up to those of the first grid; otherwise they are halved. The search
+/// ends when the steps are within the tolerance, or when no point can be distinguished from the best because the paired
+/// differences of their losses are below one standard error. The optimum is a point that was tried.
 ///
 ///     const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0, 2, 10}, {3, 11}};
 ///     const auto best = simulate::classification_search({3, 3, 30}, grid, {.seed = 1, .trials = 4096});
@@ -104,8 +105,8 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.
 /// Errors    std::invalid_argument, std::domain_error.
-/// Accuracy  the optimum of the mean over these contexts; its loss is that of the same contexts, so a little low:
-///           tests/simulate/classification_grid.cpp.
+/// Accuracy  the optimum of the mean over these contexts. Its loss is estimated on the same contexts and is therefore a
+///           little low: tests/simulate/classification_grid.cpp.
 /// Random    as classification: the same contexts.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>

@@ -13,11 +13,11 @@
 #include "incontext/simulate/trials/gradient_norms.hpp"
 #include "incontext/simulate/types/gradient_norms.hpp"
 
-/// Gradients of a softmax layer at random tokens, simulated: what laws::gradient_flow is judged by, and what it has no
-/// formula for: medians, and NormSoftmax.
+/// Gradients of a softmax layer at random tokens, simulated: the referee of laws::gradient_flow, and the only answer to
+/// what has no formula, which is medians and NormSoftmax.
 namespace incontext::simulate {
 
-/// Medians of the same trials.
+/// The values of every trial, for medians.
 ///
 /// Units     as GradientNorm.
 /// Runs on   host
@@ -47,7 +47,7 @@ inline void require_gradients(std::string_view where, const GradientRow& row,
   }
 }
 
-/// Calls visit(System{}, trial) with a trial whose grid lives on the system.
+/// Calls visit(System{}, trial) with a trial whose grid is in the memory of the system.
 template <class T, class Visit>
 auto with_gradient_trial(Device device, const GradientRow& row, const std::vector<double>& score_stddevs, Visit visit) {
   std::vector<T> numbers;
@@ -70,7 +70,7 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 ///
 ///     const auto run = simulate::gradient_norms({.tokens = 16, .dimension = 8}, {0.5, 1.0, 4.0}, {.seed = 1});
 ///
-/// Source    GradientNormsTrial; laws::gradient_flow is what it judges.
+/// Source    GradientNormsTrial. It is the referee of laws::gradient_flow.
 /// Shapes    a point for each x.
 /// Units     as GradientNorm.
 /// Domain    as GradientRow; score_stddevs positive and finite. A trial keeps tokens x (3 + number of x) numbers.

@@ -56,8 +56,8 @@ void set_reduced_rounding(Simulation& simulation, const regression::Attention<do
 ///
 ///     const auto run = simulate::reduced_softmax_error(attention, task, 40, maps, {.seed = 1});
 ///
-/// Source    arXiv 2511.01292 eqs. (5)-(6); ReducedSoftmaxTrial; regression::softmax_error is what it judges, and
-///           regression_error, which shares no algebra with that, judges both.
+/// Source    arXiv 2511.01292 eqs. (5)-(6); ReducedSoftmaxTrial. It is a referee of regression::softmax_error, with
+///           which it shares algebra; regression_error shares none and is the referee of both.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates; the query attends to the l examples only
 /// Units     label units squared; the maps' parameters in units of the scores.
 /// Domain    context_length >= 2; input_mean = 0, input_value = 0; maps in their domains, Softmax, SSMax and SSA with
@@ -90,7 +90,7 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
   return simulation;
 }
 
-/// The same for one map: its estimate alone.
+/// reduced_softmax_error of one map, which returns its estimate alone.
 ///
 /// Source    as above.
 /// Runs on   serial, OpenMP, TBB, CUDA

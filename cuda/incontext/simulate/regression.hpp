@@ -113,7 +113,7 @@ Simulation run_conditional(Device device, const RegressionModel<T>& model, const
 template <class Map>
 concept StreamedScoring = requires { sizeof(detail::ReadoutFor<Map>); };
 
-/// Maps of one kind, one a temperature: the grid of a run.
+/// Copies of a map, one per temperature: the grid of a run.
 ///
 /// Shapes    as many maps as temperatures.
 /// Runs on   host
@@ -127,7 +127,7 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
   return maps;
 }
 
-/// The mean squared error of single-layer attention on in-context regression, simulated; every map of the grid on the
+/// The mean squared error of single-layer attention on in-context regression, simulated for every map of a grid on the
 /// same draws.
 ///
 /// \f[ E\,(\hat y(\tau) - y_q)^2 \f]
@@ -135,7 +135,7 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 ///     const auto maps = simulate::at_temperatures({1.0, 2.0}, scoring::Softmax<double>{});
 ///     const auto run = simulate::regression_error(attention, task, 40, maps, {.seed = 7, .trials = 65536});
 ///
-/// Source    arXiv 2511.01292 eqs. (5)-(8); regression::generalization_error and its kin are what it judges.
+/// Source    arXiv 2511.01292 eqs. (5)-(8). It is the referee of regression::generalization_error and its relatives.
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; conditional and sufficient_statistics: query excluded, approximate softmax or linear.
@@ -174,7 +174,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
   return simulation;
 }
 
-/// The same for one map: its estimate alone.
+/// regression_error of one map, which returns its estimate alone.
 ///
 /// Source    as above.
 /// Runs on   serial, OpenMP, TBB, CUDA

@@ -17,7 +17,8 @@ namespace incontext::simulate {
 
 namespace detail {
 
-/// The sizes of the terms that a trial adds. Scores are computed with their mean over the rows, then it is subtracted.
+/// The sizes of the terms that a trial adds. Scores are computed with their mean over the rows, which is then
+/// subtracted.
 template <class Map>
 RegressionScales scales_on_rows(const regression::Attention<double>& attention, const regression::Matrix<double>& rows,
                                 const RowLabels& labels) {
@@ -42,7 +43,8 @@ RegressionScales scales_on_rows(const regression::Attention<double>& attention, 
 
 }  // namespace detail
 
-/// The same error when contexts and queries are rows of a data set, drawn with replacement.
+/// The mean squared error of single-layer attention, simulated, when contexts and queries are rows of a data set, drawn
+/// with replacement.
 ///
 ///     const simulate::RowLabels labels{.task_mean = beta, .noise_variance = 0.1};
 ///     const auto run = simulate::regression_error_on_rows(attention, rows, labels, 40, maps, {.seed = 7});

@@ -15,7 +15,7 @@
 #include "incontext/simulate/types/score_rows.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// Rows of softmax weights over random scores, simulated: what the laws of incontext/laws are judged by.
+/// Rows of softmax weights over random scores, simulated: the referee of the laws of incontext/laws.
 namespace incontext::simulate {
 
 /// Independent normal scores of mean 0.
@@ -33,14 +33,14 @@ inline ScoreRow uniform_scores(std::int64_t count, double lower, double upper) {
   return {ScoreLaw::uniform, count, lower, upper - lower};
 }
 
-/// Scores lower + k (upper - lower) / (count - 1), k = 0 ... count - 1.
+/// Scores on an even grid: lower + k (upper - lower) / (count - 1), k = 0 ... count - 1.
 ///
 /// Runs on   host
 inline ScoreRow grid_scores(std::int64_t count, double lower, double upper) {
   return {ScoreLaw::grid, count, lower, upper - lower};
 }
 
-/// Every trial's values, for what a mean does not say: medians, and the share of the largest trial.
+/// The values of every trial, for what a mean does not contain: medians, and the share of the largest trial.
 ///
 /// Shapes    values of one functional at one point are contiguous and ascending.
 /// Units     as RowFunctional.
@@ -104,7 +104,7 @@ void add_exponent_rounding(ScoreRowSimulation& simulation, const ScoreRow& row,
   }
 }
 
-/// Calls visit(System{}, trial) with a trial whose grid lives on the system.
+/// Calls visit(System{}, trial) with a trial whose grid is in the memory of the system.
 template <class T, class Visit>
 auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double>& inverse_temperatures, Visit visit) {
   constexpr auto where = "simulate::score_rows";
@@ -140,7 +140,7 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
 ///     const auto row = simulate::normal_scores(/*count=*/1000, /*variance=*/1.0);
 ///     const auto run = simulate::score_rows(row, /*inverse_temperatures=*/{0.5, 1.0}, {.seed = 1, .trials = 4096});
 ///
-/// Source    the definition; laws::gaussian_row, laws::needle_weight and their kin are what it judges.
+/// Source    the definition. It is the referee of laws::gaussian_row, laws::needle_weight and their relatives.
 /// Shapes    (inverse_temperatures: m) -> m points
 /// Units     inverse_temperatures in one over the units of the scores.
 /// Domain    as ScoreRow; inverse_temperatures positive and finite.

@@ -10,7 +10,7 @@
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
 #include "incontext/simulate/types/sphere_task.hpp"
 
-/// The sphere task of in-context classification: what is drawn, checked and drawn one context at a time.
+/// The sphere task of in-context classification: its checks, and the drawing of one context.
 namespace incontext::simulate {
 
 /// Refuses a task that cannot be drawn.
@@ -51,7 +51,7 @@ SphereTaskDraw<T> draw_of(const SphereTask& task) {
 
 }  // namespace detail
 
-/// The context of one trial, for a reader's own eyes or a test.
+/// The context of one trial, to be looked at or tested.
 ///
 ///     const auto context = simulate::draw_sphere_context<double>({3, 2, 10}, /*seed=*/1, /*trial=*/0);
 ///

@@ -9,8 +9,8 @@
 #include "incontext/random/uniform.hpp"
 #include "incontext/simulate/trials/score_row.hpp"
 
-/// The papers' tasks as streams: the item of an index is a pure function of seed and index, for a simulator's trial or
-/// a trainer's batch. A longer sequence begins with the shorter one.
+/// The tasks of the papers as streams: the item of an index is a pure function of seed and index, and serves as the
+/// trial of a simulator or as one item of a training batch. A longer sequence begins with the shorter one.
 namespace incontext::simulate {
 
 using random::TaskStream;
@@ -52,11 +52,11 @@ INCONTEXT_HD void draw_uniforms(std::uint64_t seed, std::uint64_t index, TaskStr
 
 /// Sequences of the quantifier task: normal inputs, and for every prefix whether all or any of it are positive.
 ///
-/// Source    arXiv 2508.14685, Sec. 3; training::quantifier_task has the chances.
+/// Source    arXiv 2508.14685, Sec. 3; training::quantifier_task has the probabilities.
 /// Shapes    inputs, every, some: length numbers each; labels are 1 and -1.
 /// Units     input_stddev of the inputs.
 /// Domain    length <= 4e9, input_stddev > 0.
-/// Accuracy  chances against training::quantifier_task by z: tests/simulate/task_streams.cpp.
+/// Accuracy  probabilities against training::quantifier_task by z: tests/simulate/task_streams.cpp.
 /// Random    stream quantifier; input i is normal i.
 /// Runs on   host and device
 template <class T>
@@ -76,7 +76,8 @@ struct QuantifierSequences {
   }
 };
 
-/// Sequences of the affine task y = a x + b. With a standard deviation of its own the first input is the deviant one.
+/// Sequences of the affine task y = a x + b. The first input may have its own standard deviation and is then the
+/// deviant token.
 ///
 /// Source    arXiv 2508.14685, Sec. 3 and Table 3; training::affine_risks has the errors.
 /// Shapes    inputs, labels: length numbers each.
@@ -112,11 +113,11 @@ struct ReasoningInput {
 
 /// Inputs of the reasoning task, each of a, b, c, d uniform on {0 ... largest_value}.
 ///
-/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the chances. Integers by Lemire's product: the
-///           chance of a value is off by at most 2^-32.
+/// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the probabilities. Integers by Lemire's product:
+///           the probability of a value is off by at most 2^-32.
 /// Units     dimensionless.
 /// Domain    0 <= largest_value < 2^32 - 1.
-/// Accuracy  chances against training::reasoning_task by z: tests/simulate/task_streams.cpp.
+/// Accuracy  probabilities against training::reasoning_task by z: tests/simulate/task_streams.cpp.
 /// Random    stream reasoning, one counter.
 /// Runs on   host and device
 struct ReasoningInputs {
@@ -135,7 +136,7 @@ struct ReasoningInputs {
   }
 };
 
-/// Rows of scores with a needle among them, at a place of its own: what a map is asked to find it in.
+/// Rows of scores with a needle at a random place, in which a map should find it.
 ///
 /// Competitors are location + scale g with g normal, uniform on (0, 1) or k / (n - 2), k = 0 ... n - 2, in this order;
 /// scale = 0 makes them equal. Uniform scores and the grid are bounded, normal ones are not.

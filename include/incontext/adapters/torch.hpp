@@ -41,8 +41,8 @@ namespace detail {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// What is computed outside of torch's knowledge stays in its graph, so that differentiating it is refused and not
-/// taken for zero.
+/// A gradient that this library computes is not made of torch's operations. As a node of torch's graph it refuses to be
+/// differentiated again; torch would otherwise take its derivative for zero.
 template <class Compute>
 struct Gradient : torch::autograd::Function<Gradient<Compute>> {
   template <class... Inputs>
@@ -54,6 +54,8 @@ struct Gradient : torch::autograd::Function<Gradient<Compute>> {
   }
 };
 
+/// The node of torch's graph. It keeps the map for the backward pass as a string of bytes, because saved_data takes
+/// types that torch knows.
 template <class Map, class... Parameters>
 struct Weights : torch::autograd::Function<Weights<Map, Parameters...>> {
   using Bytes = std::array<unsigned char, sizeof(Map)>;
@@ -91,25 +93,26 @@ struct Weights : torch::autograd::Function<Weights<Map, Parameters...>> {
 
 }  // namespace detail
 
-/// Weights of every row of a tensor, the rows lying along its last dimension, as an operation that torch differentiates
-/// with respect to the scores and to the parameters given as tensors.
+/// Weights of every row of a tensor, a row being a slice along its last dimension, as an operation that torch
+/// differentiates with respect to the scores and to the parameters given as tensors.
 ///
 /// \f[ \frac{\partial L}{\partial z} = J^T \frac{\partial L}{\partial a}, \qquad
 ///     \frac{\partial L}{\partial \theta} = \sum_i \frac{\partial L}{\partial a_i} \frac{\partial a_i}{\partial \theta}
 ///     \f]
 ///
-/// `weights<parameter::Scale, parameter::Bias>(map, scores, s, b)` takes these two from tensors, and the map's other
-/// parameters from the map. A value is one number, or broadcasts against the scores with 1 in the last dimension, as
-/// for one scale a head.
+/// `weights<parameter::Scale, parameter::Bias>(map, scores, s, b)` takes these two parameters from tensors, and the
+/// others from the map. A value is one number, or a tensor that broadcasts against the scores with 1 in the last
+/// dimension, such as one scale per head.
 ///
 /// Source    the map: its weights, vjp and derivatives.
 /// Shapes    (scores: ... x n, values: each broadcasts to ... x 1) -> ... x n, contiguous
 /// Domain    the map's; dense CPU tensors of the map's scalar, strided or not. Masked scores are -infinity.
 /// Errors    std::invalid_argument naming the argument for another type, device or shape, and for a second derivative;
-///           std::domain_error for a map outside its domain; c10::Error for forward mode, which torch has not. Rows
-///           without visible scores, and parameters from tensors outside the domain, give NaN rows as in the map.
-/// Accuracy  the map's: every row has the bits the map gives it alone (tests/adapters/torch.cpp); a parameter's row
-///           sums in double.
+///           std::domain_error for a map outside its domain; c10::Error for forward mode, which torch does not offer
+///           here. Rows without visible scores, and parameters from tensors outside the domain, give NaN rows as in the
+///           map.
+/// Accuracy  the map's: every row has the bits that the map gives it alone (tests/adapters/torch.cpp); the gradient by
+///           a parameter is summed over a row in double.
 /// Runs on   host
 template <class... Parameters, TensorScoring Map, std::same_as<at::Tensor>... Values>
   requires(sizeof...(Parameters) == sizeof...(Values) && (Trainable<Map, Parameters> && ...))

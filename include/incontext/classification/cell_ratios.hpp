@@ -16,16 +16,18 @@
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
 
-/// Classes on the sphere in any dimension: what a query sees of the cells about the prototypes, from random draws.
+/// Classes on the sphere in any dimension: how a query's kernel is shared among the cells, estimated from random draws.
 namespace incontext::classification {
 
-/// Which points are drawn: uniform ones, weighed by the kernel, or von Mises and Fisher's about the query, counted.
+/// Which points are drawn: uniform points, weighted by the kernel, or points of the von Mises-Fisher law about the
+/// query, counted.
 ///
-/// Source    automatic: uniform while the kernel's excess v_d(kappa) is at most 2: beyond, counting errs less.
+/// Source    automatic: uniform where partition_function_excess v_d(kappa) is at most 2; beyond, counting has the
+///           smaller error.
 /// Runs on   host
 enum class CellDraws { automatic, uniform, about_query };
 
-/// Refuses prototypes too close for the number of draws: a cell caught too few for its volume.
+/// Thrown for prototypes that are too close for the number of draws: a cell receives too few for its volume.
 ///
 /// Runs on   host
 class TooFewDraws : public std::domain_error {
@@ -33,14 +35,14 @@ class TooFewDraws : public std::domain_error {
   using std::domain_error::domain_error;
 };
 
-/// An estimated number.
+/// An estimate with its standard error.
 ///
 /// Runs on   host
 struct Estimated {
   double value, standard_error;
 };
 
-/// What a query sees of the cells around it, a number a class.
+/// How a query's kernel is shared among the cells, one number per class.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -157,26 +159,26 @@ class CellSampler {
 
 }  // namespace detail
 
-/// What a query sees of the cells about prototypes: long-context limits of the algorithms for any number of classes.
+/// How a query's kernel is shared among the cells: the long-context limits of the algorithms for any number of classes.
 ///
 /// \f[ \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad
 ///     \frac{P_c}{\mathrm{vol}_c} = \frac{E[e^{\kappa (u\cdot x - 1)} | C_c]}{A_d(\kappa)\, e^{-\kappa}} \f]
 ///
-/// The context-adaptive step tends to softmax(c pi), kernel descent to logits (eta/k) e^-kappa A_d P_c/vol_c, linear
-/// descent to (eta/k) E[u.x | C_c], as class-balanced contexts grow.
+/// As class-balanced contexts grow, the context-adaptive step tends to softmax(c pi), kernel descent to the logits
+/// (eta/k) e^-kappa A_d P_c/vol_c, and linear descent to the logits (eta/k) E[u.x | C_c].
 ///
-/// Source    derived: docs/theory/classification.md#cell-ratios. Classes share their draws; errors by the delta method.
-///           A class that no draw about the query met has density 0 with the error of one draw, which is not normal:
-///           beyond 14 errors by chance 1 in 10^6.
+/// Source    derived: docs/theory/classification.md#cell-ratios. The classes share their draws; errors are by the delta
+///           method. A class that received no draw about the query has density 0 with the error of one draw. That error
+///           is not normal: the truth is beyond 14 of them with probability 1 in 10^6.
 /// Shapes    (prototypes: k x d, query: d) -> k each
 /// Units     dimensionless.
 /// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.
-/// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: the query's own cell.
+/// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: all weight in the query's own cell.
 /// Errors    std::invalid_argument for shapes and counts, std::domain_error for values, TooFewDraws where a cell
-///           caught fewer than 8.
-/// Accuracy  standard errors, judged against circle_cells and contexts of 4000 by z
+///           received fewer than 8.
+/// Accuracy  standard errors; compared by z with circle_cells and with contexts of 4000 points
 ///           (tests/classification/cell_ratios.cpp).
-/// Random    draw i of streams uniform and about_query: counters of trial i; deterministic for a seed.
+/// Random    draw i takes the counters of trial i in the streams uniform and about_query; deterministic for a seed.
 /// Runs on   host
 inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
                               std::int64_t draws = 65536, std::uint64_t seed = 1,

@@ -16,19 +16,20 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
-/// Classes on the circle: the cell of a prototype is an arc between mid-angles, and everything about it one integral.
+/// Classes on the circle: the cell of a prototype is an arc between mid-angles, and each of its quantities is one
+/// integral.
 namespace incontext::classification {
 
-/// What a query sees of the cells around it.
+/// Long-context limits at a query among cells on the circle.
 ///
 /// Units     dimensionless; the partition function as S~ = sum_j e^(kappa (u_j.x - 1)).
 /// Runs on   host
 template <Real T>
 struct CircleCells {
   std::vector<T> volume;               ///< share of the circle
-  std::vector<T> probability;          ///< of a von Mises point about the query to lie in each cell
+  std::vector<T> probability;          ///< that a von Mises point about the query is in each cell
   std::vector<T> balanced_weights;     ///< limit of attention on each class in long class-balanced contexts
-  std::vector<T> balanced_classes;     ///< predicted probabilities there
+  std::vector<T> balanced_classes;     ///< predicted probabilities in these contexts
   std::vector<T> independent_classes;  ///< predicted probabilities in long contexts of independent points
   T mean_mass;                         ///< E S~ over balanced contexts
   T mass_variance;                     ///< Var S~
@@ -74,7 +75,8 @@ Arcs<T> arcs(std::span<const T> prototypes, const T& query) {
   return result;
 }
 
-/// Mean of f(e^(kappa (cos - 1))) over an arc: many panels where the exponential does not underflow, one on each side.
+/// Mean of f(e^(kappa (cos - 1))) over an arc, by many panels where the exponential does not underflow and one panel on
+/// each side.
 template <Real T, class Function>
 T arc_mean(const T& kappa, const T& low, const T& width, const Function& f) {
   using std::ceil;
@@ -125,11 +127,11 @@ std::vector<T> softmax(std::vector<T> values, const T& gain) {
 ///     a_c = E[w | C_c] \f]
 ///
 /// Source    derived: docs/theory/classification.md#cells-in-long-contexts; balanced weights are P_c / vol_c.
-/// Shapes    (prototypes: k angles) -> k a class
+/// Shapes    (prototypes: k angles) -> k numbers, one per class
 /// Units     angles in radians, modulo a turn; gain = c in nats.
 /// Domain    k >= 1, distinct prototypes, |angle| <= 1e6 for each angle, kappa >= 0 in log_kernel_mean's domain,
 ///           context_length a multiple of k.
-/// Limits    kappa = 0: weights 1/k; kappa -> infinity: the query's own cell.
+/// Limits    kappa = 0: weights 1/k; kappa -> infinity: all weight in the query's own cell.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; a cell without volume is refused.
 /// Accuracy  1e-12 relative in double for widths above 1e-3 (tests/classification/circle_cells.cpp).
 /// Runs on   host

@@ -20,13 +20,13 @@ namespace incontext::classification {
 template <Real T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-/// A table of numbers of any shape; rows of data are rows.
+/// A matrix of any shape; where it holds data, each row is one observation.
 ///
 /// Runs on   host
 template <Real T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// Labeled examples and an input to be classified. The points need not lie on the sphere.
+/// Labeled examples and an input to be classified. The points may be off the sphere.
 ///
 /// Shapes    inputs: n x d; labels: n, each in 0 ... classes - 1; query: d
 /// Runs on   host
@@ -38,7 +38,7 @@ struct Context {
   std::int64_t classes = 2;
 };
 
-/// Refuses a context whose shapes do not fit, whose numbers are not finite or whose labels are no classes.
+/// Refuses a context whose shapes do not fit, whose numbers are not finite or whose labels are not classes.
 ///
 /// Domain    n >= 1, d >= 1, 2 <= classes.
 /// Errors    std::invalid_argument for shapes and labels, std::domain_error for values.
@@ -72,7 +72,7 @@ struct Prediction {
   Matrix<T> sensitivity;
 };
 
-/// Probabilities and their derivative from logits and theirs.
+/// The probabilities and their derivative by the query, from the logits and the derivative of the logits by the query.
 ///
 /// \f[ p = \mathrm{softmax}(z),\qquad J = (\mathrm{diag}\,p - p p^T) Z \f]
 ///

@@ -16,13 +16,13 @@
 /// model, its gradients and its sensitivity.
 namespace incontext::classification {
 
-/// What becomes of the scores.
+/// How the scores become weights: unchanged, by the exponential, or by softmax.
 ///
 /// Source    arXiv 2510.10425, Section 2.2.
 /// Runs on   host
 enum class AttentionKind { linear, exponential, softmax };
 
-/// The products of the weight matrices that enter, tokens as columns.
+/// The two products of weight matrices on which the layer's output depends, for tokens as columns.
 ///
 /// Source    arXiv 2510.10425, Section 2.2: key_query = W_K^T W_Q, output = W_P W_V.
 /// Shapes    (d + k) x (d + k) each
@@ -33,10 +33,10 @@ struct ContextAttention {
   Matrix<T> output;
 };
 
-/// A forward pass, and the derivatives of the cross entropy by what enters.
+/// The result of a forward pass, and the derivatives of its cross entropy by the weights.
 ///
-/// Shapes    attention: a key (the query's last, if it is one); key_query_gradient: (d + k) x d, the columns that meet
-///           the query's input; output_gradient: k x (d + k), the rows that are read
+/// Shapes    attention: one number per key (the query's last, if it is a key); key_query_gradient: (d + k) x d, the
+///           columns that multiply the query's input; output_gradient: k x (d + k), the rows of the label entries
 /// Runs on   host
 template <Real T>
 struct ContextAttentionPass {
@@ -47,7 +47,7 @@ struct ContextAttentionPass {
   Matrix<T> output_gradient;
 };
 
-/// The tokens of a context as rows; the query's last, with zeros in the place of its label, if it is a key.
+/// The tokens of a context as rows. If the query is a key, its token is the last row, with zeros in place of its label.
 ///
 /// Source    arXiv 2510.10425, Section 2.1.
 /// Shapes    (context: n, d, k) -> n x (d + k) or (n + 1) x (d + k)
@@ -75,7 +75,8 @@ Vector<T> attend(AttentionKind kind, const Vector<T>& scores) {
   return weights;
 }
 
-/// The Jacobian of the attention by the scores, symmetric for all three kinds, times a matrix of score derivatives.
+/// The Jacobian of the attention weights by the scores, symmetric for all three kinds, times a matrix of derivatives of
+/// the scores.
 template <Real T>
 Matrix<T> attention_derivative(AttentionKind kind, const Vector<T>& attention, const Matrix<T>& scores) {
   if (kind == AttentionKind::linear) return scores;
@@ -97,15 +98,17 @@ void require_attention(std::string_view where, const ContextAttention<T>& attent
 
 }  // namespace detail
 
-/// The layer's prediction at the query, the derivative of its cross entropy by the weights and of its probabilities by
-/// the query, who is query, key and value at once.
+/// The layer's prediction at the query, the derivative of its cross entropy by the weights, and the derivative of its
+/// probabilities by the query, which may be a key and a value too.
 ///
 /// \f[ a_j = \mathrm{act}(\tau e_j^T M e_q),\quad o = \sum_j a_j e_j,\quad z = P_y o,\quad p = \mathrm{softmax}(z) \f]
 /// \f[ \frac{\partial L}{\partial P_y} = (p - y) o^T,\qquad
 ///     \frac{\partial L}{\partial M} = \tau\, T^T J_a T P_y^T (p - y)\, e_q^T \f]
 ///
-/// Source    arXiv 2510.10425, Section 2.2; gradients derived: docs/theory/classification.md#gradients. Tokens are rows
-///           of T.
+/// Here e_j are the tokens, T is the matrix with these rows, J_a the Jacobian of act, and P_y the rows of P for the
+/// labels.
+///
+/// Source    arXiv 2510.10425, Section 2.2; gradients derived: docs/theory/classification.md#gradients.
 /// Shapes    (attention, context: n, d, k, label of the query) -> as ContextAttentionPass
 /// Units     scale = tau times the scores: dimensionless; loss in nats.
 /// Domain    finite numbers; 0 <= label < k.

@@ -10,7 +10,8 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
-/// Weights with which attention is one step of gradient descent, exactly, and the step that given weights are.
+/// Weights with which attention computes one step of gradient descent exactly, and the step that given weights
+/// approximate.
 namespace incontext::classification {
 
 /// The four weight matrices of a layer, tokens as columns.
@@ -25,7 +26,7 @@ struct ContextWeights {
   Matrix<T> projection;
 };
 
-/// The products of the weights that enter the layer.
+/// The two products of the weights on which the layer's output depends.
 ///
 /// \f[ M = W_K^T W_Q,\qquad P = W_P W_V \f]
 ///
@@ -55,14 +56,14 @@ ContextWeights<T> block_weights(std::string_view where, std::int64_t dimension, 
 
 }  // namespace detail
 
-/// Weights with which linear attention, scale 1, is linear_descent.
+/// Weights with which linear attention, at scale 1, computes linear_descent.
 ///
 /// \f[ M = I_x,\qquad P = \frac{\eta}{n} I_y \f]
 ///
 /// Source    arXiv 2510.10425, App. D.
 /// Shapes    (d, k) -> as ContextWeights
-/// Units     rate = eta.
-/// Domain    dimension >= 1, classes >= 2, context_length >= 1, rate finite.
+/// Units     learning_rate = eta.
+/// Domain    dimension >= 1, classes >= 2, context_length >= 1, learning_rate finite.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  the two agree to 64 eps of the largest logit, in float and double
 ///           (tests/classification/context_constructions.cpp).
@@ -76,13 +77,14 @@ ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t class
                                   learning_rate / T(static_cast<double>(context_length)));
 }
 
-/// Weights with which exponential attention, scale 1, is kernel_descent on the sphere, in its dot form anywhere.
+/// Weights with which exponential attention, at scale 1, computes kernel_descent: on the sphere, and for
+/// KernelForm::dot everywhere.
 ///
 /// \f[ M = \kappa I_x,\qquad P = \frac{\eta}{n} e^{-\kappa} I_y \f]
 ///
 /// Source    arXiv 2510.10425, App. E.
 /// Shapes    (d, k) -> as ContextWeights
-/// Units     rate = eta; kappa = 1/sigma^2.
+/// Units     learning_rate = eta; kappa = 1/sigma^2.
 /// Domain    as linear_construction; kappa >= 0: W_Q = W_K = sqrt(kappa) I_x.
 /// Errors    as linear_construction.
 /// Accuracy  as linear_construction.
@@ -99,13 +101,13 @@ ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t class
                                   learning_rate / T(static_cast<double>(context_length)) * exp(T(-kappa)));
 }
 
-/// Weights with which RBF kernel attention is kernel_descent, on the sphere and off it.
+/// Weights with which RBF kernel attention computes kernel_descent, on the sphere and off it.
 ///
 /// \f[ W_Q = W_K = \sqrt\kappa\, I_x,\qquad P = \frac{\eta}{n} I_y \f]
 ///
 /// Source    arXiv 2510.10425, App. E; for rbf_context_attention, whose kernel has unit width.
 /// Shapes    (d, k) -> as ContextWeights
-/// Units     rate = eta; kappa = 1/sigma^2.
+/// Units     learning_rate = eta; kappa = 1/sigma^2.
 /// Domain    as kernel_construction.
 /// Errors    as linear_construction.
 /// Accuracy  the two agree to 64 eps of the largest logit, in float and double
@@ -122,8 +124,8 @@ ContextWeights<T> rbf_construction(std::int64_t dimension, std::int64_t classes,
                                   learning_rate / T(static_cast<double>(context_length)));
 }
 
-/// Weights with which softmax attention, scale 1/sqrt(d + k), is adaptive_descent: with the query as a key its dot
-/// form, without it that without self term.
+/// Weights with which softmax attention, at scale 1/sqrt(d + k), computes adaptive_descent: with SelfTerm::dot if the
+/// query is a key, and with SelfTerm::none if it is not.
 ///
 /// \f[ M = \sqrt{d + k}\,\kappa I_x,\qquad P = c I_y \f]
 ///
@@ -143,8 +145,9 @@ ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t clas
   return detail::block_weights<T>(where, dimension, classes, sqrt(T(width * kappa)), gain);
 }
 
-/// The same weights with the mean over the classes taken from the labels' outputs: the step itself, where the
-/// constructions above leave what softmax does not see.
+/// The same weights with the mean over the classes subtracted from the outputs of the labels. The constructions above
+/// leave out the gradient's term 1/k, because softmax does not depend on it; with this function the logits are those of
+/// the gradient step too.
 ///
 /// \f[ W_P \to I_y \left(I - \tfrac1k 1 1^T\right) W_P,\qquad
 ///     W_1 = \frac{\eta}{n} \sum_j \left(y_j - \tfrac1k 1\right) x_j^T \f]
@@ -152,7 +155,7 @@ ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t clas
 /// Source    arXiv 2510.10425, App. D: the gradient's 1/k.
 /// Shapes    (weights: d + k, classes: k) -> as ContextWeights
 /// Domain    classes >= 2, W_P of d + k >= k + 1 rows.
-/// Limits    done twice: as once. Probabilities stay, logits sum to 0.
+/// Limits    applied twice: the same as once. The probabilities do not change, and the logits sum to 0.
 /// Errors    std::invalid_argument for shapes.
 /// Accuracy  logits against the gradient step on W, 64 eps (tests/classification/context_constructions.cpp).
 /// Runs on   host
@@ -167,9 +170,9 @@ ContextWeights<T> centered(ContextWeights<T> weights, std::int64_t classes) {
   return weights;
 }
 
-/// The step that given weights come nearest to.
+/// The concentration and gain of the step that given weights approximate.
 ///
-/// Units     as the constructions'.
+/// Units     as in the constructions.
 /// Runs on   host
 template <Real T>
 struct EffectiveStep {
@@ -206,7 +209,7 @@ EffectiveStep<T> effective_step(const ContextAttention<T>& attention, const T& s
           (k * labels.trace() - labels.sum()) / (k * (k - T(1)))};
 }
 
-/// How far two classifiers are apart at one query.
+/// The distance of two classifiers at one query.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -217,7 +220,7 @@ struct Alignment {
   T sensitivity_distance;  ///< Frobenius norm of J - J'
 };
 
-/// Distance of two classifiers by their predictions and by the sensitivities of those.
+/// The distance of two classifiers at one query, by their predictions and by the sensitivities of the predictions.
 ///
 /// \f[ |p - p'|,\qquad \frac1k \sum_c \frac{J_c\cdot J'_c}{|J_c| |J'_c|},\qquad |J - J'|_F \f]
 ///

@@ -11,10 +11,11 @@
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/softmax.hpp"
 
-/// Learning from the context by one step of gradient descent on its mean cross entropy, and what the query makes of it.
+/// One step of gradient descent on the mean cross entropy of the context, and the prediction at the query after that
+/// step.
 namespace incontext::classification {
 
-/// The continuation of the kernel off the sphere, on which the two are the same.
+/// How the kernel is continued off the sphere; on the sphere the two forms are the same.
 ///
 /// Source    rbf: e^(-kappa |x_j - x|^2 / 2); dot: e^(kappa (x_j.x - 1)).
 /// Runs on   host
@@ -29,7 +30,7 @@ enum class SelfTerm { none, dot, constant, rbf };
 
 namespace detail {
 
-/// Sum over examples of a column of numbers, or of rows of a table, class by class.
+/// The sums over the examples of each class of the rows of a matrix.
 template <Real T>
 Matrix<T> class_sums(const Context<T>& context, const Matrix<T>& rows) {
   Matrix<T> sums = Matrix<T>::Zero(context.classes, rows.cols());
@@ -70,9 +71,9 @@ KernelRow<T> kernel_row(const Context<T>& context, const T& kappa, KernelForm fo
 ///
 /// Source    arXiv 2510.10425, Section 3.1 and App. D.
 /// Shapes    (context: n, d, k) -> k
-/// Units     rate = eta, of the mean loss.
-/// Domain    rate finite.
-/// Limits    rate = 0: uniform.
+/// Units     learning_rate = eta, of the mean loss.
+/// Domain    learning_rate finite.
+/// Limits    learning_rate = 0: uniform.
 /// Errors    as validate(Context).
 /// Accuracy  4 (n + d) eps of the sums' absolute terms (tests/classification/context_descent.cpp).
 /// Runs on   host
@@ -93,9 +94,9 @@ Prediction<T> linear_descent(const Context<T>& context, const T& learning_rate) 
 ///
 /// Source    arXiv 2510.10425, Section 3.2 and App. E.
 /// Shapes    (context: n, d, k) -> k
-/// Units     rate = eta, of the mean loss; kappa = 1/sigma^2.
-/// Domain    rate finite, kappa >= 0, where the kernel is positive definite.
-/// Limits    kappa -> 0 with rate kappa fixed: linear_descent, for balanced contexts.
+/// Units     learning_rate = eta, of the mean loss; kappa = 1/sigma^2.
+/// Domain    learning_rate finite, kappa >= 0, where the kernel is positive definite.
+/// Limits    kappa -> 0 with learning_rate times kappa fixed: linear_descent, for balanced contexts.
 /// Errors    as validate(Context); std::domain_error for kappa.
 /// Accuracy  as linear_descent.
 /// Runs on   host
@@ -112,7 +113,7 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
                     scale * detail::class_sums<T>(context, kernel.derivative));
 }
 
-/// The step whose rate adapts to the partition function around the query: what softmax attention does.
+/// The step whose learning rate adapts to the partition function around the query, as softmax attention computes it.
 ///
 /// \f[ p(x) = \mathrm{softmax}\Bigl(c \sum_j a_j y_j\Bigr),\qquad
 ///     a_j = \frac{e^{\kappa x_j\cdot x}}{\sum_i e^{\kappa x_i\cdot x} + [\text{self term}]} \f]
@@ -120,7 +121,8 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
 /// Source    arXiv 2510.10425, eq. (3); with a self term, what an unmasked head computes.
 /// Shapes    (context: n, d, k) -> k
 /// Units     gain = c in nats; kappa = 1/sigma^2.
-/// Domain    kappa and gain finite. Both negative is elimination: attend to the farthest, subtract their labels.
+/// Domain    kappa and gain finite. Where both are negative the step is elimination: it attends to the farthest points
+///           and subtracts their labels.
 /// Limits    kappa -> infinity: the nearest neighbor's label with logit c; kappa -> 0 with c kappa = eta:
 ///           linear_descent for balanced contexts; with a self term and a narrow kernel: kernel_descent at rate n c.
 /// Errors    as validate(Context).

@@ -15,10 +15,10 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
-/// Two classes: their cells are hemispheres, and the query stands at an angle above the boundary between them.
+/// Two classes: their cells are hemispheres, and a query is at an angle above the boundary between them.
 namespace incontext::classification {
 
-/// How much more of the kernel lies on the query's side of the boundary.
+/// The difference between the kernel's mean on the query's side of the boundary and on the other side.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -26,7 +26,7 @@ template <Real T>
 struct HemisphereContrast {
   T relative;       ///< Delta = B / A: correct side minus wrong side of the kernel's mean
   T logarithm;      ///< log B, B = E sign(u.b) e^(kappa u.x)
-  T mass_variance;  ///< Var[S | boundary] / (n A^2) = v - Delta^2 with n/2 points a side
+  T mass_variance;  ///< Var[S | boundary] / (n A^2) = v - Delta^2 with n/2 points per side
 };
 
 namespace detail {

@@ -15,7 +15,7 @@
 namespace incontext::classification {
 
 /// Moments of 1/S~ over contexts, S~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse
-/// participation ratio of the context's weights. The context-adaptive step's rate is n c / S~.
+/// participation ratio of the context's weights. The context-adaptive step has the effective learning rate n c / S~.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -66,7 +66,7 @@ class InverseMassIntegrals {
     return log(x);
   }
 
-  /// log of psi^others and the query's own factor
+  /// The logarithm of psi^others times the query's own factor.
   T log_rest(const T& s, const Moments& m, const T& others) const {
     using std::exp;
     return (T(0) < others ? T(others * m.log_psi) : T(0)) - (T(0) < self_ ? T(exp(s)) : T(0));
@@ -87,7 +87,7 @@ class InverseMassIntegrals {
     const T largest = log_of((std::numeric_limits<T>::max)()) / T(2) - T(10) - log_of(count_);
     const T rate = count_ * exp(log_center_) + self_;
     return integral([this, &largest](const T& s, const Moments& m) {
-             // beyond, t times the center overflows where the transform has long vanished
+             // beyond this, t times the center overflows, and the transform is 0 to rounding
              if (largest < s + log_center_) return std::numeric_limits<T>::lowest();
              const T psi = exp(m.log_psi);
              if (!(T(0) < psi)) return std::numeric_limits<T>::lowest();
@@ -103,7 +103,8 @@ class InverseMassIntegrals {
   LocatedIntegrals<T> integrals_;
 };
 
-/// The same moments from the mean and variance of one weight, correct up to kappa^2: its skewness is of higher order.
+/// The moments for small kappa, from the mean and variance of one weight. They are correct up to kappa^2, because the
+/// skewness of the weight is of higher order.
 template <Real T>
 InversePartitionFunction<T> even_partition_function(std::int64_t dimension, const T& kappa, std::int64_t context_length,
                                                     QueryToken query) {
@@ -127,9 +128,9 @@ InversePartitionFunction<T> even_partition_function(std::int64_t dimension, cons
 /// Source    derived: docs/theory/classification.md#inverse-partition-function; q = 1 if the query is a key.
 /// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
-/// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and
-///           IPR 1. Without the query and n small, empty neighborhoods carry the mean: medians tell more.
-///           Infinity where beyond T.
+/// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and IPR 1.
+///           Without the query and for small n, rare contexts with no point near the query dominate the mean, and a
+///           median says more. Infinity where a value exceeds the range of T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, for the variance 1e-11 + 2e-24 / kappa^2
 ///           (tests/classification/inverse_partition_function.cpp).

@@ -32,7 +32,7 @@ std::vector<std::vector<T>> debye_polynomials(int count) {
   return table;
 }
 
-/// Least order from which Debye's expansion reaches eps, whatever the argument.
+/// The least order from which Debye's expansion reaches eps for every argument.
 template <Real T>
 T debye_order() {
   return T(3.0 * std::numeric_limits<T>::digits10);
@@ -54,7 +54,8 @@ T debye_sum(const T& order, const T& p) {
   return sum;
 }
 
-/// log A by Debye: Gamma(order + 1) is that of kappa = 0, where A = 1, so it divides out as a sum at p = 1.
+/// log A by Debye's expansion, which is uniform in kappa / order. At kappa = 0, where A = 1 and p = 1, the same
+/// expansion gives the factor Gamma(order + 1), and with it the sum to divide by.
 template <Real T>
 T log_mean_debye(const T& order, const T& kappa) {
   using std::log;
@@ -81,7 +82,7 @@ T log_scaled_mean_hankel(const T& order, const T& kappa) {
          log(T(boost::math::constants::two_pi<T>() * kappa)) / T(2) + log(sum);
 }
 
-/// log A by the power series, positive throughout; powers of two are set aside before it overflows.
+/// log A by the power series, all of whose terms are positive; powers of two are set aside before it overflows.
 template <Real T>
 T log_mean_series(const T& order, const T& kappa) {
   using std::ldexp;
@@ -108,13 +109,13 @@ T log_mean_series(const T& order, const T& kappa) {
   return log(sum) + T(double(chunk) * chunks) * boost::math::constants::ln_two<T>();
 }
 
-/// log A and log A - kappa, each without the other's cancellation.
+/// log A and log A - kappa. Each is computed on its own, because one from the other would cancel digits.
 template <Real T>
 struct LogMean {
   T plain, scaled;
 };
 
-/// kappa >= 0 and any order >= -1/2, checked by the callers.
+/// For kappa >= 0 and any order >= -1/2, which the callers check.
 template <Real T>
 LogMean<T> log_mean(std::int64_t dimension, const T& kappa) {
   using std::log;
@@ -200,7 +201,7 @@ T log_kernel_mean(std::int64_t dimension, const T& kappa) {
 /// Source    derived: docs/theory/classification.md#kernel-mean.
 /// Units     dimensionless.
 /// Domain    as log_kernel_mean.
-/// Limits    kappa = 0: 1; infinity where the value is beyond T.
+/// Limits    kappa = 0: 1; infinity where the value exceeds the range of T.
 /// Errors    as log_kernel_mean.
 /// Accuracy  log A times that of log_kernel_mean.
 /// Runs on   host
@@ -210,7 +211,8 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
   return exp(log_kernel_mean(dimension, kappa));
 }
 
-/// Length of the mean direction of von Mises and Fisher's law; the mean cosine to the query under the kernel's weights.
+/// The mean resultant length of the von Mises-Fisher law, which is the mean cosine to the query under the kernel's
+/// weights.
 ///
 /// \f[ \rho_d(\kappa) = \frac{A_d'(\kappa)}{A_d(\kappa)} = \frac{I_{d/2}(\kappa)}{I_{d/2-1}(\kappa)} =
 ///     \frac{\kappa}{d + \kappa\,\rho_{d+2}(\kappa)} \f]

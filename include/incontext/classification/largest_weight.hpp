@@ -17,7 +17,8 @@ namespace incontext::classification {
 
 namespace detail {
 
-/// Integrals over a panel up to each of its nodes, in units of its half width: Legendre's expansion, integrated.
+/// Integrals over a panel from its lower end to each of its nodes, in units of its half width: the expansion in
+/// Legendre polynomials is integrated.
 template <Real T>
 struct CumulativeRule {
   T weight[panel_nodes][panel_nodes];
@@ -50,7 +51,7 @@ struct CumulativeRule {
   }
 };
 
-/// Edges over which n times the chance of a nearer point changes by no more than a few factors of e.
+/// Edges of panels over which n times the probability of a nearer point changes by no more than a few factors of e.
 template <Real T>
 std::vector<T> nearest_point_edges(std::int64_t dimension, const T& kappa, const T& count) {
   using std::asin;
@@ -80,11 +81,13 @@ class LargestWeightIntegral {
         count_(count),
         query_(query) {}
 
-  /// n int dF(w) t w e^(-t w) E[e^(-t w'); w' <= w]^(n - 1) at t = e^s
+  /// The integrand n int dF(w) t w e^(-t w) E[e^(-t w'); w' <= w]^(n - 1) at t = e^s. The expectation over the farther
+  /// points w' <= w is needed at every node: it is the integral over all angles, minus the panels before the node's and
+  /// minus the part of its own panel before the node, which CumulativeRule gives.
   T operator()(const T& s) const {
     using std::exp;
     using std::expm1;
-    // whole panels: the first that has a node past the upper edge's, the last before the lower edge's
+    // whole panels: from the one with the first node of the band to the one with the last
     const auto [first, last] = band(rule_.exponents, s, edge_);
     const std::size_t low = first / panel_nodes * panel_nodes;
     const std::size_t high = (last + panel_nodes - 1) / panel_nodes * panel_nodes;

@@ -14,7 +14,8 @@
 
 namespace incontext::classification {
 
-/// The inverse partition function and attention's concentration without the query's key, expanded about a long context.
+/// Moments of the inverse partition function and of the weights of attention without the query's key, to the first
+/// orders in 1/n.
 ///
 /// Units     dimensionless, as InversePartitionFunction.
 /// Runs on   host
@@ -40,9 +41,9 @@ struct LongContext {
 /// Source    derived: docs/theory/classification.md#long-contexts; delta method.
 /// Units     as LongContext.
 /// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 finite; accurate for v/n << 1.
-/// Limits    n -> infinity: n inverse participation ratio -> 1 + v, the number of points over those attended to.
+/// Limits    n -> infinity: n times the IPR -> 1 + v, which is the number of points over the effective number of keys.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
-/// Accuracy  against the exact law the mean is off by less than 40 (v/n)^3 relative where v/n <= 0.01
+/// Accuracy  the mean differs from the exact law by less than 40 (v/n)^3 relative where v/n <= 0.01
 ///           (tests/classification/long_context.cpp).
 /// Runs on   host
 template <Real T>

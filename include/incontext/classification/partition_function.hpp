@@ -18,7 +18,7 @@ using incontext::QueryToken;
 
 namespace detail {
 
-/// v and log(1 + v).
+/// v = partition_function_excess and log(1 + v).
 template <Real T>
 struct MassExcess {
   T value, log_second_moment;
@@ -51,7 +51,8 @@ T softplus(const T& x) {
 /// Source    derived: docs/theory/classification.md#partition-function.
 /// Units     dimensionless; Var S = n A^2 v.
 /// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
-/// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where beyond T.
+/// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where the value exceeds the
+///           range of T.
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
 ///           (tests/classification/kernel_mean_50digits.cpp).
@@ -63,12 +64,13 @@ T partition_function_excess(std::int64_t dimension, const T& kappa) {
   return detail::mass_excess(dimension, math::magnitude(kappa)).value;
 }
 
-/// Logarithm of the second moment of the kernel over its squared mean, for where the excess itself is beyond T.
+/// Logarithm of the second moment of the kernel over its squared mean, for use where the excess itself exceeds the
+/// range of T.
 ///
 /// \f[ \log(1 + v_d(\kappa)) = \log A_d(2\kappa) - 2 \log A_d(\kappa) \f]
 ///
 /// Source    derived: docs/theory/classification.md#partition-function.
-/// Units     dimensionless; n / (1 + v) points are attended to effectively in a long context.
+/// Units     dimensionless; in a long context the effective number of keys is n / (1 + v).
 /// Domain    as partition_function_excess.
 /// Limits    kappa -> 0: kappa^2/d.
 /// Errors    as partition_function_excess.
@@ -81,7 +83,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   return detail::mass_excess(dimension, math::magnitude(kappa)).log_second_moment;
 }
 
-/// Coefficient of variation of the partition function: how unevenly contexts crowd around queries.
+/// Coefficient of variation of the partition function: how unevenly the points of contexts crowd around queries.
 ///
 /// \f[ CV(S) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
 ///
@@ -107,7 +109,7 @@ T partition_function_variation(std::int64_t dimension, const T& kappa, std::int6
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest
   const T log_self = kappa < T(0) ? T(T(2) * kappa - mean.scaled - log_n) : T(-mean.scaled - log_n);
   const T log_damping = query == QueryToken::included ? detail::softplus(log_self) : T(0);
-  // where v is beyond T the damping brings the quotient back
+  // where v exceeds the range of T, the quotient may still be finite and is computed from logarithms
   if (T(50) < excess.log_second_moment) return exp(T((excess.log_second_moment - log_n) / T(2) - log_damping));
   // where kappa^2 underflows, or nearly does, the root of v is |kappa| / sqrt(d)
   const T d = T(static_cast<double>(dimension)), size = math::magnitude(kappa);

@@ -15,11 +15,11 @@
 
 namespace incontext::classification {
 
-/// A forward pass of RBF kernel attention, and the derivatives of the cross entropy by what enters.
+/// The result of a forward pass of RBF kernel attention, and the derivatives of its cross entropy by the weights.
 ///
-/// Shapes    attention: a key (the query's last, if it is one); query_gradient: (d + k) x d, the columns that meet the
-///           query's input; key_gradient: (d + k) x (d + k); output_gradient: k x (d + k), the rows that are read, of
-///           W_P W_V
+/// Shapes    attention: one number per key (the query's last, if it is a key); query_gradient: (d + k) x d, the columns
+///           that multiply the query's input; key_gradient: (d + k) x (d + k); output_gradient: k x (d + k), the rows
+///           of W_P W_V for the label entries
 /// Runs on   host
 template <Real T>
 struct RbfAttentionPass {
@@ -47,7 +47,7 @@ void require_square_weights(std::string_view where, const ContextWeights<T>& wei
 }  // namespace detail
 
 /// One layer of attention by an RBF kernel of unit width between queries and keys, read at the query's label entries.
-/// Its scores are no function of W_K^T W_Q alone, so it takes the four matrices.
+/// Its scores do not depend on the product W_K^T W_Q alone, so it takes the four matrices.
 ///
 /// \f[ a_j = e^{-|W_Q e_q - W_K e_j|^2/2},\quad o = \sum_j a_j e_j,\quad z = (W_P W_V)_y\, o,\quad
 ///     p = \mathrm{softmax}(z) \f]

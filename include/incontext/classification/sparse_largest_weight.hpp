@@ -16,7 +16,8 @@ namespace incontext::classification {
 
 namespace detail {
 
-/// Points farther than one at s0 of the Poisson neighborhood: their share of the largest weight's Laplace integral.
+/// The points of the Poisson neighborhood that are farther than a point at s0: their part in the largest weight's
+/// Laplace integral.
 template <Real T>
 class FartherPoints {
  public:
@@ -35,7 +36,7 @@ class FartherPoints {
       }
       return;
     }
-    // in the root, where q s^(q-1) ds is a polynomial
+    // in the variable sqrt(s), in which q s^(q-1) ds is a polynomial
     const T low = sqrt(nearest);
     nodes_.add_panels(low, T(3.5), T(0.4));
     nodes_.add_panels(T(3.5), sqrt(T(T(1) + reach)), T(0.7));
@@ -46,7 +47,8 @@ class FartherPoints {
     }
   }
 
-  /// lambda q int_0^infinity (s0 + r)^(q-1) e^-r dr
+  /// The mean of the farther points' partition function, in units of the kernel at s0:
+  /// lambda q int_0^infinity (s0 + r)^(q-1) e^-r dr.
   T mean_mass() const {
     using std::exp;
     T sum = T(0);
@@ -69,7 +71,8 @@ class FartherPoints {
   Nodes<T> nodes_;
 };
 
-/// int_0^most f(v) dv by v = scale exp(w - e^-w), for f smooth but at 0 and vanishing beyond `most` scales.
+/// int_0^infinity f(v) dv by the substitution v = scale exp(w - e^-w), for an f that is smooth except at 0 and
+/// negligible beyond `most` scales.
 template <Real T, class Function>
 T integral_from_zero(std::string_view where, const T& scale, const T& most, const Function& f) {
   using std::exp;
@@ -83,7 +86,7 @@ T integral_from_zero(std::string_view where, const T& scale, const T& most, cons
       .value;
 }
 
-/// E 1/(1 + mass of farther points over the nearest's).
+/// E 1/(1 + S), where S is the partition function of the farther points in units of the nearest point's kernel.
 template <Real T>
 T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
   using std::exp;
@@ -97,17 +100,19 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
 
 }  // namespace detail
 
-/// Mean of attention's largest weight, the query no key, as n and kappa grow with lambda = n c_d kappa^-q fixed.
+/// Mean of the largest weight of attention, with the query not a key, as n and kappa grow with lambda = n c_d kappa^-q
+/// fixed.
 ///
 /// \f[ E \max_j p_j =
 ///     \int_0^\infty e^{-v} dv \int_0^\infty e^{-\tau - \lambda \Phi(\tau, (v/\lambda)^{1/q})} d\tau \f]
 /// \f[ \Phi(\tau, s_0) = q \int_0^\infty (s_0 + r)^{q-1} \left(1 - e^{-\tau e^{-r}}\right) dr,\quad q = \frac{d-1}2 \f]
 ///
-/// Source    derived: docs/theory/classification.md#sparse-neighborhoods; v is exponential for the nearest point.
+/// Source    derived: docs/theory/classification.md#sparse-neighborhoods; v = lambda s_0^q is exponential for the
+///           nearest point.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: sparse_neighborhood's self_weight, whose integral it is; lambda = 0: 1; lambda -> 0,
-///           dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q);
+/// Limits    dimension 3: the self_weight of sparse_neighborhood, which has the same integral; lambda = 0: 1;
+///           lambda -> 0, dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q);
 ///           lambda -> infinity: 1/(lambda Gamma(q+1)).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double for dimension 3, 1e-3 against contexts and drawn points elsewhere

@@ -16,10 +16,10 @@
 #include "incontext/laws/quadrature.hpp"
 
 /// Attention in the limit of long contexts and narrow kernels where the number of points within reach of the query
-/// stays finite: a Poisson process.
+/// stays finite; these points are a Poisson process.
 namespace incontext::classification {
 
-/// Attention over a Poisson neighborhood.
+/// Moments of the weights of attention over a Poisson neighborhood.
 ///
 /// Units     dimensionless.
 /// Runs on   host
@@ -103,7 +103,7 @@ SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
 
 namespace detail {
 
-/// Panels of numbers and their shares of an integral.
+/// Nodes of Gauss-Legendre panels, and their weights (`share`).
 template <Real T>
 struct Nodes {
   std::vector<T> at, share;
@@ -123,10 +123,11 @@ struct Nodes {
   }
 };
 
-/// lambda Psi(t), minus the log of the partition function's Laplace transform, and -lambda t^2 Psi''(t), both at t =
-/// e^u.
+/// Minus the logarithm of the partition function's Laplace transform, lambda Psi(t), and -lambda t^2 Psi''(t), both at
+/// t = e^u.
 ///
-/// Psi is the mean of ((u + g)_+)^q over a standard Gumbel g: for large u a power and a correction of width 1 about it.
+/// Psi is the mean of ((u + g)_+)^q over a standard Gumbel variate g. For large u it is a power of u and a correction
+/// from an interval of width about 1.
 template <Real T>
 class PoissonMass {
  public:
@@ -138,9 +139,9 @@ class PoissonMass {
       : q_(T(static_cast<double>(dimension - 1)) / T(2)), log_lambda_(log_of(lambda)) {
     using std::sqrt;
     const T digits = -log_of(T(std::numeric_limits<T>::epsilon())) + T(4);
-    // a gamma variate of shape q is beyond with probability e^-digits
+    // a gamma variate of shape q exceeds this with probability e^-digits
     const T reach = q_ + sqrt(T(T(2) * q_ * digits)) + digits;
-    // near the query in x = sqrt(s), where q s^(q-1) ds is a polynomial
+    // near the query the variable is sqrt(s), in which q s^(q-1) ds is a polynomial
     Nodes<T> roots;
     roots.add_panels(T(0), T(3.2), T(0.2));
     roots.add_panels(T(3.2), sqrt(T(far + reach)), T(0.7));
@@ -196,13 +197,13 @@ class PoissonMass {
 ///     E \sum_j p_j^2 = -\lambda \int_0^\infty t\, \Psi''(t)\, e^{-\lambda\Psi(t)} dt \f]
 /// \f[ \Psi(t) = q \int_0^\infty s^{q-1} \left(1 - e^{-t e^{-s}}\right) ds,\qquad q = \frac{d - 1}{2} \f]
 ///
-/// Source    derived: docs/theory/classification.md#sparse-neighborhoods: the points' kappa (1 - u.x) are Poisson of
-///           intensity lambda q s^(q-1). Trapezoidal rule in log t, panels over s inside.
+/// Source    derived: docs/theory/classification.md#sparse-neighborhoods: the numbers kappa (1 - u.x) of the points are
+///           a Poisson process of intensity lambda q s^(q-1). Trapezoidal rule in log t, Gauss-Legendre panels over s.
 /// Units     lambda: mean number of points with kappa (1 - u.x) < 1.
 /// Domain    2 <= dimension <= 300, lambda >= 0.
-/// Limits    dimension 3: the form above; lambda = 0: J = 1, IPR 1; lambda -> infinity: J -> 1/(lambda
-///           Gamma(q+1)), IPR -> 2^-q/(lambda Gamma(q+1)); lambda -> 0, dimension > 2: IPR ->
-///           1 - q Gamma(2 - 1/q) lambda^(1/q).
+/// Limits    dimension 3: the overload without a dimension; lambda = 0: J = 1, IPR 1;
+///           lambda -> infinity: J -> 1/(lambda Gamma(q+1)), IPR -> 2^-q/(lambda Gamma(q+1));
+///           lambda -> 0, dimension > 2: IPR -> 1 - q Gamma(2 - 1/q) lambda^(1/q).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighborhood.cpp).
 /// Runs on   host
@@ -221,7 +222,7 @@ SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambd
   const T log_reach = T(0) < lambda ? T((log(T(T(2) * digits)) - log(lambda)) / q) : T(1e4);
   if (T(0.9) * log((std::numeric_limits<T>::max)()) < log_reach) return {T(1), T(1)};
   const detail::PoissonMass<T> mass(dimension, lambda);
-  // the transform falls about here; beyond on powers of log t, before on powers of t
+  // the transform falls near t = e^center; it changes with powers of t below and with powers of log t above
   const T log_mass = log(lambda) + boost::math::lgamma(T(q + T(1)));
   const T center = log_mass < T(0) ? T(0) : T(-log_mass);
   const T low = -asinh(T(digits / T(2)));

@@ -30,7 +30,8 @@ struct SphereConstants {
 /// Source    derived: docs/theory/classification.md#cosine.
 /// Units     dimensionless.
 /// Domain    dimension >= 2.
-/// Limits    dimension -> infinity: R_d -> sqrt(d / (2 pi)); c_d is infinity where it is beyond T, log c_d is not.
+/// Limits    dimension -> infinity: R_d -> sqrt(d / (2 pi)); c_d is infinity where it exceeds the range of T, log c_d
+///           is not.
 /// Errors    std::invalid_argument.
 /// Accuracy  R_d and m_d 16 eps relative, log c_d 16 eps of 1 + d (tests/classification/sphere_constants.cpp).
 /// Runs on   host

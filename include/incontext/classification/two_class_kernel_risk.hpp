@@ -17,9 +17,10 @@ namespace incontext::classification {
 ///     \mu, s^2\ \text{of kernel\_logit\_difference} \f]
 ///
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
-/// Units     nats; rate = eta of the mean loss, kappa = 1/sigma^2.
-/// Domain    dimension >= 2, kappa >= 0, context_length even, rate^2 finite.
-/// Limits    rate = 0 or kappa = 0: log 2; kappa -> 0 with rate kappa fixed: linear_cross_entropy.
+/// Units     nats; learning_rate = eta of the mean loss, kappa = 1/sigma^2.
+/// Domain    dimension >= 2, kappa >= 0, context_length even, learning_rate^2 finite.
+/// Limits    learning_rate = 0 or kappa = 0: log 2; kappa -> 0 with learning_rate times kappa fixed:
+///           linear_cross_entropy.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  1e-11 relative in double (tests/classification/two_class_kernel_risk.cpp).
 /// Runs on   host
@@ -40,8 +41,8 @@ T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t cont
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise, moments by the delta method.
 /// Units     nats; gain = c in nats, kappa = 1/sigma^2.
 /// Domain    as kernel_cross_entropy; an approximation for v/n << 1.
-/// Limits    gain = 0 or kappa = 0: log 2; kappa -> 0 with gain kappa fixed: linear_cross_entropy, at rate
-///           gain kappa n/(n + 1) with the query's key.
+/// Limits    gain = 0 or kappa = 0: log 2; kappa -> 0 with gain times kappa fixed: linear_cross_entropy, at the
+///           learning rate gain kappa n/(n + 1) if the query is a key.
 /// Errors    as kernel_cross_entropy.
 /// Accuracy  as kernel_cross_entropy, of the approximation stated.
 /// Runs on   host

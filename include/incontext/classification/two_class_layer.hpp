@@ -15,7 +15,7 @@
 
 namespace incontext::classification {
 
-/// Closed forms of long contexts for two classes, where the layer about the boundary in which noise decides is thin.
+/// Closed forms of long contexts for two classes, in which noise decides only in a thin layer about the boundary.
 ///
 /// Units     dimensionless; errors are shares of queries, gains in nats.
 /// Runs on   host
@@ -26,14 +26,14 @@ struct TwoClassLayer {
   T linear_error;           ///< share of wrong predictions of the linear step
   T kernel_error;           ///< of kernel gradient descent and of the context-adaptive step
   T best_gain;              ///< c* of the adaptive step without the query's key
-  T best_gain_with_query;   ///< with it
+  T best_gain_with_query;   ///< c* with the query's key
   T mean_squared_contrast;  ///< E Delta^2 over queries
   T variance_ratio;         ///< Var S of a balanced context over that of independent points
 };
 
 namespace detail {
 
-/// E Delta^2 over queries, by Funk and Hecke: sum over odd l of N_l (b_l lambda_l / A)^2, all terms positive.
+/// E Delta^2 over queries by the Funk-Hecke formula: sum over odd l of N_l (b_l lambda_l / A)^2, all terms positive.
 ///
 /// lambda_l / A is the product of the first l mean resultant lengths in dimensions d, d + 2, ... The sum is
 /// evaluated from its last term by Horner's scheme, together with the continued fraction of those lengths.
@@ -60,8 +60,7 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 
 }  // namespace detail
 
-/// Leading order in 1/n for two classes: slopes, noise, errors and best gains, with the
-/// variance of the partition function.
+/// Leading order in 1/n for two classes: slopes, noise, errors, best gains, and the variance of the partition function.
 ///
 /// \f[ \Delta'(0) = m_d \kappa \frac{A_{d+1}}{A_d},\quad \frac{r_\kappa}{r_0} = \frac{\sqrt{d v} A_d}{\kappa A_{d+1}},
 ///     \quad \mathrm{error} = \frac{d-1}{\sqrt{2\pi n d}} \frac{r_\kappa}{r_0},\quad c^* = \pi\sqrt{\frac{n}{3 v}}

@@ -13,8 +13,8 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
-/// Correct minus wrong logit of a query at an angle above the boundary of two classes, over balanced contexts with n/2
-/// points a class.
+/// The logit of the right class minus that of the wrong class, for a query at an angle above the boundary of two
+/// classes, over balanced contexts with n/2 points per class.
 namespace incontext::classification {
 
 /// Mean and variance of a logit difference over contexts.
@@ -39,7 +39,7 @@ void require_two_classes(std::string_view where, std::int64_t dimension, const T
   require_balanced(where, context_length, 2);
 }
 
-/// First and second moments of the kernel signed by the side, in units of A.
+/// First and second moments of the kernel times the sign of the point's side, in units of A and A^2.
 template <Real T>
 struct SignedKernel {
   T mean;        ///< Delta
@@ -60,13 +60,13 @@ SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, co
 
 }  // namespace detail
 
-/// One step of gradient descent on a linear model: the moments are exact at any context length.
+/// The logit difference after one step of gradient descent on a linear model, with moments exact at any context length.
 ///
 /// \f[ E = \eta\, m_d \sin\alpha,\qquad \mathrm{Var} = \frac{\eta^2}{n}\left(\frac1d - m_d^2\sin^2\alpha\right) \f]
 ///
 /// Source    derived: docs/theory/classification.md#logit-differences; loss averaged over the context.
-/// Units     rate = eta dimensionless.
-/// Domain    dimension >= 2, 0 <= boundary_angle <= pi/2, context_length even, rate^2 finite.
+/// Units     learning_rate = eta, dimensionless.
+/// Domain    dimension >= 2, 0 <= boundary_angle <= pi/2, context_length even, learning_rate^2 finite.
 /// Limits    n -> infinity: variance 0.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  32 eps relative (tests/classification/two_class_logits.cpp).
@@ -83,12 +83,13 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
   return {learning_rate * mean, learning_rate * learning_rate / n * (T(1) / d - mean * mean)};
 }
 
-/// One step of functional gradient descent with the RBF kernel on the sphere: exact at any context length.
+/// The logit difference after one step of functional gradient descent with the RBF kernel on the sphere, exact at any
+/// context length.
 ///
 /// \f[ E = \eta e^{-\kappa} B,\qquad \mathrm{Var} = \frac{\eta^2}{n} e^{-2\kappa} (A_2 - A^2 - B^2) \f]
 ///
 /// Source    derived: docs/theory/classification.md#logit-differences, which defines A, A_2 and B.
-/// Units     rate = eta dimensionless.
+/// Units     learning_rate = eta, dimensionless.
 /// Domain    as linear_logit_difference; kappa >= 0 (a positive definite kernel) in log_kernel_mean's domain.
 /// Limits    kappa -> 0 with eta kappa fixed: linear_logit_difference.
 /// Errors    as linear_logit_difference.
@@ -112,7 +113,8 @@ LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, 
   return {scale * delta, variance / n};
 }
 
-/// A context-adaptive step, attention's: the limit of long contexts and the first correction to it.
+/// The logit difference of the context-adaptive step, which is that of attention: its limit in long contexts and the
+/// first correction.
 ///
 /// Units     logits, in nats; the variance their square.
 /// Runs on   host
@@ -123,13 +125,13 @@ struct AdaptiveLogitMoments {
   T variance;  ///< to order 1/n
 };
 
-/// The context-adaptive step, by expansion about a long context.
+/// The logit difference of the context-adaptive step, expanded about a long context.
 ///
 /// \f[ E \approx c\left[\frac{m_N}{m_D} - \frac{n C}{m_D^2} + \frac{m_N n V}{m_D^3}\right],\quad
 ///     \mathrm{Var} \approx c^2\left[\frac{n V}{m_D^2} - \frac{2 m_N n C}{m_D^3} + \frac{m_N^2 n V}{m_D^4}\right] \f]
 /// \f[ m_N = n B,\quad m_D = n A + [q] e^\kappa,\quad V = A_2 - A^2 - B^2,\quad C = B_2 - 2 A B \f]
 ///
-/// Source    derived: docs/theory/classification.md#logit-differences; [q]: the query is a key.
+/// Source    derived: docs/theory/classification.md#logit-differences; [q] = 1 if the query is a key.
 /// Units     gain = c in nats.
 /// Domain    as kernel_logit_difference; gain^2 finite; A_2 / A^2 finite.
 /// Limits    n -> infinity: c Delta, variance 0. Exact mean: expected_adaptive_logit_difference.

@@ -18,14 +18,14 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
-/// Loss and accuracy over random queries of two classes, the noise of the context taken as Gaussian: its moments are
-/// exact, its shape that of long contexts.
+/// Loss and accuracy over random queries of two classes. The noise of the context is taken as Gaussian with its exact
+/// mean and variance; its shape is Gaussian in long contexts only.
 namespace incontext::classification {
 
 namespace detail {
 
-/// Average over queries, whose angle above the boundary has density 2 R_d cos^(d-2): panels that halve towards the
-/// boundary, where the noise decides, however thin that layer is.
+/// Average over queries, whose angle above the boundary has density 2 R_d cos^(d-2). The panels halve towards the
+/// boundary, so that they resolve the layer in which the noise decides, however thin it is.
 template <Real T, class Function>
 T query_average(std::int64_t dimension, const Function& f) {
   using std::exp;
@@ -41,7 +41,8 @@ T query_average(std::int64_t dimension, const Function& f) {
   return density * panel_integral(edges, [&](const T& a) { return T(exp(T(power * log_cosine(a))) * f(a)); });
 }
 
-/// E max(-z, 0) and E h(|z|) for z normal, h falling like e^-z: together the smooth losses of a Gaussian logit.
+/// E[hinge max(-z, 0) + h(|z|)] for normal z, where h falls like e^-z: the smooth losses of a Gaussian logit have this
+/// form.
 template <Real T, class Function>
 T gaussian_average(const LogitMoments<T>& z, const Function& h, const T& hinge) {
   using std::exp;
@@ -103,9 +104,9 @@ T gaussian_error(const LogitMoments<T>& z) {
 ///     d\alpha,\quad s = \sin\alpha,\ g \sim N(0, 1) \f]
 ///
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
-/// Units     nats; rate = eta of a loss averaged over the context.
-/// Domain    dimension >= 2, context_length even, rate^2 finite.
-/// Limits    rate = 0: log 2.
+/// Units     nats; learning_rate = eta of a loss averaged over the context.
+/// Domain    dimension >= 2, context_length even, learning_rate^2 finite.
+/// Limits    learning_rate = 0: log 2.
 /// Errors    std::invalid_argument for counts, std::domain_error for rate.
 /// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
 /// Runs on   host
@@ -117,7 +118,7 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
   });
 }
 
-/// Expected share of random queries that the linear step classifies correctly, at any positive rate.
+/// Expected share of random queries that the linear step classifies correctly, at any positive learning rate.
 ///
 /// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\;
 ///     \Phi\left(-\frac{m_d s \sqrt n}{\sqrt{1/d - m_d^2 s^2}}\right) d\alpha \f]
@@ -137,7 +138,8 @@ T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
          });
 }
 
-/// The same share for kernel gradient descent and for the context-adaptive step, whose predictions have one sign.
+/// Expected share of random queries that kernel gradient descent classifies correctly, and the context-adaptive step
+/// too, because their logit differences have the same sign.
 ///
 /// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; \Phi\left(-\sqrt{n}\, B/\sqrt{A_2 - A^2 - B^2}\right) d\alpha \f]
 ///
@@ -161,9 +163,9 @@ T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_l
          });
 }
 
-/// A learning rate and the loss there.
+/// A learning rate and the cross entropy at it.
 ///
-/// Units     rate dimensionless, cross_entropy in nats.
+/// Units     learning_rate dimensionless, cross_entropy in nats.
 /// Runs on   host
 template <Real T>
 struct BestRate {
@@ -171,8 +173,8 @@ struct BestRate {
   T cross_entropy;
 };
 
-/// The rate at which the linear step's expected cross entropy is least, to leading order, from the layer about the
-/// boundary in which the noise decides.
+/// The learning rate at which the linear step's expected cross entropy is least, to leading order, from the layer about
+/// the boundary in which the noise decides.
 ///
 /// \f[ \eta^* = \pi \sqrt{n d/3},\qquad \mathrm{CE}^* = \frac{\pi (d-1)}{2\sqrt{3 n d}} \f]
 ///
@@ -192,12 +194,13 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
   return {pi * sqrt(T(n * d / T(3))), pi * (d - T(1)) / (T(2) * sqrt(T(T(3) * n * d)))};
 }
 
-/// The same, exactly minimized.
+/// The learning rate at which the linear step's expected cross entropy is least, by minimization without that
+/// approximation.
 ///
 /// \f[ \eta^* = \arg\min_\eta \mathrm{CE}(\eta),\quad E\left[\frac{z}{1 + e^{z}}\right] = 0 \f]
 ///
-/// Source    derived: docs/theory/classification.md#risk; the loss is convex in the rate, its stationary point is
-///           bracketed about the boundary layer's closed form and found by the method of Alefeld, Potra and Shi.
+/// Source    derived: docs/theory/classification.md#risk; the loss is convex in the learning rate. Its stationary point
+///           is bracketed about best_linear_rate_leading and found by the method of Alefeld, Potra and Shi.
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length >> dimension: best_linear_rate_leading.

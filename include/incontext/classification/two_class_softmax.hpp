@@ -42,14 +42,15 @@ std::vector<T> side_edges(std::int64_t dimension, const T& kappa, const T& bound
   const T least = exp(T(log(T(std::numeric_limits<T>::epsilon())) * T(0.7)));
   for (const T& kink : {boundary_angle, T(pi - boundary_angle)}) {
     edges.push_back(kink);
-    // a quarter turn always covers the way to the middle; edges beyond it do no harm
+    // a quarter turn from the kink always reaches the middle; edges past it do no harm
     add_graded_edges(edges, kink, T(kink < pi / T(2) ? pi / T(2) : boundary_angle), least * boundary_angle);
     add_graded_edges(edges, kink, T(kink < pi / T(2) ? T(pi - boundary_angle) : pi / T(2)), least * boundary_angle);
   }
   return edges;
 }
 
-/// int ds of E[N e^(-t D)] t, N and D the signed and unsigned kernel sums of a balanced context.
+/// The integrand over s = log t of E[N e^(-t D)] t, where N and D are the signed and unsigned kernel sums of a balanced
+/// context.
 template <Real T>
 class SignedMassIntegrand {
  public:

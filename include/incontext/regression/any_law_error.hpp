@@ -33,6 +33,8 @@ Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<
 /// \f[ E[u u^T] = E[C_{xx} B C_{xx}] + v_y^2\sigma^2\tfrac{l-1}{l^2}\Sigma,\qquad
 ///     E[b\,u^T M x_q] = \mu^T B\,E[C_{xx}] M\mu + \tfrac{l-1}{l^2}\,t(B)^T M\mu \f]
 ///
+/// F and t are the moments of InputRows, and mu is the mean of the rows; b, u and B are those of generalization_error.
+///
 /// Source    derived: docs/theory/regression.md#any-inputs.
 /// Shapes    (attention: d, rows: n x d, task_mean: d, task_covariance: d x d) -> parabola
 /// Units     label units squared.

@@ -13,8 +13,9 @@ namespace incontext::regression {
 ///
 /// \f[ K^T Q = \begin{pmatrix} M & * \\ 0 & * \end{pmatrix},\qquad \text{last row of } V = (v_x^T, v_y) \f]
 ///
-/// The layer reads the columns (x_i; y_i) and (x_q; 0) and predicts the last row of the last column of
-/// E + V E a(E^T K^T Q E / temperature). The starred blocks meet the query's empty label slot and never enter.
+/// The layer reads the matrix E whose columns are (x_i; y_i) for the examples and (x_q; 0) for the query. It predicts
+/// the last entry of the last column of E + V E a(E^T K^T Q E / temperature). The starred blocks multiply the query's
+/// empty label and drop out.
 ///
 /// Source    arXiv 2511.01292 eq. (5), with m_21 = 0 as there.
 /// Shapes    key_query M: d x d; input_value v_x: d; label_value v_y: scalar
@@ -28,7 +29,7 @@ struct Attention {
   T label_value = T(0.0);
 };
 
-/// Refuses an attention whose shapes do not fit the dimension of the inputs, or that is not finite.
+/// Refuses an attention whose shapes do not fit the dimension of the inputs, or with an entry that is not finite.
 ///
 /// Shapes    key_query: dimension x dimension; input_value: dimension
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
@@ -44,14 +45,16 @@ void validate(const Attention<T>& attention, std::int64_t dimension, std::string
 
 using incontext::QueryToken;
 
-/// Whether the temperature-free part b = v_x . xbar + v_y ybar of the prediction stays in it. Removed is the limit of
-/// (t v_x, t v_y, M / t) for t -> 0, which leaves the attended part alone and scales b by t.
+/// Whether the prediction keeps its offset b = v_x . xbar + v_y ybar, the part that does not depend on the temperature.
+/// `removed` is the limit of the attention (t v_x, t v_y, M / t) for t -> 0, which leaves the attended part as it is
+/// and scales b by t.
 ///
 /// Source    arXiv 2511.01292 eqs. (63)-(64), Assumption 4.1.
 /// Runs on   host
 enum class Offset { kept, removed };
 
-/// Names which model an error is the error of. At l = 12, d = 4 the choice of the query token moves the error by 9%.
+/// The model that an error refers to: whether the query is among the tokens, and whether the offset is kept. At l = 12,
+/// d = 4 the choice of the query token moves the error by 9%.
 ///
 /// Runs on   host
 struct ErrorConvention {

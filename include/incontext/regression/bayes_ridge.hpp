@@ -12,7 +12,7 @@
 
 namespace incontext::regression {
 
-/// What a context tells of its task vector under a Gaussian prior.
+/// The posterior law of the task vector given a context, under a Gaussian prior.
 ///
 /// Shapes    mean: d; covariance: d x d
 /// Units     mean in label units over input units, covariance in their square.
@@ -25,8 +25,9 @@ struct RidgePosterior {
 
 namespace detail {
 
-/// A centered context seen through the prior's Cholesky factor W = C C^T: Z = X_c C. In the coordinates of C the prior
-/// is N(0, I), the smaller of Z^T Z + s2 I and Z Z^T + s2 I is the system to solve, and no inverse of W appears.
+/// A centered context in coordinates in which the prior of the task is standard normal: Z = X_c C, with the Cholesky
+/// factor W = C C^T of the prior's covariance. With the noise variance s2, the smaller of the systems Z^T Z + s2 I and
+/// Z Z^T + s2 I is solved, and W is never inverted.
 template <Real T>
 class WhitenedContext {
  public:
@@ -43,10 +44,12 @@ class WhitenedContext {
     whitened_ = centered_ * prior_factor_;
   }
 
-  /// From labels minus what the prior mean makes of the inputs, centered: the shift of the mean, and the covariance.
+  /// From the surprise, which is the centered labels less their prediction by the prior mean: the shift from the prior
+  /// mean to the posterior mean, and the posterior covariance.
   RidgePosterior<T> posterior(const Vector<T>& surprise) const {
     using std::cbrt;
-    // The systems have the condition |Z|^2 / s2 at most; past eps^(-1/3) squaring Z would cost too many digits.
+    // The condition number of the systems is at most about |Z|^2 / s2; past eps^(-1/3) squaring Z would cost too many
+    // digits.
     const T well_conditioned = cbrt(Eigen::NumTraits<T>::epsilon()) * whitened_.squaredNorm();
     return noise_variance_ > well_conditioned ? by_cholesky(surprise) : by_singular_values(surprise);
   }
@@ -76,13 +79,13 @@ class WhitenedContext {
             .covariance = product<T>(prior_factor_, prior_factor_.transpose()) - product<T>(half.transpose(), half)};
   }
 
-  /// Z = U diag(s) V^T with V square: along column i of V the posterior keeps the share s2 / (s_i^2 + s2) of the
-  /// prior's variance, which is 1 where the context says nothing. This is also the limit s2 = 0.
+  /// Z = U diag(s) V^T with V square. Along column i of V the posterior variance is the share s2 / (s_i^2 + s2) of the
+  /// prior's, and the share is 1 where the context has no information. The limit s2 = 0 needs no case of its own.
   RidgePosterior<T> by_singular_values(const Vector<T>& surprise) const {
     using std::sqrt;
     const Eigen::JacobiSVD<Matrix<T>> svd(whitened_, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Vector<T>& s = svd.singularValues();
-    // Centering alone makes one of them vanish for l <= d: what rounding leaves of it is not information.
+    // For l <= d, centering alone makes one singular value vanish; what rounding leaves of it is not information.
     const T negligible =
         math::from_count<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
     Vector<T> along = Vector<T>::Zero(s.size());
@@ -115,8 +118,9 @@ class WhitenedContext {
 /// Shapes    (inputs: l x d, labels: l, task_mean: d, task_covariance: d x d) -> mean: d, covariance: d x d
 /// Units     as RidgePosterior.
 /// Domain    l >= 2, any d (l < d too); task_covariance positive definite; noise_variance >= 0.
-/// Limits    noise_variance = 0: the limit, the interpolant nearest to task_mean in the prior's norm; the covariance is
-///           then the prior's given the directions the context spans. noise_variance -> infinity: the prior.
+/// Limits    noise_variance = 0: the mean is the interpolant nearest to task_mean in the norm of the prior, and the
+///           covariance that of the prior given the directions that the context spans. noise_variance -> infinity: the
+///           prior.
 /// Errors    std::invalid_argument for shapes and l < 2, std::domain_error for values.
 /// Accuracy  40 eps of the mean, 8 eps of the prior's covariance for l, d <= 20, with and without noise
 ///           (tests/regression/bayes_ridge_50digits.cpp); at worst eps^(2/3), where Cholesky gives way to singular
@@ -135,7 +139,7 @@ RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, 
   return posterior;
 }
 
-/// The error of predicting a query by the posterior mean, given the posterior covariance.
+/// The error of predicting a query by the posterior mean, given the posterior covariance P; Lambda = E[x x^T].
 ///
 /// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) \f]
 ///
@@ -143,7 +147,7 @@ RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, 
 /// Shapes    (posterior_covariance P: d x d, task: d) -> scalar
 /// Units     label units squared.
 /// Domain    P from contexts of the same noise variance and prior as the task's.
-/// Limits    no context: s2 + tr(Lambda W).
+/// Limits    no context: sigma^2 + tr(Lambda W).
 /// Errors    std::invalid_argument for shapes, std::domain_error for entries that are not finite.
 /// Accuracy  d^2 eps given P; equals the squared error over drawn tasks (tests/regression/bayes_ridge.cpp).
 /// Runs on   host
@@ -155,7 +159,7 @@ T bayes_ridge_risk(const RidgePosterior<T>& posterior, const LinearTask<T>& task
   return task.noise_variance() + trace_of_product<T>(task.input_second_moment(), p);
 }
 
-/// The same, given the inputs of the context: the labels do not enter.
+/// The error of the Bayes ridge given the inputs of a context; it does not depend on the labels.
 ///
 /// Source    as above.
 /// Shapes    (inputs: l x d, task: d) -> scalar

@@ -17,17 +17,17 @@ namespace incontext::regression {
 /// \f[ r = \sigma^2 + \tfrac{n a b}{2}\left(\sqrt{c^2 + 4\gamma\lambda} - c\right),\quad n = l - 1,\quad
 ///     \gamma = \tfrac{d}{n},\quad \lambda = \tfrac{\sigma^2}{n a b},\quad c = 1 - \gamma + \lambda \f]
 ///
-/// This is s2 (1 + gamma m(-lambda)), m the Stieltjes transform of the Marchenko-Pastur law, evaluated without
-/// cancellation on either side of c = 0. Centering costs the context one example.
+/// This is sigma^2 (1 + gamma m(-lambda)), where m is the Stieltjes transform of the Marchenko-Pastur law, evaluated
+/// without cancellation on either side of c = 0. Centering costs one example, hence n = l - 1.
 ///
 /// Source    derived: docs/theory/regression.md#bayes-risk.
 /// Shapes    scalars
 /// Units     label units squared.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
-/// Limits    no noise: a b max(d - n, 0). l -> infinity: s2. b -> infinity with d < n: s2 / (1 - gamma).
+/// Limits    no noise: a b max(d - n, 0). l -> infinity: sigma^2. b -> infinity with d < n: sigma^2 / (1 - gamma).
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
-/// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp). The limit is O(1/d) from the finite risk:
-///           at d = 20 within 1%, near l = d 2.5% below it (tests/regression/bayes_risk.cpp).
+/// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp). The limit differs from the finite risk by
+///           O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it (tests/regression/bayes_risk.cpp).
 /// Runs on   host
 template <Real T>
 T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
@@ -51,15 +51,15 @@ T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_
 template <Real T>
 struct BayesRiskEquivalent {
   T effective_ridge;
-  T risk;         ///< of a query drawn about the inputs' mean: s2 + tr(S P)
+  T risk;         ///< of a query drawn about the inputs' mean: sigma^2 + tr(Sigma P)
   T mean_excess;  ///< what a mean of the inputs adds: mu_x^T P mu_x, 0 for centered inputs
 };
 
 namespace detail {
 
-/// The positive root kappa of s2 / kappa + (d - n) = sum_i kappa / (e_i + kappa): both sides sums of positive terms
-/// once d - n stands where it is positive; left falls and right rises with kappa. 0 where there is none (no noise, d <=
-/// n).
+/// The positive root kappa of sigma^2 / kappa + (d - n) = sum_i kappa / (e_i + kappa), or 0 where there is none (no
+/// noise and d <= n). A negative d - n is moved to the right, so that both sides are sums of positive terms. The left
+/// side falls with kappa, and the right side rises.
 template <Real T>
 T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::int64_t n) {
   const std::int64_t d = eigenvalues.size();
@@ -71,7 +71,8 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
     for (Eigen::Index i = 0; i < d; ++i) filtered += kappa / (eigenvalues(i) + kappa);
     return T((noise_variance / kappa + unexplained) - (spare + filtered));
   };
-  // kappa lies in [max(s2, (d - n) min e) / n, (s2 + sum e) / n]; twice as far on both sides the signs are certain.
+  // kappa is in [max(s2, (d - n) min e) / n, (s2 + sum e) / n]. The bracket is twice as wide on both sides, where the
+  // signs are certain in spite of rounding.
   const T floor = unexplained * eigenvalues.minCoeff();
   const T low = (noise_variance > floor ? noise_variance : floor) / (T(2.0) * math::from_count<T>(n));
   const T high = T(2.0) * (noise_variance + eigenvalues.sum()) / math::from_count<T>(n);
@@ -97,11 +98,11 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Units     as BayesRiskEquivalent.
 /// Domain    l >= 2; float, double, long double and Boost.Multiprecision numbers.
 /// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
-///           bayes_risk_isotropic_limit. l -> infinity: s2.
+///           bayes_risk_isotropic_limit. l -> infinity: sigma^2.
 /// Errors    std::invalid_argument for l < 2.
 /// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/bayes_risk_50digits.cpp). The
-///           equivalent is O(1/d) from the finite risk: at d = 20 within 1-2%, near l = d up to 4.5% below it
-///           (tests/regression/bayes_risk.cpp).
+///           equivalent differs from the finite risk by O(1/d): at d = 20 it is within 1-2%, near l = d up to 4.5%
+///           below it (tests/regression/bayes_risk.cpp).
 /// Runs on   host
 template <Real T>
 BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
@@ -109,7 +110,7 @@ BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& 
   const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
   const Matrix<T> whitened = product<T>(product<T>(c.transpose(), task.input_covariance()), c);
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);
-  // Eigenvalues below eps of the largest are rounding, of either sign.
+  // Eigenvalues below eps of the largest are rounding errors of either sign.
   const T negligible = Eigen::NumTraits<T>::epsilon() * spectrum.eigenvalues().maxCoeff();
   const Vector<T> e = spectrum.eigenvalues().cwiseMax(negligible);
   const T kappa = detail::effective_ridge<T>(e, task.noise_variance(), context_length - 1);

@@ -53,6 +53,9 @@ InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const L
 ///     E[u u^T] = \tfrac{l-1}{l}\left(\Sigma B \Sigma + \tfrac1l(\mathrm{tr}(B\Sigma) +
 ///     v_y^2\sigma^2)\Sigma\right),\quad B = E[p p^T],\ p = v_x + v_y w \f]
 ///
+/// Here xbar, ybar, C_xx and C_xy are the means and the covariances (divided by l) of one context; B is an average over
+/// the task vector w.
+///
 ///     const auto error = regression::generalization_error(attention, task, 40);
 ///     const double least = error(error.optimal_temperature());
 ///
@@ -80,7 +83,7 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
   return detail::query_included_error(without_query, attention, task, context_length, convention.offset);
 }
 
-/// The leading order of that error in 1/l, offset removed: what the paper states.
+/// The leading order in 1/l of generalization_error with the offset removed, which is what the paper states.
 ///
 /// \f[ E[C_{xx}] \to \Sigma,\quad E[u u^T] \to \Sigma B \Sigma + \tfrac1l(\mathrm{tr}(B\Sigma)+v_y^2\sigma^2)\Sigma \f]
 ///
@@ -88,8 +91,8 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
 /// Shapes    (attention: d, task: d, context_length l) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2.
-/// Limits    l/(l-1) times the exact linear and quadratic coefficients with the offset removed, and the same constant:
-///           the optimal temperature is exact at every l.
+/// Limits    the constant is that of the exact parabola with the offset removed; the linear and quadratic coefficients
+///           are l/(l-1) times the exact ones, so the optimal temperature is exact at every l.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  as generalization_error; of order 1/l against the exact error.
 /// Runs on   host

@@ -32,7 +32,7 @@ class InputRows {
     require_finite_entries("InputRows", "rows", centered_);
     mean_ = column_means();
     centered_.rowwise() -= mean_.transpose();
-    // The second pass takes away what rounding left of the first: a mean far from 0 then costs no digits.
+    // The second pass subtracts what rounding left in the first, so that a mean far from 0 costs no digits.
     const Vector<T> left = column_means();
     mean_ += left;
     centered_.rowwise() -= left.transpose();

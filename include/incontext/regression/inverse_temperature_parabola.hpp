@@ -6,13 +6,14 @@
 
 namespace incontext::regression {
 
-/// A squared error as a function of the attention temperature: a parabola in its inverse.
+/// A squared error as a function of the attention temperature: a parabola in the inverse temperature.
 ///
 /// \f[ G(\tau) = g_0 - \frac{2 g_1}{\tau} + \frac{g_2}{\tau^2},\qquad \tau^* = \frac{g_2}{g_1},\qquad
 ///     G(\tau^*) = g_0 - \frac{g_1^2}{g_2} \f]
 ///
-/// g_0 is the error of the prediction without attention's part, g_1 the covariance of that part (at temperature 1) with
-/// what it should predict, g_2 its second moment. So g_2 >= 0, and g_2 = 0 only if the part vanishes, g_1 with it.
+/// g_0 is the error of the prediction without its attended part, g_1 the covariance of the attended part at temperature
+/// 1 with what it should predict, and g_2 the second moment of the attended part. So g_2 >= 0, and where g_2 = 0 the
+/// attended part vanishes and g_1 = 0 too.
 ///
 /// Source    arXiv 2511.01292 Theorem 4.3, eqs. (16), (120)-(129).
 /// Shapes    (constant g_0, linear g_1, quadratic g_2): scalars
@@ -20,7 +21,8 @@ namespace incontext::regression {
 /// Domain    temperature > 0, infinity included.
 /// Limits    temperature -> infinity: constant. g_1 <= 0: no positive temperature helps; optimal_temperature() is
 ///           infinity and minimum() the constant, never a negative temperature.
-/// Errors    temperature <= 0 or NaN: quiet NaN. NaN coefficients give NaN, unless the sign of the other decides.
+/// Errors    temperature <= 0 or NaN: quiet NaN. A NaN coefficient gives NaN, unless the sign of the other one decides
+///           the result.
 /// Accuracy  4 eps of |g_0| + 2 |g_1| / temperature + g_2 / temperature^2; optimal_temperature half an eps
 ///           (tests/regression/inverse_temperature_parabola.cpp).
 /// Runs on   host and device

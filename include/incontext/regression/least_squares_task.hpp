@@ -25,8 +25,8 @@ struct LeastSquaresTask {
 /// \f[ \hat w = \arg\min_w \sum_i (y_i - \bar y - w^T (x_i - \bar x))^2,\qquad
 ///     \hat\sigma^2 = \tfrac1n\sum_i (y_i - \bar y - \hat w^T (x_i - \bar x))^2 \f]
 ///
-/// The residuals are divided by n: the rows are the whole law here, as they are in InputRows. An unbiased estimate of
-/// the noise of a law the rows were sampled from is n / (n - d - 1) times it.
+/// The residuals are divided by n, because here the rows are the whole law, as they are in InputRows. If the rows are a
+/// sample of a law, n / (n - d - 1) times residual_variance is an unbiased estimate of that law's noise variance.
 ///
 /// Source    Householder QR with column pivoting on centered columns of unit norm.
 /// Shapes    (inputs: n x d, labels: n, column_names: d or none) -> slope: d

@@ -12,7 +12,7 @@ namespace incontext::regression {
 template <Real T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-/// A table of numbers of any shape; rows of data are rows.
+/// A matrix of any shape; where it holds data, each row is one observation.
 ///
 /// Runs on   host
 template <Real T>

@@ -11,7 +11,7 @@
 namespace incontext::regression {
 
 /// The mean squared error of linear attention (scores used as weights, neither normalized nor centered), exact at every
-/// context length and mean of the inputs, as a parabola in the inverse temperature.
+/// context length and for every mean of the inputs, as a parabola in the inverse temperature.
 ///
 /// \f[ \hat y_q = \tfrac1\tau u^T M x_q,\quad u = \tfrac1l\sum_i x_i (v_x^T x_i + v_y y_i),\quad
 ///     E[u u^T] = \tfrac{l-1}{l}\Lambda B\Lambda + \tfrac1l F(B) + \tfrac{v_y^2\sigma^2}{l}\Lambda \f]

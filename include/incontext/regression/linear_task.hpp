@@ -9,7 +9,7 @@
 
 namespace incontext::regression {
 
-/// Names the isotropic task law: inputs N(0, a I), task vectors N(0, b I), labels with noise.
+/// The parameters of the isotropic task law: inputs N(0, a I), task vectors N(0, b I), labels with noise.
 ///
 /// Source    arXiv 2511.01292 section 4.4: a = input_variance, b = task_variance.
 /// Units     input_variance in input units squared; task_variance in (label / input) units squared; noise_variance in
@@ -36,7 +36,7 @@ void require_isotropic(std::string_view where, const IsotropicTask<T>& law) {
 
 }  // namespace detail
 
-/// The law of in-context linear regression: one task vector a context, Gaussian inputs, noisy labels.
+/// The law of in-context linear regression: one task vector per context, Gaussian inputs, noisy labels.
 ///
 /// \f[ x_i \sim N(\mu_x, \Sigma),\quad w \sim N(\mu_w, W),\quad y_i = w^T x_i + e_i,\quad e_i \sim N(0, \sigma^2) \f]
 ///
@@ -51,7 +51,7 @@ void require_isotropic(std::string_view where, const IsotropicTask<T>& law) {
 template <Real T>
 class LinearTask {
  public:
-  /// Everything a law has, by name.
+  /// The parameters of a law, as named fields.
   struct Parameters {
     Vector<T> input_mean;
     Matrix<T> input_covariance;

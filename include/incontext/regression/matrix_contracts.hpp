@@ -9,7 +9,8 @@
 #include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// What the front doors ask of vectors and matrices. Every message names the parameter and the entry or eigenvalue.
+/// The checks that public functions make of vectors and matrices. Every message names the parameter and the entry or
+/// eigenvalue.
 namespace incontext::regression {
 
 namespace detail {
@@ -22,7 +23,8 @@ inline std::string shape(Eigen::Index rows, Eigen::Index columns) {
   return std::to_string(rows) + " x " + std::to_string(columns);
 }
 
-/// Symmetric up to what rounding of a product X^T X can do: 64 eps of the geometric mean of the two diagonal entries.
+/// Accepts a matrix that is symmetric up to the rounding of a product X^T X: 64 eps of the geometric mean of the two
+/// diagonal entries.
 template <Real T>
 void require_symmetric(std::string_view where, std::string_view parameter, const Matrix<T>& matrix) {
   using std::abs;
@@ -94,8 +96,8 @@ void require_finite_entries(std::string_view where, std::string_view parameter,
   }
 }
 
-/// Accepts a covariance so far as symmetry tells: dimension x dimension, finite and symmetric up to what rounding of a
-/// product X^T X can do.
+/// Accepts a covariance as far as symmetry can decide: dimension x dimension, finite, and symmetric up to the rounding
+/// of a product X^T X. Its eigenvalues are not examined.
 ///
 /// Errors    std::invalid_argument for the shape, std::domain_error for entries.
 /// Runs on   host

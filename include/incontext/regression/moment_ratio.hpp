@@ -54,7 +54,7 @@ MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& 
 ///
 /// Source    arXiv 2511.01292 eq. (22).
 /// Shapes    scalars; task.input_variance does not enter: r carries it
-/// Units     the scores'.
+/// Units     those of the scores.
 /// Domain    l >= 2, dimension >= 1, b > 0, noise_variance >= 0.
 /// Limits    equals optimal_temperature_isotropic for r = m a and v = 1. l -> infinity: r.
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.

@@ -14,7 +14,7 @@
 
 namespace incontext::regression {
 
-/// The moment ratio estimated from raw scores, with two standard errors that should agree.
+/// The moment ratio estimated from raw scores, with two standard errors, which should agree.
 ///
 /// Units     ratio and its errors the scores', second_moment their square.
 /// Runs on   host
@@ -43,7 +43,8 @@ struct SelfInColumn {
 
 namespace detail {
 
-/// From each query's mean squared score s_i and self-score f_i: ratio of means, jackknife and delta standard errors.
+/// The ratio of means of each query's mean squared score s_i and self-score f_i, with its jackknife and delta-method
+/// standard errors.
 template <Real T>
 MomentRatioEstimate<T> ratio_of_means(const Vector<T>& squares, const Vector<T>& selves) {
   using std::sqrt;
@@ -128,8 +129,8 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
 
 }  // namespace detail
 
-/// The moment-ratio heuristic from a matrix of raw scores, one query a row, one key a column, with the scores of the
-/// queries on themselves given separately.
+/// The moment-ratio heuristic from a matrix of raw scores, one row per query and one column per key, with the scores of
+/// the queries on themselves given separately.
 ///
 /// \f[ r = \frac{\mathrm{mean}_i\, \mathrm{mean}_{j \in V_i}\, z_{ij}^2}{\mathrm{mean}_i\, z_{ii}},\qquad
 ///     \mathrm{se}^2 = \frac{n-1}{n}\sum_i (r_{-i} - \bar r_{-\cdot})^2 \f]
@@ -137,8 +138,8 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
 /// The score -inf masks a key, and V_i are the other keys that query i sees. Each query that sees itself and another
 /// key counts once; the others are left out. Where the mask does not depend on the scores, as under a causal mask, the
 /// two means estimate the law's E[z_j^2] and E[z_q].
-/// Queries are the independent units of the jackknife; queries that share their keys are not quite independent, and
-/// the error is then optimistic.
+/// The jackknife treats queries as independent. Queries that share their keys are not quite independent, and then the
+/// standard error is too small.
 ///
 /// Source    arXiv 2511.01292 eq. (20), Appendix J; jackknife: docs/theory/regression.md#moment-ratio-from-scores.
 /// Shapes    (scores: queries x keys, self_scores: queries) -> estimate
@@ -161,7 +162,7 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const V
       scores, [&](Eigen::Index query) { return self_scores(query); }, [](Eigen::Index) { return Eigen::Index{-1}; });
 }
 
-/// The same from a square matrix whose diagonal holds the self-scores.
+/// The moment ratio from a square matrix of scores whose diagonal holds the self-scores.
 ///
 /// Source    as above.
 /// Shapes    (scores: queries x queries) -> estimate
@@ -176,7 +177,7 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnD
       scores, [&](Eigen::Index query) { return scores(query, query); }, [](Eigen::Index query) { return query; });
 }
 
-/// The same from a matrix one column of which holds the self-scores.
+/// The moment ratio from a matrix of scores one column of which holds the self-scores.
 ///
 /// Source    as above.
 /// Shapes    (scores: queries x keys, the self column among them) -> estimate

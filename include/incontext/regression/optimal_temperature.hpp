@@ -18,7 +18,7 @@ namespace incontext::regression {
 ///
 /// Source    arXiv 2511.01292 Theorem 4.3, eqs. (16), (120)-(129), with the exact coefficients of generalization_error.
 /// Shapes    (attention: d, task: d, context_length l) -> scalar
-/// Units     the scores'.
+/// Units     those of the scores.
 /// Domain    as generalization_error.
 /// Limits    infinity where no positive temperature helps (g_1 <= 0).
 /// Errors    as generalization_error.
@@ -30,7 +30,7 @@ T optimal_temperature(const Attention<T>& attention, const LinearTask<T>& task, 
   return generalization_error(attention, task, context_length, convention).optimal_temperature();
 }
 
-/// Names the attention of the isotropic family: M = m I, v_x = 0.
+/// The parameters of the attention of the isotropic family: M = m I, v_x = 0.
 ///
 /// Source    arXiv 2511.01292 section 4.4.
 /// Units     key_query_scale in temperature per input unit squared; label_value dimensionless.
@@ -48,7 +48,7 @@ struct IsotropicAttention {
 ///
 /// Source    arXiv 2511.01292 eqs. (18)-(19); exact, not leading order: docs/theory/regression.md#gaussian-inputs.
 /// Shapes    scalars
-/// Units     the scores'.
+/// Units     those of the scores.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2; query excluded, either offset convention.
 /// Limits    m v <= 0: infinity, since no positive temperature helps. l -> infinity: m v a.
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.

@@ -43,11 +43,11 @@ Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t contex
           .label_value = T(1.0)};
 }
 
-/// The same from data: the covariance of all pretraining inputs, centered once and divided by their number, stands in
-/// for Sigma.
+/// The attention that pretraining on a data set leads to: pretrained_attention with Sigma the covariance of all
+/// pretraining inputs, centered once and divided by their number.
 ///
 /// Source    arXiv 2511.01292 eqs. (57)-(64), with the stacked inputs of all prompts.
-/// Shapes    (inputs: one row an input, N x d; task_mean: d; task_covariance: d x d) -> attention: d
+/// Shapes    (inputs: one row per input, N x d; task_mean: d; task_covariance: d x d) -> attention: d
 /// Units     as pretrained_attention.
 /// Domain    N > d, no constant and no collinear column; task_covariance positive definite; noise_variance >= 0.
 /// Limits    N -> infinity: pretrained_attention of the law of the inputs.

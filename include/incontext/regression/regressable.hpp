@@ -14,7 +14,7 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// The columns of a data set, centered and divided by their norm, with the rank-revealing factorization of that.
+/// The columns of a data set, centered and divided by their norm, with a rank-revealing factorization of the result.
 template <Real T>
 struct StandardizedColumns {
   Vector<T> mean;
@@ -27,7 +27,7 @@ inline std::string column_name(std::span<const std::string> names, Eigen::Index 
   return "column '" + names[static_cast<std::size_t>(column)] + "'";
 }
 
-/// The columns among the first `rank` pivots that make up the first column past them.
+/// Names the columns among the first `rank` pivots of which the next column is a linear combination.
 template <Real T>
 std::string collinear_with(const Eigen::ColPivHouseholderQR<Matrix<T>>& factor, std::span<const std::string> names) {
   using std::abs;
@@ -88,9 +88,9 @@ StandardizedColumns<T> standardized_columns(std::string_view where, const Matrix
 ///
 /// Source    rank by Householder QR with column pivoting (Golub and Van Loan, section 5.4) of the columns, centered
 ///           and of unit norm.
-/// Shapes    (inputs: one row an input, n x d; column_names: d, or none and columns are numbered from 0)
-/// Domain    accepts n > d, finite entries, no constant column (spread below 16 eps of its size) and no column within
-///           4 n eps of the span of others.
+/// Shapes    (inputs: one row per input, n x d; column_names: d, or none and columns are numbered from 0)
+/// Domain    accepts n > d, finite entries, no constant column (deviations below 16 eps of its size) and no column
+///           within 4 n eps of the span of others.
 /// Errors    std::invalid_argument for too few rows or names; std::domain_error for values: not finite, constant,
 ///           collinear.
 /// Runs on   host

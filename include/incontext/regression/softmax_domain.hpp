@@ -24,7 +24,8 @@ void require_all_zero(std::string_view where, std::string_view parameter, const 
 
 }  // namespace detail
 
-/// Accepts what the errors of true softmax attention are derived for: l >= 2, inputs of mean 0, values of labels alone.
+/// Accepts what the errors of true softmax attention are derived for: l >= 2, inputs of mean 0, and values made of the
+/// labels alone (input_value = 0).
 ///
 /// Source    docs/theory/regression.md#softmax-error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for

@@ -22,15 +22,15 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// The queries' law for scores of white inputs G, and the error at infinite context when attention reads with slope
-/// a_0.
+/// What the error needs of the attention in coordinates in which the inputs are white: the law of sigma^2, the variance
+/// of a query's scores, and the error that is left at infinite context.
 template <Real T>
 class ReadQueries {
  public:
   explicit ReadQueries(const WhiteAttention<T>& white)
       : white_(white), square_(product<T>(white.key_query.transpose(), white.key_query)) {}
 
-  /// E sigma^2.
+  /// The mean of sigma^2 over queries.
   T mean_square() const { return square_.trace(); }
 
   WeightedChiSquareQueries<T> law(std::string_view where) const {
@@ -42,7 +42,7 @@ class ReadQueries {
             ge.cwiseProduct(weighted).colwise().sum().transpose()};
   }
 
-  /// tr(R H S H^T), H = I - v a_0 S M.
+  /// tr(R H S H^T) with H = I - gain S M: the error of w . (gain S M x_q) as a prediction of w . x_q.
   T missed(const T& gain) const {
     const Matrix<T> h = Matrix<T>::Identity(square_.rows(), square_.cols()) - gain * white_.key_query;
     return trace_of_product<T>(white_.task * h, h.transpose());
@@ -61,17 +61,18 @@ class ReadQueries {
 /// \f[ G = E_{x_q}\left[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v \frac{Z_1}{q} x_q^T R \Sigma k
 ///     + v^2 \left( \frac{Z_2}{q^2} k^T \Sigma R \Sigma k + p_2 \left(\mathrm{tr}(R \Sigma)
 ///     - \frac{k^T \Sigma R \Sigma k}{q}\right)\right)\right],\quad k = M x_q,\ q = k^T \Sigma k \f]
-/// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp, functions of q alone. So the average over the query is
-/// one over q: densities of a weighted sum of chi squares, by quadrature.
+/// Here R = E[w w^T], and p_2, Z_1 and Z_2 are the row moments of laws/row_moments.hpp. They depend on the query
+/// through q alone, so the average over the query is an integral over q, which is distributed as a weighted sum of chi
+/// squares.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.
 /// Shapes    (attention: d, task: d, context_length l, map) -> scalar; the query attends to the l examples only
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2; input_mean = 0, input_value = 0; map in its domain.
-/// Limits    as softmax_error_isotropic, which it is for isotropic parameters; softmax_error_second_order is its order
-///           1/l.
+/// Limits    softmax_error_isotropic for isotropic parameters, with its limits; softmax_error_second_order is the
+///           expansion to order 1/l.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for
-///           values; laws::QuadratureError where an estimate stays above eps^0.64.
+///           values; laws::QuadratureError where the error estimate of a quadrature stays above eps^0.64.
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>

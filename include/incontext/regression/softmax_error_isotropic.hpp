@@ -18,7 +18,8 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// Isotropic queries: sigma = a |m| r with r chi distributed, d degrees of freedom.
+/// Isotropic queries: the scores have the standard deviation sigma = a |m| r, r chi distributed with d degrees of
+/// freedom.
 template <Real T>
 class ChiQueries {
  public:
@@ -30,7 +31,7 @@ class ChiQueries {
 
   T start() const { return place_of_radius(peak_); }
 
-  /// Up to a constant.
+  /// The logarithm of the density in u, up to a constant.
   T log_density(const T& u) const {
     using std::exp;
     using std::log;
@@ -56,17 +57,18 @@ class ChiQueries {
 /// \f[ x \sim N(0, a I),\quad w \sim N(0, b I),\quad z_j = m\,x_j^T x_q,\quad \hat y = v \textstyle\sum_j p_j y_j \f]
 /// \f[ G = \sigma^2 (1 + v^2 E p_2) + a b\, E\left[ r^2 - 2 v\,\mathrm{sgn}(m)\, r Z_1
 ///     + v^2 (Z_2 + (d - 1) p_2) \right],\quad r \sim \chi_d \f]
-/// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp for scores of deviation a |m| r, in units of that.
+/// Here p_2, Z_1 and Z_2 are the row moments of laws/row_moments.hpp for scores of standard deviation a |m| r, in units
+/// of that deviation.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.
 /// Shapes    scalars; the query attends to the l examples only
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
-/// Limits    temperature -> infinity: a b d + s2 + v^2 (a b d + s2) / l, as generalization_error;
-///           l -> infinity: s2 + a b d (1 - v m a / temperature)^2 for softmax.
-/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where an estimate
-///           stays above eps^0.64.
-/// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, hot and cold
+/// Limits    temperature -> infinity: a b d + sigma^2 + v^2 (a b d + sigma^2) / l, as generalization_error;
+///           l -> infinity: sigma^2 + a b d (1 - v m a / temperature)^2 for softmax.
+/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where the error
+///           estimate of a quadrature stays above eps^0.64.
+/// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, at high and low temperatures
 ///           (tests/regression/softmax_error_isotropic.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>

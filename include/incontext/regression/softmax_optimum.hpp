@@ -16,7 +16,7 @@ namespace incontext::regression {
 
 /// A parameter of a scoring map at which an error is least, and that error.
 ///
-/// Units     the parameter's; label units squared.
+/// Units     of the parameter: its own; of the error: label units squared.
 /// Runs on   host
 template <Real T>
 struct SoftmaxOptimum {
@@ -33,20 +33,20 @@ struct SearchRange {
   T lowest, start, highest;
 };
 
-/// The minimum of error(parameter) over a range of positive parameters, in the valley that `start` lies in.
+/// The minimum of error(parameter) over a range of positive parameters, in the valley that contains `start`.
 ///
-/// Steps of a factor of 2 downhill until the error rises, then Brent's method in the logarithm of the parameter. For
-/// any covariance: `minimize_softmax_error([&](T t) { return softmax_error(attention, task, l, Softmax{t}).value; },
-/// range)`.
+/// Steps of a factor of 2 go downhill until the error rises; then Brent's method in the logarithm of the parameter
+/// finds the minimum. For a softmax temperature and any covariances, `error` is
+/// `[&](T t) { return softmax_error(attention, task, l, Softmax<T>{t}).value; }`.
 ///
 /// Source    Boost.Math's brent_find_minima.
-/// Units     the parameter's.
+/// Units     those of the parameter.
 /// Domain    a continuous error with one valley, as every error of the isotropic family tried in
 ///           tests/regression/softmax_optimum.cpp has.
 /// Limits    an error that falls up to an end of the range: that end.
-/// Errors    std::domain_error for the range; what `error` throws.
-/// Accuracy  a minimum is flat: the parameter to 1e-5 relative in double, the error to that of `error`
-///           (tests/regression/softmax_optimum.cpp).
+/// Errors    std::domain_error for a range outside the domain, and whatever `error` throws.
+/// Accuracy  a minimum is flat, so the parameter is found to 1e-5 relative in double, and the least error as accurately
+///           as `error` computes it (tests/regression/softmax_optimum.cpp).
 /// Runs on   host
 template <Real T, class Error>
 SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T>& range) {
@@ -61,6 +61,8 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
   const auto inside = [&](const T& x) { return std::min(std::max(x, range.lowest), range.highest); };
   SoftmaxOptimum<T> best{range.start, T(error(range.start))};
   T low = range.lowest, high = range.highest;
+  // (low, high) becomes a bracket of the minimum: in the direction of the steps, `ahead` is its end where the error
+  // rises, and `behind` is the best point before the last.
   for (const T& factor : {T(2.0), T(0.5)}) {
     T& ahead = T(1.0) < factor ? high : low;
     T& behind = T(1.0) < factor ? low : high;
@@ -75,7 +77,7 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
       behind = best.parameter;
       best = {next, value};
     }
-    if (start < best.parameter) break;  // it falls upwards, so it rises downwards
+    if (start < best.parameter) break;  // the error fell with growing x, so it rises with falling x
   }
   constexpr int bits = std::numeric_limits<T>::digits * 2 / 5;
   const auto found = boost::math::tools::brent_find_minima([&](const T& x) { return T(error(T(exp(x)))); }, T(log(low)),
@@ -85,7 +87,7 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
 
 namespace detail {
 
-/// The isotropic family seen as a function of a parameter that makes a map.
+/// The error of the isotropic family as a function of one parameter of a scoring map.
 template <Real T>
 struct IsotropicSearch {
   IsotropicAttention<T> attention;
@@ -95,7 +97,7 @@ struct IsotropicSearch {
   T guess() const { return optimal_temperature_isotropic(attention, task, context_length); }
   bool helps() const { return guess() < std::numeric_limits<T>::infinity(); }
 
-  /// Largest deviation of the scores that is not rare, and a little more.
+  /// The root mean square over queries of the standard deviation of the scores, a |m| sqrt(d).
   T deviation() const {
     using std::sqrt;
     const T score = task.input_variance * attention.key_query_scale;
@@ -117,15 +119,15 @@ struct IsotropicSearch {
 
 }  // namespace detail
 
-/// The temperature at which true softmax attention errs least on the isotropic family, beside
-/// optimal_temperature_isotropic, which is that of approximate softmax.
+/// The temperature at which true softmax attention has its least error on the isotropic family. For approximate softmax
+/// it is optimal_temperature_isotropic.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
-/// Units     the scores'.
+/// Units     those of the scores.
 /// Domain    as softmax_error_isotropic.
-/// Limits    l -> infinity at fixed d: m v a, as approximate softmax. m v <= 0: infinity. Never below 1e-6 of the
-///           scores' deviation.
+/// Limits    l -> infinity at fixed d: m v a, as approximate softmax. m v <= 0: infinity. The result is never below
+///           1e-6 of the standard deviation of the scores.
 /// Errors    as softmax_error_isotropic.
 /// Accuracy  as minimize_softmax_error.
 /// Runs on   host
@@ -139,14 +141,15 @@ SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention
                          T(search.guess() * T(1e6) + deviation));
 }
 
-/// The scale s of SSMax with which attention errs least on the isotropic family. Rows of one length l are those of
-/// softmax at temperature 1 / (s log l), so the error is that of the optimal temperature; of either sign.
+/// The scale s of SSMax with which attention has its least error on the isotropic family. On rows of one length l SSMax
+/// is softmax at temperature 1 / (s log l), so the least error is that of the optimal temperature. The scale may have
+/// either sign.
 ///
 /// \f[ s = \frac{\mathrm{sgn}(m v)}{\tau^*(|m v|) \log l} \f]
 ///
 /// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
-/// Units     in one over the scores'.
+/// Units     one over those of the scores.
 /// Domain    as softmax_error_isotropic.
 /// Limits    m v = 0: 0.
 /// Errors    as softmax_error_isotropic.
@@ -164,14 +167,15 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
   return {gain < T(0.0) ? T(-scale) : scale, best.error};
 }
 
-/// The base b of SSA with a given exponent at temperature 1 with which attention errs least on the isotropic family.
+/// The base b of SSA with which attention has its least error on the isotropic family, for a given exponent and
+/// temperature 1.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
-/// Units     in one over the scores'.
+/// Units     one over those of the scores.
 /// Domain    as softmax_error_isotropic, exponent >= 1.
-/// Limits    m v <= 0: 0, uniform weights. Exponent -> infinity: exponent times base -> 1 / optimal temperature. Never
-///           above 1e6 over the scores' deviation.
+/// Limits    m v <= 0: 0, uniform weights. Exponent -> infinity: exponent times base -> 1 / optimal temperature. The
+///           result is never above 1e6 over the standard deviation of the scores.
 /// Errors    as softmax_error_isotropic; std::domain_error for the exponent.
 /// Accuracy  as minimize_softmax_error.
 /// Runs on   host
@@ -189,14 +193,14 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
       T(unit * T(1e-9)), T(T(1.0) / (exponent * search.guess())), T(unit * T(1e6)));
 }
 
-/// The exponent k of SSA with a given base at temperature 1 with which attention errs least on the isotropic family,
-/// among 1 <= k <= 1000.
+/// The exponent k of SSA with which attention has its least error on the isotropic family, for a given base and
+/// temperature 1, among 1 <= k <= 1000.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
 /// Units     dimensionless.
 /// Domain    as softmax_error_isotropic, base > 0.
-/// Limits    m v <= 0: 1, the flattest.
+/// Limits    m v <= 0: 1, the exponent with the flattest weights.
 /// Errors    as softmax_error_isotropic; std::domain_error for the base.
 /// Accuracy  as minimize_softmax_error.
 /// Runs on   host

@@ -17,9 +17,9 @@
 
 namespace incontext::regression {
 
-/// A temperature at which softmax attention has no expansion in 1/l: too low.
+/// Thrown for a temperature so low that the error of softmax attention has no expansion in 1/l.
 ///
-/// Units     the scores'.
+/// Units     those of the scores.
 /// Runs on   host
 class SecondOrderDomainError : public std::domain_error {
  public:
@@ -48,7 +48,7 @@ class SecondOrderDomainError : public std::domain_error {
 ///
 /// Source    derived: docs/theory/regression.md#second-order; \f$ \Sigma^{-1} - 2 K^T \Sigma K \f$ positive definite.
 /// Shapes    (attention: d, task: d) -> scalar
-/// Units     the scores'.
+/// Units     those of the scores.
 /// Domain    as softmax_error_second_order.
 /// Limits    M = 0: 0.
 /// Errors    as softmax_error_second_order.
@@ -71,26 +71,26 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
   return sqrt(T(T(2.0) * high));
 }
 
-/// The mean squared error of true softmax attention to order 1/l, Gaussian centered inputs.
+/// The mean squared error of true softmax attention to order 1/l, for centered Gaussian inputs.
 ///
 /// \f[ G = \sigma^2 + \mathrm{tr}(R H \Sigma H^T) + \frac{v^2 Z}{l}\left(\mathrm{tr}(K^T \Sigma R \Sigma K T)
 ///     + \mathrm{tr}(R\Sigma) + \sigma^2\right) + \frac{2 v Z}{l}\,\mathrm{tr}(H^T R \Sigma K T) \f]
 /// \f[ K = M/\tau,\quad H = I - v \Sigma K,\quad T = (\Sigma^{-1} - 2 K^T \Sigma K)^{-1},\quad
 ///     Z = \sqrt{\det T / \det \Sigma} \f]
 ///
-/// At l -> infinity softmax predicts what approximate softmax predicts, at every temperature: Gaussian inputs tilted by
-/// e^(k.x) have mean S k.
+/// Here R = E[w w^T]. As l -> infinity, softmax predicts what approximate softmax predicts, at every temperature,
+/// because Gaussian inputs weighted by e^(k.x) have the mean Sigma k.
 ///
 /// Source    derived: docs/theory/regression.md#second-order.
 /// Shapes    (attention: d, task: d, temperature, context_length l) -> scalar
 /// Units     label units squared; temperature the scores'.
 /// Domain    temperature above second_order_lowest_temperature; l >= 2; input_mean = 0, input_value = 0.
-/// Limits    l -> infinity: s2 + tr(R H S H^T). Temperature -> infinity: exact.
+/// Limits    l -> infinity: sigma^2 + tr(R H Sigma H^T). Temperature -> infinity: exact.
 /// Errors    SecondOrderDomainError below the lowest temperature; std::invalid_argument for l < 2, shapes, and a mean
 ///           of the inputs or an input_value; std::domain_error for values.
-/// Accuracy  what is left out is of order 1/l^2 above sqrt(3) times the lowest temperature
-///           (tests/regression/softmax_error.cpp), and falls more slowly below; the formula to 1e-14 relative
-///           (tests/regression/softmax_second_order.cpp).
+/// Accuracy  the terms left out are of order 1/l^2 above sqrt(3) times the lowest temperature
+///           (tests/regression/softmax_error.cpp) and fall more slowly below; the formula itself is computed to 1e-14
+///           relative (tests/regression/softmax_second_order.cpp).
 /// Runs on   host
 template <Real T>
 T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>& task, const T& temperature,

@@ -39,7 +39,7 @@ struct Agreement {
   double z = std::numeric_limits<double>::quiet_NaN();       ///< NaN where the simulation cannot judge
   std::string reason = {};                                   ///< why it cannot judge; empty where it can
 
-  /// The smallest relative deviation that would have been seen nine times in ten at this bound on |z|.
+  /// The smallest relative deviation that would have been detected nine times in ten at this bound on |z|.
   [[nodiscard]] double resolution(double bound) const {
     constexpr double nine_in_ten = 1.2815515655446004;  // the standard normal quantile at 0.9
     const double seen = (bound + nine_in_ten) * estimate.standard_error;

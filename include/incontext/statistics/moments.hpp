@@ -6,7 +6,7 @@
 
 namespace incontext::statistics {
 
-/// Count, mean and centered sum of squares of a sample; values that are not finite are counted apart and left out.
+/// Count, mean and centered sum of squares of a sample. Values that are not finite are counted separately and left out.
 ///
 /// Source    Welford 1962; Chan, Golub, LeVeque 1983.
 /// Units     mean in the sample's unit, sum_of_squares in its square.
@@ -44,8 +44,8 @@ INCONTEXT_HD inline Moments merge(const Moments& a, const Moments& b) {
   return result;
 }
 
-/// Moments of a run of values by two passes in double, with sixteen partial sums of fixed shape: the same bits
-/// whatever vectorizes them.
+/// Moments of consecutive values by two passes in double. Sixteen partial sums are added in a fixed order, so that the
+/// bits do not depend on how the compiler vectorizes.
 ///
 /// Source    derived: docs/theory/statistics.md#moments.
 /// Shapes    values: count numbers, contiguous.

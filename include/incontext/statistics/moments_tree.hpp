@@ -17,7 +17,7 @@ namespace incontext::statistics {
 /// Runs on   host
 class MomentsTree {
  public:
-  /// The next part, in order.
+  /// Appends the next part, in order.
   void push(const Moments& part) {
     Moments carry = part;
     std::size_t level = 0;
@@ -27,7 +27,7 @@ class MomentsTree {
     ++parts_;
   }
 
-  /// Everything pushed so far.
+  /// The moments of everything pushed so far.
   [[nodiscard]] Moments total() const {
     Moments result;
     std::size_t level = 0;

@@ -39,7 +39,8 @@ inline bool is_available(Device device) {
   }
 }
 
-/// The device that `automatic` stands for here: CUDA, OpenMP, TBB, serial, whichever comes first; any other is itself.
+/// The device that `automatic` means on this machine: the first available one of CUDA, OpenMP, TBB, serial. Any other
+/// device is itself.
 ///
 /// Errors    std::invalid_argument if the device is not available.
 /// Runs on   host

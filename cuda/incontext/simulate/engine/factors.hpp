@@ -7,11 +7,11 @@
 #include "incontext/regression/linear_algebra.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 
-/// Host algebra the front doors share.
+/// Matrix algebra on the host that the simulators share.
 namespace incontext::simulate::detail {
 
-/// The product a b by plain loops: Eigen's own depend on the width of the vector unit in the last bit, and what the
-/// trials read must not.
+/// The product a b by plain loops. The last bit of Eigen's product depends on the width of the vector unit, and the
+/// numbers that trials read must not.
 inline regression::Matrix<double> plain_product(const regression::Matrix<double>& a,
                                                 const regression::Matrix<double>& b) {
   regression::Matrix<double> product = regression::Matrix<double>::Zero(a.rows(), b.cols());
@@ -63,7 +63,7 @@ std::vector<T> by_rows(const regression::Matrix<double>& matrix) {
   return numbers;
 }
 
-/// The same numbers, refused if the largest entry is outside the range of T.
+/// The entries of a matrix by rows, refused if the largest is outside the range of T.
 template <class T>
 std::vector<T> held_by_rows(std::string_view where, std::string_view parameter,
                             const regression::Matrix<double>& matrix) {

@@ -23,7 +23,7 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// Whether a stop was asked for while this guard lived; false where there is none.
+  /// Whether a stop was requested while this guard existed; false without a guard.
   [[nodiscard]] static bool requested() { return requested_ != 0; }
 
  private:

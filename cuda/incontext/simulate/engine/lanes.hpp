@@ -9,7 +9,7 @@
 #include "incontext/random/sphere.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
 
-/// What the trials are written in: arrays of Lanes in memory, and the vector algebra on them.
+/// The vocabulary in which trials are written: arrays of Lanes in memory, and the vector algebra on them.
 namespace incontext::simulate {
 
 /// An array of Lanes in memory: a trial's working memory, a vector in it, or the values that the trial writes.

@@ -24,11 +24,12 @@ struct Progress {
 /// Runs on   host
 inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 
-/// What a run is to do, apart from the model.
+/// The parameters of a run, apart from the model.
 ///
-/// The run stops at `trials`, or, if `relative_error` is given, at the number of trials a pilot says is needed for that
-/// relative standard error at every grid point (`trials`, if also given, is then the most it may take). The pilot is
-/// looked at once and its trials are kept; nothing else is looked at before the end, so z-values keep their law.
+/// The run stops at `trials`, or, if `relative_error` is given, at the number of trials that reaches this relative
+/// standard error at every grid point, as estimated from a pilot (`trials`, if also given, is then an upper bound). The
+/// pilot is evaluated once and its trials are kept. Nothing else is evaluated before the end, so z-values keep their
+/// law.
 ///
 /// Two runs with the same seed draw the same numbers where their models draw alike, so their estimates are correlated.
 /// Use one seed for differences, as in a sweep on common draws, and a different seed for each estimate that must be
@@ -49,7 +50,7 @@ struct Options {
   std::function<void(const Progress&)> progress = {};
 };
 
-/// Refuses options that ask for nothing or for what cannot be.
+/// Refuses options that are outside their domain.
 ///
 /// Errors    std::invalid_argument (trials, threads), std::domain_error (relative_error).
 /// Runs on   host

@@ -23,7 +23,7 @@
 
 namespace incontext::simulate {
 
-/// Trials to a chunk: the unit of merging, part of what makes results reproducible.
+/// The number of trials in a chunk, which is the unit of merging. Results are reproducible because it is a constant.
 ///
 /// Runs on   host and device
 inline constexpr std::int64_t chunk_trials = 1024;
@@ -58,7 +58,7 @@ concept Trial = DevicePlain<T> && std::copy_constructible<T> && std::floating_po
 
 namespace detail {
 
-/// Sums up one chunk of one output.
+/// Computes the moments of one chunk of one output.
 template <class T>
 struct SumChunk {
   const T* values;
@@ -96,7 +96,8 @@ class Runner {
         trees_(static_cast<std::size_t>(trial.outputs())),
         start_(std::chrono::steady_clock::now()) {}
 
-  /// Goes on until `target` trials are done or a stop is asked for; a target short of the last is whole chunks.
+  /// Continues until `target` trials are done or a stop is requested. A target before the last must be a number of
+  /// whole chunks. Waves are doubled, as far as memory allows, while they take less than a tenth of a second.
   void run_until(std::int64_t target) {
     if (options_.progress && done_ == 0) options_.progress({0, target, seconds()});
     while (done_ < target && !interrupted_) {

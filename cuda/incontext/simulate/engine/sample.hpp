@@ -15,10 +15,10 @@
 
 namespace incontext::simulate {
 
-/// Every trial's values, for what a mean does not say: medians, and the share of the largest trial.
+/// The values of every trial, for what a mean does not contain: medians, and the share of the largest trial.
 ///
 /// Shapes    an output's values are contiguous and ascending.
-/// Units     as the trial's.
+/// Units     those of the trial.
 /// Limits    NaN without trials.
 /// Runs on   host
 struct Sample {
@@ -33,7 +33,7 @@ struct Sample {
     const double* x = sorted(output);
     return (x[(trials - 1) / 2] + x[trials / 2]) / 2;
   }
-  /// What the largest trial alone contributes to the total.
+  /// The share of the largest trial in the total.
   [[nodiscard]] double largest_share(std::size_t output) const {
     if (trials == 0) return std::numeric_limits<double>::quiet_NaN();
     const double* x = sorted(output);

@@ -28,7 +28,7 @@
 #include <thrust/system/cuda/vector.h>
 #endif
 
-/// One Thrust system each: how many trials run side by side in one call of a trial, where memory lives, and how a
+/// One struct per Thrust system: how many trials run side by side in one call of a trial, where memory is, and how a
 /// functor is called for every index of a range.
 namespace incontext::simulate::detail {
 
@@ -117,7 +117,7 @@ struct CudaSystem {
 };
 #endif
 
-/// The address of a buffer's first element, on whichever side it lives.
+/// The address of a buffer's first element, on the host or on the GPU.
 template <class Memory>
 auto* address(Memory& memory) {
   return thrust::raw_pointer_cast(memory.data());

@@ -20,8 +20,8 @@ namespace incontext::simulate::detail {
 inline constexpr std::size_t spare_bytes = std::size_t{1} << 25;
 
 /// The number of threads, up to `wanted`, that can run at the same time: they are started, wait for each other and end.
-/// Each allocates before the next is started, as TBB's do: the memory reserved by a first allocation
-/// outlives its thread.
+/// Each allocates before the next is started, as the threads of TBB do, because the memory that a first allocation
+/// reserves outlives its thread.
 inline int startable_threads(int wanted) {
   std::mutex gate;
   std::atomic<int> ready = 0;

@@ -9,9 +9,9 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 
-/// Attention as written, streamed: a readout takes the tokens of a context a few at a time (score and value) and at the
-/// end says what the layer predicts at every temperature of a grid. No token is kept, so memory does not grow with the
-/// context, and the whole grid costs one pass.
+/// Attention as written, streamed. A readout receives the tokens of a context (score and value) a few at a time, and at
+/// the end returns the layer's prediction at every temperature of a grid. No token is kept, so memory does not grow
+/// with the context, and the whole grid costs one pass.
 ///
 /// A readout is plain data with rows(), start, add (scores and values of one tile of tokens) and predict. Scores arrive
 /// with their expectation over the inputs subtracted; `score_mean` restores it where it matters (linear attention, and
@@ -170,7 +170,7 @@ struct SoftmaxReadout {
     for (int lane = 0; lane < W; ++lane) highest[lane] = score[lane] > highest[lane] ? score[lane] : highest[lane];
   }
 
-  /// Sums relative to the largest score before become sums relative to the one now.
+  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one.
   template <int W>
   INCONTEXT_HD static void shrink(LaneArray<T, W> own, const Lanes<T, W>& __restrict__ drop, T inverse_temperature) {
     Lanes<T, W>& __restrict__ weights = own[Sum::weights];

@@ -13,7 +13,7 @@
 namespace incontext::simulate {
 
 /// The Gram matrix of a Gaussian context's centered inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A
-/// and Bartlett's B of l - 1 degrees of freedom.
+/// and B the Bartlett factor of l - 1 degrees of freedom.
 ///
 /// Source    derived: docs/theory/regression.md#simulators.
 /// Shapes    transform T: d x d by rows; gram: lower triangle, entry (i, j) in row i d + j.
@@ -49,7 +49,7 @@ struct GaussianGram {
   }
 };
 
-/// The same from rows of a data set drawn with replacement.
+/// The Gram matrix of a context whose inputs are rows of a data set, drawn with replacement.
 ///
 /// Source    the definition: the centered sum of outer products.
 /// Shapes    rows: count x d, already centered over the data set and multiplied by C.
@@ -136,7 +136,7 @@ struct RidgeRiskTrial {
   }
 
  private:
-  /// Cholesky in place of noise_variance I + gram, lower triangle.
+  /// Replaces gram by the Cholesky factor of noise_variance I + gram (lower triangle).
   template <int W>
   INCONTEXT_HD void factorize(LaneArray<double, W> matrix) const {
     const int d = dimension;

@@ -13,8 +13,8 @@
 
 namespace incontext::simulate {
 
-/// One trial of in-context classification: a context of the sphere task, and what every rule of a list makes of its
-/// query. Rules of the same kind and kappa that follow one another share their kernel.
+/// One trial of in-context classification: a context of the sphere task, and the metrics of every rule of a list at its
+/// query. Consecutive rules of the same kind and kappa share their kernel.
 ///
 /// \f[ p = \mathrm{softmax}\Bigl(\mathrm{gain} \sum_j a_j y_j\Bigr) \f]
 ///
@@ -22,7 +22,8 @@ namespace incontext::simulate {
 /// Shapes    5 values per point, in the order of ClassificationMetric.
 /// Units     as ClassificationMetric.
 /// Domain    as SphereTaskDraw; kernel: kappa >= 0.
-/// Accuracy  trial by trial against classification::linear_descent and its kin: tests/simulate/classification.cpp.
+/// Accuracy  trial by trial against classification::linear_descent and its relatives:
+///           tests/simulate/classification.cpp.
 /// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>

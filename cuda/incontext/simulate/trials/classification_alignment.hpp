@@ -13,17 +13,18 @@
 
 namespace incontext::simulate {
 
-/// One trial of the alignment of pairs of rules.
+/// One trial of the alignment of pairs of rules: the mean cosine between the derivatives of their probabilities.
 ///
 /// \f[ \frac1k \sum_c \frac{\nabla p^A_c \cdot \nabla p^B_c}{|\nabla p^A_c|\,|\nabla p^B_c|} \f]
 ///
-/// A class whose derivative vanishes counts 0: saturated predictions make its direction meaningless.
+/// A class with a vanishing derivative counts as 0, because saturated predictions make its direction meaningless.
 ///
 /// Source    arXiv 2510.10425, Section 4.
 /// Shapes    3 values per pair, in the order of AlignmentMetric.
 /// Units     dimensionless.
 /// Domain    as ClassificationTrial.
-/// Accuracy  trial by trial against classification::linear_descent and its kin: tests/simulate/classification.cpp.
+/// Accuracy  trial by trial against classification::linear_descent and its relatives:
+///           tests/simulate/classification.cpp.
 /// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>

@@ -22,11 +22,11 @@ struct ClassificationRow {
   T scale;
 };
 
-/// One trial of a grid of rules and gains: a context, its votes once a row, then the loss at every gain. Of a
-/// prediction only the loss is worked out; which class is largest does not depend on a positive gain.
+/// One trial of a grid of rules and gains: a context, its votes once per row of the grid, then the loss at every gain.
+/// The accuracy is computed once per row, because it does not depend on a positive gain.
 ///
 /// Source    as ClassificationTrial.
-/// Shapes    losses, rows x gains; accuracies, rows; with a reference (an index of a loss) every loss less that one.
+/// Shapes    losses, rows x gains; accuracies, rows; with a reference (the index of a loss), every loss minus that one.
 /// Units     nats.
 /// Domain    as ClassificationTrial; gains > 0.
 /// Accuracy  against ClassificationTrial, trial by trial: tests/simulate/classification_grid.cpp.
@@ -61,14 +61,14 @@ struct ClassificationGridTrial {
     for (int i = 0; i < losses() && reference >= 0; ++i) difference[i] = loss[i] - loss[reference];
   }
 
-  /// A context and its scores, for any number of rows.
+  /// Draws a context and computes its scores, which serve any number of rows.
   template <int W>
   INCONTEXT_HD void prepare(random::Trials<W> trials, LaneArray<T, W> context) const {
     task.draw(trials, context);
     votes().start(context, votes().state(context.after(task.rows())));
   }
 
-  /// Some of the gains.
+  /// A range of the gains.
   struct GainRange {
     int first;
     int count;

@@ -18,11 +18,11 @@
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 
-/// Runs a grid of classifiers: a chunk's contexts are drawn once, then a few rows of the grid at a time are evaluated
-/// and summed up, so that what is summed is still in the cache. Bit by bit what run_on gives.
+/// Runs a grid of classifiers: the contexts of a chunk are drawn once, then a few rows of the grid at a time are
+/// evaluated and summed up, while their values are still in the cache. The results have the bits of run_on.
 namespace incontext::simulate::detail {
 
-/// Where a chunk's contexts lie: W trials of a batch side by side on a CPU, all of a chunk on a GPU.
+/// The memory of a chunk's contexts: the W trials of a batch side by side on a CPU, all trials of a chunk on a GPU.
 template <class T, int W>
 struct ChunkMemory {
   T* base;
@@ -48,7 +48,8 @@ struct PrepareContexts {
   }
 };
 
-/// Index: row of the block times batches, plus batch. A row's values: losses, accuracy, then differences.
+/// Evaluates one row of a block for one batch, where index = row * batches + batch. The values of a row are its losses,
+/// its accuracy, then its differences.
 template <class T, int W>
 struct RunGridRows {
   ClassificationGridTrial<T> trial;
@@ -74,8 +75,8 @@ struct RunGridRows {
   }
 };
 
-/// Every `tasks`-th row of the grid, evaluated and summed up one after the other in a memory of the task's own: what a
-/// CPU thread sums is in its cache, and threads wait for one another once a chunk.
+/// Evaluates and sums up every `tasks`-th row of the grid, one after the other, in the task's own memory. The values
+/// that a CPU thread sums are thus in its cache, and threads wait for one another only once per chunk.
 template <class T, int W>
 struct SumGridRows {
   RunGridRows<T, W> run;
@@ -140,7 +141,7 @@ class GridRunner {
 
  private:
   static constexpr int lanes = System::lanes;
-  /// Numbers at work at once.
+  /// The most numbers in working memory at a time.
   static constexpr std::int64_t most = lanes == 1 ? std::int64_t{1} << 26 : std::int64_t{1} << 21;
 
   /// Returns false if a stop request cut the chunk short; nothing of the chunk is then kept.
@@ -171,7 +172,7 @@ class GridRunner {
     return true;
   }
 
-  /// Rows and trials all at once, as a GPU wants them.
+  /// Evaluates all rows of a block and all trials in one loop, so that a GPU has enough threads.
   void run_blocks(RunGridRows<T, lanes> run, std::int64_t trials) {
     run.own.stride = chunk_trials * block_;
     for (int row = 0; row < trial_.row_count; row += block_) {
@@ -202,7 +203,7 @@ class GridRunner {
   Options options_;
   std::vector<statistics::MomentsTree> trees_;
   int row_outputs_;
-  int block_;  ///< rows at work at once
+  int block_;  ///< rows evaluated at a time
   typename System::template Memory<T> contexts_, own_, values_, reference_;
   typename System::template Memory<statistics::Moments> moments_;
 };

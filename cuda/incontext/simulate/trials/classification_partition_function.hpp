@@ -10,9 +10,9 @@
 
 namespace incontext::simulate {
 
-/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference
-/// mass: the mass; its squared deviation from 1; then, of S~ itself, 1/S~ and 1/(1 + S~); of the weights w_j/S~ their
-/// sum of squares, their largest, and the total of the query's own class.
+/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)): S~ over a
+/// reference value, and the squared deviation of this quotient from 1; then 1/S~ and 1/(1 + S~) without the reference;
+/// and of the weights w_j/S~ their sum of squares, their largest, and the total of the query's own class.
 ///
 /// Runs on   host and device
 enum class MassMetric {
@@ -26,7 +26,7 @@ enum class MassMetric {
 };
 
 /// What a trial measures of its classes: the largest and the smallest share of the context's points, the sum of the
-/// squared shares, and the length of the mean point. Shares tell of independent contexts only.
+/// squared shares, and the length of the mean point. Shares vary in independent contexts only.
 ///
 /// Runs on   host and device
 enum class BalanceMetric { largest_share, smallest_share, squared_shares, mean_point_length };
@@ -38,7 +38,7 @@ inline constexpr int balance_metrics = 4;
 
 }  // namespace detail
 
-/// A kernel and the mass it is measured by.
+/// A kernel, and the reference value by which its partition function is divided.
 ///
 /// Runs on   host and device
 template <class T>
@@ -47,14 +47,14 @@ struct KernelReference {
   T mass;
 };
 
-/// One trial of the partition function around a query, for every kernel of a list, and of the classes' shares.
+/// One trial of the partition function around a query, for every kernel of a list, and of the shares of the classes.
 ///
-/// Source    the definition; classification::kernel_mean, inverse_partition_function and circle_cells are what it
-///           judges.
+/// Source    the definition. It is the referee of classification::kernel_mean, inverse_partition_function and
+///           circle_cells.
 /// Shapes    7 values per kernel in the order of MassMetric, then 4 in the order of BalanceMetric.
 /// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.
-/// Limits    1/S~ beyond T: infinity.
+/// Limits    1/S~ above the range of T: infinity.
 /// Accuracy  trial by trial against the definition: tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw.
 /// Runs on   host and device

@@ -11,14 +11,15 @@
 
 namespace incontext::simulate {
 
-/// How the weights of an attention that is affine in the scores attend to a context, from its moments: the weight of
-/// mu_x, the attended input in the coordinates g, and the sum of squared weights, at one temperature.
+/// The kinds of attention whose weights are affine in the scores. The moments of a context determine what such an
+/// attention reads at one temperature: the weight of mu_x, the attended input in the coordinates g, and the sum of
+/// squared weights.
 ///
 /// Runs on   host and device
 enum class AffineAttention { approximate_softmax, approximate_softmax_without_offset, linear };
 
-/// One trial with task vector, noise and query label averaged in closed form: the same mean as RegressionErrorTrial, a
-/// fraction of its variance. Moments says how the context is drawn (TokenMoments or WishartMoments).
+/// One trial with task vector, noise and query label averaged in closed form. It has the mean of RegressionErrorTrial
+/// and a fraction of its variance. `Moments` is how the context is drawn (TokenMoments or WishartMoments).
 ///
 /// \f[ \sigma^2 \bigl(1 + v_y^2 \sum_j a_j^2\bigr) + (v_x^T t + \mu_w^T r)^2 + r^T W r,\quad
 ///     t = \sum_j a_j x_j,\ r = v_y t - x_q \f]

@@ -9,13 +9,13 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/regression_model.hpp"
 
-/// What approximate softmax and linear attention take from a Gaussian context, whatever the labels: in the coordinates
-/// g of x = mu_x + A g, with y = A^T M x_q the direction of the scores,
+/// What approximate softmax and linear attention need of a Gaussian context, apart from the labels. In the coordinates
+/// g of x = mu_x + A g, with y = A^T M x_q the direction of the scores:
 ///
 /// \f[ \bar g,\qquad c = C y,\qquad v = y^T C y,\qquad \bar z = y^T \bar g,\qquad
 ///     C = \tfrac1l \sum_j (g_j-\bar g)(g_j-\bar g)^T \f]
 ///
-/// Two ways to draw them with the same law: from tokens, and from their sufficient statistics.
+/// Two structs draw them with the same law: from tokens, and from their sufficient statistics.
 namespace incontext::simulate {
 
 /// The moments of a context, in working memory.
@@ -36,7 +36,7 @@ struct ContextMoments {
         score_mean(scratch.take(1)[0]) {}
 };
 
-/// Draws every token of the context and sums.
+/// Draws every token of the context and sums up.
 ///
 /// Source    the definition.
 /// Random    stream inputs: d l normals, the same as GaussianTokens reads.
@@ -88,8 +88,8 @@ struct TokenMoments {
   }
 };
 
-/// Draws the moments from their law: the mean from N(0, I/l); C from Bartlett's Wishart factor, of which, in a basis
-/// that begins with y, only the first column meets y:
+/// Draws the moments from their law: the mean from N(0, I/l), and C from Bartlett's factor of a Wishart matrix. In a
+/// basis that begins with y, only the first column of the factor enters C y, and the others are not drawn:
 ///
 /// \f[ l\, C y = |y|\, \chi\, (\chi\, \hat y + (I - \hat y \hat y^T)\, h),\quad
 ///     \chi^2 \sim \chi^2_{l-1},\ h \sim N(0, I) \f]

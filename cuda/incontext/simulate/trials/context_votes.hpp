@@ -10,7 +10,7 @@
 
 namespace incontext::simulate::detail {
 
-/// Natural logarithm of 1 + x, x >= 0: what 1 + x loses to rounding comes back.
+/// Natural logarithm of 1 + x, x >= 0, corrected for the rounding of 1 + x.
 INCONTEXT_HD inline float log_one_plus(float x) {
   const float u = 1.0f + x, lost = x - (u - 1.0f), share = 1.0f - x;
   return -0.5f * elementary::minus_two_log(u) + lost * (share > 0.0f ? share : 0.0f);
@@ -25,7 +25,7 @@ template <class T>
 struct ContextVotes {
   SphereTaskDraw<T> task;
 
-  /// What a trial keeps of its context. The last two are worked out and need memory only where derivatives are wanted.
+  /// What a trial keeps of its context. The last two are computed, and need memory, only where derivatives are wanted.
   template <int W>
   struct State {
     LaneArray<T, W> scores;      // n
@@ -66,8 +66,9 @@ struct ContextVotes {
     }
   }
 
-  /// Votes per unit of gain and their derivatives by the query. The kernel is the Gaussian, the query's
-  /// own key e^(kappa x.x): off the sphere, where the derivatives look, they differ from their kin.
+  /// Votes per unit of gain and their derivatives by the query. The kernel rule is that of KernelForm::rbf, and the
+  /// query's own key has the weight e^(kappa x.x). On the sphere other forms have the same votes, but not the same
+  /// derivatives.
   template <int W>
   INCONTEXT_HD void vote(LaneArray<T, W> context, const State<W>& state, ClassificationRule rule, T kappa) const {
     fill(state.votes, task.classes, T(0));
@@ -79,7 +80,7 @@ struct ContextVotes {
     differentiate(context, state, rule, kappa, by);
   }
 
-  /// The votes alone, elsewhere, bit by bit the same: for many rows at once, which keep no weights.
+  /// The votes alone, written to `votes`, with the same bits: for many rows of a grid at once, which keep no weights.
   template <int W>
   INCONTEXT_HD void vote(LaneArray<T, W> context, const State<W>& state, ClassificationRule rule, T kappa,
                          LaneArray<T, W> votes) const {
@@ -95,7 +96,7 @@ struct ContextVotes {
   }
 
  private:
-  /// What turns weights into shares of a vote: the factor of the points' weights, and the query's own share.
+  /// What makes shares of a vote from weights: the factor of the points' weights, and the query's own share.
   template <int W>
   struct Normalization {
     Lanes<T, W> scale;

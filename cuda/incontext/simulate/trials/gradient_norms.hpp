@@ -16,14 +16,14 @@ namespace incontext::simulate {
 using random::GradientStream;
 
 /// One trial of a layer's gradients: n standard normal tokens in d dimensions, component 0 along w, and a random
-/// direction h; the gradients' norms at every x = |w| of a grid.
+/// direction h. It returns the gradients' norms at every x = |w| of a grid.
 ///
 /// \f[ |dW_V| = |\bar x_a|,\qquad |dW_K| = x\, |C_a h|,\quad a = \mathrm{softmax}(x g) \f]
 ///
-/// NormSoftmax: \f$ x \to \beta = \max(x, 1/\sigma_g) \f$, and where it is the row's own standard deviation that
-/// counts, C_a h loses \f$ (C_a h)_0 \sum_j (g_j - \bar g)\, x_j / (n \sigma_g^2) \f$: nothing is left along w.
+/// NormSoftmax: \f$ x \to \beta = \max(x, 1/\sigma_g) \f$. Where the row's own standard deviation is the temperature,
+/// C_a h loses \f$ (C_a h)_0 \sum_j (g_j - \bar g)\, x_j / (n \sigma_g^2) \f$, and nothing is left along w.
 ///
-/// All is taken relative to the token of the highest score, so that nothing cancels where it has all the weight.
+/// All sums are relative to the token of the highest score, so that nothing cancels where it has all the weight.
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow, with dS from the map's Jacobian. arXiv 2310.12956, Fig. 5.
 /// Shapes    detail::gradient_norms values for each x, in the order of GradientNorm.
@@ -106,7 +106,7 @@ struct GradientNormsTrial {
     Lanes<T, W> orthogonal;
   };
 
-  /// A rotation that leaves w alone brings an isotropic direction into the plane of e_0 and e_1.
+  /// Draws an isotropic direction, turned into the plane of e_0 and e_1 by a rotation that leaves w unchanged.
   template <int W>
   INCONTEXT_HD Direction<W> draw_direction(random::Trials<W> trials) const {
     constexpr int per_block = random::normals_per_block<T>;

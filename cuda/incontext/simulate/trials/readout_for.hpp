@@ -18,10 +18,10 @@
 #include "incontext/simulate/trials/regression_rounding.hpp"
 #include "incontext/simulate/trials/score_exponent.hpp"
 
-/// The readout for each map, the contents of the points of its grid, and the factor by which the map multiplies scores.
+/// The readout of each map, the type of the points of its grid, and the factor by which the map multiplies scores.
 namespace incontext::simulate::detail {
 
-/// The readout that evaluates a map token by token, and the contents of the points of its grid.
+/// The readout that evaluates a map token by token, and the type of the points of its grid.
 template <class Map>
 struct ReadoutFor;
 

@@ -12,8 +12,8 @@
 
 namespace incontext::simulate {
 
-/// One trial of softmax attention that draws the query and its scores alone: given those, what is left of the inputs,
-/// the task, the noise and the label are averaged in closed form. The same mean as RegressionErrorTrial at l + d
+/// One trial of softmax attention that draws only the query and its scores. Given those, the rest of the inputs, the
+/// task, the noise and the label are averaged in closed form. It has the mean of RegressionErrorTrial and draws l + d
 /// normals per trial instead of l (d + 1).
 ///
 /// \f[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v\, m_1\, x_q^T R u + v^2 \left( m_1^2\, u^T R u

@@ -12,7 +12,7 @@
 
 namespace incontext::simulate {
 
-/// The label of a query, by the task and fresh noise.
+/// Draws the label of a query, from the task and noise of its own.
 ///
 /// Source    arXiv 2511.01292 section 3.
 /// Random    stream query_noise, one normal.
@@ -96,7 +96,7 @@ struct GaussianTokens {
 };
 
 /// One trial of in-context regression, literally: draw a task, a context, its noise and a query; let the attention
-/// predict; square the error. It knows nothing of the closed forms it judges.
+/// predict; square the error. It uses none of the closed forms of which it is the referee.
 ///
 /// \f[ (\hat y(\tau) - y_q)^2,\qquad \hat y = \sum_j a_j(\tau)\,(v_x^T x_j + v_y y_j) \f]
 ///
@@ -147,7 +147,7 @@ struct RegressionErrorTrial {
   }
 
  private:
-  /// The query as a token among the others: its own score, and a value without a label.
+  /// Adds the query as a token among the others, with its own score and a value without a label.
   template <int W>
   INCONTEXT_HD void add_query(LaneArray<T, W> query, LaneArray<T, W> keyed_query, const Lanes<T, W>& score_mean,
                               LaneArray<T, W> state) const {

@@ -42,7 +42,7 @@ struct RegressionModel {
 
 /// Owns the numbers a RegressionModel points to.
 ///
-/// Memory is the container of the system the trials run on; the factors are worked out in double on the host.
+/// `Memory` is a container of the system on which the trials run; the factors are computed in double on the host.
 ///
 /// Shapes    as RegressionModel; task_factor any d x d matrix with C C^T the task covariance.
 /// Errors    as regression::validate(Attention) and require_at_least(context_length, 2); std::domain_error for numbers
@@ -97,7 +97,7 @@ class RegressionModelStorage {
     numbers_ = Memory<T>(all.begin(), all.end());
   }
 
-  /// The model; valid while this storage lives and stays where it is.
+  /// The model; valid as long as this storage exists and is not moved.
   [[nodiscard]] RegressionModel<T> model() const {
     const T* at = thrust::raw_pointer_cast(numbers_.data());
     const int d = model_.dimension;

@@ -11,9 +11,10 @@
 
 namespace incontext::simulate {
 
-/// A row of a table for each of W trials, with replacement: \f$ \lfloor w\, n / 2^{32} \rfloor \f$ from one word w.
+/// Draws a row of a table for each of W trials, with replacement: row \f$ \lfloor w\, n / 2^{32} \rfloor \f$ for a
+/// random word w.
 ///
-/// Source    Lemire 2019, without the rejection: a row's chance is off by at most n / 2^32.
+/// Source    Lemire 2019, without the rejection: the probability of a row is off by at most n / 2^32.
 /// Domain    rows >= 1.
 /// Random    one word per trial.
 /// Runs on   host and device

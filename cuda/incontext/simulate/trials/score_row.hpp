@@ -14,8 +14,8 @@ namespace incontext::simulate {
 
 using random::RowStream;
 
-/// One trial of a row of scores: draw them a tile at a time, keep none, and say how softmax spreads its weight at every
-/// inverse temperature of a grid.
+/// One trial of a row of scores. The scores are drawn a tile at a time and not kept; the values describe how softmax
+/// distributes its weight at every inverse temperature of a grid.
 ///
 /// \f[ a_j = \frac{e^{\beta z_j}}{\sum_k e^{\beta z_k}} \f]
 ///
@@ -164,7 +164,7 @@ struct ScoreRowTrial {
     }
   }
 
-  /// Sums relative to the largest score before become sums relative to the one now.
+  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one.
   template <int W>
   INCONTEXT_HD static void shrink(LaneArray<T, W> own, T beta, const Lanes<T, W>& __restrict__ drop) {
     Lanes<T, W>& __restrict__ weights = own[Sum::weights];

@@ -13,7 +13,7 @@ namespace incontext::simulate {
 /// \f$ p_j \propto e^{\phi(s g_j)} \f$ for every exponent of a grid, in one pass that keeps no score.
 ///
 /// Units     dimensionless.
-/// Accuracy  against the row at once in tests/simulate/reduced_softmax.cpp.
+/// Accuracy  against the whole row in tests/simulate/reduced_softmax.cpp.
 /// Runs on   host and device
 template <class T, class Exponent>
 struct SoftmaxMomentsReadout {
@@ -73,8 +73,8 @@ struct SoftmaxMomentsReadout {
     return state.after(sums_per_point * point);
   }
 
-  /// Sums a tile by itself and then adds it by compensated summation, so that the many small weights of a long row
-  /// count.
+  /// Sums a tile by itself and then adds it by Kahan's summation: the rounding error of every addition is kept
+  /// beside the sum, so that the many small weights of a long row are not lost.
   template <int W>
   INCONTEXT_HD static void add_tile(LaneArray<T, W> own, const Lanes<T, W>& highest, const Lanes<T, W>* logs,
                                     const Lanes<T, W>* normals, int tokens) {

@@ -16,16 +16,16 @@ using random::SphereStream;
 
 /// A context of the sphere task: prototypes uniform on the unit sphere, points labeled by the nearest, a query.
 ///
-/// Points of a class are uniform on its cell, and no context is given up because a cell is small. A cell lies in the
-/// wedge between any two of its bounding hyperplanes; points uniform on the narrowest such wedge are drawn directly, by
-/// the angle in its plane. In two dimensions, and for two or three classes, the wedge is the cell and nothing is ever
-/// rejected. Otherwise n uniform proposals serve whatever class is not full, and what is then missing comes from
-/// wedges, kept where it falls into the cell.
+/// Points of a class are uniform on its cell, and every context is completed, however small its cells are. A cell is
+/// inside the wedge between any two of its bounding hyperplanes; points uniform on the narrowest such wedge are drawn
+/// directly, by the angle in its plane. In two dimensions, and for two or three classes, the wedge is the cell and
+/// nothing is ever rejected. Otherwise n uniform proposals are given to the classes that are not full; the points still
+/// missing are drawn from wedges, and kept if they are in the cell.
 ///
 /// Source    arXiv 2510.10425, App. I (rejection); the wedge is derived: docs/theory/classification.md#drawing-cells.
 /// Shapes    elements of a LaneArray: inputs n x d, by class if balanced; query d; label 1; labels n (independent
 ///           only); prototypes k x d; attempts 1; balanced: working memory of 2 k^2 + O(k + d).
-/// Units     unit vectors; labels and attempts are whole numbers, attempts above T's last exact one rounded.
+/// Units     unit vectors; labels and attempts are whole numbers, attempts rounded where T does not represent them.
 /// Domain    dimension >= 2, classes >= 2, 1 <= context_length <= 2^24; balanced: a multiple of classes.
 /// Limits    after most_failures attempts without success the wedge's next point is taken although it is outside of
 ///           the cell; with the default that concerns cells below about 1e-6 of their wedge.
@@ -97,7 +97,7 @@ struct SphereTaskDraw {
     return wedges().wedge(scratch.after(wedge_row()));
   }
 
-  /// Where W trials are: the class that is filled, the attempts its next point has missed, and all attempts.
+  /// The progress of W trials: the class that is being filled, the failed attempts at its next point, and all attempts.
   template <int W>
   struct Completion {
     Lanes<int, W> wanted;
@@ -154,7 +154,7 @@ struct SphereTaskDraw {
     detail::draw_in_wedge(query(scratch), stream, index, wedge(scratch), dimension);
   }
 
-  /// Uniform proposals, as many as the context has points: most find a class that is not full.
+  /// Draws as many uniform proposals as the context has points. Most of them find a class that is not full.
   template <int W>
   INCONTEXT_HD void propose(const random::LaneStream<W>& stream, LaneArray<T, W> scratch) const {
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
@@ -170,7 +170,7 @@ struct SphereTaskDraw {
     }
   }
 
-  /// Draws what is missing, class after class, each trial at its own pace.
+  /// Draws the points that are still missing, class after class; each trial advances at its own pace.
   template <int W>
   INCONTEXT_HD void complete(random::Trials<W> trials, LaneArray<T, W> scratch) const {
     const std::uint32_t stream_attempts = 0xffffffffu / (random::sphere_blocks<T>(dimension) + 1);
@@ -214,7 +214,7 @@ struct SphereTaskDraw {
     return left;
   }
 
-  /// The next class that is not full, its wedge worked out; `classes` if there is none.
+  /// Finds the next class that is not full and computes its wedge; returns `classes` if there is none.
   template <int W>
   INCONTEXT_HD int next_class(LaneArray<T, W> scratch, int lane, int c) const {
     while (c < classes && !is_missing(scratch, lane, c)) ++c;
@@ -222,7 +222,7 @@ struct SphereTaskDraw {
     return c;
   }
 
-  /// A class takes its share of the context, and the query's one more.
+  /// Whether a class needs another point. It receives its share of the context, and the query's class also the query.
   template <int W>
   INCONTEXT_HD bool is_missing(LaneArray<T, W> scratch, int lane, int c) const {
     const bool own = static_cast<int>(query_label(scratch)[lane]) == c;

@@ -10,11 +10,12 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_points.hpp"
 
-/// Wedges of the sphere: what is on the right side of two hyperplanes through its center.
+/// Wedges of the sphere: the points on the inner side of two hyperplanes through its center.
 namespace incontext::simulate::detail {
 
-/// The angle, in turns, of a unit vector of the first quadrant: two steps of third order on sincos_turns, so that no
-/// library's arc tangent shows in the bits.
+/// The angle, in turns, of a unit vector of the first quadrant. The bits must not depend on the arc tangent of a
+/// library, so a guess is improved twice by sincos_turns: `off` is the sine of the guess's error, and off + off^3 / 6
+/// is the error to third order.
 INCONTEXT_HD inline double angle_in_turns(double sine, double cosine) {
   double angle = 0.25 * sine / (sine + cosine);
   for (int step = 0; step < 2; ++step) {
@@ -48,13 +49,14 @@ struct SphereWedges {
     return Wedge<T, 1>::rows(dimension) + 2 * std::int64_t{classes} + 2 * std::int64_t{classes} * classes;
   }
 
-  /// The wedge that set worked out last.
+  /// The wedge that `set` computed last.
   template <int W>
   INCONTEXT_HD Wedge<T, W> wedge(LaneArray<T, W> scratch) const {
     return {scratch, dimension};
   }
 
-  /// Finds the two sides of each cell whose wedge is the narrowest, from the prototypes' squared distances.
+  /// Finds for each cell the two sides whose wedge is the narrowest. That is the pair of sides whose normals have the
+  /// least cosine; the normals are differences of prototypes, so the cosine follows from three squared distances.
   template <int W>
   INCONTEXT_HD void find(LaneArray<T, W> prototypes, LaneArray<T, W> scratch) const {
     const Cells<W> cells(scratch, *this);
@@ -73,7 +75,8 @@ struct SphereWedges {
     for (int c = 0; c < classes && !stop_requested(); ++c) find_sides(cells, c);
   }
 
-  /// Works out the wedge of one trial's class.
+  /// Computes the wedge of one trial's class: the sum of the two unit normals is its middle, and their difference is
+  /// the direction across.
   template <int W>
   INCONTEXT_HD void set(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
     if (classes == 2) return set_half_sphere(prototypes, scratch, lane, c);
@@ -88,7 +91,8 @@ struct SphereWedges {
       square_b += normal(b, i) * normal(b, i);
     }
     const double scale_a = inverse_root(square_a), scale_b = inverse_root(square_b);
-    // Sum and difference in loops of their own: side by side, g++ 12 contracts them to vfmaddsub whatever the flags.
+    // Sum and difference are computed in separate loops. In one loop, g++ 12 contracts them to vfmaddsub whatever the
+    // flags.
     const auto combine = [&](double sign, LaneArray<T, W> direction) {
       const auto entry = [&](int i) { return normal(b, i) * scale_b + sign * (normal(a, i) * scale_a); };
       double square = 0;
@@ -102,7 +106,7 @@ struct SphereWedges {
   }
 
  private:
-  /// What is known of the cells, after the wedge in working memory: the two sides of each, and for each pair of
+  /// Arrays about the cells, after the wedge in working memory: the two sides of each cell, and for each pair of
   /// prototypes the squared distance and the inverse of the distance.
   template <int W>
   struct Cells {
@@ -141,7 +145,7 @@ struct SphereWedges {
     }
   }
 
-  /// Of two classes each has half of the sphere, and any plane through the normal will do.
+  /// With two classes each cell is half of the sphere, and any plane that contains the normal serves.
   template <int W>
   INCONTEXT_HD void set_half_sphere(LaneArray<T, W> prototypes, LaneArray<T, W> scratch, int lane, int c) const {
     const Wedge<T, W> own = wedge(scratch);
@@ -179,8 +183,9 @@ struct SphereWedges {
   }
 };
 
-/// Uniform point number `index` of a wedge: a normal vector whose part in the plane of the sides is turned into the
-/// arc.
+/// Draws uniform point number `index` of a wedge. A normal vector, divided by its length, is uniform on the sphere, and
+/// the angle of its part in the plane of `middle` and `across` is uniform and independent of everything else. So that
+/// angle is replaced by one that is uniform on the arc of the wedge.
 template <class T, int W>
 INCONTEXT_HD void draw_in_wedge(LaneArray<T, W> point, const random::LaneStream<W>& stream, std::uint32_t index,
                                 const Wedge<T, W>& wedge, int dimension) {

@@ -34,7 +34,7 @@ INCONTEXT_HD Lanes<std::int32_t, W> find_top(LaneArray<T, W> scores, std::int64_
   return top;
 }
 
-/// Makes one token the origin, and returns what its number was.
+/// Subtracts the number of one token from those of all, and returns it.
 template <class T, int W>
 INCONTEXT_HD Lanes<T, W> subtract_top(LaneArray<T, W> component, std::int64_t tokens,
                                       const Lanes<std::int32_t, W>& top) {
@@ -62,8 +62,8 @@ INCONTEXT_HD ScoreMoments<T, W> moments_of(LaneArray<T, W> scores, std::int64_t 
   return moments;
 }
 
-/// The slope of the regression of a component on the scores. NormSoftmax takes this part away, because the standard
-/// deviation of the scores follows them.
+/// The slope of the regression of a component on the scores. NormSoftmax subtracts this part, because its temperature,
+/// the standard deviation of the scores, changes with them.
 template <class T, int W>
 INCONTEXT_HD Lanes<T, W> regress(LaneArray<T, W> scores, LaneArray<T, W> component, std::int64_t tokens,
                                  const ScoreMoments<T, W>& moments) {

@@ -22,7 +22,7 @@ struct VotedPrediction {
     Lanes<T, W> is_right;
   };
 
-  /// Works out logits relative to the largest, and probabilities.
+  /// Computes the logits relative to the largest, and the probabilities.
   template <int W>
   INCONTEXT_HD Outcome<W> predict(LaneArray<T, W> votes, T gain, const Lanes<T, W>& label, LaneArray<T, W> logits,
                                   LaneArray<T, W> probabilities) const {
@@ -57,7 +57,8 @@ struct VotedPrediction {
   }
 
  private:
-  /// Makes a class the first of the largest logit, in the trials where it is.
+  /// Makes class c the class of the largest logit in the trials in which its logit is above those of the classes before
+  /// it.
   template <int W>
   INCONTEXT_HD static void raise(Lanes<T, W>& __restrict__ largest, Lanes<T, W>& __restrict__ first,
                                  const Lanes<T, W>& __restrict__ logit, int c) {

@@ -19,7 +19,8 @@ enum class ClassificationRule { linear, kernel, adaptive, adaptive_with_query };
 
 /// A rule, its kernel's concentration and its gain: logits are gain times the votes.
 ///
-/// Units     kappa = 1 / sigma^2; gain is the rate eta of linear and kernel, c of the adaptive rules, in nats.
+/// Units     kappa = 1 / sigma^2; gain is the learning rate eta of linear and kernel, and c of the adaptive rules, in
+///           nats.
 /// Runs on   host and device
 template <class T>
 struct ClassificationPoint {

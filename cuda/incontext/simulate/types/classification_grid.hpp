@@ -21,8 +21,8 @@ enum class GridChart { gain, slope };
 /// A grid of one rule. The linear rule has one row, whatever its kappas.
 ///
 /// Domain    kappas and gains ascending, gains > 0, they and the classifiers' gains finite as the scalar of the run;
-///           kappas x gains <= 1e6; chart slope: adaptive rules; chart gain: kernel, or
-///           adaptive rules; kappas < 0 with chart gain stand for elimination, at the negative of the gain.
+///           kappas x gains <= 1e6; chart slope: adaptive rules; chart gain: kernel, or adaptive rules; kappas < 0 with
+///           chart gain mean elimination, at the negative of the gain.
 /// Runs on   host
 struct ClassificationGrid {
   ClassificationRule rule = ClassificationRule::linear;
@@ -39,7 +39,7 @@ struct ClassificationGrid {
   }
 };
 
-/// The reference of a grid without one.
+/// The value of `reference` for a grid without a reference.
 ///
 /// Runs on   host
 inline constexpr std::int64_t no_reference = -1;
@@ -60,14 +60,14 @@ struct ClassificationGridSimulation {
   [[nodiscard]] const statistics::Estimate& accuracy(std::size_t kappa) const {
     return run.estimates.at(kappas * gains + kappa);
   }
-  /// With a reference: the loss less the reference's, whose error common contexts make small.
+  /// With a reference: the loss minus that of the reference. Common contexts make the error of this difference small.
   [[nodiscard]] const statistics::Estimate& loss_difference(std::size_t kappa, std::size_t gain) const {
     return run.estimates.at(kappas * gains + kappas + kappa * gains + gain);
   }
 };
 
-/// Where on an axis of the grid an optimum lies: between its ends, or at one, beyond which it may go on; or the axis
-/// has one number only.
+/// Where on its axis of the grid an optimum is: between the ends; at one end, beyond which the loss may still fall; or
+/// on an axis with one number only.
 ///
 /// Runs on   host
 enum class AxisPlace { inside, lowest, highest, fixed };
@@ -78,8 +78,8 @@ enum class AxisPlace { inside, lowest, highest, fixed };
 /// Runs on   host
 enum class SearchEnd { step, noise, zooms };
 
-/// The best classifier found. An optimum at the end of an axis is no optimum: adaptive rules in high dimension run
-/// along c kappa = const to kappa -> 0, c -> infinity, and then both places say so.
+/// The best classifier found. A best point at the end of an axis is not an optimum. In high dimension the loss of
+/// adaptive rules may fall along c kappa = const to kappa -> 0 and c -> infinity, and then both places are ends.
 ///
 /// Units     loss in nats.
 /// Runs on   host
@@ -90,11 +90,11 @@ struct ClassificationOptimum {
   statistics::Estimate accuracy;
   AxisPlace kappa_place = AxisPlace::fixed;
   AxisPlace gain_place = AxisPlace::fixed;
-  double kappa_step = 0;  ///< to the last neighbors tried
+  double kappa_step = 0;  ///< distance to the last neighbors tried
   double gain_step = 0;
   SearchEnd end = SearchEnd::step;
   int zooms = 0;
-  Simulation grid;  ///< the first pass over the whole grid, as classification_grid's
+  Simulation grid;  ///< the first pass over the whole grid, as classification_grid gives it
 
   [[nodiscard]] bool is_inside() const {
     const auto fine = [](AxisPlace place) { return place == AxisPlace::inside || place == AxisPlace::fixed; };

@@ -25,9 +25,9 @@ struct GradientRow {
   GradientMap map = GradientMap::softmax;
 };
 
-/// What a trial measures at every x: squared norms of one query's contributions to the gradients of W_V (over
-/// |g|^2) and of W_K (with W_K and W_V of equal variances; over |g|^2 too), their product, the ratio of the norms, and
-/// W_K's with h along and orthogonal to w.
+/// What a trial measures at every x: the squared norm of one query's contribution to the gradient of W_V, over |g|^2;
+/// the same for W_K, if W_K and W_V have equal variances; the product of the two; the ratio of the norms; and the
+/// squared norm for W_K with the direction h along w and orthogonal to w (GradientNormsTrial).
 ///
 /// Runs on   host and device
 enum class GradientNorm { value, key, product, ratio, key_parallel, key_orthogonal };
@@ -49,7 +49,7 @@ struct GradientNormsSimulation {
     return run.estimates.at(point * detail::gradient_norms + static_cast<std::size_t>(norm));
   }
 
-  /// The ratio of the root mean squares of dW_K and dW_V.
+  /// The ratio of the root mean squares of dW_K and dW_V, with its standard error by the delta method.
   ///
   /// \f[ R = \sqrt{K / V},\qquad \frac{\mathrm{se}^2}{R^2} = \frac14 \Bigl(\frac{\mathrm{se}_K^2}{K^2} +
   /// \frac{\mathrm{se}_V^2}{V^2} - \frac{2}{n - 1} \Bigl[\frac{\overline{kv}}{K V} - 1\Bigr]\Bigr) \f]

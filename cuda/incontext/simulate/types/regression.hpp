@@ -14,7 +14,7 @@ enum class Estimator { literal, conditional, sufficient_statistics };
 
 /// The law of the labels of resampled rows: a linear task with Gaussian noise, or the rows' own labels.
 ///
-/// Shapes    task_mean: d; task_covariance: d x d, positive semidefinite; labels: empty, or one a row (then the other
+/// Shapes    task_mean: d; task_covariance: d x d, positive semidefinite; labels: empty, or one per row (then the other
 ///           three do not matter).
 /// Units     as regression::LinearTask.
 /// Runs on   host

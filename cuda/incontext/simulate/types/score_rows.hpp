@@ -28,7 +28,7 @@ struct ScoreRow {
   double needle = 0;
   double needle_stddev = 0;
 
-  /// The same row and one token more, of score N(score, stddev^2).
+  /// The same row with one more token, whose score is N(score, stddev^2).
   [[nodiscard]] ScoreRow with_needle(double score, double stddev = 0) const {
     ScoreRow row = *this;
     row.has_needle = true;

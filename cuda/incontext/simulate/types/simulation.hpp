@@ -8,7 +8,7 @@
 
 namespace incontext::simulate {
 
-/// What a run gave: one estimate a grid point, all on common random numbers.
+/// The result of a run: one estimate per grid point, all on common random numbers.
 ///
 /// Shapes    estimates: as many as the grid has points, in its order.
 /// Units     seconds of wall time.
@@ -21,13 +21,13 @@ struct Simulation {
   double seconds = 0;
 };
 
-/// How many trials a mean rests on: with heavy tails a few of them carry it, and its standard error is not to be
-/// trusted.
+/// The effective number of trials of a mean. If it is small, a few trials dominate the mean, as happens with heavy
+/// tails, and the standard error is not to be trusted.
 ///
 /// \f[ n_{\mathrm{eff}} = \frac{(\sum_i x_i)^2}{\sum_i x_i^2} = \frac{n}{1 + (n - 1)\, \mathrm{se}^2 / \bar x^2} \f]
 ///
-/// The largest trial's share of the total is at least 1 / n_eff and, for values >= 0, at most n_eff^(-1/2). An event no
-/// trial has met does not show.
+/// The largest trial's share of the total is at least 1 / n_eff and, for values >= 0, at most n_eff^(-1/2). An event
+/// that happened in no trial is not detected.
 ///
 /// Source    Kish 1965; the shares by max^2 <= sum of squares <= max times sum.
 /// Units     trials.

@@ -7,16 +7,16 @@
 
 #include "incontext/core/floating_point.hpp"
 
-/// The sphere task of in-context classification: which contexts, and one of them.
+/// The sphere task of in-context classification: its parameters, and one of its contexts.
 namespace incontext::simulate {
 
-/// How the points of a context are drawn: as many of every class, uniform on its cell, and a query of a uniform class;
-/// or points and query independent and uniform on the sphere.
+/// How the points of a context are drawn. Balanced: equally many of every class, uniform on its cell, and a query of a
+/// class that is drawn uniformly. Independent: points and query are independent and uniform on the sphere.
 ///
 /// Runs on   host and device
 enum class ContextLaw { balanced, independent };
 
-/// Which contexts: dimension d, classes k, context_length n.
+/// The parameters of a context: dimension d, classes k, context_length n.
 ///
 /// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24; balanced: context_length a multiple of
 ///           classes <= 512; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6. A run holds

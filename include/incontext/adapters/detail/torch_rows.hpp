@@ -53,7 +53,8 @@ void require_scores(const Tensor& scores) {
   require_at_least(where, "last dimension of scores", scores.size(-1), std::int64_t{1});
 }
 
-/// One value a row, as a view: torch itself sums the rows' gradients back into the shape of `value`.
+/// `value` broadcast to one number per row, as a view: torch itself sums the gradients of the rows back into the shape
+/// of `value`.
 template <class Parameter, class T>
 Tensor one_a_row(const Tensor& scores, const Tensor& value) {
   const std::string name = std::string("values of ") + c10::demangle_type<Parameter>();
@@ -67,10 +68,10 @@ Tensor one_a_row(const Tensor& scores, const Tensor& value) {
   return value.expand(shape);
 }
 
-/// Rows one after the other in memory.
+/// The tensor with its rows one after the other in memory.
 inline Tensor in_rows(const Tensor& tensor) { return tensor.resolve_neg().contiguous(); }
 
-/// The map of each row: `map` with the parameters that are tensors set to the row's values.
+/// The map of each row: `map`, with those parameters that are tensors set to the values of that row.
 template <class Map, class... Parameters>
 class MapOfRow {
  public:
@@ -107,7 +108,7 @@ struct Rows {
   scoring::Row<T> operator[](std::int64_t i) const { return {data + i * length, length}; }
 };
 
-/// Scores a thread takes at least: as many as in torch's own elementwise kernels.
+/// The fewest scores per thread: as many as in torch's own elementwise kernels.
 inline constexpr std::int64_t grain_size = 32768;
 
 /// Calls visit(first, last) on ranges of rows, in parallel where torch and the compiler's OpenMP allow.
@@ -145,7 +146,7 @@ Tensor gradient_by_scores(const MapOfRow<Map, Parameters...>& map, const Tensor&
   return out;
 }
 
-/// sum_j g_j d a_j / d parameter, one number a row.
+/// sum_j g_j d a_j / d parameter, one number per row.
 template <class Parameter, class Map, class... Parameters>
 Tensor gradient_by(Parameter parameter, const MapOfRow<Map, Parameters...>& map, const Tensor& scores,
                    const Tensor& cotangent) {

@@ -9,7 +9,7 @@
 
 #include "incontext/core/contracts.hpp"
 
-/// Draws of the sphere sorted into the cells about prototypes, and the errors of what is counted there.
+/// Points drawn on the sphere and sorted into the cells of prototypes, and the standard errors of their counts.
 namespace incontext::classification::detail {
 
 inline std::size_t nearest(const Eigen::MatrixXd& prototypes, const Eigen::VectorXd& point) {
@@ -30,12 +30,12 @@ struct CellMean {
   double standard_error() const { return std::sqrt(square / (count * (count - 1))); }
 };
 
-/// Standard error of a share of `draws` independent draws: where none or all were caught, one draw's.
+/// Standard error of a share of `draws` independent draws; where the share is 0 or 1, the error is that of one draw.
 inline double share_error(double share, double draws) {
   return std::max(std::sqrt(share * (1 - share) / draws), 1 / draws);
 }
 
-/// Standard deviation of sum_c g_c (count_c / draws) over multinomial counts; a count of 0 errs by one.
+/// Standard deviation of sum_c g_c (count_c / draws) over multinomial counts; a count of 0 has the error of one.
 inline double multinomial_error(const std::vector<double>& g, const std::vector<double>& shares, double draws) {
   double mean = 0, square = 0;
   for (std::size_t c = 0; c < g.size(); ++c) {

@@ -43,7 +43,7 @@ inline void require_angle_dimension(std::string_view where, std::int64_t dimensi
   }
 }
 
-/// A class-balanced context: as many examples of every class.
+/// Accepts the length of a class-balanced context, which has equally many examples of every class.
 inline void require_balanced(std::string_view where, std::int64_t context_length, std::int64_t classes) {
   require_at_least(where, "context_length", context_length, classes);
   if (context_length % classes != 0) {

@@ -31,8 +31,8 @@ void require_mass_law(std::string_view where, std::int64_t dimension, const T& k
   }
 }
 
-/// Where e^(-e^y) is 0 and where it is 1, to rounding: beyond, even for n points at once. Up to moderate kappa all of
-/// the lower side is kept: where every weight is tiny, it is all there is.
+/// To rounding, and even for n points at once, e^(-e^y) is 0 above `high` and 1 below `low`. Up to moderate kappa all
+/// of the lower side is kept, because where every weight is tiny there is no other contribution.
 template <Real T>
 struct Transition {
   T low, high;
@@ -45,7 +45,7 @@ Transition<T> transition(const T& kappa, const T& count) {
   return {log(T(std::numeric_limits<T>::epsilon())) - T(2) - log(count), T(5)};
 }
 
-/// E over one point's weight w = e^(kappa (u.x - 1)) at t = e^s, y = s + log w.
+/// Expectations over the kernel w = e^(kappa (u.x - 1)) of one point at t = e^s.
 template <Real T>
 struct MassMoments {
   T log_psi;          ///< log E e^(-t w)
@@ -108,12 +108,13 @@ class WeightLaw {
   Transition<T> edge_;
 };
 
-/// A grid over s with step 1, on which integrands are located: they are mixtures of bumps at least that wide, because
-/// s enters through t times the mass.
+/// Integrates over s. A grid with step 1 finds the interval in which an integrand is not negligible; the grid misses
+/// nothing, because integrands depend on s through t times the partition function and are mixtures of bumps at least
+/// as wide as its step.
 template <Real T>
 class LocatedIntegrals {
  public:
-  /// The mass lies between least and most; t times the mass is about 1 wherever an integrand matters.
+  /// The partition function is between `least` and `most`, and t times it is about 1 wherever an integrand matters.
   LocatedIntegrals(const T& log_least, const T& log_most) {
     using std::log;
     for (T s = -log_most - T(3) + T(2) * log(T(std::numeric_limits<T>::epsilon())); s < T(7) - log_least; s += T(1)) {

@@ -16,8 +16,8 @@ inline void direction(const random::LaneStream<1>& stream, std::uint32_t first_b
   random::sphere_point(stream, first_block, static_cast<int>(out.size()), out.data(), 1);
 }
 
-/// Points of the sphere of density e^(kappa u.x) by Wood's rejection. A uniform point gives the attempt's beta variate
-/// (1 - its cosine)/2 and, independently, the direction across.
+/// Points of the sphere of density e^(kappa u.x) by Wood's rejection. Each attempt draws one uniform point: (1 - its
+/// cosine)/2 is the beta variate, and its component across the query, which is independent, gives the direction.
 class AboutQuery {
  public:
   AboutQuery(const Eigen::VectorXd& query, double kappa)

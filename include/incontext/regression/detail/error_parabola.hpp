@@ -7,7 +7,7 @@
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// The algebra every exact error of the chapter shares: docs/theory/regression.md#parabola.
+/// The algebra that all exact errors of this room share: docs/theory/regression.md#parabola.
 namespace incontext::regression::detail {
 
 /// The random vector input_part + label_part w, affine in the task vector w.
@@ -40,7 +40,8 @@ struct InputMoments {
   Matrix<T> second() const { return covariance + mean * mean.transpose(); }
 };
 
-/// What the examples of one context do to p = v_x + v_y w through u = C p + v_y C_xe (C the context's covariance).
+/// Moments of one context. Its covariance C (divided by l) and C_xe, that of inputs and label noise, enter the
+/// prediction through u = C p + v_y C_xe, where p = v_x + v_y w.
 template <Real T>
 struct ContextMoments {
   Matrix<T> covariance;    ///< E[C]
@@ -48,13 +49,13 @@ struct ContextMoments {
   Vector<T> offset_third;  ///< E[(p . (xbar - mu_x)) C p], zero for symmetric laws
 };
 
-/// p = v_x + v_y w: what attention reads of an input by way of values.
+/// p = v_x + v_y w: without the label noise, the value of an input x is p . x.
 template <Real T>
 AffineInTask<T> value(const Attention<T>& attention) {
   return {attention.input_value, attention.label_value};
 }
 
-/// r = w - p with the offset kept, w without it: what the mean of the inputs is multiplied with in the residual.
+/// The vector that multiplies the mean of the inputs in the residual: r = w - p with the offset kept, and w without it.
 template <Real T>
 AffineInTask<T> residual_task(const Attention<T>& attention, Offset offset) {
   if (offset == Offset::removed) return {Vector<T>::Zero(attention.input_value.size()), T(1.0)};

@@ -15,14 +15,15 @@
 /// The error of true softmax attention given the query, averaged over it: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
 
-/// Queries of one score deviation sigma, x = L e: their density in u and its moments sum beta e^2, sum delta e^2.
+/// Queries x = L e whose scores have the standard deviation `deviation`: their density in the variable u of `radius`,
+/// and the density times the mean over these queries of sum beta e^2 (`linear`) and of sum delta e^2 (`quadratic`).
 template <Real T>
 struct QueryDensity {
   T deviation, density, linear, quadratic;
 };
 
-/// sigma = scale * r, r = exp(u - e^-u): whatever power of r the density starts with, it dies out doubly exponentially
-/// on both sides of u.
+/// The substitution sigma = scale * r with r = exp(u - e^-u). Whatever power of r the density of r starts with, the
+/// density of u falls doubly exponentially on both sides.
 template <Real T>
 T radius(const T& u) {
   using std::exp;
@@ -36,7 +37,7 @@ T radius_rate(const T& u) {
   return T(1) + exp(T(-u));
 }
 
-/// The u of a radius that is at least 1.
+/// The u of a radius that is at least 1, by Newton's method.
 template <Real T>
 T place_of_radius(const T& r) {
   using std::exp;
@@ -47,8 +48,9 @@ T place_of_radius(const T& r) {
   return u;
 }
 
-/// What E[error | query] is made of. The row's mean score is sigma a, its mean square IPR + sigma^2 b; a and
-/// b are averaged as a_0 - a and a_0^2 - b, small where the error without a_0's part is.
+/// The parts of the error given the query. The weighted mean of a row's scores, in units of their standard deviation
+/// sigma, has the expectation sigma a and the mean square IPR + sigma^2 b. What is averaged over queries are the
+/// differences a_0 - a and a_0^2 - b, which are small where `without_context` is already near the error.
 template <Real T>
 struct QueryTerms {
   T without_context;  // error if the weighted mean of the inputs were a_0 S M x_q
@@ -57,7 +59,8 @@ struct QueryTerms {
   T label_variance;  // s2 + tr(R S)
 };
 
-/// Whether the linear map is so flat at these deviations that a and b are near their limits slope and slope^2.
+/// The reference a_0: the slope of the linear map where the weights are so flat that a and b are near their limits
+/// slope and slope^2, else 0.
 template <class Phi, Real T>
 T mean_reference(const laws::StandardRows<Phi, T>& rows, const T& deviation) {
   if constexpr (scoring::is_linear<Phi>) {
@@ -72,7 +75,8 @@ struct Departures {
   T mean, square;  // a_0 - a, a_0^2 - b
 };
 
-/// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
+/// b is a difference of moments, which cancels at small deviations sigma; but there its contribution is of order
+/// sigma^2.
 template <class Phi, Real T>
 Departures<T> departures(const laws::StandardRows<Phi, T>& rows, const laws::StandardRow<T>& row, const T& deviation,
                          bool about_reference) {

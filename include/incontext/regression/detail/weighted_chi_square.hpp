@@ -11,8 +11,8 @@
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// The law of sigma^2 = sum_j lambda_j e_j^2, e standard normal, by a contour integral through the saddle point:
-/// docs/theory/regression.md#softmax-error.
+/// The law of sigma^2 = sum_j lambda_j e_j^2 for standard normal e: its Laplace transform is inverted along a contour
+/// of steepest descent through the saddle point (docs/theory/regression.md#softmax-error).
 namespace incontext::regression::detail {
 
 template <Real T>
@@ -30,7 +30,7 @@ class WeightedChiSquareQueries {
 
   T start() const { return place_of_radius(peak_); }
 
-  /// By the saddle point alone.
+  /// The logarithm of the density in u by the saddle-point approximation, which finds where the density matters.
   T log_density(const T& u) const {
     using std::log;
     const T r = radius(u), q = r * r;
@@ -48,14 +48,16 @@ class WeightedChiSquareQueries {
   }
 
  private:
-  /// Of K(y) = (y - 1) q / 2 - (1/2) sum log(1 - rho + rho y), y > 0 real, lambda_max = 1.
+  /// The saddle point of K(y) = (y - 1) q / 2 - (1/2) sum log(1 - rho + rho y) on the real axis, y > 0, in units in
+  /// which lambda_max = 1.
   struct Saddle {
     T exponent;        // K
     Vector<T> factor;  // 1 - rho_j + rho_j y
     Vector<T> slopes;  // w_j = rho_j / factor_j
   };
 
-  /// sum w_j(y) = q falls convexly from y = 1/q, where it is at least q: Newton's steps stay on that side.
+  /// Newton's method for sum w_j(y) = q. The sum is convex and falls from y = 1/q, where it is at least q, so the steps
+  /// never pass the root.
   Saddle saddle_at(const T& q) const {
     using std::log;
     const Vector<T> rest = (T(1.0) - share_.array()).matrix();
@@ -73,8 +75,9 @@ class WeightedChiSquareQueries {
     return saddle;
   }
 
-  /// (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K for h = 1, sum beta e^2, sum delta e^2, p = (y - 1) / 2, along
-  /// the parabola that leaves the saddle point in the direction of steepest descent, y = y_0 + i t - c t^2.
+  /// The inverse Laplace transform (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K, p = (y - 1) / 2, for h = 1, sum
+  /// beta e^2 and sum delta e^2. The path y = y_0 + i t - c t^2 is the parabola that leaves the saddle point in the
+  /// direction of steepest descent.
   std::array<T, 3> contour(const T& q, const Saddle& saddle) const {
     using std::sqrt;
     const Vector<T>& w = saddle.slopes;
@@ -110,7 +113,7 @@ class WeightedChiSquareQueries {
       delta_real += delta(j) * x / square;
       delta_imaginary -= delta(j) * y / square;
     }
-    // times dy / (i dt) = 1 + 2 i c t
+    // The integrand times dy / (i dt) = 1 + 2 i c t.
     const T size = scale * exp(log_size), c = size * cos(phase), s = size * sin(phase);
     const T real = c - T(2.0) * bend * t * s, imaginary = s + T(2.0) * bend * t * c;
     return {real, T(real * beta_real - imaginary * beta_imaginary), T(real * delta_real - imaginary * delta_imaginary)};

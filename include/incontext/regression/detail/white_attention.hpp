@@ -7,7 +7,8 @@
 
 namespace incontext::regression::detail {
 
-/// G = L^T M L, S = L L^T: the scores of white inputs, and P = L^T R L, what a white input's label is weighted with.
+/// The attention and the task in coordinates in which the inputs are white, x = L e with S = L L^T: `key_query` is
+/// G = L^T M L, and `task` is P = L^T R L with R = E[w w^T].
 template <Real T>
 struct WhiteAttention {
   Matrix<T> key_query, task;
