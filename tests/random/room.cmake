@@ -1,5 +1,6 @@
-# The samplers promise the same bits. Every compiler gives them if it does not contract a product and a sum into a
-# fused multiply-add, which must be forbidden where the machine has one. g++ vectorizes sqrt only without errno, which changes speed alone.
+# The samplers promise the same bits. Every compiler gives them if it does not contract a product and a sum into a fused
+# multiply-add, which must be forbidden where the machine has one. g++ vectorizes sqrt only without errno, which changes
+# speed alone.
 set(_random_flags -ffp-contract=off -fno-math-errno)
 target_compile_options(test_random PRIVATE ${_random_flags})
 
