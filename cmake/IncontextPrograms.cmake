@@ -1,4 +1,4 @@
-# What this repository's own programs and tests need, and no consumer sees.
+# Functions for this repository's own programs and tests, which no consumer uses.
 #
 #   incontext_add_program(<name> SOURCES <file.cpp>... [CUDA_SOURCES <file.cpp>...] [LINK <target>...])
 #

@@ -1,4 +1,4 @@
-# The simulate targets, made alike in this tree and by the installed package:
+# The simulate targets, defined in the same way in this tree and by the installed package:
 #
 #   incontext_add_simulate(<cpp|omp|tbb|cuda>)   ->   incontext::simulate_<backend>
 #

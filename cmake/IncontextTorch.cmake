@@ -1,4 +1,4 @@
-# LibTorch for incontext/adapters/torch.hpp, taken alike in this tree and by the installed package:
+# LibTorch for incontext/adapters/torch.hpp, found in the same way in this tree and by the installed package:
 #
 #   incontext_add_torch()   ->   incontext::torch, where LibTorch is found
 #

@@ -1,5 +1,6 @@
 // incontext-classify: in-context classification on the sphere by gradient descent, kernel gradient descent and softmax
-// attention, closed forms beside simulation: who errs least, with which parameters, and where.
+// attention. It prints closed forms beside simulations: which rule has the least loss, with which parameters, and
+// where.
 
 #include "examples/classify/contexts.hpp"
 #include "examples/classify/figures.hpp"

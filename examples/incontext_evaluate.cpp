@@ -1,4 +1,5 @@
-// incontext-evaluate FILE|-: computes every case of an oracle file and compares with the references it carries.
+// incontext-evaluate FILE|-: computes every case of a file of reference values and compares the results with the
+// references in it.
 
 #include <chrono>
 #include <string>

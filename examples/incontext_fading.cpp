@@ -1,5 +1,5 @@
-// incontext-fading: what softmax attention does to long rows of random scores, exact law beside simulation: where it
-// fades, where it freezes, and which score is found among how many.
+// incontext-fading: what softmax attention does to long rows of random scores, the exact law beside simulations: where
+// a needle's weight fades, where a row freezes, and which score is found among how many.
 
 #include "examples/fading/controls.hpp"
 #include "examples/fading/figures.hpp"

@@ -1,5 +1,5 @@
-// incontext-gradients: why queries and keys learn late: the gradient of W_K beside that of W_V at initialization,
-// against the attention temperature (arXiv 2310.12956), exact law beside simulation.
+// incontext-gradients: why queries and keys learn late. It prints the gradient of W_K over that of W_V at
+// initialization as the attention temperature varies (arXiv 2310.12956), the exact law beside simulations.
 
 #include "examples/gradients/figures.hpp"
 #include "examples/gradients/options.hpp"

@@ -1,5 +1,5 @@
-// incontext-scores: what attention's scoring maps make of a row of scores, for one's own rows and as figures of the
-// papers, beside what theory says about them.
+// incontext-scores: which weights attention's scoring maps make of a row of scores, for one's own rows and as figures
+// of the papers, with the claims of theory about them.
 
 #include "examples/scores/fading_figures.hpp"
 #include "examples/scores/figures.hpp"

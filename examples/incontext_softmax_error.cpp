@@ -18,7 +18,7 @@ Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   require_outputs(options.output);
   Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
-  constexpr double matrices = 16;  // at most, for the second order and the general law
+  constexpr double matrices = 16;  // the most that the second order and the general law need
   for (const std::int64_t dimension : options.dimensions) require_matrices(dimension, matrices);
   require_matrices(options.simulation.dimension, matrices);
   Judgement judgement;

@@ -1,5 +1,5 @@
-// incontext-temperature: the error of in-context regression against the attention temperature, theory beside
-// simulation: a figure of arXiv 2511.01292, a free sweep, or a user's own data.
+// incontext-temperature: how the error of in-context regression depends on the attention temperature, theory beside
+// simulation, for a figure of arXiv 2511.01292, for laws of one's own choice, or for one's own data.
 
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
@@ -29,7 +29,7 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
     report.tables = {scores_table(options)};
     return report;
   }
-  constexpr double ridge_matrices = 4 * 64;  // of one thread's 64 trials side by side
+  constexpr double ridge_matrices = 4 * 64;  // for the 64 trials that a thread computes side by side
   if (options.data.empty()) require_matrices(options.simulation.dimension, ridge_matrices);
   Judgement judgement;
   Simulator simulator(options.simulation, options.output.quiet);

@@ -3,7 +3,7 @@ jobs=${INCONTEXT_JOBS:-$(nproc)}
 
 section() { printf '\n== %s\n' "$*"; }
 
-# For the GPU that is here; without one, for a single architecture, since each repeats most of nvcc's work.
+# Compiles for the GPU of this machine; without one, for a single architecture, since each repeats most of nvcc's work.
 cuda_architecture=90
 if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then cuda_architecture=native; fi
 

@@ -50,7 +50,7 @@ void attend(const Map& map, int threads) {
   apply::attend(map, layer().queries, layer().keys, layer().values, layer().out, bench::with_threads(threads));
 }
 
-/// The last query's first output by rows of the map itself.
+/// The last query's first output, computed by the map of one row.
 template <class Map>
 double by_rows(const Map& map) {
   const Eigen::VectorXf query = layer().queries.row(length - 1);

@@ -15,7 +15,7 @@
 #include "incontext/apply/attention.hpp"
 #include "incontext/apply/rows.hpp"
 
-/// The matrices of the rows and attention benchmarks, their answers, and what they are compared with.
+/// The matrices of the benchmarks of rows and attention, the right answers, and what they are compared with.
 namespace incontext::bench {
 
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -34,7 +34,7 @@ inline apply::Options with_threads(int threads) {
   return {.device = threads == 1 ? simulate::Device::serial : simulate::Device::openmp, .threads = threads};
 }
 
-/// memcpy, an equal slab a thread.
+/// memcpy by several threads, with an equal part per thread.
 inline void copy(const Matrix& from, Matrix& to, int threads) {
   const std::int64_t size = from.size() / threads;
 #if defined(_OPENMP)

@@ -11,8 +11,8 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
-// Weights of every row of a 4096 x 4096 float matrix, beside memcpy of the same bytes by as many threads. Argument:
-// threads. Bytes are the matrix read and the matrix written.
+// The weights of every row of a 4096 x 4096 float matrix, beside memcpy of the same bytes by as many threads. Argument:
+// threads. Bytes are those of the matrix read and of the matrix written.
 
 namespace {
 
@@ -76,7 +76,8 @@ void normsoftmax(benchmark::State& state) {  // capped at 1/4, below the standar
   rows(state, scoring::NormSoftmax<float>{0.25f}, [](double z) { return 4 * z; });
 }
 
-/// The matrix becomes its weights, and those their weights, and so on: time does not depend on the numbers.
+/// In place: the matrix is replaced by its weights, those by their weights, and so on, because the time does not depend
+/// on the numbers.
 void softmax_in_place(benchmark::State& state) {
   const auto options = bench::with_threads(static_cast<int>(state.range(0)));
   const scoring::Softmax<float> map;

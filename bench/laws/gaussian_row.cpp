@@ -14,7 +14,7 @@
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/simulate/score_rows.hpp"
 
-// Exact functionals of a row of normal scores, beside what simulation on one core would take for the same digits.
+// Exact functionals of a row of normal scores, and the time that simulation on one core would take for the same digits.
 
 namespace {
 
@@ -23,7 +23,8 @@ using simulate::RowFunctional;
 
 constexpr double accuracy = 1e-10;  // relative
 
-/// A row of `count` scores at `theta` times the critical score standard deviation, with a needle that takes half of the weight or less.
+/// A row of `count` scores at `theta` times the critical score standard deviation, with a needle that has half of the
+/// weight or less.
 struct Row {
   double count, score_stddev, exponent;
 
@@ -41,14 +42,14 @@ struct Simulated {
   simulate::ScoreRowSimulation run;
   double seconds = 0;
 
-  /// Seconds one core would simulate for until the standard error is `accuracy`.
+  /// The seconds for which one core would have to simulate until the standard error is `accuracy`.
   [[nodiscard]] double seconds_for_accuracy(RowFunctional functional) const {
     const double ratio = run.at(0, functional).relative_error() / accuracy;
     return ratio * ratio * seconds;
   }
 };
 
-/// One simulation serves every functional of a row, one more its needle.
+/// One simulation gives every functional of a row, and another one its needle.
 const Simulated& simulated(const Row& at, bool has_needle) {
   static std::map<std::tuple<double, double, bool>, Simulated> known;
   const auto [found, fresh] = known.try_emplace({at.count, at.score_stddev, has_needle});
@@ -60,7 +61,7 @@ const Simulated& simulated(const Row& at, bool has_needle) {
     const std::clock_t before = std::clock();
     found->second.run = simulate::score_rows(row, {at.score_stddev},
                                              {.seed = 11, .trials = trials, .device = simulate::Device::serial});
-    // Processor time, as what it is compared with: a busy machine must not make simulation look slow.
+    // Processor time, like that of the other side: a busy machine must not make simulation look slow.
     found->second.seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   }
   return found->second;
@@ -87,8 +88,8 @@ void needle_weight(benchmark::State& state) {
   functional(state, RowFunctional::needle_weight, [](const Row& at) { return at.needle(); });
 }
 
-/// All functionals and the largest weight at `lengths` lengths up to 1e6 times 100 values of x up to 3 critical ones, on
-/// two threads. The mean of Y_2 + (1 - Y_2), which are integrals of their own.
+/// All functionals and the largest weight at `lengths` lengths up to 1e6 times 100 values of x up to 3 critical ones,
+/// on two threads. Returns the mean of Y_2 + (1 - Y_2), two numbers from integrals of their own.
 double phase_diagram(int lengths) {
   const auto half = [lengths](int first) {
     double sum = 0;

@@ -11,9 +11,9 @@
 #include "bench/support/build.hpp"
 #include "incontext/simulate/classification_search.hpp"
 
-// Our side of bench/compare_classification. Says the workload first, then takes one order a line:
+// Our side of bench/compare_classification. Prints the workload first, then takes one order per line:
 //   {"work": "grid" | "search", "trials": n, "seed": s, "threads": t}
-// A grid answers all losses and accuracies, a search the best point of a coarse grid and zooms.
+// A grid returns all losses and accuracies, a search the best point of a coarse grid that it refines.
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/simulate/regression.hpp"
 
-// Our side of bench/compare. Says the workload and its exact errors first, then takes one order a line, as
-// bench/peers/protocol.py has it:
+// Our side of bench/compare. Prints the workload and its exact errors first, then takes one order per line, as in
+// bench/peers/protocol.py:
 //   {"work": "literal" | "conditional" | "sufficient_statistics", "trials": n, "seed": s, "threads": t}
 //   {"work": "sampler", "precision": "float" | "double"}
 
@@ -83,7 +83,7 @@ Json run_trials(const bench::Workload& workload, const Json& order) {
           {"peak_kib", usage.ru_maxrss}};
 }
 
-/// Nanoseconds a normal into a buffer that stays in the cache, one thread, for a tenth of a second.
+/// Nanoseconds per normal drawn into a buffer that stays in the cache, on one thread, measured for a tenth of a second.
 template <class T>
 double time_sampler() {
   constexpr int lanes = 64;

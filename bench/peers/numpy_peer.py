@@ -1,4 +1,4 @@
-"""The literal simulation in NumPy: batches of contexts, one generator a thread, batched matrix products.
+"""The literal simulation in NumPy: batches of contexts, one generator per thread, batched matrix products.
 
 What a competent user would write: float32 throughout, no Python loop over trials or tokens, buffers reused, the
 isotropic input scale moved from the 2000 inputs of a context to its two directions, all temperatures from three sums.
@@ -99,7 +99,7 @@ def candidates(threads):
 
 
 def sampler(precision):
-    """Nanoseconds a normal into a buffer that stays in the cache: the best of three sizes, a tenth of a second each."""
+    """Nanoseconds per normal, drawn into a buffer in the cache: the best of three sizes, a tenth of a second each."""
     kind = np.float32 if precision == "float" else np.float64
     rng = np.random.default_rng(1)
     best = float("inf")

@@ -1,13 +1,13 @@
-"""How bench/compare talks to a peer: one JSON object a line, in on stdin, out on stdout.
+"""The protocol between bench/compare and a peer: one JSON object per line, in on stdin, out on stdout.
 
-The first line in is the workload, worked out by the library itself (bench/peers/incontext.cpp): sizes, the attention's
+The first line in is the workload, computed by the library itself (bench/peers/incontext.cpp): sizes, the attention's
 matrix, temperatures. Every line after it is an order:
 
   {"work": "tune", "threads": t}                            -> the candidates tried, and the one kept
   {"work": "literal", "trials": n, "seed": s, "threads": t} -> trials, seconds, means, standard errors, peak memory
-  {"work": "sampler", "precision": "float"}                 -> nanoseconds a normal, one thread (NumPy alone)
+  {"work": "sampler", "precision": "float"}                 -> nanoseconds per normal, one thread (NumPy alone)
 
-A peer says what it is ("name", "version", "how") in its first line out.
+A peer states what it is ("name", "version", "how") in its first line out.
 """
 
 import json
@@ -26,7 +26,7 @@ def say(**message):
 
 
 class Totals:
-    """Sums of the errors and of their squares, one a temperature, in double."""
+    """Sums of the errors and of their squares, one of each per temperature, in double."""
 
     def __init__(self, points):
         self.trials = 0

@@ -14,9 +14,9 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
-// Our side of bench/compare_rows, one order a line:
+// Our side of bench/compare_rows, which takes one order per line:
 //   {"work": "copy" | "softmax" | ... , "threads": t, "repetitions": k} -> wall and processor time of the fastest
-// and, for "row", the weights of one row, which the peer must find too.
+// and, for "row", the weights of one row, which the peer must find, too.
 
 namespace {
 

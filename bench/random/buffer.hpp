@@ -8,19 +8,20 @@
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
 
-/// What the sampler benchmarks share: a buffer of 64 blocks that stays in the nearest cache, filled again and again.
+/// The common part of the sampler benchmarks: a buffer of 64 blocks that stays in the nearest cache and is filled again
+/// and again.
 namespace incontext::bench {
 
 inline constexpr int buffer_blocks = 64;
 
-/// Numbers a time, bytes a time.
+/// Reports numbers per second and bytes per second.
 template <class T>
 void declare(benchmark::State& state, std::int64_t numbers) {
   state.SetItemsProcessed(state.iterations() * numbers);
   state.SetBytesProcessed(state.iterations() * numbers * static_cast<std::int64_t>(sizeof(T)));
 }
 
-/// Whether the mean of f over `fills` fills of the buffer is what the law says.
+/// Whether the mean of f over `fills` fills of the buffer agrees with the law.
 template <class T, class Fill, class Function>
 bool has_mean(benchmark::State& state, T* buffer, std::int64_t numbers, const Fill& fill, double theory,
               const Function& f) {

@@ -4,8 +4,8 @@
 
 #include "bench/random/buffer.hpp"
 
-// The bare sampler: Philox4x32-10 and Box-Muller, W trials side by side. W = 64 is what a CPU thread runs; W = 1 is the
-// GPU thread's form and shows what the lanes are worth.
+// The sampler alone: Philox4x32-10 and Box-Muller, W trials side by side. W = 64 is the number on a CPU thread; W = 1
+// is the form of a GPU thread, which here measures the gain from lanes.
 
 namespace {
 

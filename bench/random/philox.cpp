@@ -4,7 +4,7 @@
 
 #include "bench/random/buffer.hpp"
 
-// Words alone, W counters side by side, beside Random123's own function one counter at a time.
+// Random words alone, W counters side by side, beside Random123's own function, one counter at a time.
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "bench/random/buffer.hpp"
 #include "incontext/random/philox.hpp"
 
-// Words into uniforms; the words are drawn beforehand.
+// Conversion of words to uniforms; the words are drawn beforehand.
 
 namespace {
 

@@ -7,14 +7,14 @@
 #include "incontext/regression/optimal_temperature.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
 
-// Closed forms for a general d x d law: a matrix product or two each, whatever the context length.
+// Closed forms for a general d x d law: they cost one or two matrix products, whatever the context length.
 
 namespace {
 
 using namespace incontext;
 
-/// The label's own variance, which every error is at an infinite temperature, but for the mean label attention
-/// predicts.
+/// The label's own variance. At an infinite temperature every error equals it, apart from that of the mean label, which
+/// attention then predicts.
 double label_variance(const bench::Workload& workload) {
   return workload.task.noise_variance() +
          (workload.task.input_second_moment() * workload.task.task_second_moment()).trace();
@@ -22,7 +22,7 @@ double label_variance(const bench::Workload& workload) {
 
 void generalization_error(benchmark::State& state) {
   const auto w = bench::make_workload(state.range(0));
-  // Of the same family, where the optimal temperature has a closed form of its own.
+  // A law of the same family, for which the optimal temperature has a closed form of its own.
   const double scale = w.attention.key_query(0, 0);
   const regression::IsotropicTask<double> law{w.task.dimension(), w.task.input_covariance()(0, 0),
                                               w.task.task_covariance()(0, 0), w.task.noise_variance()};

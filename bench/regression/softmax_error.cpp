@@ -11,7 +11,7 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"
 
-// The exact error of true softmax attention, beside what the quickest simulation would take for the same digits.
+// The exact error of true softmax attention, and the time that the fastest simulation would take for the same digits.
 
 namespace {
 
@@ -38,7 +38,7 @@ struct Case {
     auto result =
         simulate::reduced_softmax_error(general, regression::LinearTask<double>::isotropic(task), context_length, maps,
                                         {.seed = 5, .trials = trials, .device = simulate::Device::serial});
-    // Processor time, as what it is compared with: a busy machine must not make simulation look slow.
+    // Processor time, like that of the other side: a busy machine must not make simulation look slow.
     result.seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
     return result;
   }
@@ -48,7 +48,8 @@ Case make_case(std::int64_t dimension, std::int64_t context_length) {
   return {{dimension, 1.0, 1.0 / static_cast<double>(dimension), 0.1}, {}, context_length};
 }
 
-/// Seconds one core would simulate for until every standard error is `accuracy`, from the run at hand.
+/// The seconds for which one core would have to simulate until every standard error is `accuracy`, extrapolated from a
+/// run.
 double seconds_for_accuracy(const simulate::Simulation& simulation) {
   double needed = 0;
   for (const auto& estimate : simulation.estimates) {
@@ -58,7 +59,7 @@ double seconds_for_accuracy(const simulate::Simulation& simulation) {
   return needed;
 }
 
-/// Whether quadrature and simulation agree at every temperature, the former known to `accuracy`.
+/// Whether quadrature and simulation agree at every temperature; the former is known to `accuracy`.
 bool is_right(benchmark::State& state, const Case& at, const std::vector<double>& temperatures,
               const simulate::Simulation& simulation) {
   for (std::size_t i = 0; i < temperatures.size(); ++i) {
@@ -72,7 +73,7 @@ bool is_right(benchmark::State& state, const Case& at, const std::vector<double>
   return true;
 }
 
-/// Simulated seconds over quadrature's.
+/// The seconds of simulation divided by those of quadrature.
 benchmark::Counter times_quicker(const simulate::Simulation& simulation) {
   return {seconds_for_accuracy(simulation), benchmark::Counter::kIsIterationInvariantRate};
 }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace incontext;
 
-/// The same risk from contexts drawn by the standard library and regression's own ridge.
+/// The same risk, with contexts drawn by the standard library and the ridge regression of regression/.
 statistics::Estimate risk_by_definition(const regression::LinearTask<double>& task, std::int64_t context_length) {
   std::mt19937_64 engine(5);
   std::normal_distribution<double> normal(0, std::sqrt(task.input_covariance()(0, 0)));

@@ -13,7 +13,7 @@
 #include "incontext/simulate/sphere_task.hpp"
 #include "incontext/simulate/trials/sphere_points.hpp"
 
-// Contexts of the sphere task against plain rejection in the same lanes, and whole grids of classifiers.
+// Contexts of the sphere task beside plain rejection in the same lanes, and whole grids of classifiers.
 
 namespace {
 
@@ -23,8 +23,8 @@ using simulate::LaneArray;
 
 constexpr int lanes = 64;
 
-/// The paper's sampler: uniform proposals, kept where their class is not full, or is the one wanted. Queries of class
-/// 0.
+/// The paper's sampler: uniform proposals, which are accepted if their class is not full yet or is the wanted one. The
+/// queries are of class 0.
 struct PlainRejection {
   simulate::SphereTaskDraw<float> task;
   bool one_class_at_a_time;
@@ -70,7 +70,7 @@ struct PlainRejection {
 
 enum class Sampler { wedges, rejection, one_class_at_a_time };
 
-/// One batch of contexts; proposals per point.
+/// Draws one batch of contexts and counts proposals per point.
 double draw(const simulate::SphereTaskDraw<float>& task, Sampler sampler, std::uint64_t first,
             std::vector<float>& memory) {
   if (sampler != Sampler::wedges) {
@@ -84,7 +84,7 @@ double draw(const simulate::SphereTaskDraw<float>& task, Sampler sampler, std::u
   return sum / (lanes * static_cast<double>(task.context_length + 1));
 }
 
-/// Whether the points of two classes lean towards their sides by m_d, as uniform ones must.
+/// Whether the points of two classes have the mean component m_d toward their sides, as uniform ones must.
 bool is_right(benchmark::State& state, const simulate::SphereTaskDraw<float>& task) {
   const simulate::SphereTaskDraw<float> two{task.dimension, 2, 2, simulate::ContextLaw::balanced};
   std::vector<float> memory(static_cast<std::size_t>(two.rows() * lanes));

@@ -4,8 +4,9 @@
 
 #include "bench/simulate/trials.hpp"
 
-// How the literal trial's time grows along one axis, the others at d = 20, l = 100, 8 temperatures, 8192 trials and all
-// threads. Time a trial should be proportional to d and l, hardly depend on temperatures, and not on trials.
+// How the literal trial's time grows with one parameter, the others being d = 20, l = 100, 8 temperatures, 8192 trials
+// and all threads. The time per trial should be proportional to d and l, hardly depend on the number of temperatures,
+// and not depend on the number of trials.
 
 namespace {
 
@@ -13,7 +14,7 @@ using namespace incontext;
 using bench::Approximate;
 using simulate::Estimator;
 
-/// As many trials as give every point of an axis about the same work; at least a chunk a thread.
+/// The number of trials that gives every point of an axis about the same work; at least one chunk per thread.
 std::int64_t same_work(const bench::Workload& workload) {
   const double usual = bench::make_workload().normals_per_trial();
   const auto trials = static_cast<std::int64_t>(8192 * usual / workload.normals_per_trial());

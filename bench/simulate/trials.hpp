@@ -11,7 +11,7 @@
 #include "incontext/regression/linear_attention_error.hpp"
 #include "incontext/simulate/regression.hpp"
 
-/// What the simulator benchmarks share: whole runs, in wall time, of a fixed number of trials.
+/// The common part of the simulator benchmarks: whole runs of a fixed number of trials, in wall-clock time.
 namespace incontext::bench {
 
 using Approximate = scoring::ApproximateSoftmax<double>;
@@ -25,8 +25,8 @@ inline simulate::Options usual_options(std::int64_t trials) {
   return options;
 }
 
-/// Whether every estimate agrees with its closed form. Softmax has one at high temperatures only, where it is the
-/// approximate softmax but for terms of the scores over the temperature squared.
+/// Whether every estimate agrees with its closed form. Softmax has one at high temperatures only, where it equals
+/// approximate softmax up to terms in the scores over the temperature squared.
 template <class T, class Map>
 bool answers_right(benchmark::State& state, const Workload& workload, simulate::Estimator estimator,
                    const simulate::Options& options) {
@@ -45,7 +45,7 @@ bool answers_right(benchmark::State& state, const Workload& workload, simulate::
   return true;
 }
 
-/// Normals a trial draws, by the definition of each simulator; a chi-square is counted as one.
+/// The number of normals per trial, by the definition of each simulator; a chi-square counts as one.
 inline double normals_per_trial(const Workload& workload, simulate::Estimator estimator) {
   const auto d = static_cast<double>(workload.task.dimension());
   const auto l = static_cast<double>(workload.context_length);
@@ -59,7 +59,7 @@ inline double normals_per_trial(const Workload& workload, simulate::Estimator es
   }
 }
 
-/// Items are trials; the counter `normals` is standard normals consumed a second.
+/// Items are trials; the counter `normals` is standard normals consumed per second.
 template <class T, class Map>
 void run_trials(benchmark::State& state, const Workload& workload, simulate::Estimator estimator,
                 simulate::Options options) {

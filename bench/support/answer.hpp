@@ -7,11 +7,11 @@
 
 #include "incontext/statistics/agreement.hpp"
 
-/// A benchmark times nothing before its answer is right. A wrong answer shows as an error in the report and makes the
-/// program exit 1 (Google Benchmark alone would exit 0).
+/// A benchmark is timed only if its answer is right. A wrong answer becomes an error in the report and makes the
+/// program exit with 1 (Google Benchmark alone would exit with 0).
 namespace incontext::bench {
 
-/// What the command line set: see main.cpp.
+/// The values that the command line set: see main.cpp.
 struct Settings {
   std::string device = "automatic";
   double theory_factor = 1;  ///< other than 1, every benchmark must refuse: the power check
@@ -25,7 +25,7 @@ inline void refuse(benchmark::State& state, const std::string& why) {
   state.SkipWithError(why.c_str());
 }
 
-/// Whether the estimate lies within 5 standard errors of the closed form.
+/// Whether the estimate is within 5 standard errors of the closed form.
 inline bool agrees(benchmark::State& state, double theory, const statistics::Estimate& estimate) {
   const auto agreement = statistics::agree(theory * settings().theory_factor, estimate);
   if (agreement.within(5)) return true;
@@ -34,7 +34,7 @@ inline bool agrees(benchmark::State& state, double theory, const statistics::Est
   return false;
 }
 
-/// Whether two numbers are the same but for rounding.
+/// Whether two numbers are equal up to rounding.
 inline bool equals(benchmark::State& state, double theory, double value, double tolerance = 1e-12) {
   const double expected = theory * settings().theory_factor;
   if (std::abs(value - expected) <= tolerance * std::abs(expected)) return true;

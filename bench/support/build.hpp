@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// What these programs were built from and how; part of every result.
+/// The commit and the build options of these programs; part of every result.
 namespace incontext::bench {
 
 #if defined(__clang__)

@@ -10,8 +10,8 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
 
-/// The one workload every benchmark and every peer runs: attention pretrained on an isotropic task, tried on inputs of
-/// twice the variance, at temperatures around the best.
+/// The workload that every benchmark and every peer runs: attention pretrained on an isotropic task, applied to inputs
+/// of twice the variance, at temperatures around the best.
 namespace incontext::bench {
 
 struct Workload {
@@ -21,7 +21,7 @@ struct Workload {
   regression::InverseTemperatureParabola<double> error;  ///< the answer: exact error of approximate softmax
   std::vector<double> temperatures;                      ///< the optimal one among them
 
-  /// Standard normals a literal trial consumes: task, query, query noise, inputs, noise.
+  /// The number of standard normals of a literal trial: task, query, query noise, inputs, noise.
   [[nodiscard]] double normals_per_trial() const {
     return static_cast<double>(task.dimension() * (context_length + 2) + context_length + 1);
   }
@@ -31,7 +31,7 @@ inline constexpr std::int64_t usual_dimension = 20;
 inline constexpr std::int64_t usual_context_length = 100;
 inline constexpr int usual_temperatures = 8;
 
-/// Steps of sqrt(2) about the optimal temperature; the first entry of a grid of one is the optimal temperature.
+/// Temperatures in steps of a factor of sqrt(2) about the optimal one; a grid of one has the optimal temperature alone.
 inline std::vector<double> temperature_grid(double optimal, int points) {
   std::vector<double> temperatures;
   for (int i = 0; i < points; ++i) temperatures.push_back(optimal * std::pow(2.0, 0.5 * (i - (points - 1) / 2)));

@@ -4,17 +4,17 @@
 
 #include "examples/classify/options.hpp"
 
-/// Contexts of the task as .npy files, for those who simulate elsewhere.
+/// Contexts of the classification task, written as .npy files for simulations by other programs.
 namespace incontext::examples::classify {
 
-/// The labels' file beside that of the inputs: FILE.npy -> FILE-labels.npy.
+/// The name of the file of labels that belongs to a file of inputs: FILE.npy -> FILE-labels.npy.
 std::string labels_file(const std::string& inputs_file);
 
-/// Refuses files for the contexts and the report that cannot be written, before a long computation begins.
+/// Refuses, before a long computation begins, files for the contexts and the report that cannot be written.
 void require_writable_files(const ClassifyOptions& o);
 
-/// Writes context after context, its n points and then its query: inputs, contexts (n + 1) x d; labels, contexts x
-/// (n + 1). Neither file appears before both are complete.
+/// Writes the contexts one after another. Each is its n points and then its query. The array of inputs has the shape
+/// contexts (n + 1) x d, the array of labels contexts x (n + 1). Neither file appears before both are complete.
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator);
 
 }  // namespace incontext::examples::classify

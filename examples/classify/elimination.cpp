@@ -11,7 +11,8 @@ namespace incontext::examples::classify {
 
 namespace {
 
-/// Two classes, the query no key: elimination sees the mirrored context as selection sees the context.
+/// With two classes and a query that is not a key, elimination (kappa and gain negative) on a context has the same law
+/// as selection (both positive), because mirroring the points at the origin exchanges the two classes' cells.
 Table equal_law_table(ClassifyRun& run) {
   const std::int64_t n = 2 * ((run.options.simulation.context_length + 1) / 2);
   Table table =
@@ -43,7 +44,8 @@ Table equal_law_table(ClassifyRun& run) {
   return table;
 }
 
-/// The chart in which both sides meet: kappa of either sign, and kappa c about the linear rule's rate.
+/// The grid on which elimination and selection meet at kappa = 0, where the rule is linear: kappas of either sign, and
+/// on the second axis the slope kappa c, at values about the linear rule's best rate.
 ClassificationGrid sides_grid(double rate) {
   ClassificationGrid grid{ClassificationRule::adaptive_with_query, {}, {}, GridChart::slope};
   const std::vector<double> kappas = log_spaced(0.1, 204.8, 12);
@@ -56,7 +58,7 @@ ClassificationGrid sides_grid(double rate) {
   return grid;
 }
 
-/// The point of least loss among rows of the grid, and whether it lies at their ends.
+/// The grid point of least loss among some rows of the grid, and at which ends of the axes it is.
 struct Best {
   double kappa, slope;
   std::string edge;
@@ -79,12 +81,13 @@ Best best_among(const ClassificationGrid& grid, const ClassificationGridSimulati
   return {grid.kappas[row], grid.gains[column], edge};
 }
 
-/// Where a number of an axis is on it.
+/// The index of a number on an axis.
 std::size_t index_of(double number, const std::vector<double>& axis) {
   return static_cast<std::size_t>(std::find(axis.begin(), axis.end(), number) - axis.begin());
 }
 
-/// Losses of points less the linear rule's, then its own, on common contexts.
+/// Differences between the losses at some points and the loss of the linear rule, and last the linear rule's loss, all
+/// on common contexts.
 std::vector<statistics::Estimate> differences(ClassifyRun& run, const SphereTask& task, const Best& linear,
                                               const std::vector<Best>& points) {
   ClassificationGrid grid{ClassificationRule::adaptive_with_query, {0}, {linear.slope}, GridChart::slope};
@@ -112,14 +115,14 @@ std::string beside_linear(const statistics::Estimate& difference) {
   return difference.mean > 3 * difference.standard_error ? "worse" : "alike";
 }
 
-/// A side's best point, and its loss less the linear rule's.
+/// The best point of one side (elimination or selection), and its loss minus the linear rule's.
 struct SideOfLinear {
   std::string name;
   Best best = {};
   statistics::Estimate difference = {};
 };
 
-/// The linear rule's loss and both sides, with no trials where the run was stopped earlier.
+/// The linear rule's loss and the results of both sides; estimates of no trials if the run was stopped earlier.
 std::pair<statistics::Estimate, std::vector<SideOfLinear>> sides_of(ClassifyRun& run, const SphereTask& task) {
   std::vector<SideOfLinear> sides{{"elimination"}, {"selection"}};
   const ClassificationGrid grid = sides_grid(best_of(run.simulator, task, RuleChoice::linear).classifier.gain);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int map_kappas = 17, map_gains = 33;
 
-/// How far above the least loss of the map, as one character.
+/// One character that shows how far a loss is above the least loss of the map.
 char shade_of(double loss, double least) {
   const double excess = loss / least - 1;
   const std::pair<double, char> shades[] = {{0.01, '0'}, {0.03, '1'}, {0.1, '2'}, {0.3, '3'}, {1, '4'}, {3, '5'}};
@@ -28,9 +28,9 @@ struct Map {
 
   std::size_t width() const { return grid.gains.size(); }
   bool reached() const { return loss(0).count > 1; }
-  /// Row after row.
+  /// The losses of the grid, row by row.
   const statistics::Estimate& loss(std::size_t i) const { return simulated.loss(i / width(), i % width()); }
-  /// Of a row, or of all.
+  /// The index of the least loss among `count` losses from `first` on.
   std::size_t best_of(std::size_t first, std::size_t count) const {
     std::size_t best = first;
     for (std::size_t i = first; i < first + count; ++i) best = loss(i).mean < loss(best).mean ? i : best;
@@ -46,7 +46,7 @@ std::string row_of(const Map& map, std::size_t i, std::size_t best) {
   return shades;
 }
 
-/// The ends and the middle of the gains over the columns of the map.
+/// A line with the first, the middle and the last gain, placed under their columns of the map.
 std::string gains_heading(const std::vector<double>& gains, const std::string& name) {
   std::string heading = name + " = " + in_words(gains.front(), 5);
   const std::string middle = in_words(gains[gains.size() / 2], 5), end = in_words(gains.back(), 6);
@@ -85,7 +85,7 @@ Table map_table(const Map& map, const std::string& title, double rate, bool is_k
   return table;
 }
 
-/// The numbers behind the map, for those who draw it.
+/// A table of the map's numbers, for readers who draw it themselves.
 Table map_numbers(const Map& map) {
   Table table{.title = "The map's numbers",
               .columns = {{"kappa"}, {"gain"}, {"loss"}, {"standard_error"}, trials_column()}};

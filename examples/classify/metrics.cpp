@@ -11,7 +11,8 @@ namespace incontext::examples::classify {
 
 namespace {
 
-/// Prototypes and queries over which limits of long contexts are averaged: fewer where many cells ask for many draws.
+/// The number of prototypes and queries over which limits of long contexts are averaged. It is lower where there are
+/// many cells, because each needs many draws.
 std::int64_t limit_contexts(const SphereTask& task) {
   const std::int64_t usual = task.dimension == 2 ? 1024 : 256;
   return std::max<std::int64_t>(32, usual * 32 / std::max<std::int64_t>(32, task.classes));

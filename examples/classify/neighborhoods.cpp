@@ -20,7 +20,7 @@ constexpr std::int64_t kept_contexts = 512;
 constexpr std::int64_t most_tried = 20000;
 constexpr int vertices = 100;
 
-/// A query somewhere on the circle, what its context makes of it, and its class.
+/// A query somewhere on the circle: the votes and the partition function that its context gives it, and its class.
 struct Query {
   std::vector<double> votes;  ///< kernel sums a class
   double mass;                ///< their sum
@@ -46,7 +46,7 @@ std::int64_t nearest_prototype(const SphereContext<double>& context, const std::
   return static_cast<std::int64_t>(best / 2);
 }
 
-/// The vertices with the most points near them and with the fewest.
+/// The queries on the circle with the most points near them, and those with the fewest.
 struct Ends {
   std::vector<double> dense, sparse;
 };
@@ -105,7 +105,7 @@ statistics::Estimate estimate_of(const std::vector<double>& values) {
   return statistics::Estimate(statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size())));
 }
 
-/// Losses at a gain that may depend on the query's mass.
+/// The losses of queries at a gain that may depend on the query's partition function.
 template <class Gain>
 statistics::Estimate loss(const std::vector<Query>& queries, const Gain& gain) {
   std::vector<double> values;
@@ -113,7 +113,8 @@ statistics::Estimate loss(const std::vector<Query>& queries, const Gain& gain) {
   return estimate_of(values);
 }
 
-/// The number of least loss: convex in it.
+/// The argument of `gain` at which the mean loss is least. Brent's method finds it, because the loss is convex in this
+/// number.
 template <class Gain>
 double best_number(const std::vector<Query>& queries, const Gain& gain, double low, double high) {
   const auto at = [&](double log_number) {
@@ -134,7 +135,7 @@ double median_of(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-/// Rates n c / mass the adaptive rule takes on a half.
+/// The learning rates n c / (partition function) that the adaptive rule uses for the queries of one half.
 void add_rates(Table& table, const std::string& name, const std::vector<Query>& queries, double scale, double self,
                double own_best) {
   if (queries.size() < 2) {  // the run was stopped earlier
@@ -149,7 +150,8 @@ void add_rates(Table& table, const std::string& name, const std::vector<Query>& 
                  mean_of(queries, [](const Query& q) { return q.mass; }), own_best, mean.mean, median_of(rates)});
 }
 
-/// Gains of a vote: kernel descent's at a rate, softmax' by the query's mass and its own key's.
+/// The factors on the votes: of kernel descent at a learning rate, and of softmax, which depends on the query's
+/// partition function and on whether the query is a key itself.
 auto kernel_gain(double n) {
   return [n](double rate, double) { return rate / n; };
 }
@@ -157,7 +159,8 @@ auto softmax_gain(double self) {
   return [self](double c, double mass) { return c / (mass + self); };
 }
 
-/// The numbers of least loss: rates on each half and on both, softmax' c with the query's key and without.
+/// The best parameters: the kernel rule's rates on each half and on both together, and the gain c of softmax with the
+/// query among the keys and without.
 struct BestNumbers {
   double dense_rate, sparse_rate, common_rate, gain, gain_without_key;
 };

@@ -41,7 +41,8 @@ std::vector<double> kappas_of(RuleChoice choice, const std::optional<double>& ka
   return log_spaced(least_kappa, most_kappa, 15);
 }
 
-/// Where the best gain may be: about the linear rule's best rate, as predicted, over kappa.
+/// The gains among which the best one is searched: they surround the linear rule's predicted best rate divided by
+/// kappa.
 ClassificationGrid grid_of(const SphereTask& task, RuleChoice choice, const std::optional<double>& kappa,
                            const std::optional<double>& gain, Side side) {
   ClassificationGrid grid{rule_of(choice), kappas_of(choice, kappa, gain && *gain < 0 ? Side::elimination : side), {}};

@@ -7,13 +7,13 @@
 #include "examples/classify/options.hpp"
 #include "examples/support/table.hpp"
 
-/// The rules the paper compares, and the parameters at which each of them errs least.
+/// The rules that the paper compares, and the parameters at which the loss of each is least.
 namespace incontext::examples::classify {
 
-/// The rule as the tables name it.
+/// The name of the rule in the tables.
 std::string name_of(RuleChoice choice);
 
-/// All five, in the paper's order.
+/// All five rules, in the paper's order.
 std::vector<RuleChoice> all_rules();
 
 /// A rule with its parameters, and where the search for them ended.
@@ -31,10 +31,11 @@ struct Chosen {
 /// A rule with given parameters, without a search.
 Chosen given(RuleChoice choice, const Classifier& classifier);
 
-/// Whether kappa is searched for on the side of selection or on that of elimination.
+/// Whether kappa is searched among positive numbers (selection) or negative ones (elimination).
 enum class Side { selection, elimination };
 
-/// The best parameters but for those that are given; a gain without kappa is not 0, and the kernel rule's positive.
+/// Searches for the best parameters, except for those that are given. A gain that is given without kappa must not be 0,
+/// and must be positive for the kernel rule.
 Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa = {},
                std::optional<double> gain = {}, Side side = Side::selection);
 

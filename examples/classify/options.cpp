@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// As many as a balanced context may have.
+/// The largest number of classes that a balanced context may have.
 constexpr std::int64_t most_classes = 512;
 
 void add_optional(CLI::App& app, const std::string& name, std::optional<double>& target,
@@ -21,7 +21,7 @@ void add_optional(CLI::App& app, const std::string& name, std::optional<double>&
   add_read(app, name, read, description, "X");
 }
 
-/// Which options a figure takes, of those that are not for all.
+/// The options that a figure uses, apart from those that all figures use.
 Names own_options(ClassifyFigure figure) {
   switch (figure) {
     case ClassifyFigure::metrics:
@@ -70,7 +70,7 @@ void require_balanced(const std::string& name, std::int64_t context_length, std:
   if (context_length % classes != 0) throw_input_error(name, "is not balanced", context_length, needs);
 }
 
-/// The gain or rate that `option` gave, for one rule.
+/// Refuses a gain or learning rate, given by `option`, that the rule cannot use.
 void check_gain(const ClassifyOptions& o, const std::string& option) {
   if (option == "--rate" && *o.gain < 0) throw_input_error(option, "is negative", *o.gain, "0 <= value");
   const bool searches_kappa = !o.kappa && (o.rule == RuleChoice::kernel || o.rule == RuleChoice::adaptive ||
@@ -80,7 +80,7 @@ void check_gain(const ClassifyOptions& o, const std::string& option) {
   }
 }
 
-/// One rule and its numbers: nothing that would be read by no rule.
+/// Refuses parameters that the chosen rule cannot use, and marks those that no rule of the run would read.
 void check_setting(const CLI::App& app, const ClassifyOptions& o, UnusedOptions& unused) {
   if (o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima) {
     if (o.rule == RuleChoice::linear || o.rule == RuleChoice::fixed_width) {

@@ -9,12 +9,12 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// What incontext-classify can be asked, and which questions do not go together.
+/// The options of incontext-classify, and the check of their combinations.
 namespace incontext::examples::classify {
 
 enum class ClassifyFigure { metrics, map, rules, optima, neighborhoods, trend, elimination };
 
-/// The four rules, and attention of the one width sigma = 1, kappa = 1.
+/// The four rules, and attention with the fixed width sigma = 1, that is kappa = 1.
 enum class RuleChoice { all, linear, kernel, fixed_width, adaptive, adaptive_with_query };
 
 /// The default kappa of figures that do not search for one.

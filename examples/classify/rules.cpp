@@ -34,7 +34,8 @@ bool are_reached(const std::vector<Contender>& all) {
   return std::all_of(all.begin(), all.end(), [](const Contender& one) { return one.loss.count > 1; });
 }
 
-/// The names in order of their losses, "<" where the order is beyond doubt and "~" where it is not.
+/// The rules' names in the order of their losses, with "<" between two where the order is certain and "~" where it is
+/// not.
 std::string order_of(std::vector<Contender> all) {
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.loss.mean < b.loss.mean; });
   std::string words = all.front().name;
@@ -74,7 +75,8 @@ Table least_losses_table(const ClassifyOptions& o) {
   return table;
 }
 
-/// One dimension's row of losses, and a row a rule of where they are least.
+/// Adds the losses in one dimension as a row of one table, and the parameters at which they are least to another, one
+/// row per rule.
 void add_contenders(Table& losses, Table& optima, ClassifyRun& run, const SphereTask& task,
                     const std::vector<Contender>& all) {
   std::vector<Cell> row{task.dimension};
@@ -89,7 +91,7 @@ void add_contenders(Table& losses, Table& optima, ClassifyRun& run, const Sphere
   losses.add_row(std::move(row));
 }
 
-/// What the order of the losses is, a line a dimension, and where it is the paper's.
+/// One line per dimension with the order of the losses, and in which dimensions it is the paper's.
 std::vector<std::string> order_notes(const std::vector<std::string>& orders, const std::string& holds,
                                      const std::string& fails) {
   std::vector<std::string> notes{

@@ -22,19 +22,20 @@ using simulate::AlignmentMetric, simulate::AlignmentSimulation, simulate::AxisPl
     simulate::ClassificationRule, simulate::ClassificationSimulation, simulate::Classifier, simulate::ClassifierPair,
     simulate::GridChart, simulate::SphereContext, simulate::SphereTask;
 
-/// Whether a grid runs the trials of a search, or twice those of the options: small differences ask for many.
+/// Whether a grid runs as many trials as a search, or twice the trials of the options, which resolves small
+/// differences.
 enum class Effort { search, twofold };
 
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
 class Simulator {
  public:
-  /// Searches run `search_trials` trials whatever the options say.
+  /// Searches run `search_trials` trials, whatever number the options set.
   Simulator(const SimulationOptions& options, std::int64_t search_trials, bool quiet);
   ~Simulator();
 
   bool stopped() const;
   const RunRecord& record() const;
-  /// Counts trials that were drawn in another way, and how many were intended.
+  /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
 
   /// All classifiers on the same contexts, with at most `most_trials` trials if that is above 0.
@@ -43,16 +44,17 @@ class Simulator {
   AlignmentSimulation alignment(const std::string& what, const SphereTask& task,
                                 const std::vector<ClassifierPair>& pairs);
 
-  /// Least loss over a grid, zoomed in on; its own loss is a little low. Nothing if the run was stopped before the
-  /// search ended.
+  /// The parameters of least loss on a grid that is refined about the best point. The loss found there is a little too
+  /// low, because it is the least of many noisy ones. Nothing if the run was stopped before the search ended.
   std::optional<ClassificationOptimum> search(const std::string& what, const SphereTask& task,
                                               const ClassificationGrid& grid);
 
-  /// Losses over a grid, and each less that of the `reference`, the index of a loss, unless it is no_reference.
+  /// Losses over a grid, and the differences of each from the loss with the index `reference`, unless that is
+  /// no_reference.
   ClassificationGridSimulation losses(const std::string& what, const SphereTask& task, const ClassificationGrid& grid,
                                       std::int64_t reference, Effort effort);
 
-  /// A context by its number, the same whatever else was simulated.
+  /// The context with this number. It does not depend on what else was simulated.
   SphereContext<double> context(const SphereTask& task, std::uint64_t number) const;
 
  private:

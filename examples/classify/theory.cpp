@@ -19,7 +19,8 @@ namespace {
 
 namespace law = classification;
 
-/// Draws for the cells of one context, and for each of its cells, at first.
+/// The number of draws for the cells of one context, and the number per cell with which the search for enough draws
+/// begins.
 constexpr std::int64_t cell_draws = 4096, draws_a_cell = 128;
 
 constexpr double unknown_error = std::numeric_limits<double>::infinity();
@@ -48,7 +49,7 @@ law::Vector<double> column_of(const std::vector<double>& numbers) {
   return Eigen::Map<const law::Vector<double>>(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
 }
 
-/// As many draws as the smallest cell asks for.
+/// The cell ratios of a context, by as many draws as its smallest cell needs.
 law::CellRatios cells_about(const SphereContext<double>& drawn, std::int64_t classes, double kappa,
                             std::uint64_t seed) {
   for (std::int64_t draws = std::max(cell_draws, draws_a_cell * classes);; draws *= 16) {
@@ -60,7 +61,7 @@ law::CellRatios cells_about(const SphereContext<double>& drawn, std::int64_t cla
   }
 }
 
-/// P_c / vol_c on the circle, where it is one integral.
+/// P_c / vol_c on the circle, where one integral gives it.
 std::vector<double> circle_densities(const SphereContext<double>& drawn, std::int64_t classes, double kappa) {
   std::vector<double> angles, densities;
   for (std::size_t c = 0; c < static_cast<std::size_t>(classes); ++c) {
@@ -72,7 +73,7 @@ std::vector<double> circle_densities(const SphereContext<double>& drawn, std::in
   return densities;
 }
 
-/// Limits of the logits of a context that has grown.
+/// The limits of the logits as the context gets longer.
 law::Vector<double> limit_logits(const SphereContext<double>& drawn, const Classifier& by, const SphereTask& at,
                                  std::uint64_t seed) {
   const auto k = static_cast<std::size_t>(at.classes);
@@ -97,8 +98,8 @@ std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by
   const bool is_linear = by.rule == ClassificationRule::linear;
   if (at.classes != 2 || by.gain <= 0 || (!is_linear && by.kappa <= 0)) return std::nullopt;
   const double n = static_cast<double>(at.context_length);
-  // measured: what the noise lacks to a Gaussian changes the linear rule's loss by less than 0.4/n of it, and its share
-  // of errors by less than 0.6/n
+  // Measured: because the noise of the context is not exactly Gaussian, the linear rule's loss differs from this theory
+  // by less than 0.4/n of it, and its share of wrong answers by less than 0.6/n of that share.
   if (metric == ClassificationMetric::loss) {
     const double loss = two_class_loss(at, by);
     return Known{loss, is_linear ? 0.4 / n * loss : unknown_error};

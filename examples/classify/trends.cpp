@@ -14,7 +14,7 @@ bool is_softmax(RuleChoice choice) {
   return choice == RuleChoice::adaptive || choice == RuleChoice::adaptive_with_query;
 }
 
-/// One row of the optima: the parameters found, and what two classes' closed forms make of this kappa.
+/// One row of the optima: the parameters found, and what the closed forms of two classes predict at this kappa.
 void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleChoice choice) {
   const Chosen best = best_of(run.simulator, task, choice);
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);

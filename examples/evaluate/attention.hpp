@@ -33,7 +33,7 @@ inline Vectors read_vectors(const Fields& in) {
   return vectors;
 }
 
-/// Weights of every query, 0 on the keys it does not see.
+/// The weights of every query, with 0 for the keys that it does not see.
 template <class Kernel>
 Eigen::MatrixXd weights_of(const scoring::KernelAttention<Kernel>& map, const Vectors& vectors,
                            scoring::Visibility visibility = scoring::Visibility::all) {
@@ -106,7 +106,7 @@ inline scoring::HeatShape read_heat_shape(const Fields& in) {
       in.choice("shape", {"half_cosine", "full_cosine", "linear_full", "linear_half", "constant"});
   constexpr scoring::HeatShape shapes[] = {half_cosine_inverse, full_cosine_inverse, linear_inverse, half_linear,
                                            constant};
-  // Each shape moves one of the two variables; a constant schedule moves neither.
+  // Each shape of the schedule changes one of the two variables; a constant schedule changes neither.
   const std::size_t variable = in.choice("variable", {"inverse_temperature", "temperature"});
   if (shapes[shape] != constant && (shapes[shape] == half_linear) != (variable == 1)) {
     throw_input_error(in.path() + ".variable", "does not go with shape " + in.text("shape"), in.text("variable"),
@@ -130,7 +130,8 @@ inline Json heat_schedule_case(const Fields& in) {
 
 }  // namespace detail
 
-/// Call it after register_regression: both rooms know a kind `linear_attention`, told apart by their inputs.
+/// Call it after register_regression. Both rooms have a kind `linear_attention`; the inputs of a case tell which is
+/// meant.
 inline void register_attention(Registry& registry) {
   const Evaluator of_task = registry["linear_attention"];
   registry["linear_attention"] = [of_task](const Fields& in) {

@@ -34,7 +34,7 @@ struct EvaluatedCase {
   std::vector<EvaluatedField> fields = {};
 };
 
-/// Parses JSON; refuses what is not JSON in one line, and nesting deeper than any case needs.
+/// Parses JSON. Refuses text that is not JSON, with a message of one line, and deeper nesting than any case needs.
 inline Json parse_json(const std::string& file, const std::string& text) {
   const auto limit_depth = [&file](int depth, Json::parse_event_t, Json&) {
     if (depth > 64) throw_input_error(file, "is nested too deeply", depth, "at most 64 levels");
@@ -239,8 +239,8 @@ inline Verdict verdict_of(std::size_t cases, const CaseCounts& n, std::vector<st
 
 }  // namespace detail
 
-/// The table people read: scalars to 12 digits, arrays by their sizes and their worst entry.
-/// For CSV and JSON (`complete`) every number stands in full beside its reference.
+/// The table for people has scalars to 12 digits, and of an array its sizes and its worst entry. For CSV and JSON
+/// (`complete`) every number is written in full beside its reference.
 inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complete) {
   Report report{.program = "incontext-evaluate"};
   Table table{.title = "Computed values of every case, compared with the reference where there is one",

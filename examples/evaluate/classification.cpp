@@ -135,7 +135,7 @@ Json cells_of(const Fields& in) {
           {"scaled_var_S", cells.mass_variance}};
 }
 
-/// A context of integers over 2^shift.
+/// A context whose coordinates are integers divided by 2^shift.
 classification::Context<double> integer_context(const Fields& in) {
   constexpr std::int64_t largest_shift = 1000, most_classes = 1000;
   const std::int64_t shift = in.count("shift", -largest_shift), classes = in.count("k", 1);
@@ -193,7 +193,7 @@ Json attention_passes(const Fields& in, const classification::ContextAttention<d
   return all;
 }
 
-/// Every algorithm, every kind of attention, and how far they are apart.
+/// Predictions by every algorithm and every kind of attention, and how far they are apart.
 Json tiny_context(const Fields& in) {
   using namespace classification;
   const auto steps = context_steps(in);

@@ -2,7 +2,7 @@
 
 #include "examples/evaluate/registry.hpp"
 
-/// The kinds of in-context classification: how their inputs are spelled in JSON and which closed form answers.
+/// The kinds of in-context classification: reads their inputs from JSON and calls the closed form that computes them.
 namespace incontext::examples::evaluate {
 
 void register_classification(Registry& registry);

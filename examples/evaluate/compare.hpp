@@ -10,8 +10,8 @@
 /// A computed value against a reference, number by number, in arrays and objects nested any depth.
 namespace incontext::examples::evaluate {
 
-/// How far two numbers may be apart: |x - ref| <= rtol |ref| + atol, or, where the file says so, rtol times the largest
-/// entry of the array the numbers stand in.
+/// How far two numbers may be apart: |x - ref| <= rtol |ref| + atol or, where the file says so, rtol times the largest
+/// entry of the array that contains the reference.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
@@ -90,8 +90,8 @@ inline Deviation compare_nested(const Json& computed, const Json& reference, dou
 
 }  // namespace detail
 
-/// Compares everything in `reference` with the same place in `computed`; what only `computed` has is not judged. A NaN
-/// on one side only disagrees, and so does a different shape.
+/// Compares everything in `reference` with the same place in `computed`; what is only in `computed` is not judged. If
+/// only one of the two numbers is NaN they disagree, and so do values of different shape.
 inline Deviation compare(const Json& computed, const Json& reference, const Tolerance& tolerance,
                          const std::string& place) {
   return detail::compare_nested(computed, reference, -1, tolerance, place);

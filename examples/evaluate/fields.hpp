@@ -26,7 +26,7 @@ inline std::optional<double> oracle_number(const Json& value) {
   return parse_decimal(text);
 }
 
-/// One JSON object and the path to it, which every refusal names.
+/// One JSON object and its path in the file, which every error message names.
 class Fields {
  public:
   Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
@@ -76,7 +76,7 @@ class Fields {
     return value;
   }
 
-  /// One of a fixed set of words, as its place in the list.
+  /// The index of a word in a fixed list of words.
   std::size_t choice(const std::string& name, const std::vector<std::string>& words) const {
     const std::string word = text(name);
     std::string known;
@@ -108,7 +108,7 @@ class Fields {
   /// A row of scores: numbers, or -inf where a key is masked; at least one is visible.
   Eigen::VectorXd scores(const std::string& name) const { return score_row(at(name), path_ + "." + name); }
 
-  /// A lower triangle of scores, as a causal mask leaves it: one more in every row.
+  /// A lower triangle of scores, as under a causal mask: each row has one score more than the row before.
   Eigen::MatrixXd lower_triangle(const std::string& name) const {
     const std::string path = path_ + "." + name;
     const Json& rows = array_at(at(name), path);

@@ -17,7 +17,7 @@
 #include "examples/evaluate/fields.hpp"
 #include "examples/evaluate/registry.hpp"
 
-/// The kinds of laws of a row of scores: how their inputs are spelled in JSON and which closed form answers.
+/// The kinds of laws of a row of scores: reads their inputs from JSON and calls the closed form that computes them.
 namespace incontext::examples::evaluate {
 
 namespace detail {

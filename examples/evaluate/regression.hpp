@@ -4,7 +4,7 @@
 #include "examples/evaluate/registry.hpp"
 #include "examples/support/closed_forms.hpp"
 
-/// The kinds of in-context regression: how their inputs are spelled in JSON and which closed form answers.
+/// The kinds of in-context regression: reads their inputs from JSON and calls the closed form that computes them.
 namespace incontext::examples::evaluate {
 
 namespace detail {

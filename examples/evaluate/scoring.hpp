@@ -27,7 +27,8 @@
 #include "examples/evaluate/fields.hpp"
 #include "examples/evaluate/registry.hpp"
 
-/// The kinds of scoring maps on one row of scores: how their inputs are spelled in JSON and which header answers.
+/// The kinds of scoring maps on one row of scores: reads their inputs from JSON and calls the header that computes
+/// them.
 namespace incontext::examples::evaluate {
 
 namespace detail {
@@ -52,7 +53,7 @@ Json derivative_of(const Map& map, Parameter parameter, const Scores& z) {
   return row_of(z, [&](Scores& out) { derivative(map, parameter, z, out); });
 }
 
-/// A Jacobian in full is for rows somebody looks at.
+/// The longest row whose full Jacobian is printed, since nobody reads a larger one.
 inline constexpr Eigen::Index longest_with_jacobian = 512;
 
 template <scoring::Scoring Map>

@@ -16,7 +16,7 @@ namespace incontext::examples::evaluate {
 
 namespace detail {
 
-/// Calls use(map) with the map that `in.scoring` names, of scores over a temperature.
+/// Calls use(map) with the map that `in.scoring` names, applied to scores divided by the temperature.
 template <class Use>
 Json with_map(const Fields& in, double temperature, const Use& use) {
   const Fields scoring = in.object("scoring");

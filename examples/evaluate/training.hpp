@@ -43,7 +43,7 @@ Json layer_gradients_of(const Fields& in, const Map& map) {
           {"l1", {gradient.query.cwiseAbs().sum(), gradient.key.cwiseAbs().sum(), gradient.value.cwiseAbs().sum()}}};
 }
 
-/// Maps read the raw scores here; "scores/tau" puts tau into the map.
+/// The maps here take raw scores; "scores/tau" in the text sets the map's temperature to tau.
 inline Json layer_gradients(const Fields& in) {
   const std::string mode = in.text("mode");
   if (mode == "normsoftmax") return layer_gradients_of(in, scoring::NormSoftmax<double>{named_number(in, "tau")});

@@ -11,7 +11,7 @@ namespace incontext::examples::fading {
 namespace {
 
 constexpr double rejected_beyond = 5;
-constexpr double telling_beyond = 10;  // standard errors from the exact value to the limit's
+constexpr double telling_beyond = 10;  // standard errors between the exact value and the limit
 
 }  // namespace
 

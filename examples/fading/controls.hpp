@@ -10,24 +10,24 @@ namespace incontext::examples {
 struct Verdict;
 }  // namespace incontext::examples
 
-/// What holds for infinitely long rows only, on trial at finite length: there the simulation must reject it, or it
-/// could not tell right from wrong.
+/// Negative controls: laws that hold for infinitely long rows only, compared with simulations at finite length. The
+/// simulation must reject them, or it could not tell a right theory from a wrong one.
 namespace incontext::examples::fading {
 
 class Controls {
  public:
   Controls();
 
-  /// A limit's value beside the exact one and the simulation.
+  /// Adds the value of a limit beside the exact value and the simulation.
   void add(const std::string& limit, std::int64_t length, std::string where, double claimed, double exact,
            const statistics::Estimate& estimate);
 
-  /// Controls that the simulation should have rejected, and did not.
+  /// The controls that the simulation should have rejected and did not.
   std::int64_t failures() const { return failures_; }
   bool empty() const { return table_.rows.empty(); }
   const Table& table() const { return table_; }
 
-  /// Makes a disagreement of a verdict where a control failed.
+  /// Turns the verdict into a disagreement if a control failed.
   void join(Verdict& verdict) const;
 
  private:

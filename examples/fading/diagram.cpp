@@ -22,12 +22,13 @@ namespace {
 constexpr double largest_noise = 4, largest_height = 3.5;
 constexpr std::size_t simulated_columns = 4;
 
-/// The middle of one of the sides' parts.
+/// The middle of part number i, where a side of the plane has equal parts.
 double middle(double side, std::size_t part, std::size_t parts) {
   return side * (static_cast<double>(part) + 0.5) / static_cast<double>(parts);
 }
 
-/// A column of the plane: competitors of one noise y, among which the needle's height is a = beta m / log n.
+/// A column of the plane: competitors of one noise y, among which a needle of height a has the score m with a = beta m
+/// / log n.
 struct DiagramColumn {
   double noise = 0, half = 0;   ///< y, and the height with weight 1/2
   std::vector<double> weights;  ///< at the middles of the heights
@@ -35,7 +36,7 @@ struct DiagramColumn {
   double score_stddev(double log_count) const { return std::sqrt(noise * log_count); }
 };
 
-/// After Ctrl-C the columns that are left have no weights.
+/// After Ctrl-C the remaining columns have no weights.
 std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, std::size_t parts, int threads) {
   const double log_count = std::log(count);
   std::vector<DiagramColumn> columns(parts);
@@ -53,7 +54,7 @@ std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, 
       }
     }
   };
-  // A worker whose thread cannot start does its share here, when it is waited for.
+  // If a worker's thread cannot be started, its share is computed here, where the program waits for it.
   std::vector<std::future<void>> running;
   for (std::size_t worker = 0; worker < workers; ++worker) {
     running.push_back(std::async(std::launch::async | std::launch::deferred, work, worker));
@@ -62,7 +63,8 @@ std::vector<DiagramColumn> columns_of(const Simulator& simulator, double count, 
   return columns;
 }
 
-/// The weight at height a of a column, simulated: normal scores of variance 1 at the column's inverse temperature.
+/// The simulated weight of a needle at height a of a column. The scores are normal with variance 1, at the column's
+/// inverse temperature.
 statistics::Estimate simulated(FadingRun& run, std::int64_t n, const DiagramColumn& column, double height) {
   const double log_count = std::log(static_cast<double>(n)), beta = column.score_stddev(log_count);
   const auto row = simulate::ScoreRow{.competitors = n - 1}.with_needle(height * log_count / beta);
@@ -90,7 +92,7 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
   }
 }
 
-/// A row of the map for each height, the highest first: tenths of the weight over y.
+/// One row of the map per height, the highest first; each character is the weight at one y in tenths.
 void add_map(Table& table, std::int64_t n, const std::vector<DiagramColumn>& columns) {
   const std::size_t parts = columns.size();
   for (std::size_t row = parts; row-- > 0;) {

@@ -23,16 +23,16 @@ namespace incontext::examples::fading {
 
 namespace {
 
-/// Fewer effective trials than this, and the law of z is no longer known: the row is shown without.
+/// The least number of effective trials with which the law of z is known; a row with fewer is printed without z.
 constexpr double enough_trials = 64;
 
-/// What a row is told that cannot be judged.
+/// The reason that is printed for a row that cannot be judged.
 constexpr const char* rare_reason =
     "rare rows make the mean, or what it lacks to 1, so that its error is unknown: --most-scores, --trials";
 
 constexpr const char* common_draws_note = "Rows of one n share their draws, so their z are correlated.";
 
-/// What was given, else the usual values; the report's arguments say which.
+/// The values that the user gave, or the usual ones; they are written into the report's arguments.
 template <class Value>
 std::vector<Value> given_or(FadingRun& run, const std::string& argument, const std::vector<Value>& given,
                             const std::vector<Value>& usual) {
@@ -49,10 +49,10 @@ Table comparison_table(std::string title, std::vector<Column> columns) {
   return {.title = std::move(title), .columns = std::move(columns)};
 }
 
-/// Whether z has its law: by the sample itself, and by what is known of rows no trial has met.
+/// Whether z has its law, by the sample itself and by what theory says about rare rows that no trial has met.
 enum class Rows { common, rare };
 
-/// Adds a row, which is not judged where rare rows leave the error unknown.
+/// Adds a row. It is not judged if rare rows leave its error unknown.
 void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statistics::Theory& theory,
              const Measured& measured, Rows rows, const std::vector<Cell>& further = {}) {
   const bool trusted = rows == Rows::common && measured.effective_trials >= enough_trials;
@@ -64,8 +64,9 @@ void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statis
   table.add_row(std::move(cells));
 }
 
-/// What a strong needle loses is Z e^(-beta m), Z a sum of log-normal terms: few trials see those that make its mean.
-/// Edgeworth's first term, the skewness of Z over the root of the trials, says whether z may be trusted.
+/// A strong needle leaves the weight Z e^(-beta m) to the others, where Z is a sum of log-normal terms. A few trials
+/// with large terms determine its mean. The first term of Edgeworth's expansion, the skewness of Z over the root of the
+/// number of trials, tells whether z may be trusted.
 Rows needle_rows(double weight, double competitors, double score_stddev, const Measured& measured) {
   if (weight < 0.95) return Rows::common;
   const double e = std::exp(score_stddev * score_stddev);
@@ -73,7 +74,7 @@ Rows needle_rows(double weight, double competitors, double score_stddev, const M
   return skewness <= 0.2 * std::sqrt(static_cast<double>(measured.mean.count)) ? Rows::common : Rows::rare;
 }
 
-/// The weight of a needle of that score among the competitors, simulated.
+/// The simulated weight of a needle of that score among the competitors.
 Measured needle(FadingRun& run, const simulate::ScoreRow& row, double beta, double score) {
   return run.simulator.rows(row.with_needle(score), {beta}).front().needle_weight;
 }
@@ -92,8 +93,8 @@ void add_phase_row(Table& table, FadingRun& run, std::vector<Cell> cells, const 
   add_row(table, run, std::move(cells), theory, measured, rows, {cell(measured.median), cell(measured.largest_share)});
 }
 
-/// By the exact law: how many trials carry E Y_2, and at least how many carry what it lacks to 1, for 1 - Y_2 is at most
-/// 1 and its square below it.
+/// By the exact law, the effective number of trials behind E Y_2 and a lower bound of that behind E(1 - Y_2). The bound
+/// follows because 1 - Y_2 is at most 1, so its square is at most 1 - Y_2 itself.
 Rows ipr_rows(const laws::GaussianRow<double>& exact, double trials) {
   const double of_mean = trials * exact.ipr * exact.ipr / exact.squared_ipr;
   const double of_rest = trials * (1 - exact.ipr);

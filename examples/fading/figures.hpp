@@ -9,7 +9,7 @@
 #include "examples/support/judgement.hpp"
 #include "examples/support/table.hpp"
 
-/// Attention over long rows of random scores, exact law beside simulation.
+/// Attention over long rows of random scores: the exact law beside simulations.
 namespace incontext::examples::fading {
 
 /// The state that the parts of a run share; `arguments` are the report's, for values that the options do not set.

@@ -65,7 +65,8 @@ std::vector<std::string> unused_by(FadingFigure figure) {
 UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   UnusedOptions unused(app);
   unused.add("--figure " + text_of(app, "--figure"), unused_by(o.figure));
-  // A relative error sets the number of rows; phases still keep no more than this number of scores for their medians.
+  // With --relative-error the run chooses the number of rows. The phases keep every row for their medians, so they
+  // still draw at most this number of scores.
   if (o.simulation.relative_error > 0 && o.figure != FadingFigure::phase) {
     unused.add("--relative-error", {"--most-scores"});
   }

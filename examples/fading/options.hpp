@@ -7,7 +7,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// What incontext-fading can be asked.
+/// The options of incontext-fading.
 namespace incontext::examples::fading {
 
 enum class FadingFigure { fading, phase, retrieval, bounded, diagram };
@@ -26,12 +26,12 @@ struct FadingOptions {
   OutputOptions output = {};
 };
 
-/// The given number, or as many scores as it takes to judge every default row of the figure.
+/// The number of scores that the user gave, or as many as are needed to judge every default row of the figure.
 std::int64_t most_scores(const FadingOptions& o);
 
 void add_fading_options(CLI::App& app, FadingOptions& o);
 
-/// Refuses options the chosen figure has no use for.
+/// Refuses options that have no effect on the chosen figure.
 UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o);
 
 }  // namespace incontext::examples::fading

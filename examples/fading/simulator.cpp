@@ -21,7 +21,7 @@ constexpr std::int64_t fewest_trials = 128;
 Measured measured(const statistics::Estimate& mean, const simulate::ScoreRowSample* sample, std::size_t point,
                   simulate::RowFunctional functional) {
   Measured result{mean, simulate::effective_trials(mean)};
-  if (functional != simulate::RowFunctional::entropy) {  // between 0 and 1: rare rows may make the rest, too
+  if (functional != simulate::RowFunctional::entropy) {  // within [0, 1]: 1 minus it may be rare, too
     statistics::Estimate rest = mean;
     rest.mean = 1 - mean.mean;
     result.effective_trials = std::min(result.effective_trials, simulate::effective_trials(rest));
@@ -49,7 +49,7 @@ std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const st
   const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
   simulate::ScoreRowSimulation run;
   simulate::ScoreRowSample sample;
-  // In double: the mean of nearly even weights is known better than single precision rounds it.
+  // In double, because single precision would round the mean of nearly even weights by more than its standard error.
   const auto simulation = [&](simulate::Options at) {
     if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
     run = simulate::score_rows<double>(row, inverse_temperatures, at);

@@ -16,7 +16,7 @@
 /// sees simulate headers other than their types: nvcc compiles it for the CUDA edition, and nothing else.
 namespace incontext::examples::fading {
 
-/// A mean over rows, and what it does not say. The last two are kept for the rows asked to.
+/// A mean over rows, and what else is known about them. The last two are kept for rows where they were asked for.
 struct Measured {
   statistics::Estimate mean = {};
   double effective_trials = 0;  ///< that carry the mean, or what it lacks to 1
@@ -33,7 +33,7 @@ enum class Keep { means, medians };
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
 class Simulator {
  public:
-  /// No simulation draws more than about `most_scores` scores, but for its first 128 rows.
+  /// A simulation draws at most about `most_scores` scores, but always its first 128 rows.
   Simulator(const SimulationOptions& options, std::int64_t most_scores, bool quiet);
   ~Simulator();
 

@@ -20,17 +20,17 @@ namespace incontext::examples::gradients {
 
 namespace {
 
-/// Fewer trials than these carry a mean whose standard error is not to be trusted.
+/// The least number of effective trials with which a mean's standard error is trusted.
 constexpr double fewest_effective_trials = 50;
 
-/// NormSoftmax' law is for these rows and longer ones.
+/// The least row length for which the law of NormSoftmax is used.
 constexpr double fewest_tokens_of_own_spread = 4;
 
 constexpr const char* common_draws_note = "All rows of a map share their draws, so their z are correlated.";
 
 using simulate::GradientMap, simulate::GradientNorm;
 
-/// How many trials carry W_K's mean at one x.
+/// The effective number of trials behind W_K's mean at one x.
 double key_trials(const MeasuredGradients& measured, std::size_t score_stddev) {
   return simulate::effective_trials(measured.norms.at(score_stddev, GradientNorm::key));
 }
@@ -66,7 +66,7 @@ class Figures {
     return laws::gradient_flow(laws::gaussian_row(tokens(), score_stddev), score_stddev, dimension());
   }
 
-  /// Of the median, where its closed form is one.
+  /// The closed form of the median, where it holds.
   Cell frozen_median(double score_stddev) const {
     constexpr double largest_index = 0.25;
     if (!(laws::critical_score_stddev(tokens()) < score_stddev)) return {};
@@ -86,8 +86,9 @@ class Figures {
                                          " trials contribute to the mean, so its error is unknown: increase --trials");
   }
 
-  /// NormSoftmax's R. A row's own standard deviation is x (1 +- 1 / sqrt(2n)). If nearly all rows are below 1, its law
-  /// has an error of order 1/n^2; if nearly all are above, the law is softmax's. In between some rows follow each.
+  /// NormSoftmax's R. The standard deviation of one row's scores is x (1 +- 1 / sqrt(2n)). If nearly all rows are below
+  /// 1, the law has an error of order 1/n^2; if nearly all are above 1, the law is that of softmax. In between, some
+  /// rows follow the one and some the other.
   std::vector<Cell> compared_normsoftmax(double x, const statistics::Estimate& estimate, double effective_trials) {
     const double margin = 6 / std::sqrt(2 * tokens());
     if (x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread) {
@@ -119,7 +120,7 @@ class Figures {
     table.add_row(std::move(cells));
   }
 
-  /// Softmax at every point: the ratio, and the two mean squares it is made of.
+  /// Softmax at every point: the ratio, and the two mean squares of which it is made.
   std::vector<Table> softmax(const std::string& title, const std::vector<Column>& prefix,
                              const std::vector<Point>& points) {
     std::vector<Column> columns = prefix;

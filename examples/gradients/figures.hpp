@@ -9,7 +9,7 @@
 
 namespace incontext::examples::gradients {
 
-/// What one run of incontext-gradients works with.
+/// The state that the parts of a run of incontext-gradients share.
 struct GradientRun {
   const GradientOptions& options;
   Simulator& simulator;

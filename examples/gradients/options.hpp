@@ -6,7 +6,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// What incontext-gradients can be asked, and which questions do not go together.
+/// The options of incontext-gradients, and the check of their combinations.
 namespace incontext::examples::gradients {
 
 enum class GradientFigure { temperature, frozen, schedule, normsoftmax };
@@ -24,7 +24,8 @@ struct GradientOptions {
   SimulationOptions simulation = {.dimension = 256, .context_length = 197, .trials = 2048};
   OutputOptions output = {};
 
-  /// Of the raw scores q . k at initialization, for tokens and a query of d components of variance 1.
+  /// The standard deviation of the raw scores q . k at initialization, for tokens and a query whose d components have
+  /// variance 1.
   double score_stddev() const;
   double usual_temperature() const;
 };

@@ -13,7 +13,7 @@ namespace incontext::examples::gradients {
 
 namespace {
 
-/// What medians are taken of at most: every trial is kept.
+/// The largest number of trials for medians, since every trial is kept.
 constexpr std::int64_t most_kept_trials = 65536;
 
 }  // namespace

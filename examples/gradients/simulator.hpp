@@ -12,7 +12,7 @@
 /// the CUDA edition, and nothing else.
 namespace incontext::examples::gradients {
 
-/// Estimates of every squared norm, and the median of one row's ratio; one number per x = |W_K q| / tau.
+/// Estimates of every squared norm, and the median of the ratio within a row, one of each per x = |W_K q| / tau.
 struct MeasuredGradients {
   simulate::GradientNormsSimulation norms;
   std::vector<double> median;
@@ -26,7 +26,7 @@ class Simulator {
 
   const RunRecord& record() const;
 
-  /// At each x = |W_K q| / tau, on common draws.
+  /// The norms at each x = |W_K q| / tau, on common draws.
   MeasuredGradients gradients(simulate::GradientMap map, const std::vector<double>& score_stddevs);
 
  private:

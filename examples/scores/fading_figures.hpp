@@ -14,15 +14,15 @@
 
 #include "examples/scores/figures.hpp"
 
-/// Figures about attention that fades, or does not, as rows get longer: rows are built and mapped as they stand, and
-/// compared with the closed forms of incontext/laws.
+/// Figures about attention that fades, or does not, as rows get longer. The rows are built, the maps applied to all
+/// their scores, and the weights compared with the closed forms of incontext/laws.
 namespace incontext::examples::scores {
 
 namespace detail {
 
 inline constexpr std::int64_t longest_row = 10000000;
 
-/// Where theory says one map overtakes the other or falls below one half, checked on the rows to both sides.
+/// Checks, on the rows to both sides, the length at which one map overtakes the other or falls below one half.
 inline void claim_thresholds(Claims& claims, double gap, double s) {
   const ScoreMap softmax = score_map(scoring::Softmax<double>{}), ssmax = score_map(scoring::SSMax<double>{s});
   const auto weight = [gap](const ScoreMap& map, std::int64_t n) { return map.weights(spike(n, gap)).back(); };
@@ -163,7 +163,8 @@ inline std::vector<NamedMap> deviant_maps(const MapParameters& p) {
           {"linear", "linear", score_map(scoring::LinearAttention<double>{})}};
 }
 
-/// What the highest and lowest of the other scores allow the deviant one; `weights` in the order of deviant_maps.
+/// Bounds on the weight of the deviant score that follow from the highest and the lowest of the other scores; `weights`
+/// is in the order of deviant_maps.
 inline void claim_deviant_bounds(Claims& claims, const MapParameters& p, const Numbers& row, const Numbers& weights) {
   const auto n = static_cast<std::int64_t>(row.size());
   const double count = static_cast<double>(n), score = row.back(), highest = row[row.size() - 2], lowest = row.front();
@@ -172,7 +173,7 @@ inline void claim_deviant_bounds(Claims& claims, const MapParameters& p, const N
   if (score - highest >= laws::entmax_one_hot_gap(p.alpha)) {
     claims.equal("entmax one-hot from its gap on", at, weights[4], 1);
   }
-  if (score < highest || score > 10) return;  // further up everything is 1
+  if (score < highest || score > 10) return;  // above that every weight is nearly 1
   const double beta = p.s * std::log(count), gap = score - highest, range = score - lowest;
   claims.at_least("softmax above the gap's bound", at, weights[0], laws::largest_weight_lower_bound(count, gap));
   claims.at_most("softmax below the range's bound", at, weights[0], laws::largest_weight_upper_bound(count, range));

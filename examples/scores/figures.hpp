@@ -16,7 +16,7 @@
 #include "examples/scores/options.hpp"
 #include "examples/support/render.hpp"
 
-/// Figures about the maps themselves: the approximate softmax, SSA's base functions, NormSoftmax's largest weight.
+/// Figures about the maps: approximate softmax, SSA's base functions, and the largest weight of NormSoftmax.
 namespace incontext::examples::scores {
 
 namespace detail {
@@ -111,7 +111,7 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
     claims.equal("w(4) = 1 / w(-4)", at, std::exp(log_base(map, 4)), 1 / std::exp(log_base(map, -4)));
     claims.equal("slope of w at 0 is k b", at, 4 * map.jvp({0, 0}, {1, 0})[0], ssa.exponent * ssa.base);
     claims.equal("growth from 1e4 to 1e8 is a power", at, log_base(map, 1e8) - log_base(map, 1e4), ssa.exponent * far);
-    if (ssa.exponent > 2) continue;  // too close to softmax to be told from one-hot
+    if (ssa.exponent > 2) continue;  // too near to softmax, which looks one-hot
     const double power = std::pow(2, ssa.exponent);
     claims.at_most("weights of c (1, 2), c large: 1 to 2^k", at, map.weights({1e12, 2e12})[1], power / (1 + power));
   }

@@ -34,7 +34,7 @@ struct MapParameters {
   scoring::ScoreNormalization over = scoring::ScoreNormalization::context_length;
 };
 
-/// A map as functions of rows; `log_weights` is empty for a map whose weights may be negative.
+/// A map as functions of a row; `log_weights` is empty for a map whose weights may be negative.
 struct ScoreMap {
   std::function<Numbers(const Numbers&)> weights;
   std::function<Numbers(const Numbers&)> log_weights;
@@ -149,7 +149,7 @@ inline const MapEntry* find_map(const std::string& name) {
   return nullptr;
 }
 
-/// Spectral and Frobenius norm of a map's Jacobian at a row.
+/// The spectral and the Frobenius norm of a map's Jacobian at a row.
 struct MatrixNorms {
   double spectral;
   double frobenius;
@@ -157,7 +157,7 @@ struct MatrixNorms {
 
 inline MatrixNorms jacobian_norms_at(const ScoreMap& map, const Numbers& z) {
   const std::size_t n = z.size();
-  Numbers transposed;  // a row a column: the norms are the same
+  Numbers transposed;  // each row is stored as a column, which has the same norms
   double squares = 0;
   for (std::size_t j = 0; j < n; ++j) {
     Numbers unit(n, 0.0);

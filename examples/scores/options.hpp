@@ -10,7 +10,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// What incontext-scores can be asked, and which questions do not go together.
+/// The options of incontext-scores, and the check of their combinations.
 namespace incontext::examples::scores {
 
 struct ScoresOptions {
@@ -170,7 +170,7 @@ inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions&
         unused.add("--figure " + o.figure, detail::others(*group, entry.options));
       }
     }
-    constexpr double largest_s = 1e6;  // beyond, rounding of a threshold shows in the weights at it
+    constexpr double largest_s = 1e6;  // above that, the rounding of a threshold changes the weights there visibly
     if (!(0 < o.parameters.s && o.parameters.s <= largest_s)) {
       throw_input_error("--s", "is out of range", o.parameters.s, "0 < value <= 1000000 with --figure");
     }

@@ -11,7 +11,7 @@
 #include "examples/support/npy.hpp"
 #include "examples/support/render.hpp"
 
-/// A user's own scores through one map: every key of one row, or one line a query of a matrix.
+/// A user's own scores through one map: every key of one row, or one line per query of a matrix.
 namespace incontext::examples::scores {
 
 namespace detail {
@@ -58,7 +58,8 @@ inline void write_weights(const std::string& file, const Eigen::MatrixXd& weight
   if (!file.empty()) write_file(file, npy_bytes(weights), "--weights");
 }
 
-/// The exact spectral norm of a row of this length takes two seconds, and grows with the third power.
+/// The longest row whose spectral norm is computed. It takes two seconds, and the time grows with the third power of
+/// the length.
 inline constexpr std::size_t longest_with_norms = 300;
 
 inline void require_short_for_norms(std::size_t keys) {

@@ -7,7 +7,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// What incontext-softmax-error can be asked, and which questions do not go together.
+/// The options of incontext-softmax-error, and the check of their combinations.
 namespace incontext::examples::softmax_error {
 
 enum class Vary { temperature, context_length, dimension, map };

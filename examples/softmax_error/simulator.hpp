@@ -20,7 +20,8 @@ namespace incontext::examples::softmax_error {
 
 using Estimates = std::vector<statistics::Estimate>;
 
-/// Whether a trial draws the scores alone, or every input, label and task: literal has softmax only.
+/// Whether a trial draws the scores alone, or every input, label and task; the latter (literal) exists for softmax
+/// only.
 enum class EstimatorChoice { reduced, literal };
 
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
@@ -31,7 +32,7 @@ class Simulator {
 
   const RunRecord& record() const;
 
-  /// Errors of maps of one kind, on common draws.
+  /// The simulated errors of maps of one kind, on common draws.
   Estimates errors(const std::string& what, const Situation& at, const std::vector<Map>& maps);
 
  private:

@@ -29,7 +29,7 @@ std::string law_in_words(const SoftmaxErrorOptions& o) {
          (o.estimator == EstimatorChoice::literal ? ", literal trials" : "");
 }
 
-/// `varied` columns, then the attention and its parameter, then its errors.
+/// The columns: what varies, the attention and its parameter, and its errors.
 Table error_table(std::string title, std::vector<Column> varied, const std::string& parameter) {
   Table table{.title = std::move(title), .columns = std::move(varied)};
   std::vector<Column> compared = comparison_columns();
@@ -55,7 +55,8 @@ Table optimum_table(std::vector<Column> varied) {
   return table;
 }
 
-/// What the best parameter saves of softmax' error at the temperature that is best for approximate softmax.
+/// By how much the error at the best parameter is below softmax' error at the temperature that is best for approximate
+/// softmax.
 void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, const Optimum& best) {
   const double approximate = approximate_optimal_temperature(at);
   const double there = exact_error(at, Softmax{approximate}).value;
@@ -68,7 +69,7 @@ Cell second_order_cell(const Situation& at, double temperature) {
   return error ? Cell(*error) : Cell();
 }
 
-/// One row a map, all of one kind, simulated on the same draws.
+/// One row per map. All maps are of one kind and simulated on the same draws.
 void add_errors(Table& table, Run& run, const std::string& what, const std::vector<Cell>& varied, const Situation& at,
                 const std::vector<NamedMap>& named) {
   std::vector<Map> maps;
@@ -99,7 +100,7 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
   return named;
 }
 
-/// The lowest temperature of the second order depends neither on l nor on d.
+/// The lowest temperature at which the second order holds depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
   table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(second_order_temperature(at)) +
                         ", where its remainder does not fall like 1/l^2.");
@@ -107,7 +108,7 @@ void add_notes(Table& table, const Situation& at) {
   table.notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
 
-/// One law, or one a value of what varies.
+/// One law, or one per value of the parameter that varies.
 std::vector<Table> temperature_tables(Run& run, const std::string& title, const std::vector<Column>& varied,
                                       const std::vector<std::pair<std::int64_t, Situation>>& situations) {
   Table errors = error_table(title, varied, "temperature");

@@ -8,7 +8,7 @@
 /// The tables of incontext-softmax-error: errors, and optimal parameters.
 namespace incontext::examples::softmax_error {
 
-/// What the parts of a run share.
+/// The state that the parts of a run share.
 struct Run {
   const SoftmaxErrorOptions& options;
   Simulator& simulator;

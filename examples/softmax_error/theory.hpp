@@ -29,7 +29,7 @@ struct Situation {
   regression::LinearTask<double> general_task() const;
 };
 
-/// Of a map with one parameter left open.
+/// The best value of a map's free parameter, and the error there.
 struct Optimum {
   double parameter;
   double error;
@@ -47,7 +47,7 @@ double second_order_temperature(const Situation& at);
 double approximate_error(const Situation& at, double temperature);
 double approximate_optimal_temperature(const Situation& at);
 
-/// Its limit for large l and d.
+/// The limit of the Bayes risk for large l and d.
 double bayes_risk(const Situation& at);
 
 Optimum optimal_temperature(const Situation& at);

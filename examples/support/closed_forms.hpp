@@ -11,7 +11,8 @@
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/regression/regressable.hpp>
 
-/// The closed forms several programs use, in double: Eigen's part of them is compiled once, in closed_forms.cpp.
+/// The closed forms that several programs use, in double. The part that needs Eigen is compiled once, in
+/// closed_forms.cpp.
 namespace incontext::regression {
 
 extern template void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&, Eigen::Index);

@@ -19,7 +19,7 @@ namespace incontext::examples {
 
 namespace {
 
-/// The counts on the command line, which are what the memory depends on.
+/// The counts on the command line, which determine how much memory a run needs.
 std::string given_counts(const CLI::App& app) {
   std::string all;
   for (const CLI::Option* option : app.get_options()) {
@@ -306,7 +306,8 @@ std::string without_function(const std::string& refusal) {
 
 namespace {
 
-/// The first option on the command line that determines a parameter of the library with another name; empty if none does.
+/// The first option on the command line that determines a parameter of the library with another name; empty if none
+/// does.
 std::string option_behind(const CLI::App& app, const std::string& parameter) {
   static const std::map<std::string, std::vector<std::string>> options{
       {"temperature", {"--temperatures", "--start-temperature"}},

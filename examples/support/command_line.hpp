@@ -17,14 +17,15 @@
 #include "examples/support/simulation_options.hpp"
 #include "examples/support/text.hpp"
 
-// CLI11 is slow to compile: only who needs more than this header has includes it.
+// CLI11 is slow to compile: only files that need more than this header include it.
 namespace CLI {
 class App;
 class Option;
 }  // namespace CLI
 
-/// The command line every program shares, and the meaning of its exit code: 0 every requested row was judged and
-/// agreed, 1 something disagreed, 2 bad input, 3 incomplete: the run was stopped early, or rows could not be judged.
+/// The command line that every program shares, and the meaning of its exit code: 0 if every requested row was judged
+/// and agrees, 1 if one disagrees, 2 for bad input, 3 for an incomplete run, which was stopped early or has rows that
+/// could not be judged.
 namespace incontext::examples {
 
 inline constexpr int exit_agreement = 0;
@@ -62,11 +63,11 @@ Integer parse_count(const std::string& name, const std::string& text, Integer mi
 /// An option's value as a finite number.
 double parse_number(const std::string& name, std::string_view text);
 
-/// The parts of `text` between commas, blanks around them gone.
+/// The parts of `text` between commas, without the blanks around them.
 std::vector<std::string> parse_list(const std::string& text);
 
-/// An option whose text `read` takes, or refuses by throwing; `type` and `shown_default` are for the help text and the
-/// report. What options bind must outlive the parse.
+/// An option whose text is parsed by `read`, which throws to refuse it; `type` and `shown_default` are for the help
+/// text and the report. The variables that options set must outlive the parse.
 CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void(const std::string& text)> read,
                       const std::string& description, const std::string& type, const std::string& shown_default = {});
 
@@ -74,12 +75,12 @@ CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
                       const std::string& type);
 
-/// A file the program cannot do without, by its place on the command line; "-" is standard input.
+/// A positional argument: a file that the program needs; "-" is standard input.
 CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& target, const std::string& description);
 
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& description);
 
-/// For an option whose absence means more than its value.
+/// An option whose absence has a meaning that no value has.
 void show_no_default(CLI::Option* option);
 
 /// Whether the user gave the option.
@@ -88,7 +89,7 @@ bool is_given(const CLI::App& app, const std::string& name);
 /// The option's text as the user gave it, else its default.
 std::string text_of(const CLI::App& app, const std::string& name);
 
-/// How an option reads: strict, and refused by its own name.
+/// How the text of an option is read: strictly, and with the option's name in the error message.
 template <std::integral Integer>
 CLI::Option* add_count(CLI::App& app, const std::string& name, Integer& target, const std::string& description,
                        Integer minimum, Integer maximum = std::numeric_limits<Integer>::max()) {
@@ -141,7 +142,7 @@ void head_options(CLI::App& app, const std::string& heading);
 
 namespace detail {
 
-/// Options that would be ignored are refused: silence would let a reader think they counted.
+/// Options without effect are refused, because a reader would think that they had one.
 void refuse_unused(const CLI::App& app, const std::string& mode, const std::vector<std::string>& unused);
 
 }  // namespace detail
@@ -150,7 +151,7 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 
 void add_simulation_options(CLI::App& app, SimulationOptions& options);
 
-/// Those of them that say how to run, and not what: no dimension, no context length.
+/// The options that say how to run, and not what: no dimension, no context length.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
@@ -166,15 +167,15 @@ std::string without_function(const std::string& refusal);
 /// The message of a refusal by the library for the command line: a parameter is replaced by its option if there is one.
 std::string in_options(const CLI::App& app, const std::string& refusal);
 
-/// What a program is called, and what its help text begins and ends with.
+/// The name of a program, and how its help text begins and ends.
 struct ProgramText {
   std::string name;
   std::string description;
   std::string footer = {};
 };
 
-/// Parses the command line and runs `body`, which delivers its report and answers with the exit code; whatever goes
-/// wrong becomes one line on standard error and exit code 2.
+/// Parses the command line and runs `body`, which writes its report and returns the exit code. Every error becomes one
+/// line on standard error and exit code 2.
 int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body);

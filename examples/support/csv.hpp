@@ -8,9 +8,9 @@
 
 #include "examples/support/text.hpp"
 
-/// Separated values: a header line with the column names, then one line per row; RFC 4180 quoting, CRLF or LF. The
-/// separator is a semicolon, a tab or a comma, whichever the header line has; numbers may have a decimal comma where
-/// commas do not separate. Lines that begin with # are comments.
+/// Tables of separated values: a header line with the column names, then one line per row, with the quoting of RFC 4180
+/// and CRLF or LF. The separator is the semicolon, tab or comma that the header line has; numbers may have a decimal
+/// comma where commas do not separate. Lines that begin with # are comments.
 namespace incontext::examples {
 
 /// Whether the first line must name the columns, may be a row if it holds numbers, or is a row. Columns without names

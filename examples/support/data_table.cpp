@@ -135,7 +135,7 @@ double finite_mask(const Eigen::MatrixXd& scores) {
   for (const double score : scores.reshaped()) {
     if (score > -INFINITY) lowest = std::min(lowest, score);
   }
-  // masks that were added to scores differ by the scores
+  // masks that were added to scores differ from each other as the scores do
   Eigen::Index masks = 0, others = 0;
   double largest_other = 1;
   for (const double score : scores.reshaped()) {

@@ -10,8 +10,8 @@
 /// A user's data set: named columns of finite numbers, from a .csv or an .npy file.
 namespace incontext::examples {
 
-/// Opened once; columns are turned into numbers when asked for. The columns of an .npy file, or of a CSV file
-/// without a header line, are named "1", "2", ...
+/// A file that is opened once; its columns are converted to numbers on request. The columns of an .npy file, or of a
+/// CSV file without a header line, are named "1", "2", ...
 class DataFile {
  public:
   /// An .npy file has no header line, so Header::absent is refused for one.
@@ -22,8 +22,8 @@ class DataFile {
 
   Eigen::Index rows() const { return csv_ ? static_cast<Eigen::Index>(csv_->rows.size()) : array_.rows(); }
 
-  /// The named columns side by side (rows x columns); a column named twice is refused, and so is a missing number,
-  /// with `ways_out`.
+  /// The named columns side by side (rows x columns). A column that is named twice is refused, and so is a missing
+  /// number; the message then quotes `ways_out`.
   Eigen::MatrixXd columns(const std::vector<std::string>& names, const WaysOut& ways_out = {});
 
   /// The same without the rows in which one of these columns has no number.

@@ -31,7 +31,7 @@ namespace {
 
 using statistics::Estimate;
 
-/// A disagreement of fewer trials is not judged.
+/// With fewer trials than this, a disagreement is not judged.
 constexpr std::int64_t fewest_trials = 1000;
 
 constexpr const char* not_reached = "not reached: the run was stopped early";
@@ -43,7 +43,7 @@ std::string fixed(double value, int decimals) {
 
 Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
-/// Mean and error, absent if some trials were not finite, because the others alone would be biased.
+/// The mean and its error, absent if some trials were not finite, because the mean of the others would be biased.
 std::vector<Cell> simulation_cells(const Estimate& estimate) {
   if (estimate.non_finite > 0 || estimate.count < 2) return {Cell(), Cell()};
   return {finite(estimate.mean), finite(estimate.standard_error)};
@@ -93,7 +93,7 @@ std::string counted(std::size_t comparisons) {
 
 }  // namespace
 
-/// The mean of a few trials of a skewed quantity is not normal: too few to call a theory wrong.
+/// The mean of a few trials of a skewed quantity is not normal, so they are too few to call a theory wrong.
 void Judgement::Entry::doubt() {
   verdict = statistics::Verdict::not_judged;
   agreement.reason = "z = " + fixed(agreement.excess, 1) + ", but the mean of " + std::to_string(trials) +

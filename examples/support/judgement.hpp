@@ -21,11 +21,12 @@ namespace incontext::examples {
 struct Report;
 struct Verdict;
 
-/// The chance that a run whose every theory value is right is called a disagreement.
+/// The probability that a run in which every theory is right is called a disagreement.
 inline constexpr double false_alarm_rate = 1e-3;
 
-/// theory | approximate | simulation | ± error | z | trials | verdict | reason; the last three in CSV and JSON alone,
-/// the first two where any row has them. `approximate` is for values of unknown error, which judge nothing.
+/// The columns theory | approximate | simulation | ± error | z | trials | verdict | reason. The last three are in CSV
+/// and JSON alone, and the first two where any row has them. `approximate` has values of unknown error, which are not
+/// judged.
 std::vector<Column> comparison_columns();
 
 /// The cells of a row that was not reached before the run was stopped: all absent, with the reason.
@@ -51,8 +52,8 @@ class Judgement {
   /// The number of rows to be judged.
   std::size_t size() const;
 
-  /// Replaces what was pending in the tables, names the rows by what stands before their comparison, and adds the line
-  /// about the bound where there are any.
+  /// Fills in the verdicts that were pending in the tables, names each row by the words before its comparison, and adds
+  /// the line about the bound if there are comparisons.
   void settle(std::vector<Table>& tables);
 
   /// Valid after settle: all agree, some disagree, or not all were judged.

@@ -14,7 +14,7 @@ namespace incontext::examples {
 
 namespace {
 
-/// The header's three fields; `descr` such as "<f8": byte order, kind, bytes a number.
+/// The header's three fields; `descr` such as "<f8": byte order, kind, bytes per number.
 struct NpyHeader {
   char byte_order = '<';
   char kind = 'f';
@@ -138,7 +138,7 @@ class NpyHeaderParser {
   std::size_t at_ = 0;
 };
 
-/// IEEE half precision, which attention scores are often saved in.
+/// IEEE half precision, in which attention scores are often saved.
 double half_to_double(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const double mantissa = bits & 1023;

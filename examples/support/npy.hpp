@@ -9,7 +9,7 @@
 /// NumPy's .npy files, versions 1 to 3: one array of numbers, 1-D or 2-D, read into doubles.
 namespace incontext::examples {
 
-/// What an array of one dimension becomes: one number per row of a data set, or one row of scores.
+/// How an array of one dimension is read: as one number per row of a data set, or as one row of scores.
 enum class OneDimension { column, row };
 
 /// Parses the bytes of an .npy file; `file` is its name in messages. Refused: a wrong magic, an unknown version,

@@ -51,8 +51,8 @@ namespace {
 
 using namespace detail;
 
-/// Decimals that show `digits` significant digits of the largest finite number and at least 4 of the smallest, or -1
-/// where only exponents will do.
+/// The number of decimals that shows `digits` significant digits of the largest finite number and at least 4 of the
+/// smallest, or -1 if the column needs exponents.
 int shared_decimals(const std::vector<double>& values, int digits) {
   double largest = 0, smallest = std::numeric_limits<double>::infinity();
   for (const double value : values) {
@@ -127,7 +127,7 @@ struct CellToCsv {
   std::string operator()(const Pending&) const { return ""; }
 };
 
-/// A nested value is for CSV and JSON; the text table shows how it begins.
+/// A nested value is written in full in CSV and JSON; the text table has its beginning.
 std::string shortened(std::string text) {
   constexpr std::size_t widest = 48;
   if (text.size() <= widest) return text;

@@ -17,7 +17,7 @@ inline constexpr std::size_t terminal_width = 100;
 
 namespace detail {
 
-/// Columns on the screen a UTF-8 text takes: its code points.
+/// The number of screen columns that a UTF-8 text takes, which is its number of code points.
 std::size_t screen_width(std::string_view text);
 
 std::string non_finite_word(double value);

@@ -9,11 +9,12 @@
 #include "examples/support/run_record.hpp"
 #include "examples/support/table.hpp"
 
-/// What a program has to say, before anybody decides how it looks: tables of cells, notes, and a verdict.
+/// The results of a program, independent of their layout: tables of cells, notes, and a verdict.
 namespace incontext::examples {
 
-/// `agrees`: true if every requested row was judged and agreed, false if one disagreed, absent if none disagreed but
-/// not all were judged. `text` is the line people read, `rows` a line for each row that does not agree.
+/// `agrees` is true if every requested row was judged and agreed, false if one disagreed, and absent if none disagreed
+/// but not all were judged. `text` is the line that people read, and `rows` has a line for each row that does not
+/// agree.
 struct Verdict {
   std::optional<bool> agrees = {};
   std::string text = {};

@@ -6,7 +6,7 @@
 
 namespace incontext::examples {
 
-/// What a simulation is told from outside; `trials` and `relative_error` exclude each other.
+/// The options of a simulation; `trials` and `relative_error` exclude each other.
 struct SimulationOptions {
   std::int64_t dimension = 20;
   std::int64_t context_length = 100;

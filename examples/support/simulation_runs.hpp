@@ -18,9 +18,9 @@
 
 namespace incontext::examples {
 
-/// The simulations of one run: each on a random stream of its own, one progress line, and Ctrl-C, after which every
-/// further one answers at once with estimates of no trials. Before the first trial there is nothing to show: until then
-/// Ctrl-C ends the program. For a program's simulator.cpp alone.
+/// The simulations of one run. Each has a random stream of its own; they share one progress line and Ctrl-C, after
+/// which every further simulation returns at once with estimates of no trials. Before the first trial there is nothing
+/// to print, so until then Ctrl-C ends the program. Only a program's simulator.cpp includes this.
 class SimulationRuns {
  public:
   SimulationRuns(const SimulationOptions& options, bool quiet) : progress_(quiet) {
@@ -35,19 +35,20 @@ class SimulationRuns {
   /// Whether no further simulation is to be run.
   bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
 
-  /// Of all simulations up to now; incomplete once one was cut short or skipped.
+  /// The record of all simulations up to now; incomplete once one was cut short or skipped.
   const RunRecord& record() const { return record_; }
 
-  /// Counts trials that were drawn in another way, and how many were intended.
+  /// Adds trials that were drawn in another way to the record, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned) {
     *record_.trials += trials;
     if (trials < planned) record_.complete = false;
   }
 
-  /// What the simulations that follow are given, but for the stream.
+  /// The options of the simulations that follow, apart from the stream.
   simulate::Options& options() { return options_; }
 
-  /// What `simulation`, which takes simulate::Options, gives: `size` estimates. `what` is shown meanwhile.
+  /// Runs `simulation`, which takes simulate::Options, and returns its `size` estimates. The progress line shows `what`
+  /// meanwhile.
   template <class Function>
   simulate::Simulation run(const std::string& what, std::size_t size, const Function& simulation) {
     if (stopped()) {

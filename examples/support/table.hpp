@@ -31,7 +31,7 @@ using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nes
 /// chose), or two decimals (for z).
 enum class Style { aligned, shortest, two_decimals };
 
-/// Whether the text report has a column: always, if any of its cells is not absent, or never.
+/// Whether the text report has a column: always, only if one of its cells is not absent, or never.
 enum class InText { shown, where_filled, hidden };
 
 /// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).

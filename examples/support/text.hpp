@@ -10,7 +10,7 @@
 /// Text that the programs read and write: whole files, decimal numbers in them, and values in messages.
 namespace incontext::examples {
 
-/// What a user handed over cannot be used: a file, a cell, an option. The programs print it as one line and exit
+/// Something that the user gave cannot be used: a file, a cell, an option. The programs print it as one line and exit
 /// with 2.
 class InputError : public std::runtime_error {
  public:
@@ -24,7 +24,7 @@ std::string one_line(std::string_view text);
 /// The same; a long text is cut after its first characters, followed by "...".
 std::string shown(std::string_view text, std::size_t most = 60);
 
-/// The layout every refusal shares with the library's own: `where: problem (value = ...; needs ...)`.
+/// The layout of every error message, the same as the library's: `where: problem (value = ...; needs ...)`.
 template <class Value>
 [[noreturn]] void throw_input_error(std::string_view where, std::string_view problem, const Value& value,
                                     std::string_view needs) {
@@ -35,7 +35,7 @@ template <class Value>
   throw InputError(std::move(text).str());
 }
 
-/// The whole of a file, or of standard input for "-". Binary, nothing translated.
+/// The whole content of a file, or of standard input for "-", as bytes.
 std::string read_whole_file(const std::string& path);
 
 std::string_view trimmed(std::string_view text);

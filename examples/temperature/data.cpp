@@ -18,7 +18,7 @@ namespace incontext::examples::temperature {
 
 namespace {
 
-/// The inputs as asked for, and the labels if there are any.
+/// The inputs that the options select, and the labels if there are any.
 struct DataSet {
   std::vector<std::string> names;
   Matrix inputs;
@@ -97,7 +97,7 @@ DataSet read_data(const TemperatureOptions& o) {
   return data;
 }
 
-/// A prior under which every input explains the same share of a label variance `explained`, whatever its unit.
+/// A prior under which every input explains the same share of a label variance `explained`, whatever the input's unit.
 Matrix even_prior(const Matrix& input_covariance, double explained) {
   const Vector scale =
       input_covariance.diagonal().cwiseInverse() * (explained / static_cast<double>(input_covariance.rows()));
@@ -157,7 +157,7 @@ void add_ridge_row(Table& table, const std::string& name, const statistics::Esti
   add_row_beside(table, {name, Cell()}, Judgement::shown({}, simulated), Cell(), Cell());
 }
 
-/// Says so where the means of raw columns swamp what the attention should read.
+/// Adds a note if the means of raw columns are so large that they dominate the scores.
 void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
   const double largest = rows.mean().cwiseAbs2().cwiseQuotient(rows.covariance().diagonal()).maxCoeff();
   if (!(largest > 0.01)) return;
@@ -252,14 +252,14 @@ statistics::Estimate ridge_on_labeled_rows(Run& run, const Matrix& rows, const V
   return statistics::Estimate(statistics::moments_of(errors.data(), drawn));
 }
 
-/// Inputs and labels from the rows; the least-squares line stands in for the task.
+/// Inputs and labels from the rows; the least-squares line takes the place of the task.
 std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   const TemperatureOptions& o = run.options;
   const std::int64_t l = o.simulation.context_length;
   const auto d = data.inputs.cols();
   const regression::InputRows<double> law(data.inputs);
   const auto line = regression::least_squares_task(data.inputs, data.labels, data.names);
-  // Without its intercept the line is a task of the theory, whatever the convention about the offset.
+  // Without its intercept the least-squares line is a task of the theory, whatever the convention about the offset.
   const Vector labels = data.labels.array() - line.intercept;
   const double explained = line.slope.dot(law.covariance() * line.slope);
   const double noise = o.has_noise ? o.noise_variance : line.residual_variance;

@@ -89,7 +89,7 @@ class Figures {
     shifts[2].values = {0.01, 0.1, 1, 4};
     return shifts;
   }
-  /// Figure 3a's test noise: as asked for, else ten times that of pretraining.
+  /// The test noise of figure 3a: the user's value, or ten times that of pretraining.
   LinearTask noisy() const {
     return options_.has_test_noise ? test_ : test_.with_noise_variance(10 * training_.noise_variance());
   }
@@ -138,7 +138,8 @@ class Figures {
     return {std::move(table)};
   }
 
-  /// Equation (22) for a law that need not be isotropic: m, b as the means over directions, which they are there.
+  /// Equation (22) for a law that need not be isotropic: m and b are means over directions, as they are in the
+  /// isotropic case.
   double corrected(const Situation& situation, double ratio) const {
     const auto d = static_cast<double>(situation.task.dimension());
     return regression::corrected_moment_ratio<double>(

@@ -22,9 +22,9 @@ struct SimulatedOptimum {
   std::int64_t trials = 0;
 };
 
-/// On common draws every trial's error is a parabola in x = 1 / temperature, and so is their mean. Its vertex from the
-/// errors at x0 / 2, x0 and 3 x0 / 2 is exact whatever x0: differences give slope and curvature there. What rounding
-/// may have done to the three errors moves it in proportion.
+/// On common draws every trial's error is a parabola in x = 1 / temperature, and so is their mean. Its vertex follows
+/// from the errors at x0 / 2, x0 and 3 x0 / 2, exactly for any x0, because differences of these give the slope and the
+/// curvature. Rounding errors of the three numbers move the vertex in proportion.
 inline statistics::Estimate vertex_temperature(const Estimates& errors, double center_temperature) {
   const double step = 0.5 / center_temperature;
   const double slope = (errors[2].mean - errors[0].mean) / (2 * step);
@@ -39,8 +39,9 @@ inline statistics::Estimate vertex_temperature(const Estimates& errors, double c
   return vertex;
 }
 
-/// A ratio of means has a bias of order 1 / trials and no textbook error: jackknife over batches gives pseudo-values,
-/// whose mean is the estimate and whose spread is its error. After a stop there may be too few batches for that.
+/// A ratio of means has a bias of order 1 / trials, and its standard error has no simple formula. The jackknife over
+/// batches gives pseudo-values, whose mean is the estimate and whose standard deviation gives its error. After a stop
+/// there may be too few batches for that.
 inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batches, double center_temperature) {
   if (batches.size() < optimum_batches / 2) return {};
   const auto n = static_cast<double>(batches.size());
@@ -65,8 +66,8 @@ inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batc
   return estimate;
 }
 
-/// The simulated optimal temperature of approximate softmax; `theory` only says where to look. By --relative-error a
-/// first set of batches says how long the second has to be.
+/// The simulated optimal temperature of approximate softmax; `theory` only tells where to look. With --relative-error,
+/// a first set of batches determines the number of trials of the second.
 inline SimulatedOptimum simulated_optimum(Run& run, const Situation& at, double theory) {
   const std::vector<double> grid{2 * theory, theory, theory / 1.5};
   const auto with = [&](std::int64_t trials) -> SimulatedOptimum {

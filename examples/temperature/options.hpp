@@ -9,7 +9,7 @@
 #include "examples/support/unused_options.hpp"
 #include "examples/temperature/simulator.hpp"
 
-/// What incontext-temperature can be asked, and which questions do not go together.
+/// The options of incontext-temperature, and the check of their combinations.
 namespace incontext::examples::temperature {
 
 struct TemperatureOptions {

@@ -3,7 +3,7 @@
 #include "examples/support/table.hpp"
 #include "examples/temperature/options.hpp"
 
-/// The moment-ratio temperature of a matrix of raw attention scores, one query a row.
+/// The moment-ratio temperature of a matrix of raw attention scores, one query per row.
 namespace incontext::examples::temperature {
 
 Table scores_table(const TemperatureOptions& o);

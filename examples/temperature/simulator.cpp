@@ -23,8 +23,8 @@ struct Simulator::State {
 
 namespace {
 
-/// A ridge trial averages labels and query in closed form and spreads a hundred times less than a squared error: a
-/// thirty-second of the trials still leaves it the best-known number of its table.
+/// A ridge trial averages labels and query in closed form, and its standard deviation is a hundred times smaller than
+/// that of a squared error. So a thirty-second of the trials is enough for the most accurate number of its table.
 simulate::Options ridge_options(simulate::Options options) {
   if (options.trials > 0) options.trials = std::max<std::int64_t>(options.trials / 32, 2);
   return options;

@@ -43,7 +43,7 @@ class Simulator {
   void announce(std::string what);
   bool stopped() const;
   const RunRecord& record() const;
-  /// Counts trials that were drawn in another way, and how many were intended.
+  /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
   std::uint64_t seed() const;
   double relative_error() const;
@@ -62,7 +62,8 @@ class Simulator {
                                           const regression::Matrix<double>& task_covariance, double noise_variance,
                                           std::int64_t context_length);
 
-  /// The errors at one grid again and again, each time on a fresh stream of `trials` trials: what a jackknife needs.
+  /// The errors at one grid of temperatures, computed again and again on fresh streams of `trials` trials each, as a
+  /// jackknife needs them.
   std::vector<Estimates> batches(std::size_t count, std::int64_t trials, const regression::Attention<double>& attention,
                                  const regression::LinearTask<double>& task, std::int64_t context_length,
                                  const std::vector<double>& temperatures, const Reading& reading);

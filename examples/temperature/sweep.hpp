@@ -4,7 +4,7 @@
 
 #include "examples/temperature/situation.hpp"
 
-/// The free sweep: one shifted law, many temperatures.
+/// The default report: one shifted law and many temperatures.
 namespace incontext::examples::temperature {
 
 const std::vector<double>& usual_temperatures();

@@ -34,7 +34,7 @@ constexpr double masked = -std::numeric_limits<double>::infinity();
 template <class T>
 constexpr at::ScalarType type_of = c10::CppTypeToScalarType<T>::value;
 
-/// Scores of both signs without ties, away from the maps' kinks.
+/// Scores of both signs without ties, and away from points where a map is not differentiable.
 Tensor some_scores(at::IntArrayRef shape) {
   const Tensor scores = at::empty(shape, at::kDouble);
   for (std::int64_t i = 0; i < scores.numel(); ++i) {
@@ -43,7 +43,7 @@ Tensor some_scores(at::IntArrayRef shape) {
   return scores;
 }
 
-/// A batch of 2 with 3 rows of 5 each: whole rows, rows with one score masked, a row with three masked.
+/// A batch of 2 with 3 rows of 5 scores each: whole rows, rows with one score masked, and a row with three masked.
 Tensor some_masked_scores() {
   Tensor scores = some_scores({2, 3, 5});
   scores[0][1][2] = masked;
@@ -54,7 +54,7 @@ Tensor some_masked_scores() {
 
 using Operation = std::function<Tensor(const variable_list&)>;
 
-/// The whole Jacobian as torch has it, one backward pass a row.
+/// The whole Jacobian by torch, with one backward pass per row.
 Tensor jacobian_by_backward(const Operation& operation, const variable_list& inputs) {
   const Tensor result = operation(inputs);
   std::vector<Tensor> rows;
@@ -117,7 +117,7 @@ void over_rows(Visit visit, const Tensors&... tensors) {
 template <class Map, class Parameter>
 Tensor value_of(Map map, Parameter, at::IntArrayRef shape) {
   Tensor value = at::full(shape, static_cast<double>(Parameter::of(map)), at::kDouble);
-  // rows that differ, inside of every parameter's domain
+  // rows that differ from each other, inside the domain of every parameter
   for (std::int64_t i = 0; i < value.numel(); ++i) value.view({-1})[i] *= 1 + 0.0625 * static_cast<double>(i);
   return value;
 }
@@ -202,7 +202,7 @@ TEST_CASE("views: transposed, every second score, one row shared by all, negated
   const Tensor view = some_scores({5, 3, 2}).transpose(0, 2);
   CHECK(!view.is_contiguous());
   CHECK(same_bits(adapters::weights(map, view), adapters::weights(map, view.contiguous())));
-  const Tensor negated = at::_neg_view(view);  // a view whose sign torch remembers and memory has not
+  const Tensor negated = at::_neg_view(view);  // a view that torch negates when it is read: memory has the other sign
   CHECK(same_bits(adapters::weights(map, negated), adapters::weights(map, -view)));
 }
 
@@ -437,6 +437,6 @@ TEST_CASE("what a tensor can go through is known when it is compiled") {
   STATIC_REQUIRE_FALSE(adapters::TensorScoring<double>);
   STATIC_REQUIRE(adapters::Trainable<scoring::SSMax<double>, parameter::Bias>);
   STATIC_REQUIRE_FALSE(adapters::Trainable<scoring::Softmax<double>, parameter::Bias>);
-  // counted from the row: has a derivative, can't be set
+  // the number of scores: it has a derivative but cannot be set
   STATIC_REQUIRE_FALSE(adapters::Trainable<scoring::SSMax<double>, parameter::VisibleCount>);
 }

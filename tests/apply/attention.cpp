@@ -68,7 +68,8 @@ struct Layer {
   }
 };
 
-/// Three steps in long double: scores, weights, values. Also sum_j |a_j v_j|, which rounding is measured against.
+/// Attention in three steps in long double: scores, weights, values. Also sum_j |a_j v_j|, in units of which rounding
+/// is measured.
 template <class T, class Map>
 std::pair<std::vector<long double>, std::vector<long double>> in_three_steps(const Map& map, const Layer<T>& layer,
                                                                              const std::vector<std::int64_t>& counts) {
@@ -121,7 +122,7 @@ std::vector<std::int64_t> counts_of(const Options& options, const Layer<T>& laye
   return counts;
 }
 
-/// Against three steps in long double on the serial system, and the others against its bits.
+/// Compares the serial system with the three steps in long double, and the other systems with the serial one's bits.
 template <class Map>
 void check_attention(const Map& map, const Layer<typename Map::value_type>& layer, const Options& options,
                      double bound) {
@@ -140,7 +141,8 @@ void check_attention(const Map& map, const Layer<typename Map::value_type>& laye
   });
 }
 
-/// Shapes that fill no batch, block or register evenly, seen whole, causally and by given counts.
+/// Shapes that are no multiples of a batch, a block or a register, each with all keys visible, under a causal mask, and
+/// with given counts of visible keys.
 template <class Map>
 void check_attention(const Map& map, double bound = 64) {
   using T = typename Map::value_type;

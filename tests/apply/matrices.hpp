@@ -10,10 +10,11 @@
 #include "incontext/simulate/engine/device.hpp"
 #include "scoring/rows.hpp"
 
-/// Matrices with gaps between their rows, and the systems at hand.
+/// Matrices with gaps between their rows, and the systems that this build has.
 namespace incontext::testing {
 
-/// rows x columns numbers in rows `gap` numbers apart; what lies between is 77 and must stay so.
+/// A matrix of rows x columns numbers, whose rows are `gap` numbers apart. The numbers in the gaps are 77 and must stay
+/// so.
 template <class T>
 struct Matrix {
   std::ptrdiff_t rows, columns, stride;
@@ -46,7 +47,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// Calls visit(options) for every device at hand and one, two and three threads.
+/// Calls visit(options) for every device of this build and one, two and three threads.
 template <class Visit>
 void for_each_system(apply::Options options, Visit visit) {
   using simulate::Device;

@@ -21,7 +21,7 @@ using apply::Options;
 
 namespace {
 
-/// The row-wise map on every row, with zeros behind what the row sees.
+/// The map of one row applied to every row, with zeros for the keys that a row does not see.
 template <class T, class Work>
 Matrix<T> row_by_row(const Matrix<T>& scores, const std::vector<std::int64_t>& counts, std::ptrdiff_t gap, Work work) {
   Matrix<T> out(scores.rows, scores.columns, gap);

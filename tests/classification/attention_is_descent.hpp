@@ -10,7 +10,7 @@
 #include "incontext/classification/rbf_context_attention.hpp"
 #include "support/catch.hpp"
 
-/// Attention with the constructed weights is the algorithm: to rounding, off the sphere too, in any scalar.
+/// Attention with the constructed weights equals the gradient step, to rounding, also off the sphere, for every scalar.
 namespace incontext::testing {
 
 template <class T>
@@ -41,7 +41,7 @@ std::vector<Constructed<T>> constructions(const Context<T>& context) {
   return all;
 }
 
-/// Compares logits, probabilities and sensitivities; and one weight off by 1 part in 1000 must be told.
+/// Compares logits, probabilities and sensitivities, and checks that one weight off by 1 part in 1000 is detected.
 template <class T>
 void check_attention_is_descent(double tolerance_in_eps) {
   using namespace classification;

@@ -55,7 +55,7 @@ TEST_CASE("points about a query have von Mises and Fisher's cosine, and no prefe
         side.add(point.dot(across));
         side_square.add(std::pow(point.dot(across), 2));
       }
-      // E cos = rho, and by parts E sin^2 = (d - 1) rho / kappa, shared by d - 1 directions
+      // E cos = rho, and by integration by parts E sin^2 = (d - 1) rho / kappa, which d - 1 directions share equally
       const double rho = mean_resultant_length(d, kappa);
       INFO("d = " << d << ", kappa = " << kappa << ", mean cosine " << cosine.mean() << ", rho " << rho);
       CHECK(std::abs(point.norm() - 1) <= 1e-14);
@@ -110,7 +110,7 @@ TEST_CASE("drawn cells on the circle are the exact ones", "[classification]") {
       for (std::size_t c = 0; c < 5; ++c) {
         INFO("kappa = " << kappa << ", class " << c << ", kind " << static_cast<int>(kind));
         CHECK(std::abs(z(cells.volume[c], exact.volume[c])) <= 5);
-        // no draw about the query met the cell: with probability e^-14 its share is above 14 in the number of draws
+        // no draw about the query was in the cell: then the expected number is below 14, except with probability e^-14
         if (cells.density[c].value == 0) {
           CHECK(std::abs(z(cells.density[c], exact.probability[c] / exact.volume[c])) <= 14);
           continue;
@@ -118,7 +118,7 @@ TEST_CASE("drawn cells on the circle are the exact ones", "[classification]") {
         if (exact.probability[c] * 100'000 < 30) continue;  // too few for a normal law
         CHECK(std::abs(z(cells.density[c], exact.probability[c] / exact.volume[c])) <= 5);
         CHECK(std::abs(z(cells.balanced_weights[c], exact.balanced_weights[c])) <= 5);
-        // power: weights without regard to the cells' sizes, which are the limit for independent points
+        // power: weights that ignore the sizes of the cells, which are the limit for independent points
         told = told || std::abs(z(cells.balanced_weights[c], exact.probability[c])) > 5;
       }
       CHECK(told);
@@ -131,7 +131,7 @@ TEST_CASE("standard errors of drawn cells are the spread over seeds", "[classifi
   const auto prototypes = prototypes_of(points, 3, 4);
   const Vector<double> query = drawn(points);
   for (const auto kind : {CellDraws::uniform, CellDraws::about_query}) {
-    // value and squared error of weights, densities and mean cosines, a class each
+    // the value and the squared error of weights, densities and mean cosines, one of each per class
     std::vector<SampleMean> values(9), errors(9);
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
       const auto cells = cell_ratios(prototypes, query, 3.0, 2000, seed, kind);
@@ -160,7 +160,7 @@ TEST_CASE("a class that no draw about the query met has the error of one draw", 
     const auto cells = cell_ratios(prototypes, on_circle(0.0), kappa, 64, seed, CellDraws::about_query);
     if (cells.density[1].value > 0) continue;
     ++unmet;
-    // the truth is as many errors away as draws were expected, but for the volume's own error of 13 %
+    // the truth is as many standard errors away as draws were expected, apart from the volume's own error of 13 %
     const double off = std::abs(z(cells.density[1], exact.probability[1] / exact.volume[1]));
     CHECK(off > 0.4 * met);
     CHECK(off < 1.8 * met);
@@ -211,7 +211,8 @@ TEST_CASE("drawn cells are the limit of long class-balanced contexts", "[classif
       descent[static_cast<std::size_t>(c)].add(w(c));
     }
   }
-  // contexts of 4000 are off their limit by terms of order v / n, far below their spread over 40
+  // contexts of 4000 points differ from their limit by terms of order v / n, far less than the standard deviation over
+  // 40 of them
   double worst_unbalanced = 0;
   for (Eigen::Index c = 0; c < k; ++c) {
     const auto at = static_cast<std::size_t>(c);

@@ -63,7 +63,7 @@ TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and w
     }
     CHECK(worst <= 1e-10);
     CHECK(inert == 0);
-    CHECK(largest > 1e-3);  // so that a gradient off by one part in 10^6 would be seen
+    CHECK(largest > 1e-3);  // so that a gradient off by one part in 10^6 would be detected
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "classification/sphere.hpp"
 
-/// Drawn contexts around a query, in the brute way: points of the sphere, weights, sums.
+/// Contexts drawn around a query by brute force: points of the sphere, weights, sums.
 namespace incontext::testing {
 
 /// Cosines to the query of n independent uniform points.

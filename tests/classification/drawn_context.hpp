@@ -6,7 +6,8 @@
 
 #include "incontext/classification/context.hpp"
 
-/// Contexts and weights whose entries are multiples of 1/64, exact in float; on the sphere only to rounding if asked.
+/// Contexts and weights whose entries are multiples of 1/64, which a float holds exactly. If asked for, points are
+/// normalized, which puts them on the sphere up to rounding.
 namespace incontext::testing {
 
 using classification::Context;
@@ -22,7 +23,7 @@ class ContextDraws {
     return Matrix<double>::NullaryExpr(rows, columns, [&] { return integer(engine_) / 64.0; });
   }
 
-  /// Balanced classes in turn.
+  /// Labels 0, 1, ..., k - 1 in turn, so that the classes are balanced.
   Context<double> context(std::int64_t d, std::int64_t k, std::int64_t n) {
     Context<double> drawn{matrix(n, d), {}, matrix(d, 1), k};
     for (std::int64_t j = 0; j < n; ++j) drawn.labels.push_back(j % k);

@@ -115,7 +115,8 @@ TEST_CASE("wide kernels vary the mass by their variance, and high dimensions are
     check_close(law.ipr, 10.0 / 121, 4 * kappa + 4 * eps);
   }
   CHECK(inverse_partition_function(3, 1e-300, 10, QueryToken::excluded).variance == 0);
-  // The two formulas agree where they meet: 1/S~ is e^kappa times as large, its variance kappa^2 e^(2 kappa).
+  // The two formulas agree where one takes over from the other: 1/S~ is e^kappa times as large, and its variance is
+  // kappa^2 e^(2 kappa).
   const auto below = inverse_partition_function(3, 1.3e-6, 10, QueryToken::excluded);
   const auto above = inverse_partition_function(3, 1.4e-6, 10, QueryToken::excluded);
   check_close(above.variance / below.variance, std::pow(1.4 / 1.3, 2) * (1 + 2e-7), 1e-9);

@@ -57,7 +57,7 @@ TEST_CASE("one point, no kernel, and long contexts are known in closed form", "[
     CHECK(std::abs(flat.mean - 1 / 8.0) <= 1e-16);
     CHECK(std::abs(flat.ipr - 7 / 64.0) <= 1e-16);
     CHECK(flat.variance == 0);
-    // delta method: what is left out is of the next order in v/n
+    // delta method: the terms left out are of the next order in v/n
     const std::int64_t n = 10'000'000;
     const double v = partition_function_excess(d, 2.0), mass = 1e7 * std::exp(log_kernel_mean(d, 2.0) - 2.0);
     const auto many = inverse_partition_function(d, 2.0, n, QueryToken::excluded);
@@ -65,10 +65,10 @@ TEST_CASE("one point, no kernel, and long contexts are known in closed form", "[
     CHECK(std::abs(many.variance * mass * mass * 1e7 / v - 1) <= 1e-5);
     CHECK(std::abs(many.ipr * 1e7 / (1 + v) - 1) <= 1e-5);
   }
-  // a spread-out mass keeps its variance: one point, whose weight is anything from e^-80 to 1
+  // a partition function that varies strongly keeps its variance: one point, whose weight is anything from e^-80 to 1
   const auto wide = inverse_partition_function(2, 40.0, 1, QueryToken::excluded);
   CHECK(std::abs(wide.variance / (wide.mean * wide.mean) / partition_function_excess(2, 40.0) - 1) <= 1e-10);
-  // a hardly varying mass keeps its variance
+  // a partition function that hardly varies keeps its variance
   const auto nearly = inverse_partition_function(5, 1e-3, 1'000'000, QueryToken::excluded);
   CHECK(std::abs(nearly.variance / (nearly.mean * nearly.mean) * 1e6 / partition_function_excess(5, 1e-3) - 1) <= 1e-9);
 }

@@ -7,7 +7,7 @@
 
 #include "support/sample_mean.hpp"
 
-/// The sphere by brute force: means over the angle to a fixed point by quadrature, and drawn points.
+/// Brute force on the sphere: means over the angle to a fixed point by quadrature, and drawn points.
 namespace incontext::testing {
 
 /// Mean of f(angle) over the angle between a uniform point of the unit sphere and a fixed one, split at pi/2.

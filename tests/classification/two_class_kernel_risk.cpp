@@ -43,7 +43,8 @@ TEST_CASE("losses of kernel methods in short contexts are integrals over the ang
   };
   for (const Case& at : {Case{2, 2}, Case{4, 2}, Case{4, 10}}) {
     const int d = at.d, n = at.n;
-    // the angle to the normal of the boundary, and a sum over the noise in steps of 1/8 of its deviation
+    // an integral over the angle to the normal of the boundary, and a sum over the noise in steps of 1/8 of its
+    // standard deviation
     const auto loss = [&](const auto& logits_at) {
       return angle_mean(d, [&](double from_normal) {
         const LogitMoments<double> z = logits_at(std::abs(std::acos(0.0) - from_normal));

@@ -66,7 +66,7 @@ TEST_CASE("the best rate is a minimum, and the boundary layer's closed form wher
   }
   CHECK(std::abs(linear_cross_entropy(3, 10, 0.0) - std::log(2.0)) <= 1e-12);
   CHECK(std::abs(kernel_accuracy(6, 1e-4, 50) - linear_accuracy<double>(6, 50)) <= 1e-6);
-  // huge rates leave the hinge: the loss grows in proportion
+  // at huge learning rates only the hinge is left: the loss grows in proportion to the rate
   CHECK(std::abs(linear_cross_entropy(3, 10, 2e8) / linear_cross_entropy(3, 10, 1e8) - 2) <= 1e-6);
 }
 

@@ -1,4 +1,4 @@
-# A project without a build type is warned, once and with the reason; one that says how it is compiled is not.
+# CMake warns a project without a build type, once and with the reason, and no project that states how it is compiled.
 function(check warnings)
   file(REMOVE_RECURSE "${BINARY}")
   execute_process(COMMAND "${CMAKE_COMMAND}" -S "${PROJECT}" -B "${BINARY}" "-DCMAKE_CXX_COMPILER=${COMPILER}"

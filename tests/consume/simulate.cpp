@@ -1,4 +1,4 @@
-// The first program of README.md, word for word: a closed form, the simulation that judges it, and their verdict.
+// The first program of README.md, word for word: a closed form, the simulation that tests it, and the verdict.
 #include <cstdio>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>

@@ -36,7 +36,7 @@ class Errors {
   void check() const {
     INFO("largest error " << largest_ << ", first argument beyond the bound " << first_beyond_);
     CHECK(beyond_ == 0);
-    CHECK(largest_ > 0.5 * bound_);  // the bound is no looser than twice what happens, and the oracle sees errors
+    CHECK(largest_ > 0.5 * bound_);  // the bound is at most twice the largest error, and the oracle detects errors
   }
 
  private:

@@ -12,7 +12,7 @@ using namespace incontext;
 
 namespace {
 
-/// What a pack's lanes hold.
+/// The values in a pack's lanes.
 template <class T>
 std::vector<T> lanes(const Pack<T>& pack) {
   std::vector<T> numbers(pack_width<T>);

@@ -13,7 +13,7 @@ using namespace incontext;
 
 namespace {
 
-/// f of the pack that begins at x and rises by `step` from lane to lane; how far the lanes are off, by error(x, f(x)).
+/// Applies f to the pack of x, x + step, ..., and returns the largest error(x, f(x)) of its lanes.
 template <class T, class Function, class Error>
 double worst_over_range(T low, T high, const Function& f, const Error& error) {
   constexpr int width = pack_width<T>, packs = 20000;

@@ -18,7 +18,8 @@ using namespace incontext;
 
 namespace {
 
-/// The archetype without one property, by its number: 0 exp, 1 limits, 2 infinity, 3 NaN, 4 atan with more digits.
+/// The archetype scalar without one property, which a number selects: 0 exp, 1 limits, 2 infinity, 3 NaN, 4 atan with
+/// more digits.
 template <int absent>
 class Lacking {
  public:

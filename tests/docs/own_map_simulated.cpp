@@ -1,4 +1,4 @@
-// A program of docs/extending.md, word for word: a map of one's own, judged by two simulators that never saw it before.
+// A program of docs/extending.md, word for word: the exact error of a map of one's own and two simulations of it.
 #include <cmath>
 #include <cstdio>
 #include <incontext/regression/softmax_error.hpp>

@@ -1,5 +1,6 @@
-// What the programs answer to input that cannot be used: exit code 2, one line that names the parameter and its value,
-// nothing on standard output, no file written. Command lines are in bad_command_lines.txt; here are files of cases.
+// The response of the programs to input that cannot be used: exit code 2, one line that names the parameter and its
+// value, nothing on standard output, no file written. Command lines are in bad_command_lines.txt; the files of cases
+// are here.
 
 #include <algorithm>
 #include <string>

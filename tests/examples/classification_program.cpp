@@ -1,4 +1,4 @@
-// What incontext-evaluate makes of the kinds of in-context classification.
+// incontext-evaluate on the kinds of in-context classification.
 
 #include <algorithm>
 #include <cstddef>

@@ -23,7 +23,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// Few trials: enough to tell what these tests tell.
+/// As few trials as the checks of these tests allow.
 Json classify_report(Arguments arguments, int exit_code = 0) {
   const auto is_given = [&arguments](const std::string& name) {
     return std::find(arguments.begin(), arguments.end(), name) != arguments.end();
@@ -97,7 +97,7 @@ TEST_CASE("the rules of low dimension: softmax, then kernel, then fixed width, t
   CHECK(number(row, "kernel") < 0.8 * number(row, "fixed_width"));
   CHECK(number(row, "fixed_width") < 0.95 * number(row, "linear"));
   CHECK(report["tables"][0]["notes"].dump().find("holds at d = 2") != std::string::npos);
-  // eliminating is no use here: its best kappa is the end at which it is the linear rule
+  // elimination does not help here: its best kappa is the end of the axis at which it is the linear rule
   CHECK(std::abs(number(row, "elimination") / number(row, "linear") - 1) < 0.1);
   CHECK(row_where(report["tables"][1], {{"rule", "elimination"}})["edge"] == "highest kappa");
   CHECK(row_where(report["tables"][1], {{"rule", "softmax"}})["edge"] == "");
@@ -108,7 +108,7 @@ TEST_CASE("in high dimension softmax runs to the edge, and says so", "[programs]
   const Json row = report["tables"][0]["rows"][0];
   CHECK(row["edge"] == "lowest kappa");
   CHECK(std::abs(number(row, "loss") / number(row, "linear") - 1) < 0.05);
-  // c kappa is the linear rule's best rate, as predicted
+  // c kappa equals the linear rule's best rate, as predicted
   const double rate = std::acos(-1.0) * std::sqrt(100.0 * 5 * 20 / 6);
   CHECK(std::abs(number(row, "kappa") * number(row, "gain") / rate - 1) < 0.3);
 }
@@ -205,7 +205,7 @@ TEST_CASE("what context noise lacks to a Gaussian is within what the linear rule
     const auto [of_wrong, wrong_error] = lack(accuracy, 1 - number(accuracy, "theory"));
     CHECK(of_loss <= 0.4);
     CHECK(of_wrong <= 0.6);
-    // power: they are no zeros
+    // power: the errors are not 0
     if (d == "2" && n == "4") CHECK(of_loss > 3 * loss_error);
     if (d == "2" && n == "4") CHECK(of_wrong > 3 * wrong_error);
   }

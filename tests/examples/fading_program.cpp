@@ -112,7 +112,7 @@ TEST_CASE("means that depend on rare rows are not judged, with a reason, and med
   const Json long_rows =
       report_of({"--lengths", "100000", "--score-stddevs", "0.5", "--most-scores", "1"}, 3)["tables"][0]["rows"];
   CHECK(long_rows[1]["quantity"] == "max a");
-  CHECK(long_rows[1]["z"].is_null());    // 128 rows of a largest weight that a few of them make
+  CHECK(long_rows[1]["z"].is_null());    // a few of the 128 rows determine the mean of the largest weight
   CHECK(long_rows[2]["z"].is_number());  // entropy
 }
 

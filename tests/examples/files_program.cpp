@@ -136,7 +136,7 @@ TEST_CASE("temporary files that killed runs left behind do not disturb later run
   const TemporaryFolder folder;
   std::string command =
       "cd " + shell_quoted(folder.file("")) + " && for i in $(seq 200); do : >report.incontext-$i; done; ";
-  // a run of its own process number, as in a container
+  // a run with a process number of its own, as in a container
   command += ": >report.incontext-$$; exec " + scores + "--output report";
   CHECK(run_command("sh -c " + shell_quoted(command)).exit_code == 0);
   CHECK_FALSE(content_of(folder.file("report")).empty());

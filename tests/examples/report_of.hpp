@@ -9,7 +9,7 @@
 
 namespace incontext::testing {
 
-/// The JSON of a run that must end with this exit code, and say something on standard error only where it is not 0.
+/// The JSON of a run that must end with this exit code, and print on standard error only if it is not 0.
 inline nlohmann::json report_of(const std::string& program, std::vector<std::string> arguments, int exit_code = 0) {
   arguments.insert(arguments.end(), {"--format", "json"});
   const Finished finished = run_program(program, arguments);

@@ -21,7 +21,7 @@ inline std::string content_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// An empty folder that is gone at the end of the test, and what stands in it.
+/// An empty folder that is removed at the end of the test, and its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("incontext-test-" + std::to_string(::getpid()))) {
@@ -49,7 +49,8 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Waits until a program that was just started handles SIGINT, which it does from its first trial on: 30 seconds at most.
+/// Waits until a program that was just started handles SIGINT, which it does from its first trial on: at most 30
+/// seconds.
 inline void wait_for_interrupt_handler(pid_t process) {
   const std::string test_name = content_of("/proc/self/comm");
   for (int i = 0; i < 3000; ++i) {

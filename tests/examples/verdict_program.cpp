@@ -1,4 +1,4 @@
-// What the programs answer to input that can be used: exit code 0 where theory and simulation, or computation and
+// The response of the programs to input that can be used: exit code 0 where theory and simulation, or computation and
 // reference, agree, and 1 where they do not.
 
 #include <nlohmann/json.hpp>
@@ -198,7 +198,7 @@ TEST_CASE("real inputs: exact theory, Gaussian theory and simulation, labels fro
 }
 
 TEST_CASE("the units of the inputs do not matter but for the mean", "[programs]") {
-  // A prior that gives every input the same share makes the error of centered inputs free of their units.
+  // With a prior that gives every input the same share, the error of centered inputs does not depend on their units.
   const TemporaryFolder folder;
   Eigen::MatrixXd rows = Eigen::MatrixXd::Random(40, 3);
   rows.rowwise() -= rows.colwise().mean().eval();

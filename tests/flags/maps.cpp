@@ -91,7 +91,8 @@ void check_softmax_like(const std::string& name, const Map& map, std::vector<T> 
                 8 * eps * (1 + depth) * expected[i] * (std::fabs(tangent) + std::fabs(mean_tangent)));
   }
   vjp(map, scoring::Row<const T>(row), scoring::Row<const T>(direction), scoring::Row<T>(out));
-  // Relative to the differences of the cotangents, not to the cotangents: their common offset must cost nothing.
+  // The error is relative to the differences between the cotangents, not to the cotangents: an offset that they share
+  // must not cost digits.
   long double scale = 0;
   for (std::size_t i = 0; i < n; ++i) scale += expected[i] * std::fabs(direction[i] - mean_direction);
   for (std::size_t i = 0; i < n; ++i) {

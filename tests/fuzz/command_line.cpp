@@ -1,4 +1,4 @@
-// Lines of text as the arguments of incontext-scores, up to where it would begin to compute.
+// The fuzzed lines of text are the arguments of incontext-scores; it stops before it would begin to compute.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Bytes as a .csv file: with and without a header line, as data, as scores and with missing cells.
+// The fuzzed bytes are a .csv file: with and without a header line, as data, as scores and with missing cells.
 
 #include "examples/support/csv.hpp"
 

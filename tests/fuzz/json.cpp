@@ -1,4 +1,5 @@
-// Bytes as a file of cases for incontext-evaluate, with a kind that reads every sort of field, and the report of them.
+// The fuzzed bytes are a file of cases for incontext-evaluate, with a kind that reads every sort of field. The report
+// of the cases is fuzzed with them.
 
 #include <cmath>
 #include <cstdint>

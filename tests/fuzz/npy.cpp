@@ -1,4 +1,4 @@
-// Bytes as an .npy file.
+// The fuzzed bytes are an .npy file.
 
 #include "examples/support/npy.hpp"
 

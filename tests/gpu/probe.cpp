@@ -1,4 +1,4 @@
-// Answers 0 where a GPU answers, 77 (the tests' word for skipped) where none does.
+// Returns 0 if a GPU can be used, and 77 (the tests' code for skipped) if not.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>

@@ -32,7 +32,7 @@ using namespace incontext::laws;
 
 namespace {
 
-/// Calls `law` with a count of every kind.
+/// Calls `law` with a count of every type.
 template <class Law>
 void same_for_every_kind(int count, const Law& law) {
   const double expected = law(static_cast<double>(count));

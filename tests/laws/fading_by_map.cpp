@@ -20,7 +20,7 @@ using namespace laws;
 
 namespace {
 
-/// The closed weights against the row written out.
+/// Compares the weights in closed form with those of the row written out.
 void check_rows(const auto& map, double tolerance) {
   for (const std::ptrdiff_t n : {1, 2, 3, 10, 300}) {
     for (const double low : {-2.0, 0.0, 0.7}) {

@@ -14,7 +14,7 @@ using namespace laws;
 
 namespace {
 
-/// The grid's sum, term by term from the smallest, its largest term apart.
+/// The sum over the grid, term by term from the smallest, without its largest term.
 template <class T>
 long double direct_log_sum(std::int64_t n, T beta) {
   const long double b = std::abs(static_cast<long double>(beta)), last = static_cast<long double>(n - 2);
@@ -74,7 +74,7 @@ TEST_CASE("SSMax on the grid reaches 1 + 1/s with a lag that the bounded law giv
       CHECK_FALSE(std::abs(ssmax_bounded_threshold(n, s, BoundedScores<double>{1, 0}) - exact) < 0.05);
     }
   }
-  // what the caption of the figure has, at the figure's own size
+  // the values in the caption of the figure, at the figure's own size
   CHECK_FALSE(std::abs(1 + 1 / 0.43 - grid_threshold(1000.0, 0.43 * std::log(1000.0))) < 0.3);
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("SSMax is weakest on a two-level row at the stated length", "[laws]") 
       }
     }
   }
-  // over whole numbers and the figure's gap, two scores are the worst
+  // among whole numbers and at the figure's gap, the least weight is at two scores
   CHECK(ssmax_weakest_count(0.43, 5.0) < 2);
 }
 

@@ -8,7 +8,7 @@
 #include "laws/refusal.hpp"
 #include "support/catch.hpp"
 
-// Against rows of tokens: tests/simulate/gradient_norms.cpp.
+// The comparison with simulated rows of tokens is in tests/simulate/gradient_norms.cpp.
 namespace incontext::testing {
 
 using namespace laws;
@@ -21,7 +21,7 @@ double share_below(double m, double c) {
   constexpr int panels = 400;
   for (int i = 0; i < panels; ++i) {
     const auto f = [&](double u) { return std::erf(1 / (c * std::pow(u, 1 / m)) / std::sqrt(2.0)); };
-    // the step of erf lies where u is of the order of c^-m
+    // erf rises where u is of the order of c^-m
     sum += boost::math::quadrature::gauss<double, 15>::integrate(f, double(i) / panels, double(i + 1) / panels);
   }
   return sum;

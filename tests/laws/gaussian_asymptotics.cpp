@@ -39,7 +39,7 @@ TEST_CASE("log Z lies between its bounds and tends to the quenched law", "[laws]
     }
     CHECK(before < 0.05);
   }
-  // above the critical temperature alone
+  // only above the critical temperature
   const double x = 2 * critical_score_stddev(1e12);
   CHECK_FALSE(relative(annealed_log_partition(1e12, x), gaussian_row(1e12, x).log_partition) < 0.2);
   CHECK(quenched_log_partition(50.0, critical_score_stddev(50.0)) ==
@@ -55,7 +55,7 @@ TEST_CASE("inverse participation ratio falls with the stated powers of n", "[law
   for (const double theta : {0.1, 0.3, 0.5, 0.65, 0.8}) {
     const double power = gaussian_powers(theta).mean_ipr;
     INFO("theta " << theta << ", power " << power);
-    // rows converge with log n alone: what is left of the slope is of order 1 / log n
+    // rows converge slowly, with log n: the rest of the slope is of order 1 / log n
     const double slope = slope_of_ipr(theta, 1e12, 1e15);
     CHECK(std::abs(slope - power) < (theta < 0.55 ? 0.01 : 0.05));
     if (theta > 0.6) CHECK_FALSE(std::abs(slope - (1 - 2 * theta * theta)) < 0.05);

@@ -42,7 +42,7 @@ double maximum_by_definition(double n, double x) {
 
 TEST_CASE("the larger of two weights is a one-dimensional integral", "[laws]") {
   for (const double x : {0.0, 1e-3, 0.3, 1.0, 1.9, 2.1, 6.0}) {
-    // a kink at 0, so one side alone, by Simpson's rule
+    // the integrand has a kink at 0, so one side alone, by Simpson's rule
     double sum = 0;
     constexpr int steps = 20000;
     for (int i = 0; i <= steps; ++i) {
@@ -55,8 +55,8 @@ TEST_CASE("the larger of two weights is a one-dimensional integral", "[laws]") {
 }
 
 TEST_CASE("the largest of three weights is an integral over differences", "[laws]") {
-  // in the plane of differences g_1 >= g_2 >= g_3 is a sector of 60 degrees; midpoints of a smooth function of angle
-  // would do, were it periodic, so Simpson's rule in both
+  // the condition g_1 >= g_2 >= g_3 is a sector of 60 degrees in the plane of the differences; in a smooth periodic
+  // function of the angle midpoints would do, but this one is not periodic, so Simpson's rule in both
   for (const double x : {0.2, 1.0, 4.0}) {
     constexpr int steps = 800;
     const auto weight = [](int i) { return i == 0 || i == steps ? 1.0 : (i % 2 == 1 ? 4.0 : 2.0); };

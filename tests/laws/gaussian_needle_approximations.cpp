@@ -15,7 +15,7 @@ using namespace laws;
 
 namespace {
 
-/// Largest distance from the exact weight over exponents around the threshold, at N = 1000.
+/// Largest distance from the exact weight over scaled gaps around the threshold, at N = 1000.
 template <class Approximation>
 Worst worst_error(double theta, const Approximation& approximation, double* log_partition = nullptr) {
   const double n = 1000, x = theta * critical_score_stddev(n);
@@ -32,7 +32,7 @@ Worst worst_error(double theta, const Approximation& approximation, double* log_
 }  // namespace
 
 TEST_CASE("every approximation is as good as stated in its phase, and no better outside", "[laws]") {
-  double log_partition = 0;  // of the row that worst_error looks at
+  double log_partition = 0;  // of the row that worst_error uses
   const auto quenched = [&](double, double, double e) { return needle_weight_quenched(log_partition, e); };
   const auto annealed = [](double n, double x, double e) { return needle_weight_annealed(n, x, e); };
   const auto second = [](double n, double x, double e) { return needle_weight_second_order(n, x, e); };

@@ -109,7 +109,7 @@ TEST_CASE("every functional agrees with sampled rows", "[laws][statistics]") {
       CHECK(std::abs(means[i].z(expected[i])) <= 5);
       CHECK_FALSE(std::abs(means[i].z(1.1 * expected[i])) <= 5);
     }
-    // what holds only while the noise averages itself
+    // this holds only while the noise is self-averaging
     CHECK_FALSE(std::abs(means[2].z(annealed_ipr(static_cast<double>(n), x))) <= 5);
   }
 }

@@ -19,7 +19,8 @@ TEST_CASE("the interval around a maximum ends beyond the drop, and not far beyon
   CHECK(place < interval.upper);
   CHECK(f(interval.lower) <= -drop);  // the maximum is 0
   CHECK(f(interval.upper) <= -drop);
-  // a sixteenth less far the drop is not reached, but for the nat by which the maximum found may be too low
+  // a sixteenth nearer, the drop is not yet reached, except for the one nat by which the maximum that was found may be
+  // too low
   const double shorter = 1.0 / 16;
   CHECK(f(interval.lower + shorter * (place + width - interval.lower)) > -1 - drop);
   CHECK(f(interval.upper - shorter * (interval.upper - place + width)) > -1 - drop);

@@ -9,7 +9,7 @@
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
-// Against rows of tokens run as written: tests/simulate/gradient_norms.cpp.
+// The comparison with simulated rows of tokens is in tests/simulate/gradient_norms.cpp.
 namespace incontext::testing {
 
 using namespace laws;
@@ -77,7 +77,7 @@ TEST_CASE("NormSoftmax's gradients agree with sampled rows", "[laws][statistics]
     CHECK_FALSE(std::abs(mean_token.z(1.05 * flow.mean_token)) <= 5);
     CHECK_FALSE(std::abs(parallel.z(1.05 * flow.covariance_parallel)) <= 5);
     CHECK_FALSE(std::abs(orthogonal.z(1.05 * flow.covariance_orthogonal)) <= 5);
-    // softmax at the mean x, which keeps what NormSoftmax has no gradient along
+    // softmax at the mean x, which keeps the component along which NormSoftmax has no gradient
     const auto soft = gradient_flow(gaussian_row(double(n), 1.0), 1.0, d);
     CHECK_FALSE(std::abs(parallel.z(soft.covariance_parallel)) <= 5);
   }

@@ -38,7 +38,7 @@ Worst largest_off(const Three& a, const Three& b) {
   return worst;
 }
 
-/// sum p^2, sum p z and its square, of one row as the map weighs it.
+/// sum p^2, sum p z and its square, of one row with the weights of the map.
 template <class Map>
 Three of_row(const Map& map, const std::vector<double>& z) {
   std::vector<double> p(z.size());
@@ -81,14 +81,14 @@ Three by_definition(const Map& map, std::size_t count, double deviation, double 
   return total;
 }
 
-/// Softmax with a temperature as somebody's own map, which the library cannot know to be linear.
+/// Softmax with a temperature written as a user's own map, about which the library cannot know that it is linear.
 struct OwnMap {
   using value_type = double;
   double temperature = 1;
   scoring::detail::Quotient<double> elementwise(std::ptrdiff_t) const { return {temperature}; }
 };
 
-/// The same, whose phi says that it is linear.
+/// The same, with a phi that states that it is linear.
 struct OwnLinearMap {
   struct Exponent : scoring::detail::Quotient<double> {
     static constexpr bool is_linear = true;
@@ -257,7 +257,7 @@ TEST_CASE("row moments refuse what they cannot mean") {
   CHECK(refuses([] { row_moments(Softmax<double>{0.0}, 4, 1.0); }, {"map is outside its domain"}));
   CHECK(refuses([] { row_moments(SSA<double>{1.0, 0.5}, 4, 1.0); }, {"map is outside its domain", "value = 4"}));
   CHECK(refuses([] { row_moments(SSMax<double>{out_of_reach[0]}, 4, 1.0); }, {"map is outside its domain"}));
-  // a map too steep for its panels says so, with what it reached
+  // for a map that is too steep for the panels, the exception states the error that was reached
   try {
     row_moments(SSA<double>{1.0, 1e6}, 4, 1.0);
     CHECK(false);

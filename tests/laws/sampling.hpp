@@ -5,7 +5,7 @@
 
 #include "support/sample_mean.hpp"
 
-/// Sampled rows, and integrals by a fine trapezoidal rule, against which the laws are tried.
+/// Sampled rows, and integrals by a fine trapezoidal rule, with which the laws are compared.
 namespace incontext::testing {
 
 /// E f(g), g standard normal.

@@ -23,7 +23,7 @@ TEST_CASE("norms of a two-level Jacobian are those of the matrix", "[laws]") {
         entropy -= a[i] > 0 ? a[i] * std::log(a[i]) : 0;
         for (std::size_t k = 0; k < n; ++k) frobenius += std::pow(i == k ? a[i] * (1 - a[i]) : a[i] * a[k], 2);
       }
-      // power method, from a start that has both eigenvectors
+      // power method, from a start that has components along both eigenvectors
       std::vector<double> u(n), next(n);
       for (std::size_t i = 0; i < n; ++i) u[i] = std::cos(1.0 + 2.0 * static_cast<double>(i));
       double spectral = 0;
@@ -58,7 +58,8 @@ TEST_CASE("norms of a two-level Jacobian at their limits", "[laws]") {
   CHECK(peaked.entropy == 0);
   const double tiny = 0x1p-30;
   CHECK(std::abs(two_level_jacobian(50.0, 1 - tiny).spectral_norm / tiny - 50.0 / 49) < 1e-8);
-  // the norm is no function of the entropy: a spike and a uniform row over fewer scores with the same one
+  // the norm is not a function of the entropy: a needle, and a uniform row of fewer scores with the same entropy,
+  // differ
   const auto spike = two_level_jacobian(64.0, 0.5);
   CHECK_FALSE(std::abs(spike.spectral_norm / std::exp(-spike.entropy) - 1) < 0.5);
 }

@@ -17,7 +17,7 @@ using laws::detail::WideScores;
 
 namespace {
 
-/// The averages at s = -x height by their definitions: the trapezoidal rule in the score itself, 40 nodes a unit
+/// The averages at s = -x height by their definitions: the trapezoidal rule in the score itself, with 40 nodes per unit
 /// of the exponent.
 laws::detail::ScoreBlocks<double> blocks_by_definition(double score_stddev, double height) {
   laws::detail::ScoreBlocks<double> sums{};
@@ -47,7 +47,7 @@ laws::detail::ScoreBlocks<double> blocks_by_definition(double score_stddev, doub
 TEST_CASE("wide scores: averages agree with their definitions", "[laws]") {
   for (const double count : {2.0, 1e6, 9e18}) {
     const double narrowest = WideScores<double>::narrowest(count);
-    // `narrowest` keeps away from the reach, towards which the rule takes more and more nodes, but no more error
+    // `narrowest` stays away from the reach; toward it the rule needs more and more nodes, but its error does not grow
     for (const double score_stddev : {narrowest / 1.4, narrowest, 40.0, 300.0}) {
       const WideScores<double> scores(score_stddev, count);
       for (const double height : {-6.0, -1.0, 0.0, 2.5, 8.0}) {

@@ -1,4 +1,4 @@
-// One answer for the bits of every sampler, whatever compiler, library of mathematics or instruction set: a change here
+// The bits of every sampler, the same for every compiler, mathematical library and instruction set. A change here
 // changes every published result, and is a breaking change.
 #include <cstdint>
 #include <cstring>

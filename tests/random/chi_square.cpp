@@ -98,7 +98,7 @@ TEST_CASE("a lane's chi-square is its own first accepted attempt") {
     }
   }
   CHECK(beyond == 0);
-  CHECK(longest >= 3);  // the lanes do part ways
+  CHECK(longest >= 3);  // the lanes do need different numbers of attempts
 }
 
 TEST_CASE("the share of accepted attempts is what the doc block says") {
@@ -148,7 +148,7 @@ TEST_CASE("at the largest degrees of freedom the standardized variate is still n
   CHECK(std::abs(square) <= 5 * std::sqrt(2 * static_cast<double>(draws)));
 }
 
-// Below one degree no attempt is ever accepted: the loop did not end.
+// Below one degree of freedom no attempt is ever accepted, and the loop did not end.
 TEST_CASE("below one degree of freedom a chi-square is NaN and the sampler returns") {
   for (std::int64_t k : {0, -1, -1000}) {
     double out[lanes];

@@ -19,7 +19,7 @@ inline double worst_of(std::initializer_list<double> deviations) {
   return worst;
 }
 
-/// How far a sample is from a law, twice as a normal deviate.
+/// The distance of a sample from a law in two ways, each as a normal deviate.
 struct Fit {
   double chi_square_z;  // Pearson's statistic over the cells, by Wilson and Hilferty's cube root
   double ks_z;          // 2 sqrt(n) times Kolmogorov's distance at the cells' edges, whose tail is exp(-z^2/2)'s
@@ -56,7 +56,7 @@ class Cells {
       observed += static_cast<double>(counts_[i]);
       expected += total * (law - law_below);
       law_below = law;
-      // neighbors are put together until a normal approximation of the count holds
+      // neighboring cells are merged until the normal approximation of the count holds
       if (expected >= 50 && total * (1 - law) >= 50) {
         statistic += (observed - expected) * (observed - expected) / expected;
         ++freedom;

@@ -42,7 +42,7 @@ struct Deviations {
 struct Unchanged {
   double operator()(double z) const { return z; }
 };
-// The wrong theories a test must see.
+// The wrong theories that a test must reject.
 struct WiderByOneInThousand {
   double operator()(double z) const { return 1.001 * z; }
 };

@@ -132,7 +132,7 @@ TEST_CASE("seeds, trials, blocks and streams are told apart, each in all of its 
     note(0, 0, 1u << bit, 0);
     note(0, 0, 0, 1u << bit);
   }
-  for (std::uint64_t trial = 3; trial < 13; ++trial) {  // three counters a side: no argument stands in for another
+  for (std::uint64_t trial = 3; trial < 13; ++trial) {  // a cube, so that no argument can replace another
     for (std::uint32_t block = 3; block < 13; ++block) {
       for (std::uint32_t stream = 3; stream < 13; ++stream, ++counters) note(0, trial, block, stream);
     }
@@ -157,7 +157,7 @@ TEST_CASE("a change of one bit of the counter or the key flips half of the words
                                 : words_of(seed, trial, block, stream ^ (1u << (bit - 160)));
     for (int k = 0; k < 4; ++k) flipped += __builtin_popcount(a.value[k] ^ b.value[k]);
   }
-  // binomial: 128 bits a pair, each flipped with probability 1/2
+  // binomial: 128 bits per pair, each flipped with probability 1/2
   const double n = 128.0 * pairs;
   CHECK(std::abs(flipped - n / 2) <= 5 * std::sqrt(n / 4));
 }

@@ -1,9 +1,10 @@
-# The samplers promise bits. Without contraction every compiler gives them; a machine with fused multiply-add has to be
-# told. g++ vectorizes sqrt only without errno, which changes speed alone.
+# The samplers promise the same bits. Every compiler gives them if it does not contract a product and a sum into a fused
+# multiply-add, which must be forbidden where the machine has one. g++ vectorizes sqrt only without errno, which changes
+# speed alone.
 set(_random_flags -ffp-contract=off -fno-math-errno)
 target_compile_options(test_random PRIVATE ${_random_flags})
 
-# Wider vectors take other code in Philox: the tests of bits again, on what this machine can run.
+# With wider vectors Philox runs other code, so the tests of bits are run again with those that this machine has.
 if(NOT CMAKE_CROSSCOMPILING)
   include(CheckCXXSourceRuns)
   foreach(_set avx2 avx512f)

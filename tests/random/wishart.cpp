@@ -73,7 +73,7 @@ Matrix3 scale_matrix() {
   return scale;
 }
 
-/// No symmetry, so that a transpose in the wrong place shows.
+/// A matrix without symmetry, so that a transpose in the wrong place is detected.
 Matrix3 middle_matrix() {
   Matrix3 middle;
   middle << 0.3, -1.1, 0.4, 0.9, 0.6, -0.7, -0.2, 1.3, -0.5;
@@ -109,7 +109,7 @@ TEMPLATE_TEST_CASE("first and second moments of a Wishart matrix are those of it
     CHECK(sandwich.worst(expected_sandwich(m, scale, a)) <= 5);
     CHECK(squared.worst(m * (m + dimension + 1) * one) <= 5);
 
-    // one degree of freedom fewer, the transpose forgotten, or the trace
+    // power: one degree of freedom fewer, the transpose left out, or the trace
     CHECK(standard.worst((m - 1) * one) > 5);
     CHECK(sandwich.worst(expected_sandwich(m - 1, scale, a)) > 5);
     CHECK(sandwich.worst(expected_sandwich(m, scale, a) + m * scale * (a - a.transpose()) * scale) > 5);

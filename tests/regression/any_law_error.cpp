@@ -52,7 +52,7 @@ TEST_CASE("rows with Gaussian moments up to the fourth give the Gaussian error")
   const Parabola same = any_law_error(attention, rows, task.task_mean(), task.task_covariance(), 0.375, l, offset);
   CHECK(close(same, gaussian, 1e-13));
 
-  // Power: rows with the same mean and covariance and another kurtosis are told apart.
+  // Power: rows with the same mean and covariance and another kurtosis are distinguished.
   Matrix<double> two_points(2, d);
   if (d == 1) {
     two_points << task.input_mean()(0) + root(0, 0), task.input_mean()(0) - root(0, 0);
@@ -74,7 +74,7 @@ TEST_CASE("labels that are linear make labeled rows the law with one known task"
   CHECK(close(labeled_rows_error<double>(attention, rows, inputs * w, l, offset),
               any_law_error<double>(attention, rows, w, certain, 0.0, l, offset), 1e-13));
 
-  // Every row twice, its label moved up and down: noise independent of the inputs.
+  // Every row twice, with its label moved up and down: noise independent of the inputs.
   Matrix<double> twice(24, 3);
   twice << inputs, inputs;
   Vector<double> labels = twice * w;

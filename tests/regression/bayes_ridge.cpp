@@ -80,7 +80,7 @@ TEST_CASE("without noise the posterior interpolates and keeps the prior where th
   CHECK((centered * (exact.mean - truth)).norm() <= 1e-12 * labels.norm());
   CHECK((centered * exact.covariance).norm() <= 1e-12 * covariance.norm());
   if (l > d) CHECK((exact.mean - truth).norm() <= 1e-11 * truth.norm());
-  // It is a limit: noise too small to matter changes nothing, down to the smallest number.
+  // It is a limit: noise that is too small to matter changes nothing, down to the smallest number.
   for (const double noise : {1e-13, 1e-20, 1e-28, 1e-32, 1e-300}) {
     const auto near = bayes_ridge(inputs, labels, mean, covariance, noise);
     CHECK((near.mean - exact.mean).norm() <= 1e-9 * exact.mean.norm());
@@ -100,7 +100,7 @@ TEST_CASE("repeated inputs and inputs without spread") {
     const auto posterior = bayes_ridge(inputs, labels, mean, covariance, noise);
     CHECK(posterior.mean.allFinite());
     CHECK(posterior.covariance.allFinite());
-    // Labels that contradict each other are averaged: the repeated input is met in the mean.
+    // Labels that contradict each other are averaged: the prediction for the repeated input is their mean.
     const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
     const Vector<double> residual = (labels.array() - labels.mean()).matrix() - centered * posterior.mean;
     CHECK(std::abs(residual(0) + residual(3) + residual(4)) <= 1e-12);

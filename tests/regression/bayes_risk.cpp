@@ -95,7 +95,7 @@ TEST_CASE("finite risks meet the equivalent within 5% at twenty dimensions, a me
   const double off = equivalent.risk / finite.about_mean.mean() - 1.0;
   CHECK(std::abs(off) <= (l == 21 ? 0.05 : l == 10 ? 0.025 : 0.01));
   CHECK(std::abs(equivalent.mean_excess / finite.mean_excess.mean() - 1.0) <= 0.06);
-  // Power: the isotropic task of the same traces is seen, and so is a query's mean left out.
+  // Power: the isotropic task with the same traces is rejected, and so is the query's mean left out.
   if (l <= 21) {
     const IsotropicTask<double> averaged{.dimension = 20,
                                          .input_variance = task.input_covariance().trace() / 20.0,
@@ -118,7 +118,7 @@ TEST_CASE("the finite risk approaches the isotropic limit as 1/d") {
     const double off = std::abs(bayes_risk_isotropic_limit(law, d + 1) / finite.about_mean.mean() - 1.0);
     if (before > 0.0) CHECK(off < 0.5 * before);
     before = off;
-    // Power: the degree of freedom that centering takes is seen.
+    // Power: leaving out the degree of freedom that centering takes is detected.
     if (d == 80) CHECK(std::abs(bayes_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean() - 1.0) > 1.5 * off);
   }
   CHECK(before <= 0.01);

@@ -34,7 +34,7 @@ Trial centered_trial(Eigen::Index d) {
   return {trial.attention, trial.task.with_input_mean(Vector<double>::Zero(d))};
 }
 
-/// Below the optimum, at it, above it; where there is none, three fixed temperatures.
+/// Temperatures below the optimum, at it and above it; three fixed temperatures where there is no optimum.
 std::array<double, 3> temperatures(const Parabola& error) {
   const double best = error.has_optimal_temperature() ? error.optimal_temperature() : 1.0;
   return {0.6 * best, best, 3.0 * best};
@@ -134,12 +134,12 @@ TEST_CASE("the error of approximate softmax attention is that of attention run a
   const auto measured = literal_errors(attention, task, l, at, {.seed = 11});
   CHECK(largest_z(measured, at, theory) <= 5.0);
 
-  // Power: l in the place of l - 1, and the term of relative size d / l left out.
+  // Power: l in place of l - 1, and the term of relative size d / l left out.
   const double degrees = static_cast<double>(l - 1) / static_cast<double>(l);
   CHECK(largest_z(measured, at, scaled(theory, 1.0 / degrees, 1.0 / degrees)) > 5.0);
   const Parabola no_spread = generalization_error_leading_order(attention, task, 1'000'000'000);
   CHECK(largest_z(measured, at, {theory.constant, theory.linear, degrees * no_spread.quadratic}) > 5.0);
-  // Power: the offset taken for removed.
+  // Power: the formula for the offset removed.
   CHECK(largest_z(measured, at, generalization_error(attention, task, l, {.offset = Offset::removed})) > 5.0);
 }
 

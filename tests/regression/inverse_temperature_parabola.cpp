@@ -54,7 +54,7 @@ TEST_CASE("a parabola without a positive optimum answers infinity and the consta
   }
   const Parabola rising{3.0, -1.0, 4.0};
   CHECK(rising.excess(2.0) == rising(2.0) - 3.0);
-  const Parabola falling{3.0, 2.0, 0.0};  // only rounding makes one: g_2 = 0 leaves no part to correlate
+  const Parabola falling{3.0, 2.0, 0.0};  // only rounding can produce this: g_2 = 0 implies g_1 = 0
   CHECK_FALSE(falling.has_optimal_temperature());
   CHECK(falling.optimal_temperature() == infinity);
   CHECK(falling.minimum() == 3.0);

@@ -25,7 +25,7 @@ TEST_CASE("rounding of least squares, means and units of any size") {
       const auto exact = least_squares_task(as<Real50>(inputs), as<Real50>(labels));
       const auto rounded = least_squares_task(as<T>(inputs), as<T>(labels));
       for (Eigen::Index i = 0; i < d; ++i) {
-        // In units of the column's own spread: a slope times it is a label.
+        // In units of the column's own standard deviation: a slope times it is a label.
         const Real50 unit = as<Real50>(labels).norm() / as<Real50>(inputs).col(i).norm();
         worst_slope.add(eps_off(rounded.slope(i), exact.slope(i), unit), "d ", d, ", n ", n, ", i ", i);
       }

@@ -15,8 +15,8 @@
 #include "support/sample_mean.hpp"
 #include "support/worst.hpp"
 
-/// Attention run as arXiv 2511.01292 eq. (5) writes it, on drawn contexts: the referee of the exact errors. It shares
-/// no algebra with them.
+/// Attention run as arXiv 2511.01292 eq. (5) defines it, on drawn contexts, to test the exact errors. It shares no
+/// algebra with them.
 namespace incontext::testing {
 
 enum class Weights { approximate_softmax, linear };
@@ -91,7 +91,8 @@ inline Worst largest_z(const std::vector<SampleMean>& measured, std::span<const 
   return worst;
 }
 
-/// The attention with values scaled by t and scores by 1/t: what t -> 0 calls the offset removed.
+/// The attention with values multiplied by t and scores by 1/t; its limit t -> 0 is what the library calls the offset
+/// removed.
 inline regression::Attention<double> value_scaled(regression::Attention<double> attention, double t) {
   attention.key_query /= t;
   attention.input_value *= t;

@@ -31,7 +31,7 @@ TEST_CASE("the moments are those of drawn scores, inputs about their mean") {
   }
   CHECK(std::abs(squares.z(law.second_moment)) <= 5.0);
   CHECK(std::abs(selves.z(law.first_moment)) <= 5.0);
-  // Power: the trace of (M S)^2 in the place of M^T S M S is what a symmetric M would give.
+  // Power: the trace of (M S)^2 in place of that of M^T S M S, which a symmetric M would give.
   const Matrix<double> ms = attention.key_query * task.input_covariance();
   CHECK(std::abs(squares.z(trace_of_product<double>(ms, ms))) > 5.0);
   CHECK(std::abs(selves.z(attention.key_query.trace())) > 5.0);

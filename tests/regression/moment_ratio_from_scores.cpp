@@ -55,7 +55,7 @@ TEST_CASE("self-scores apart, on the diagonal and in a column are the same score
     CHECK(std::abs(other.delta_standard_error - apart.delta_standard_error) <= 1e-14 * apart.standard_error);
   }
   CHECK_THROWS_AS(moment_ratio_from_scores(in_column, SelfInColumn{0}), std::domain_error);  // centered on 0 there
-  // A self-score that dwarfs the others leaves no trace in their squares.
+  // A self-score that is much larger than the others makes their squares vanish in rounding.
   scores.diagonal().array() += 1e9;
   CHECK(std::abs(moment_ratio_from_scores(scores, SelfOnDiagonal{}).second_moment - apart.second_moment) <=
         1e-15 * apart.second_moment);

@@ -30,7 +30,7 @@ TEST_CASE("the isotropic closed form is the parabola's optimum at every context 
   const double bound = 40.0 * std::numeric_limits<double>::epsilon() * closed;
   CHECK(std::abs(optimal_temperature(attention, task, l) - closed) <= bound);
   CHECK(std::abs(optimal_temperature(attention, task, l, {.offset = Offset::removed}) - closed) <= bound);
-  // Power: the finite-context terms matter, and the query's own token moves the optimum.
+  // Power: the finite-context terms matter, and the query's own token changes the optimum.
   CHECK(std::abs(0.8 * 0.9 * 1.75 - closed) > bound);
   CHECK(std::abs(optimal_temperature(attention, task, l, {.query = QueryToken::included}) - closed) > 1e-5 * closed);
 }

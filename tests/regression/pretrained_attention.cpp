@@ -29,7 +29,7 @@ TEST_CASE("pretrained parameters against the formula with inverses, in long doub
   CHECK((as<long double>(attention.key_query) - m).norm() <= 1e-13L * m.norm());
   CHECK((as<long double>(attention.input_value) - v).norm() <= 1e-12L * v.norm());
   CHECK(attention.label_value == 1.0);
-  // Power: the ridge of another context length is seen.
+  // Power: the ridge of another context length is rejected.
   CHECK((as<long double>(pretrained_attention(task, 8).key_query) - m).norm() > 1e-4L * m.norm());
 }
 
@@ -55,12 +55,12 @@ TEST_CASE("Corollary 4.6: without a shift the pretrained error at temperature 1 
     before = distance;
     CHECK(std::abs(error.optimal_temperature() - 1.0) * static_cast<double>(l) < 1000.0);
   }
-  // Power: with a shift of the inputs it stays away.
+  // Power: with a shift of the inputs the distance does not vanish.
   const auto shifted = task.with_input_covariance_scaled(2.0);
   const auto error =
       generalization_error(pretrained_attention(task, 10'000'000), shifted, 10'000'000, {.offset = Offset::removed});
   CHECK(error(1.0) > 1.5 * bayes_risk_deterministic_equivalent(shifted, 10'000'000).risk);
-  // The optimal temperature takes the shift back.
+  // The optimal temperature undoes the shift.
   CHECK(std::abs(error.optimal_temperature() - 2.0) < 1e-3);
 }
 

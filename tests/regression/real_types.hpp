@@ -9,7 +9,7 @@
 #include "support/real50.hpp"
 #include "support/worst.hpp"
 
-/// How far a result in T lies from the same template at 50 digits, in units of eps of T times a scale.
+/// How far a result in T is from the same template at 50 digits, in units of eps of T times a scale.
 namespace incontext::testing {
 
 template <class T>

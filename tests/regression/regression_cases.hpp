@@ -14,7 +14,7 @@ namespace incontext::testing {
 using regression::Matrix;
 using regression::Vector;
 
-/// An attention and the law it meets.
+/// An attention and the law of its inputs.
 struct Model {
   regression::Attention<double> attention;
   regression::LinearTask<double> task;
@@ -53,7 +53,7 @@ class RegressionCases {
     return {Matrix<double>::Identity(d, d) + 0.25 * matrix(d, d), vector(d), 0.75};
   }
 
-  /// Nothing isotropic or symmetric; inputs centered, values of labels alone.
+  /// Nothing is isotropic or symmetric; the inputs are centered, and the values consist of labels alone.
   Model label_model(Eigen::Index d) {
     const auto centered = task(d).with_input_mean(Vector<double>::Zero(d));
     auto labels = attention(d);

@@ -79,7 +79,7 @@ TEST_CASE("two dimensions, by the average over the query as it is written") {
   const SSMax<double> opposed{-0.1, 0.02};
   CHECK(std::abs(softmax_error(model.attention, model.task, l, opposed).value / over_queries(model, l, opposed) - 1) <
         1e-10);
-  // of rank one: most of the queries' directions are not read
+  // of rank one: the scores depend on one direction of the query only
   Model blind = model;
   blind.attention.key_query = Vector<double>{{1.0, -0.5}} * Vector<double>{{0.3, 1.0}}.transpose();
   CHECK(std::abs(softmax_error(blind.attention, blind.task, l, softmax).value / over_queries(blind, l, softmax) - 1) <
@@ -99,7 +99,7 @@ TEST_CASE("attention run as written errs as the closed form says, whatever the c
       return std::abs(measured.z(softmax_error(other.attention, other.task, length, map).value));
     };
     CHECK(z(model, l) <= 5.0);
-    // Power: one example less; the mean of the task left out; a scalar in the place of the input covariance.
+    // Power: one example less; the mean of the task left out; a scalar in place of the input covariance.
     CHECK(z(model, l - 1) > 5.0);
     CHECK(z({model.attention, model.task.with_task_mean(Vector<double>::Zero(d))}, l) > 5.0);
     const double scale = model.task.input_covariance().trace() / 3.0;
@@ -122,7 +122,7 @@ TEST_CASE("what the second order leaves out falls as 1 / l^2") {
     return std::abs(limit + factor * (second - limit) - exact) * static_cast<double>(l) * static_cast<double>(l);
   };
   CHECK(std::abs(off(20'000, 1.0) / off(2'000, 1.0) - 1) < 0.03);
-  // Power: a thousandth of the order 1 / l is seen.
+  // Power: an error of a thousandth of the term of order 1 / l is detected.
   CHECK(off(20'000, 1.001) > 5 * off(2'000, 1.001));
   CHECK(off(20'000, 0.999) > 5 * off(2'000, 0.999));
 }

@@ -83,7 +83,7 @@ double worst(const std::vector<T>& value, const std::vector<Real50>& truth, cons
   return ratio;
 }
 
-/// 1 + |log(a_i / max a)|: what rounding the exponent of a_i costs.
+/// 1 + |log(a_i / max a)|: the factor by which rounding of a_i's exponent is amplified.
 inline std::vector<double> exponents(const std::vector<Real50>& weights) {
   using std::log;
   Real50 largest = 0;
@@ -237,8 +237,8 @@ void measure(const Map& map, const Map50& map50, const std::vector<T>& z, const 
   });
 }
 
-/// Worst rounding of every map that `for_each(visitor)` visits, over random rows: three spreads, and directions with
-/// and without a common offset.
+/// The worst rounding of every map that `for_each(visitor)` visits, over random rows with scores of three standard
+/// deviations, and directions with and without a common offset.
 template <class T, class ForEach>
 std::map<std::string, Rounding> rounding_of(ForEach for_each, std::uint64_t seed, int rows) {
   std::map<std::string, Rounding> worst_of;

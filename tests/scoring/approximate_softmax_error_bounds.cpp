@@ -19,7 +19,7 @@ std::vector<double> error_of(const std::vector<double>& z) {
   return out;
 }
 
-/// Smallest error of the first score when k others lie t above and the rest R - t below it, over a fine grid of t.
+/// Smallest error of the first score when k others are t above it and the rest R - t below it, over a fine grid of t.
 double smallest_on_grid(int n, double range) {
   double smallest = 0;
   for (int k = 0; k < n; ++k) {

@@ -21,7 +21,7 @@ constexpr int n = 5;
 using Dual = Eigen::AutoDiffScalar<Eigen::Matrix<double, n, 1>>;
 using Taylor = boost::math::differentiation::autodiff_fvar<double, 2>;
 
-/// Distinct scores of both signs, none at a kink.
+/// Distinct scores of both signs, none where a map is not differentiable.
 const std::vector<double> z{0.5, -1.25, 1.5, 0.25, -0.5};
 const std::vector<double> u{1, -0.5, 0.25, 2, -1.5};
 
@@ -40,7 +40,7 @@ void pairwise(ForEach for_each, ForEachDouble for_each_double, Check check) {
   });
 }
 
-/// The Jacobian by columns, out of the derivatives that came along.
+/// The Jacobian by columns, from the derivatives that the scalars carry.
 template <class Map>
 std::vector<double> derivatives_of(const Map& map) {
   std::vector<Dual> scores;

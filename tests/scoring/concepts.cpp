@@ -245,9 +245,9 @@ TEST_CASE("the foreign maps of the tests satisfy the concepts that their comment
 
 namespace derived {
 
-/// Weights of its own, which sum to less than 1: a map that its base's phi does not describe.
+/// A map with weights of its own, which sum to less than 1, so that the phi of its base does not describe it.
 struct LeakySoftmax : incontext::scoring::Softmax<double> {};
-/// A base and nothing else, with its own word that it is softmax.
+/// A map that only inherits, and states itself that it is softmax after its base's phi.
 struct WarmSoftmax : incontext::scoring::Softmax<double> {
   auto elementwise(std::ptrdiff_t count) const { return incontext::scoring::Softmax<double>::elementwise(count); }
 };

@@ -6,8 +6,8 @@
 #include "support/catch.hpp"
 #include "support/real50.hpp"
 
-// Derivatives against central differences of the weights, both at 50 digits: a difference with step 1e-16 is good to
-// 1e-32, far beyond any slip in a formula.
+// Derivatives against central differences of the weights, both at 50 digits: a difference with step 1e-16 is accurate
+// to 1e-32, far below any mistake in a formula.
 namespace incontext::testing {
 namespace {
 
@@ -40,7 +40,7 @@ void check(const std::string& what, const Vector50& derivative, const Vector50& 
   CHECK_FALSE(same(wrong, difference));
 }
 
-/// Rows away from kinks: distinct scores of both signs with a positive one.
+/// Rows at which the maps are differentiable: distinct scores of both signs with a positive one.
 Vector50 generic_row(Random& random, double stddev) {
   std::vector<double> z = random.normals(5, stddev);
   z[0] = stddev * (0.25 + random.uniform());

@@ -80,7 +80,7 @@ TEST_CASE("two scores near the one-hot gap share their weight as the definition 
     const double slope = alpha - 1;
     for (const double short_of : {0.9, 0.5, 0.1, 1e-3, 1e-9}) {
       const double gap = (1 - short_of) / slope;
-      const double distance_left = 1 - slope * gap;  // what the definition sees of the rounded gap
+      const double distance_left = 1 - slope * gap;  // the distance of the rounded gap to that of a one-hot row
       double low = 0, high = 0.5;
       for (int i = 0; i < 2000 && low < high; ++i) {
         const double a = low + (high - low) / 2;
@@ -179,7 +179,7 @@ TEST_CASE("the threshold is found for equal scores of any number and for geometr
       CHECK(std::abs(a[n / 2] * static_cast<double>(n) - 1) < 1e-13);
     }
   }
-  std::vector<double> ladder;  // each support but the last fails: the worst case of active-set methods
+  std::vector<double> ladder;  // every support but the last is wrong: the worst case of active-set methods
   for (int i = 0; i < 60; ++i) ladder.push_back(1 - std::pow(2.0, -i));
   CHECK(distance(weights_of(Sparsemax<double>{}, ladder), by_sorting(2, ladder)) < 1e-13);
   CHECK(distance(weights_of(Entmax<double>{1.5}, ladder), by_sorting(1.5, ladder)) < 1e-12);

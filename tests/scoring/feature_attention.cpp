@@ -29,7 +29,7 @@ struct Sequences {
   MatrixView<const double> value_grid() const { return {v.data(), keys, width}; }
 };
 
-/// Weights of every query, then the weighted values: the way round that forms the matrix.
+/// The weights of every query, then the weighted values: the order of steps that forms the matrix.
 template <class K>
 std::vector<double> through_weights(const KernelAttention<K>& map, const Sequences& s, Visibility visibility) {
   std::vector<double> out(static_cast<std::size_t>(s.queries * s.width), 0.0);

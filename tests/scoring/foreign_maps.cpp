@@ -162,7 +162,7 @@ TEST_CASE("a foreign map is differentiated with respect to its own parameter", "
   };
   checked::derivative(SinkSoftmax<double>(0.5), foreign::Warmth{}, z, out);
   check(SinkSoftmax<double>(0.5 - 1e-6), SinkSoftmax<double>(0.5 + 1e-6), 1e-6);
-  CHECK(std::abs(total(out)) > 1e-6);  // the sink takes what the others lose
+  CHECK(std::abs(total(out)) > 1e-6);  // the sink receives what the others lose
 
   checked::derivative(Asinh<double>(1.5), foreign::Steepness{}, z, out);
   const std::vector<double> a = by_definition(Asinh<double>(1.5), z);

@@ -16,7 +16,7 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
-/// Every map of the room, in every variant, with what is true of it.
+/// Every map of the room, in every variant, with facts about it.
 namespace incontext::testing {
 
 struct Facts {

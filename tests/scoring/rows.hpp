@@ -55,7 +55,7 @@ T product(const std::vector<T>& a, const std::vector<T>& b) {
   return sum;
 }
 
-/// Raises value to next; once NaN, it stays NaN.
+/// Sets value to the larger of value and next; once NaN, it stays NaN.
 template <class T>
 void raise(T& value, const T& next) {
   if (value <= std::numeric_limits<T>::infinity() && !(next <= value)) value = next;

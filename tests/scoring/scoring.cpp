@@ -267,7 +267,7 @@ TEST_CASE("masked scores have weight and derivative zero, and the others are as 
   std::vector<double> masked{-infinity}, direction{7};
   for (std::size_t i = 0; i < generic.size(); ++i) {
     masked.insert(masked.end(), {generic[i], -infinity});
-    direction.insert(direction.end(), {u[i], nan});  // what stands at a masked key is not looked at
+    direction.insert(direction.end(), {u[i], nan});  // the entry at a masked key is not read
   }
   const auto visible = [](const std::vector<double>& row) {
     std::vector<double> kept;

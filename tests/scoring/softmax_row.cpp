@@ -32,7 +32,7 @@ long double phi(const SSA<T>& map, T z, std::size_t) {
   return (z < 0 ? -1 : 1) * static_cast<long double>(map.exponent) * growth;
 }
 
-/// Largest |a - truth| / (eps truth (1 + log(max a / truth))), forgiving what is at the bottom of the range.
+/// Largest |a - truth| / (eps truth (1 + log(max a / truth))); weights at the lower end of the range are exempt.
 template <class T, class Map>
 double rounding(const Map& map, const std::vector<T>& z, const std::vector<T>& a) {
   std::size_t visible = 0;

@@ -16,7 +16,7 @@
 #include "incontext/simulate/score_rows.hpp"
 #include "models.hpp"
 
-/// Every kind of trial, in numbers that show every bit: what must come out the same from every device, thread count,
+/// Every kind of trial, printed with all bits of its numbers, which must be the same for every device, thread count,
 /// compiler and instruction set.
 namespace incontext::testing {
 
@@ -29,7 +29,8 @@ inline void append_bits(std::vector<std::string>& lines, const char* name, const
   }
 }
 
-/// Twenty dimensions with full covariances and attention: wide enough that a product by vector units would show.
+/// Twenty dimensions with full covariances and a full attention matrix, wide enough that the use of vector units in a
+/// product would change bits.
 inline std::pair<regression::LinearTask<double>, regression::Attention<double>> wide_model() {
   constexpr Eigen::Index d = 20;
   regression::LinearTask<double>::Parameters law;

@@ -1,5 +1,5 @@
-// Prints the bits of every kind of trial on the device named by the first argument, with as many threads as the second
-// says: compiled several ways, run on several devices, it must always print the same.
+// Prints the bits of every kind of trial, on the device that the first argument names and with the number of threads in
+// the second. Compiled in several ways and run on several devices, it must always print the same.
 
 #include <cstdlib>
 

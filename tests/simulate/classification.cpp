@@ -67,7 +67,7 @@ std::vector<double> metrics(const classification::Prediction<double>& p, std::in
           p.probabilities(label), p.sensitivity.norm()};
 }
 
-/// The largest deviation of trials from the definition, over 1 + the size of what is compared.
+/// The largest deviation of trials from the definition, relative to 1 + the size of the compared number.
 template <class T>
 double largest_deviation(const SphereTask& task, bool perturbed) {
   const auto list = points<T>();
@@ -91,7 +91,8 @@ double largest_deviation(const SphereTask& task, bool perturbed) {
   return largest;
 }
 
-/// The largest deviation of the alignment of neighbors in the list, and how many cosines were compared.
+/// The largest deviation of the alignment between neighbors in the list of classifiers, and how many cosines were
+/// compared.
 template <class T>
 std::pair<double, int> alignment_deviation(const SphereTask& task, bool perturbed) {
   std::vector<simulate::ClassificationPair<T>> pairs;
@@ -120,7 +121,7 @@ std::pair<double, int> alignment_deviation(const SphereTask& task, bool perturbe
       const double expected[] = {(a.probabilities - b.probabilities).norm(), cosine / static_cast<double>(task.classes),
                                  (a.sensitivity - b.sensitivity).norm()};
       for (std::size_t k = 0; k < 3; ++k) {
-        if (k == 1 && smallest > 0 && smallest < 1e-3) continue;  // a direction of next to nothing
+        if (k == 1 && smallest > 0 && smallest < 1e-3) continue;  // the direction of a vector that is nearly 0
         cosines += k == 1 ? 1 : 0;
         largest = testing::worse(
             largest, std::abs(static_cast<double>(values[3 * i + k]) - expected[k]) / (1 + std::abs(expected[k])));

@@ -11,7 +11,7 @@
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/sphere_task.hpp"
 
-/// A trial's context as the closed forms take it, and what they make of it.
+/// A trial's context in the form that the closed forms take, and their results for it.
 namespace incontext::testing {
 
 template <class T>
@@ -46,7 +46,7 @@ inline classification::Prediction<double> host_prediction(const classification::
   }
 }
 
-/// As the trial sees it: rounded to its scalar.
+/// Rounded to the scalar of the trial.
 template <class T>
 simulate::Classifier rounded(const simulate::Classifier& classifier) {
   return {classifier.rule, static_cast<double>(static_cast<T>(classifier.kappa)),
@@ -93,7 +93,7 @@ inline bool same_bits(const simulate::Simulation& a, const simulate::Simulation&
   return true;
 }
 
-/// Calls run(device, threads) on every device here but the first, and compares with that.
+/// Calls run(device, threads) on every device of this build, and compares the others with the first.
 template <class Run>
 bool devices_agree(const Run& run) {
   const simulate::Simulation serial = run(simulate::Device::serial, 1);

@@ -20,8 +20,8 @@
 
 namespace classification_grid_test {
 
-// Grids against single classifiers on the same contexts, searches against finer grids, what the best classifiers of the
-// sphere task are, by paired differences, and their losses against plain loops (|z| <= 5, fixed seeds).
+// Compares grids with single classifiers on the same contexts, and searches with finer grids; checks the best
+// classifiers of the sphere task by paired differences, and their losses against plain loops (|z| <= 5, fixed seeds).
 
 namespace {
 
@@ -41,7 +41,8 @@ simulate::ClassificationOptimum best_of(const SphereTask& task, const Classifica
   return simulate::classification_search(task, grid, {.seed = seed, .trials = trials, .threads = 1});
 }
 
-/// Loss of `a` less that of `b` on the same contexts, in its standard errors: any two rules, trial by trial.
+/// The loss of `a` minus that of `b` on the same contexts, in its standard errors. It takes any two rules, and computes
+/// trial by trial.
 double paired_z(const SphereTask& task, const Classifier& a, const Classifier& b, std::uint64_t trials) {
   const std::vector<simulate::ClassificationPoint<float>> list{simulate::detail::point_of<float>(a),
                                                                simulate::detail::point_of<float>(b)};
@@ -59,7 +60,8 @@ double paired_z(const SphereTask& task, const Classifier& a, const Classifier& b
   return sum / std::sqrt(square - sum * sum / n);
 }
 
-/// Losses on the circle, five classes of twenty points, by the standard library alone: arcs are drawn by their ends.
+/// Losses on the circle for five classes of twenty points, by the standard library alone: points are drawn on the arcs
+/// between the cells' ends.
 std::vector<statistics::Estimate> plain_losses(const std::vector<Classifier>& list, std::size_t contexts) {
   std::mt19937_64 engine(11);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -224,7 +226,7 @@ TEST_CASE("classification search: an optimum at an edge says so, and the valley 
   const auto low = best_of({3, 3, 30}, {ClassificationRule::linear, {0}, {1, 2, 3}}, 1024);
   CHECK(low.gain_place == AxisPlace::highest);
   CHECK(!low.is_inside());
-  // In twenty dimensions softmax runs along c kappa = const towards the linear rule.
+  // In twenty dimensions the optimum of softmax moves along c kappa = const toward the linear rule.
   const ClassificationGrid selection{ClassificationRule::adaptive, log_grid(0.5, 16, 6), log_grid(4, 256, 7)};
   const auto valley = best_of({20, 5, 100}, selection, 4096);
   CHECK(valley.kappa_place == AxisPlace::lowest);
@@ -244,7 +246,8 @@ TEST_CASE("classification search: on the circle softmax beats the kernel, the ke
   CHECK(paired_z(task, softmax.best, kernel.best, 1 << 13) < -5);
   CHECK(paired_z(task, kernel.best, fixed.best, 1 << 13) < -5);
   CHECK(paired_z(task, fixed.best, linear.best, 1 << 13) < -5);
-  // Their losses, on contexts that no search has seen, are those of plain loops; each is refused for the next.
+  // Their losses, on contexts that no search has used, are those of plain loops; the loss of each rule is rejected for
+  // the next.
   const std::vector<Classifier> best{softmax.best, kernel.best, fixed.best, linear.best};
   const auto fresh = simulate::classification(task, best, {.seed = seed + 2, .trials = 1 << 16});
   const auto plain = plain_losses(best, 1 << 16);

@@ -22,8 +22,9 @@
 
 namespace classification_mass_test {
 
-// Kernel masses trial by trial against the definition; independent contexts against the exact laws, balanced ones of
-// two classes and of the circle against theirs (|z| <= 5, fixed seeds), and each refused for the other.
+// Compares partition functions trial by trial with the definition, those of independent contexts with the exact laws,
+// and those of balanced contexts of two classes and of the circle with theirs (|z| <= 5, fixed seeds). Each law is
+// rejected for the other contexts.
 
 namespace {
 
@@ -36,7 +37,7 @@ using simulate::SphereTask;
 
 constexpr std::uint64_t seed = 37;
 
-/// The mean over random queries of two classes of what depends on the angle above the boundary, smoothly.
+/// The mean, over random queries of two classes, of a smooth function of the angle above the boundary.
 template <class Function>
 double query_mean(std::int64_t dimension, const Function& f) {
   using Rule = boost::math::quadrature::gauss<double, 15>;
@@ -45,7 +46,8 @@ double query_mean(std::int64_t dimension, const Function& f) {
   return Rule::integrate([&](double a) { return density(a) * f(a); }, 0.0, half) / Rule::integrate(density, 0.0, half);
 }
 
-/// The largest relative deviation of ten trials from the definition, or from that of a kernel a little narrower.
+/// The largest relative deviation of ten trials from the definition, or from the definition with a slightly narrower
+/// kernel.
 template <class T>
 double largest_deviation(const SphereTask& task, bool perturbed = false) {
   const std::vector<simulate::KernelReference<T>> kernels{{T(0), T(3)}, {T(2), T(5)}, {T(40), T(0.5)}};
@@ -104,7 +106,7 @@ TEST_CASE("partition function: a trial is the definition, to rounding") {
   }
 }
 
-TEST_CASE("partition function: independent points have the exact laws of the mass, its inverse and the weights") {
+TEST_CASE("partition function: independent points have its exact law, that of its inverse and those of the weights") {
   const std::vector<double> kappas{1, 6};
   for (const std::int64_t d : {2, 5}) {
     const std::int64_t n = 30;
@@ -216,7 +218,7 @@ TEST_CASE(
     CHECK(is_mean(mass, mean[i]));
     CHECK(is_ratio(circle.variance_ratio(i), variance[i]));
     CHECK(mass.mean < 2.0 * 4 / 5);  // the limit of narrow kernels
-    // Power: the law of independent points, which theirs pass.
+    // Power: the law of independent points is rejected, though independent points pass it.
     CHECK(!is_mean(mass, 1));
     CHECK(!is_ratio(circle.variance_ratio(i), 1));
     CHECK(is_mean(points.at(i, MassMetric::mass), 1));

@@ -93,7 +93,7 @@ TEST_CASE("softmax after a foreign elementwise map is simulated by its own phi o
   const auto layer = testing::plain_attention(2);
   const auto simulation =
       simulate::regression_error_on_rows(layer, rows, labels, 6, std::vector{maps[0]}, {.seed = 62, .trials = 1 << 16});
-  // The same by hand: other random numbers, the weights of the map itself on raw scores.
+  // The same with other random numbers, and with the map's own weights on the raw scores.
   const auto by_hand = [&](const auto& map, std::uint64_t seed) {
     std::mt19937_64 engine(seed);
     std::normal_distribution<double> normal;

@@ -45,7 +45,8 @@ double drawn(std::uint64_t trial, GradientStream stream, std::int64_t block, std
   return static_cast<double>(normal[index % per_block][0]);
 }
 
-/// What a trial draws, as a layer of identity matrices: the query is `score_stddev` along component 0.
+/// The random numbers of a trial as a layer whose matrices are identities: the query is `score_stddev` along component
+/// 0.
 template <class T>
 struct Layer {
   Matrix tokens, direction;
@@ -94,8 +95,8 @@ struct Layer {
   }
 };
 
-/// The largest deviation of 64 trials from the definition, relative to `floor` + the value. The ratio is tried through
-/// |dW_K|, since one dimension's mean token may vanish.
+/// The largest deviation of 64 trials from the definition, relative to `floor` + the value. The ratio is tested through
+/// |dW_K|, because in one dimension the mean token may vanish.
 template <class T, int W>
 double largest_deviation(const GradientRow& row, double floor) {
   const std::vector<double> score_stddevs{0.05, 0.9, 4, 24};
@@ -193,7 +194,7 @@ TEST_CASE("gradient norms: means agree with the exact law, and only with it") {
       CHECK(z(GradientNorm::key_parallel, x * x * flow.covariance_parallel) <= 5);
       CHECK(z(GradientNorm::key_orthogonal, x * x * flow.covariance_orthogonal) <= 5);
       CHECK(std::abs(testing::z_of(flow.imbalance, run.imbalance(point))) <= 5);
-      // Power: a few percent, three tokens more, the directions confused.
+      // Power: a few percent, three tokens more, the two directions exchanged.
       CHECK(z(GradientNorm::value, 1.05 * flow.mean_token) > 5);
       CHECK(z(GradientNorm::key, 1.25 * x * x * flow.covariance_isotropic) > 5);
       if (x >= 1) CHECK(z(GradientNorm::key_orthogonal, x * x * flow.covariance_parallel) > 5);
@@ -307,7 +308,8 @@ TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is no
       simulate::gradient_norms({64, 32, GradientMap::normsoftmax}, {0.3}, {.seed = seed, .trials = 1 << 15})
           .imbalance(0);
   CHECK(norm.imbalance(0).mean == norm.imbalance(1).mean);
-  // softmax at x = 1 but for the row's own standard deviation and nothing along w: near its law, not on it.
+  // softmax at x = 1, apart from the row's own standard deviation and the missing gradient along w: near the law of
+  // softmax, but not equal to it.
   CHECK(std::abs(testing::z_of(law(64, 1, 32).imbalance, ratio)) > 5);
   CHECK(std::abs(law(64, 1, 32).imbalance / ratio.mean - 1) <= 0.1);
   CHECK(soft.imbalance(0).mean < 0.02 * ratio.mean);

@@ -5,7 +5,7 @@
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/linear_task.hpp"
 
-/// The task laws and attentions the simulators are tried on.
+/// The task laws and attentions with which the simulators are tested.
 namespace incontext::testing {
 
 /// Nothing is isotropic, centered or symmetric.

@@ -21,7 +21,8 @@
 
 namespace reduced_softmax_test {
 
-// The reduced trial against the exact error, the literal trial and attention written out, |z| <= 5 with fixed seeds.
+// Compares the reduced trial with the exact error, the literal trial and attention written out, |z| <= 5 with fixed
+// seeds.
 
 namespace {
 
@@ -61,12 +62,12 @@ double isotropic_error(const Map& map, std::int64_t context_length) {
   return regression::softmax_error_isotropic(scale, law, context_length, map).value;
 }
 
-/// Of two independent estimates.
+/// The z of the difference between two independent estimates.
 double difference_z(double a, double a_error, double b, double b_error) {
   return (a - b) / std::hypot(a_error, b_error);
 }
 
-/// What the readout makes of one row of standard scores times s.
+/// The prediction of the readout from one row of standard scores times s.
 template <class T, class Exponent>
 std::pair<double, double> streamed(Exponent exponent, double s, const std::vector<double>& row) {
   const simulate::SoftmaxMomentsReadout<T, Exponent> readout{&exponent, 1};
@@ -195,7 +196,7 @@ TEST_CASE("reduced softmax: an estimate's rounding bounds what single precision 
 }
 
 TEST_CASE("reduced softmax: errors that barely depend on the draws are not judged, and wrong theories are rejected") {
-  // only the noise is left: single precision rounds the mean by more than its standard error
+  // only the noise is left, and single precision rounds the mean by more than its standard error
   const auto at = regression::IsotropicTask<double>{4, 1e-7, 0.25, 0.1};
   const auto task = regression::LinearTask<double>::isotropic(at);
   const auto estimate =
@@ -234,7 +235,7 @@ TEMPLATE_TEST_CASE("reduced softmax: agreement with the exact error at every tem
   CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return approximate(temperatures[i]); }) > 5);
 }
 
-TEST_CASE("reduced softmax: the mean of the literal trial, with a fraction of its spread") {
+TEST_CASE("reduced softmax: the mean of the literal trial, with a fraction of its standard deviation") {
   const std::int64_t l = GENERATE(3, 25);
   const auto task = centered_task();
   const auto attention = label_attention();

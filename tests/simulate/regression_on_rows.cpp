@@ -21,7 +21,7 @@ using Approximate = scoring::ApproximateSoftmax<double>;
 
 const std::vector<double> temperatures{0.7, 1.0, 1.7, 3.0};
 
-/// Five skewed rows: as far from Gaussian as it takes to tell the formulas apart.
+/// Five skewed rows, so far from Gaussian that the formulas can be told apart.
 Matrix<double> skewed_rows() {
   return Matrix<double>{{1.0, 0.5}, {-0.25, 2.0}, {0.75, -1.0}, {3.0, 0.125}, {-1.0, -0.5}};
 }

@@ -23,8 +23,8 @@
 
 namespace score_rows_test {
 
-// Trials against whole rows in double on the same draws, means against the exact laws (|z| <= 5, fixed seeds), and what
-// holds only for infinitely long rows, rejected.
+// Compares trials with whole rows in double on the same draws, and means with the exact laws (|z| <= 5, fixed seeds).
+// Laws that hold only for infinitely long rows are rejected.
 
 namespace {
 
@@ -36,7 +36,7 @@ using simulate::ScoreRow;
 
 constexpr std::uint64_t seed = 77;
 
-/// Number `index` of a stream, as a trial of scalar T sees it.
+/// Number `index` of a stream, in the trial's scalar T.
 template <class T>
 double drawn(ScoreLaw law, std::uint64_t trial, RowStream stream, std::int64_t index) {
   constexpr int per_block = random::normals_per_block<T>;
@@ -53,7 +53,7 @@ double drawn(ScoreLaw law, std::uint64_t trial, RowStream stream, std::int64_t i
   return random::uniform_open(words[2 * within], words[2 * within + 1]);
 }
 
-/// The definition, with the whole row at hand.
+/// The definition, computed from the whole row in memory.
 template <class T>
 std::vector<double> whole_row(const ScoreRow& row, double beta, std::uint64_t trial) {
   std::vector<double> z;
@@ -270,7 +270,7 @@ TEST_CASE("score rows: a needle among uniform scores and on the grid") {
     const auto on_grid = simulate::score_rows<double>(grid.with_needle(needle), {beta}, {.trials = 2});
     const double on_grid_exact = laws::grid_weight(1000.0, beta, needle);
     CHECK(std::abs(on_grid.at(0, RowFunctional::needle_weight).mean / on_grid_exact - 1) <= 1e-12);
-    // A needle of random height: the weight is logistic in it.
+    // A needle of random height: its weight is a logistic function of the height.
     const double log_sum = laws::grid_log_sum(1000.0, beta);
     const auto weight = [&](double stddev) {
       return testing::normal_mean([&](double g) { return testing::logistic(beta * (needle + stddev * g) - log_sum); });

@@ -16,8 +16,8 @@
 
 namespace sphere_task_test {
 
-// Contexts against their definition: every point in its cell, uniform there by comparison with plain rejection for the
-// same prototypes (|z| <= 5, fixed seeds), and a perturbed law rejected by the same statistic.
+// Compares contexts with their definition: every point is in its cell, and uniform there by comparison with plain
+// rejection for the same prototypes (|z| <= 5, fixed seeds). A perturbed law is rejected by the same statistic.
 
 namespace {
 
@@ -88,7 +88,7 @@ std::vector<float> rows_of(const SphereTask& task, std::uint64_t trial, std::uin
   return rows;
 }
 
-/// Points of balanced rows that lie outside their cells.
+/// The number of points of balanced rows that are outside of their cells.
 std::int64_t strays(const SphereTask& task, const std::vector<float>& rows) {
   const auto draw = simulate::detail::draw_of<float>(task);
   const auto d = static_cast<std::size_t>(task.dimension);

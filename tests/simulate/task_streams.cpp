@@ -17,7 +17,8 @@
 
 namespace task_streams_test {
 
-// Chances and errors of what is drawn against the tasks' closed forms (|z| <= 5, fixed seeds), and wrong ones rejected.
+// Compares the chances and errors of the drawn tasks with the tasks' closed forms (|z| <= 5, fixed seeds); wrong ones
+// are rejected.
 
 namespace {
 
@@ -28,7 +29,7 @@ constexpr std::uint64_t seed = 2024;
 
 double sign(double x) { return x > 0 ? 1 : -1; }
 
-/// |z| of a chance of which `hits` were seen.
+/// |z| of a probability, given the number of `hits`.
 double z_of(double chance, double hits, double trials) {
   return std::abs(hits - chance * trials) / std::sqrt(chance * (1 - chance) * trials);
 }

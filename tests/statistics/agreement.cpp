@@ -137,7 +137,7 @@ TEST_CASE("a closed form with an error estimate is a theory with that error") {
 }
 
 TEST_CASE("a row whose standard error is below its rounding is not judged, with both numbers as the reason") {
-  // as a needle's weight of nearly 1 among a hundred scores: eight standard errors off, all of them rounding
+  // like a needle's weight of nearly 1 among a hundred scores: eight standard errors off, all of them rounding
   Estimate estimate = estimate_of(65536, 1.0, 1.25e-17);
   estimate.rounding = 4e-16;
   const Agreement result = agree(1 + 1.1e-16, estimate);
@@ -239,7 +239,7 @@ TEST_CASE("a p-value that is NaN is rejected first") {
   CHECK(holm_rejections({0.5, not_a_number, 0.9}, 0.05) == std::vector<bool>{false, true, false});
   CHECK(holm_rejections({not_a_number}, 1e-12) == std::vector<bool>{true});
   CHECK(holm_rejections({-0.1, 0.5}, 0.05) == std::vector<bool>{true, false});
-  // it still takes a step of the family
+  // it still counts as a member of the family
   CHECK(holm_rejections({0.02, not_a_number, 0.9}, 0.05) == std::vector<bool>{true, true, false});
   CHECK(holm_rejections({0.03, not_a_number, 0.9}, 0.05) == std::vector<bool>{false, true, false});
 }
@@ -312,7 +312,7 @@ TEST_CASE("if some theories are wrong they are found, and the others are still s
   CHECK(binomial_z(wrong, families, level) <= 5);
   CHECK(wrong > 0);
   CHECK(found > 0.9 * families * off);
-  CHECK(found > found_by_bonferroni + 5 * std::sqrt(found_by_bonferroni));  // stepping down pays
+  CHECK(found > found_by_bonferroni + 5 * std::sqrt(found_by_bonferroni));  // the step-down test finds more
 }
 
 TEST_CASE("the largest of a family of normal deviates stays below the family's bound") {

@@ -72,7 +72,8 @@ class SinkSoftmax {
   T temperature_;
 };
 
-/// Rows exactly as the concept names them: no conversion from Row<T> to Row<const T> helps a wrong call.
+/// The row types are exactly those of the concept, so that no conversion from Row<T> to Row<const T> hides a wrong
+/// call.
 template <Real T>
 INCONTEXT_HD void weights(const SinkSoftmax<T>& map, Row<const T> scores, Row<T> out) {
   using std::exp;

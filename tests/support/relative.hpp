@@ -4,7 +4,7 @@
 
 namespace incontext::testing {
 
-/// How far a value lies from its reference, relative to the reference where that is not zero.
+/// How far a value is from its reference, relative to the reference unless that is zero.
 inline double relative(double value, double reference) {
   return reference == 0 ? std::abs(value) : std::abs(value / reference - 1);
 }

@@ -7,8 +7,8 @@
 
 namespace incontext::testing {
 
-/// The largest of many errors and the case that had it, which a failing CHECK(worst <= bound) prints. A NaN stays, and
-/// is within no bound.
+/// The largest of many errors and the case in which it occurred, which a failing CHECK(worst <= bound) prints. A NaN is
+/// kept, and is within no bound.
 class Worst {
  public:
   /// `parts` name the case; they are written one after the other.

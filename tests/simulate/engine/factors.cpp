@@ -16,7 +16,7 @@ using namespace incontext;
 using Matrix = regression::Matrix<double>;
 using Vector = regression::Vector<double>;
 
-/// A correlated covariance of four variables, in units that differ by these factors.
+/// A correlated covariance of four variables whose units differ by these factors.
 Matrix in_units(const Vector& units) {
   const Matrix plain{{1, 0.5, 0.2, 0}, {0.5, 2, -0.3, 0.1}, {0.2, -0.3, 1, 0.4}, {0, 0.1, 0.4, 0.5}};
   return units.asDiagonal() * plain * units.asDiagonal();

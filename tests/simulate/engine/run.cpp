@@ -18,7 +18,7 @@ using namespace incontext;
 using simulate::Device;
 using simulate::Options;
 
-/// Two outputs a trial: a squared normal, whose mean is 1 and variance 2, and the trial's own number.
+/// Two outputs per trial: a squared normal, whose mean is 1 and variance 2, and the trial's own number.
 struct SquareTrial {
   using Scalar = double;
   std::int64_t poisoned = -1;  // this trial's first value is NaN

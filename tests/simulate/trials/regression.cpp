@@ -16,7 +16,8 @@
 
 namespace regression_trial_test {
 
-// One trial at a time against the paper's matrix form, fed with the same normals read one by one from the streams.
+// Compares one trial at a time with the paper's matrix form on the same normals, which are read one by one from the
+// streams.
 
 namespace {
 
@@ -34,7 +35,7 @@ const std::vector<double> temperatures{0.4, 1.0, 2.5};
 
 enum class Map { approximate, linear, softmax, asinh };
 
-/// E + V E a(E^T K^T Q E / temperature), last row, last column, with whole matrices and no shortcut.
+/// The paper's E + V E a(E^T K^T Q E / temperature), last row, last column, by whole matrices without simplification.
 double matrix_form(const Matrix& tokens, const regression::Attention<double>& attention, Map map, double temperature,
                    regression::QueryToken query) {
   const Eigen::Index d = tokens.rows() - 1;
