@@ -79,7 +79,7 @@ TEST_CASE("approximations are exact where they must be", "[laws]") {
 TEST_CASE("approximations refuse what is no row", "[laws]") {
   CHECK(refuses([] { needle_weight_second_order(0.0, 1.0, 1.0); }, {"noise_count", "value = 0"}));
   CHECK(refuses([] { needle_weight_log_normal(5.0, -1.0, 1.0); }, {"needle_weight_log_normal", "noise_stddev", "-1"}));
-  CHECK(refuses([] { needle_weight_stable(1000.0, 1.0, 1.0); }, {"noise_stddev", "frozen phase"}));
+  CHECK(refuses([] { needle_weight_stable(1000.0, 1.0, 1.0); }, {"frozen_row", "score_stddev", "frozen phase"}));
   CHECK(refuses([] { needle_weight_largest(5.0, 0.0, 1.0); }, {"noise_stddev", "value = 0"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { needle_weight_quenched(x, 1.0); }, {"log_partition"}));
