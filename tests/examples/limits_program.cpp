@@ -130,6 +130,10 @@ TEST_CASE("a relative error that cannot be reached is refused with the number of
                 "--trials: is too large (value = 4611686018427387904; needs at most 2^50)");
 }
 
+/// Each of these runs takes minutes if nothing stops it; on an idle machine Ctrl-C ends it within half a second, on a
+/// busy one within a few.
+constexpr double within = 15;
+
 TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits]") {
   const std::string far = "100000000";
   for (const auto& [program, arguments] :
@@ -140,12 +144,12 @@ TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits
     const Stopped stopped = interrupt(program, arguments, true);
     CHECK(stopped.exited);
     CHECK(stopped.output == part("Stopped early"));
-    CHECK(stopped.seconds < 1);
+    CHECK(stopped.seconds < within);
   }
 }
 
 TEST_CASE("one Ctrl-C ends a run that is still computing closed forms", "[limits]") {
-  CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).seconds < 1);
+  CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).seconds < within);
 }
 
 }  // namespace limits_program_test
