@@ -3,10 +3,12 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <utility>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/scoring/detail/centered_row.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
@@ -95,6 +97,9 @@ INCONTEXT_HD auto read(const Map& map, Row<const Value<Map>> scores) {
   return softmax_pass<Value<Map>>(map.elementwise(count_visible(scores)), scores);
 }
 
+template <SoftmaxLike Map>
+using PhiOf = decltype(std::declval<const Map&>().elementwise(1));
+
 }  // namespace detail
 
 /// Weights of one row.
@@ -151,6 +156,9 @@ template <SoftmaxLike Map>
 INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> direction,
                       Row<Value<Map>> out) {
   using T = Value<Map>;
+  if constexpr (detail::PackedSlopes<detail::PhiOf<Map>, T>) {
+    if (detail::write_packed_jvp<T>(map, scores, direction, out)) return;
+  }
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   detail::write_centered(pass, scores, out,
@@ -172,6 +180,9 @@ template <SoftmaxLike Map>
 INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> cotangent,
                       Row<Value<Map>> out) {
   using T = Value<Map>;
+  if constexpr (detail::PackedSlopes<detail::PhiOf<Map>, T>) {
+    if (detail::write_packed_vjp<T>(map, scores, cotangent, out)) return;
+  }
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
@@ -199,6 +210,9 @@ template <SoftmaxLike Map, class Parameter>
   }
 INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Value<Map>> scores, Row<Value<Map>> out) {
   using T = Value<Map>;
+  if constexpr (detail::PackedParameter<detail::PhiOf<Map>, Parameter, T>) {
+    if (detail::write_packed_derivative<T>(map, parameter, scores, out)) return;
+  }
   const auto pass = detail::read(map, scores);
   if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
   detail::write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T {

@@ -27,6 +27,7 @@ struct Quotient {
   INCONTEXT_HD LinearExponent<T> exponent_from(const T& reference) const {
     return LinearExponent<T>(T(1) / divisor, reference);
   }
+  INCONTEXT_HD ConstantFactor<T> slopes() const { return {T(T(1) / divisor)}; }
 };
 
 /// The result of one pass over a row: the entry r of the largest weight, and the sum of the other terms relative to its

@@ -49,6 +49,21 @@ struct LinearExponent {
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const { return (z - reference) * octaves; }
 };
 
+/// The slope of a linear phi, or any factor that is the same for a whole row.
+template <class T>
+struct ConstantFactor {
+  T factor;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>&) const { return pack_of(factor); }
+};
+
+/// The derivative of a linear phi with respect to a parameter, less that at the reference: rate (z - reference).
+template <class T>
+struct LinearRate {
+  T rate;
+  T reference;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>&) const { return (z - reference) * rate; }
+};
+
 /// A phi whose differences to a reference can be computed over packs.
 template <class Phi, class T>
 concept PackedPhi = (std::same_as<T, float> || std::same_as<T, double>)&&requires(const Phi& phi, T z) {
