@@ -254,6 +254,56 @@ TEMPLATE_TEST_CASE("a derivative may be written on the scores, on the direction 
   }
 }
 
+TEMPLATE_TEST_CASE("NormSoftmax's derivatives of long rows are those of its definition", "[scoring]", float, double) {
+  using T = TestType;
+  Random random(41);
+  for (const std::size_t n : {17u, 64u, 130u}) {
+    for (const double stddev : {0.5, 3.0}) {  // below and above the cap
+      INFO("n " << n << ", stddev " << stddev);
+      const auto z = row_of<T>(random, n, stddev, false);
+      const auto u = direction_of<T>(random, z, 0.0, 0.0);
+      Long mean = 0, square = 0;
+      for (const T x : z) mean += Long(x) / Long(n);
+      for (const T x : z) square += (Long(x) - mean) * (Long(x) - mean) / Long(n);
+      const Long divisor = std::min(std::sqrt(square), Long(1));
+      const Long slope = divisor < 1 ? 1 / (Long(n) * divisor) : 0;
+      const Softmax<Long> softmax{divisor};
+      const std::vector<Long> wide(z.begin(), z.end());
+      Long divisor_rate = 0;
+      for (std::size_t i = 0; i < n; ++i) divisor_rate += slope * (wide[i] - mean) * Long(u[i]);
+      const Truth along = truth_of(
+          softmax, wide,
+          [&](const auto&, std::size_t i) {
+            return (Long(u[i]) - (wide[i] - mean) * divisor_rate / divisor) / divisor;
+          },
+          [](const auto&, std::size_t) { return Long(1); });
+      Truth back = vjp_truth(softmax, wide, std::vector<Long>(u.begin(), u.end()));
+      Long pull = 0, size = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        pull += (wide[i] - mean) / divisor * back.value[i];
+        size += std::abs(wide[i] - mean) / divisor * back.scale[i];
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        back.value[i] -= slope * (wide[i] - mean) * pull;
+        back.scale[i] += slope * std::abs(wide[i] - mean) * size;
+      }
+      const NormSoftmax<T> map{T(1)};
+      std::vector<T> out(n);
+      jvp(map, Row<const T>(z), Row<const T>(u), Row<T>(out));
+      CHECK(rounding(out, along) <= 16);
+      vjp(map, Row<const T>(z), Row<const T>(u), Row<T>(out));
+      CHECK(rounding(out, back) <= 16);
+      std::vector<T> in_place = z;
+      vjp(map, Row<const T>(in_place), Row<const T>(u), Row<T>(in_place));
+      CHECK(rounding(in_place, back) <= 16);
+      if (slope > 0) {  // power: softmax's own, as if the divisor did not follow the scores
+        vjp(Softmax<T>{static_cast<T>(divisor)}, Row<const T>(z), Row<const T>(u), Row<T>(out));
+        CHECK_FALSE(rounding(out, back) <= 16);
+      }
+    }
+  }
+}
+
 TEST_CASE("a row with nearly all weight on one score keeps the digits of what is left", "[scoring]") {
   std::vector<double> z(100, 0.0), u(100, 1.0), out(100);
   z[40] = 60;

@@ -288,35 +288,5 @@ concept PackedParameter = PackedPhi<Phi, T> && requires(const Phi& phi, Paramete
   { phi.rates_by(parameter, z)(Pack<T>{}, Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
 
-template <class T, class Map>
-INCONTEXT_HD bool write_packed_jvp(const Map& map, Row<const T> scores, Row<const T> direction, Row<T> out) {
-  const auto phi_for = [&](std::ptrdiff_t count) { return map.elementwise(count); };
-  using Slope = decltype(phi_for(1).slopes());
-  if constexpr (std::same_as<Slope, ConstantFactor<T>>) {
-    return write_packed_centered<T>(
-        phi_for, [](const auto&, const T&) { return DirectionRate<T>{}; }, [](const auto& phi) { return phi.slopes(); },
-        scores, direction, out);
-  } else {
-    return write_packed_centered<T>(
-        phi_for, [](const auto& phi, const T&) { return SlopeRate<T, Slope>{phi.slopes()}; },
-        [](const auto&) { return ConstantFactor<T>{T(1)}; }, scores, direction, out);
-  }
-}
-
-template <class T, class Map>
-INCONTEXT_HD bool write_packed_vjp(const Map& map, Row<const T> scores, Row<const T> cotangent, Row<T> out) {
-  return write_packed_centered<T>([&](std::ptrdiff_t count) { return map.elementwise(count); },
-                                  [](const auto&, const T&) { return DirectionRate<T>{}; },
-                                  [](const auto& phi) { return phi.slopes(); }, scores, cotangent, out);
-}
-
-template <class T, class Map, class Parameter>
-INCONTEXT_HD bool write_packed_derivative(const Map& map, Parameter parameter, Row<const T> scores, Row<T> out) {
-  return write_packed_centered<T>(
-      [&](std::ptrdiff_t count) { return map.elementwise(count); },
-      [&](const auto& phi, const T& reference) { return phi.rates_by(parameter, reference); },
-      [](const auto&) { return ConstantFactor<T>{T(1)}; }, scores, scores, out);
-}
-
 }  // namespace INCONTEXT_PACKS
 }  // namespace incontext::scoring::detail
