@@ -18,8 +18,8 @@
 /// The output may be the scores, the direction, or both; nothing is allocated.
 ///
 /// Weights are computed from the differences phi(z_i) - phi(z_r), where r is the entry of the largest weight, so they
-/// keep relative accuracy. Derivatives are computed from differences u_i - u_j, so that neither a peaked row nor an
-/// offset common to all u costs digits.
+/// keep relative accuracy. Derivatives are computed from differences of the rates phi' u, so that neither a peaked row
+/// nor an offset common to all rates costs digits.
 namespace incontext::scoring {
 
 /// The scalar type of a map.
