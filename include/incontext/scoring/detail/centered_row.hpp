@@ -7,10 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
-#include "incontext/core/pack_functions.hpp"
-#include "incontext/core/two_sum.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
-#include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/row.hpp"
 
 /// Derivatives of softmax(phi(z)) over packs: a_i (r_i - sum_j a_j r_j) times a factor, for rates r that depend on a
@@ -37,14 +34,6 @@ struct SlopeRate {
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>& direction) const { return slope(z) * direction; }
 };
 
-/// row_block numbers of a row from `first` on: in place where they are side by side, else in `copy`, padded.
-template <class T>
-INCONTEXT_HD const T* block_of(const Row<const T>& row, std::ptrdiff_t first, const T& pad, T* copy) {
-  if (row.stride == 1 && first + row_block <= row.size) return row.data + first;
-  for (int l = 0; l < row_block; ++l) copy[l] = first + l < row.size ? row[first + l] : pad;
-  return copy;
-}
-
 /// Where a score first occurs in a row; the row's size if it does not.
 template <class T>
 INCONTEXT_HD std::ptrdiff_t first_place_of(const T& score, Row<const T> row) {
@@ -67,39 +56,6 @@ INCONTEXT_HD std::ptrdiff_t first_place_of(const T& score, Row<const T> row) {
     }
   }
   return row.size;
-}
-
-/// A sum in sum_lanes lanes, each compensated, in the same order for every width of a pack.
-template <class T>
-struct LaneSum {
-  static constexpr int packs = sum_lanes / pack_width<T>;
-  Pack<T> total[packs] = {};
-  Pack<T> lost[packs] = {};
-
-  INCONTEXT_HD void add(int p, const Pack<T>& term) { math::add_compensated<Pack<T>>(total[p], lost[p], term); }
-  INCONTEXT_HD T value() const {
-    T totals[sum_lanes], losts[sum_lanes];
-    for (int p = 0; p < packs; ++p) {
-      store_pack(totals + p * pack_width<T>, total[p]);
-      store_pack(losts + p * pack_width<T>, lost[p]);
-    }
-    Sum<T> sum;
-    for (int l = 0; l < sum_lanes; ++l) sum.add(totals[l]);
-    for (int l = 0; l < sum_lanes; ++l) sum.add(losts[l]);
-    return sum.value();
-  }
-};
-
-/// 2^exponent(z); 0 where `careful` and z is masked or the power below the normal range.
-template <bool careful, class T, class Exponent>
-INCONTEXT_HD inline Pack<T> power_of(const Exponent& exponent, const Pack<T>& z) {
-  Pack<T> octaves = exponent(z);
-  if constexpr (careful) {
-    const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
-    octaves = octaves < lowest ? lowest : octaves;
-    octaves = z <= pack_of(T(-math::infinity<T>())) ? lowest : octaves;
-  }
-  return elementary::exp2_of<T>(octaves);
 }
 
 /// The first reading sums, the second corrects, the third writes.
