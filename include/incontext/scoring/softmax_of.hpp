@@ -18,8 +18,8 @@
 /// The output may be the scores, the direction, or both; nothing is allocated.
 ///
 /// Weights are computed from the differences phi(z_i) - phi(z_r), where r is the entry of the largest weight, so they
-/// keep relative accuracy. Derivatives are computed from differences u_i - u_j, so that neither a peaked row nor an
-/// offset common to all u costs digits.
+/// keep relative accuracy. Derivatives are computed from differences of the rates phi' u, so that neither a peaked row
+/// nor an offset common to all rates costs digits.
 namespace incontext::scoring {
 
 /// The scalar type of a map.
@@ -145,16 +145,14 @@ INCONTEXT_HD void log_weights(const Map& map, Row<const Value<Map>> scores, Row<
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
-///           tests/scoring/accuracy_50digits.cpp.
+///           tests/scoring/accuracy_50digits.cpp, long rows in tests/scoring/long_row_derivatives.cpp; in float and
+///           double a weight below the normal range may count as 0.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> direction,
                       Row<Value<Map>> out) {
-  using T = Value<Map>;
-  const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  detail::write_centered(pass, scores, out,
-                         [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * direction[i]; });
+  detail::write_softmax_jvp<Value<Map>>([&](std::ptrdiff_t count) { return map.elementwise(count); }, scores, direction,
+                                        out);
 }
 
 /// Transposed Jacobian times a cotangent, in O(n).
@@ -166,19 +164,14 @@ INCONTEXT_HD void jvp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file.
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max a / min a):
-///           tests/scoring/accuracy_50digits.cpp.
+///           tests/scoring/accuracy_50digits.cpp, long rows in tests/scoring/long_row_derivatives.cpp; in float and
+///           double a weight below the normal range may count as 0.
 /// Runs on   host and device
 template <SoftmaxLike Map>
 INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> cotangent,
                       Row<Value<Map>> out) {
-  using T = Value<Map>;
-  const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    const T z = scores[i];
-    out[i] = detail::is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * change(i)) : T(0);
-  }
+  detail::write_softmax_vjp<Value<Map>>([&](std::ptrdiff_t count) { return map.elementwise(count); }, scores, cotangent,
+                                        out);
 }
 
 /// Derivative of the weights with respect to one parameter of the map.
@@ -191,19 +184,16 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
 /// Units     one over the parameter's.
 /// Limits    n = 1: (0).
 /// Errors    NaN row, see the top of this file; a parameter the map does not have does not compile.
-/// Accuracy  16 eps (1 + G) times |d a_i| + a_i max|d a|: tests/scoring/accuracy_50digits.cpp.
+/// Accuracy  16 eps (1 + G) times a_i sum_j a_j |f_i - f_j| + a_i max|d a|: tests/scoring/accuracy_50digits.cpp, long
+///           rows in tests/scoring/long_row_derivatives.cpp.
 /// Runs on   host and device
 template <SoftmaxLike Map, class Parameter>
   requires requires(const Map& map, const Parameter& parameter, const Value<Map>& z) {
     { map.elementwise(1).difference_by(parameter, z, z) } -> std::same_as<Value<Map>>;
   }
 INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Value<Map>> scores, Row<Value<Map>> out) {
-  using T = Value<Map>;
-  const auto pass = detail::read(map, scores);
-  if (!pass.valid) return detail::fill(out, math::not_a_number<T>());
-  detail::write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T {
-    return pass.phi.difference_by(parameter, scores[i], pass.reference);
-  });
+  detail::write_softmax_derivative<Value<Map>>([&](std::ptrdiff_t count) { return map.elementwise(count); }, parameter,
+                                               scores, out);
 }
 
 /// Second derivative of the weights along two directions, in O(n).

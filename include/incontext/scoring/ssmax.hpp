@@ -31,6 +31,12 @@ struct ScalableExponent {
   INCONTEXT_HD LinearExponent<T> exponent_from(const T& reference) const {
     return LinearExponent<T>(factor, reference);
   }
+  INCONTEXT_HD ConstantFactor<T> slopes() const { return {factor}; }
+  INCONTEXT_HD LinearRate<T> rates_by(parameter::Scale, const T& reference) const { return {log_count, reference}; }
+  INCONTEXT_HD LinearRate<T> rates_by(parameter::Bias, const T& reference) const { return {T(1), reference}; }
+  INCONTEXT_HD LinearRate<T> rates_by(parameter::VisibleCount, const T& reference) const {
+    return {T(scale / count), reference};
+  }
   INCONTEXT_HD T difference_by(parameter::Scale, const T& z, const T& w) const { return log_count * (z - w); }
   INCONTEXT_HD T difference_by(parameter::Bias, const T& z, const T& w) const { return z - w; }
   INCONTEXT_HD T difference_by(parameter::VisibleCount, const T& z, const T& w) const {

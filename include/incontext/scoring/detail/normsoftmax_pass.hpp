@@ -21,6 +21,16 @@ enum class ScoreScale { population_stddev, sample_stddev, population_variance };
 
 namespace detail {
 
+/// The direction less the part of it that changes the divisor.
+template <class T>
+struct RescaledRate {
+  T reference;
+  T rate;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>& direction) const {
+    return direction - (z - reference) * rate;
+  }
+};
+
 /// What NormSoftmax keeps of its scores: their center, their scale and the divisor min(scale, tau).
 template <Real T>
 struct NormSoftmaxPass {
@@ -67,6 +77,16 @@ struct NormSoftmaxPass {
   }
 
   INCONTEXT_HD void jvp(Row<const T> scores, Row<const T> direction, const T& rate, Row<T> out) const {
+    if constexpr (PackedSlopes<Quotient<T>, T>) {
+      const Quotient<T> phi{divisor};
+      if (write_packed_centered<T>([&](std::ptrdiff_t) { return phi; },
+                                   [&](const auto&, const T& reference) {
+                                     return RescaledRate<T>{reference, rate};
+                                   },
+                                   [](const auto& quotient) { return quotient.slopes(); }, scores, direction, out)) {
+        return;
+      }
+    }
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, math::not_a_number<T>());
     const T by = divisor;
@@ -98,6 +118,25 @@ struct NormSoftmaxPass {
       const T z = scores[i];
       const T y = pass.weight(z) * change(i);
       out[i] = is_visible(z) ? T(y / divisor - slope * center.deviation(z) * common) : T(0);
+    }
+  }
+
+  /// The transposed Jacobian of a matrix whose output is not its scores. Softmax's own, y / D, waits in the output, so
+  /// that every row is read for it once.
+  INCONTEXT_HD void vjp_apart(MatrixView<const T> scores, MatrixView<const T> cotangent, MatrixView<T> out) const {
+    Sum<T> sum;
+    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+      const Row<const T> row = scores.row(r);
+      write_softmax_vjp<T>([&](std::ptrdiff_t) { return Quotient<T>{divisor}; }, row, cotangent.row(r), out.row(r));
+      for (std::ptrdiff_t i = 0; i < row.size; ++i) {
+        if (is_visible(row[i])) sum.add(center.deviation(row[i]) / divisor * out(r, i));
+      }
+    }
+    const T pull = slope * sum.value();
+    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+      for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
+        if (is_visible(scores(r, i))) out(r, i) -= center.deviation(scores(r, i)) * pull;
+      }
     }
   }
 

@@ -79,6 +79,43 @@ struct SignedLogarithmExponent {
   }
 };
 
+/// phi'(z) = k / (c + |z|).
+template <class T>
+struct SignedLogarithmSlope {
+  T knee;
+  T exponent;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const {
+    return pack_of(exponent) / ((z < pack_of(T(0)) ? -z : z) + knee);
+  }
+};
+
+/// d phi / d k, less that at the reference: the difference of logarithms itself.
+template <class T>
+struct SignedLogarithmByExponent {
+  SignedLogarithmExponent<T> difference;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>&) const {
+    return difference(z) * (T(1) / (elementary::log2_e<T> * difference.exponent));
+  }
+};
+
+/// d phi / d (b / tau), less that at the reference w, times a factor: k (z - w) c / (c + |z|) c / (c + |w|) on the side
+/// of w, and k (z c / (c + |z|) - w c / (c + |w|)) on the other.
+template <class T>
+struct SignedLogarithmBySteepness {
+  T knee;
+  T rate;  // k times the factor
+  T reference;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>&) const {
+    const auto below = z < pack_of(T(0));
+    const Pack<T> far = pack_of(knee) / ((below ? -z : z) + knee);
+    const T near = knee / (knee + math::magnitude(reference));
+    const Pack<T> same = (z - reference) * far * near;
+    const Pack<T> other = z * far - reference * near;
+    const Pack<T> when_below = reference < T(0) ? same : other, when_above = reference < T(0) ? other : same;
+    return (below ? when_below : when_above) * rate;
+  }
+};
+
 /// phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b. Differences of two scores of one sign go through
 /// (z - w) / (c + |w|); for different signs both parts add up, so the plain difference is exact to rounding.
 template <Real T>
@@ -119,6 +156,16 @@ struct SignedLogarithm {
     const typename SignedLogarithmExponent<T>::Side other{T(0), T(T(1) / knee), logarithm(size)};
     if (reference < T(0)) return {knee, exponent, own, other};
     return {knee, exponent, other, own};
+  }
+  INCONTEXT_HD SignedLogarithmSlope<T> slopes() const { return {knee, exponent}; }
+  INCONTEXT_HD SignedLogarithmByExponent<T> rates_by(parameter::Exponent, const T& reference) const {
+    return {exponent_from(reference)};
+  }
+  INCONTEXT_HD SignedLogarithmBySteepness<T> rates_by(parameter::Base, const T& reference) const {
+    return {knee, T(exponent / temperature), reference};
+  }
+  INCONTEXT_HD SignedLogarithmBySteepness<T> rates_by(parameter::Temperature, const T& reference) const {
+    return {knee, T(-exponent * (base / temperature) / temperature), reference};
   }
   INCONTEXT_HD T slope(const T& z) const { return exponent / (knee + math::magnitude(z)); }
   INCONTEXT_HD T curvature(const T& z) const {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centered.hpp"
+#include "incontext/scoring/detail/centered_row.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
@@ -27,6 +29,7 @@ struct Quotient {
   INCONTEXT_HD LinearExponent<T> exponent_from(const T& reference) const {
     return LinearExponent<T>(T(1) / divisor, reference);
   }
+  INCONTEXT_HD ConstantFactor<T> slopes() const { return {T(T(1) / divisor)}; }
 };
 
 /// The result of one pass over a row: the entry r of the largest weight, and the sum of the other terms relative to its
@@ -110,6 +113,58 @@ INCONTEXT_HD void write_centered(const SoftmaxPass<Phi, T>& pass, Row<const T> s
     const T z = scores[i];
     out[i] = is_visible(z) ? T(pass.weight(z) * change(i)) : T(0);
   }
+}
+
+/// Jacobian times a direction of softmax(phi(z)).
+template <Real T, class PhiFor>
+INCONTEXT_HD void write_softmax_jvp(const PhiFor& phi_for, Row<const T> scores, Row<const T> direction, Row<T> out) {
+  if constexpr (PackedSlopes<decltype(phi_for(std::ptrdiff_t{1})), T>) {
+    using Slope = decltype(phi_for(std::ptrdiff_t{1}).slopes());
+    if constexpr (std::same_as<Slope, ConstantFactor<T>>) {
+      const auto rate = [](const auto&, const T&) { return DirectionRate<T>{}; };
+      const auto factor = [](const auto& phi) { return phi.slopes(); };
+      if (write_packed_centered<T>(phi_for, rate, factor, scores, direction, out)) return;
+    } else {
+      const auto rate = [](const auto& phi, const T&) { return SlopeRate<T, Slope>{phi.slopes()}; };
+      const auto factor = [](const auto&) { return ConstantFactor<T>{T(1)}; };
+      if (write_packed_centered<T>(phi_for, rate, factor, scores, direction, out)) return;
+    }
+  }
+  const auto pass = softmax_pass<T>(phi_for(count_visible(scores)), scores);
+  if (!pass.valid) return fill(out, math::not_a_number<T>());
+  write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T { return pass.phi.slope(scores[i]) * direction[i]; });
+}
+
+/// Transposed Jacobian times a cotangent of softmax(phi(z)).
+template <Real T, class PhiFor>
+INCONTEXT_HD void write_softmax_vjp(const PhiFor& phi_for, Row<const T> scores, Row<const T> cotangent, Row<T> out) {
+  if constexpr (PackedSlopes<decltype(phi_for(std::ptrdiff_t{1})), T>) {
+    const auto rate = [](const auto&, const T&) { return DirectionRate<T>{}; };
+    const auto factor = [](const auto& phi) { return phi.slopes(); };
+    if (write_packed_centered<T>(phi_for, rate, factor, scores, cotangent, out)) return;
+  }
+  const auto pass = softmax_pass<T>(phi_for(count_visible(scores)), scores);
+  if (!pass.valid) return fill(out, math::not_a_number<T>());
+  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    out[i] = is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * change(i)) : T(0);
+  }
+}
+
+/// Derivative of softmax(phi(z)) with respect to a parameter of phi.
+template <Real T, class PhiFor, class Parameter>
+INCONTEXT_HD void write_softmax_derivative(const PhiFor& phi_for, Parameter parameter, Row<const T> scores,
+                                           Row<T> out) {
+  if constexpr (PackedParameter<decltype(phi_for(std::ptrdiff_t{1})), Parameter, T>) {
+    const auto rate = [&](const auto& phi, const T& reference) { return phi.rates_by(parameter, reference); };
+    const auto factor = [](const auto&) { return ConstantFactor<T>{T(1)}; };
+    if (write_packed_centered<T>(phi_for, rate, factor, scores, scores, out)) return;
+  }
+  const auto pass = softmax_pass<T>(phi_for(count_visible(scores)), scores);
+  if (!pass.valid) return fill(out, math::not_a_number<T>());
+  write_centered(pass, scores, out,
+                 [=](std::ptrdiff_t i) -> T { return pass.phi.difference_by(parameter, scores[i], pass.reference); });
 }
 
 }  // namespace incontext::scoring::detail

@@ -10,7 +10,7 @@
 #include "incontext/core/pack_functions.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/core/two_sum.hpp"
-#include "incontext/scoring/detail/sum.hpp"
+#include "incontext/scoring/detail/row_blocks.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -18,10 +18,6 @@
 /// output and sums them, one scales them. The order of all sums is fixed, whatever the width of a pack.
 namespace incontext::scoring::detail {
 inline namespace INCONTEXT_PACKS {
-
-inline constexpr int sum_lanes = 16;  // partial sums of a row, on every machine
-inline constexpr int row_block = 4 * sum_lanes;
-inline constexpr std::ptrdiff_t shortest_packed_row = 16;  // below, a block is mostly padding
 
 /// The lowest and the highest score of a row and how many scores are visible; NaN is not detected.
 template <class T>
@@ -49,25 +45,26 @@ struct LinearExponent {
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const { return (z - reference) * octaves; }
 };
 
+/// The slope of a linear phi, or any factor that is the same for a whole row.
+template <class T>
+struct ConstantFactor {
+  T factor;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>&) const { return pack_of(factor); }
+};
+
+/// The derivative of a linear phi with respect to a parameter, less that at the reference: rate (z - reference).
+template <class T>
+struct LinearRate {
+  T rate;
+  T reference;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>&) const { return (z - reference) * rate; }
+};
+
 /// A phi whose differences to a reference can be computed over packs.
 template <class Phi, class T>
 concept PackedPhi = (std::same_as<T, float> || std::same_as<T, double>)&&requires(const Phi& phi, T z) {
   { phi.exponent_from(z)(Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
-
-/// Calls visit(block, first, whole) for blocks of row_block scores: on the row itself where a whole block is
-/// contiguous, else on a copy that is filled up with `pad`.
-template <class T, class Visit>
-INCONTEXT_HD void for_each_block(Row<const T> row, const T& pad, Visit visit) {
-  alignas(64) T copy[row_block];
-  for (std::ptrdiff_t first = 0; first < row.size; first += row_block) {
-    const bool whole = row.stride == 1 && first + row_block <= row.size;
-    if (!whole) {
-      for (int l = 0; l < row_block; ++l) copy[l] = first + l < row.size ? row[first + l] : pad;
-    }
-    visit(whole ? row.data + first : copy, first, whole);
-  }
-}
 
 template <class T>
 INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
@@ -110,63 +107,30 @@ INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
 
 /// to_i = 2^exponent(z_i) of one block; `careful` if a score may be masked or a power may be below the normal range.
 template <bool careful, class T, class Exponent>
-INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to, Pack<T>* total, Pack<T>* lost) {
+INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to, LaneSum<T>& total) {
   constexpr int width = pack_width<T>;
-  for (int p = 0; p < sum_lanes / width; ++p) {
+  for (int p = 0; p < LaneSum<T>::packs; ++p) {
     Pack<T> power[4];
     for (int g = 0; g < 4; ++g) {
-      const Pack<T> score = load_pack(z + g * sum_lanes + p * width);
-      Pack<T> octaves = exponent(score);
-      if constexpr (careful) {
-        const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
-        octaves = octaves < lowest ? lowest : octaves;
-        octaves = score <= pack_of(T(-math::infinity<T>())) ? lowest : octaves;
-      }
-      power[g] = elementary::exp2_of<T>(octaves);
+      power[g] = power_of<careful, T>(exponent, load_pack(z + g * sum_lanes + p * width));
     }
     for (int g = 0; g < 4; ++g) store_pack(to + g * sum_lanes + p * width, power[g]);
-    math::add_compensated<Pack<T>>(total[p], lost[p], (power[0] + power[1]) + (power[2] + power[3]));
+    total.add(p, (power[0] + power[1]) + (power[2] + power[3]));
   }
-}
-
-/// Prefetches the block one row length ahead, which in a matrix is the next row; elsewhere this does no harm.
-template <class T>
-INCONTEXT_HD inline void expect_next_row(const Row<const T>& row, std::ptrdiff_t first) {
-#if defined(__GNUC__) && !defined(__CUDACC__)
-  constexpr std::ptrdiff_t bytes = sizeof(T), line = 64, nearest_cache = 32768;
-  if (row.stride != 1 || row.size * bytes > nearest_cache) return;
-  const auto next = reinterpret_cast<std::uintptr_t>(row.data) + static_cast<std::size_t>((row.size + first) * bytes);
-  for (std::size_t at = 0; at < row_block * sizeof(T); at += line) {
-    __builtin_prefetch(reinterpret_cast<const void*>(next + at));
-  }
-#else
-  (void)row;
-  (void)first;
-#endif
 }
 
 /// Writes out_i = 2^exponent(z_i) and returns their sum.
 template <class T, class Exponent>
 INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T> scores, Row<T> out) {
-  constexpr int width = pack_width<T>;
-  constexpr int packs = sum_lanes / width;
-  Pack<T> total[packs] = {}, lost[packs] = {};
+  LaneSum<T> total;
   for_each_block<T>(scores, T(-math::infinity<T>()), [&](const T* z, std::ptrdiff_t first, bool whole) {
     expect_next_row(scores, first);
-    if (whole && out.stride == 1 && !careful) return write_block<false>(exponent, z, out.data + first, total, lost);
+    if (whole && out.stride == 1 && !careful) return write_block<false>(exponent, z, out.data + first, total);
     alignas(64) T copy[row_block];
-    write_block<true>(exponent, z, copy, total, lost);
+    write_block<true>(exponent, z, copy, total);
     for (int l = 0; l < row_block && first + l < out.size; ++l) out[first + l] = copy[l];
   });
-  T totals[sum_lanes], losts[sum_lanes];
-  for (int p = 0; p < packs; ++p) {
-    store_pack(totals + p * width, total[p]);
-    store_pack(losts + p * width, lost[p]);
-  }
-  Sum<T> sum;
-  for (int l = 0; l < sum_lanes; ++l) sum.add(totals[l]);
-  for (int l = 0; l < sum_lanes; ++l) sum.add(losts[l]);
-  return sum.value();
+  return total.value();
 }
 
 /// Writes the weights, given the exponent as a function of packs and the score whose exponent is lowest.
