@@ -77,8 +77,7 @@ class SimulationRuns {
     RunRecord record{.trials = 0, .device = std::string(simulate::name(device)), .seed = options.seed};
     if (device == simulate::Device::serial) record.threads = 1;
     if (device == simulate::Device::openmp || device == simulate::Device::tbb) {
-      record.threads = simulate::detail::with_system(
-          device, [&](auto system) { return decltype(system)::workers(options.threads); });
+      record.threads = simulate::detail::HostSystem::workers({device, options.threads});
     }
     return record;
   }

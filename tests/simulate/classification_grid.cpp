@@ -176,7 +176,7 @@ TEST_CASE("classification grid: row by row or all at once, the same bits, whatev
     const simulate::Options options{.seed = 5, .trials = 2500, .device = simulate::Device::serial};
     const simulate::ClassificationGridTrial<float> trial{
         simulate::detail::draw_of<float>(task), rows.data(), 21, gains.data(), 3, reference};
-    const auto expected = simulate::run_on<simulate::detail::SerialSystem>(simulate::Device::serial, trial, options);
+    const auto expected = simulate::run_on<simulate::detail::HostSystem>(simulate::Device::serial, trial, options);
     CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
       if (device == simulate::Device::serial) return expected;
       return simulate::detail::run_grid<float>(

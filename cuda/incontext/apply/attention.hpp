@@ -23,23 +23,24 @@ template <class System, class T>
 inline constexpr int packs_of = System::lanes == 1 ? 1 : (pack_width<T> == 1 ? 8 : 2);
 
 template <class System, class Batch>
-void run_batches(const Batch& batch, std::int64_t queries, int threads) {
+void run_batches(const Batch& batch, std::int64_t queries, const simulate::detail::Workers& workers) {
   using T = typename Batch::T;
   constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t batches = (queries + Batch::lanes - 1) / Batch::lanes;
   const std::int64_t per_slot = (batch.scratch() + line - 1) / line * line;
   const std::int64_t most =
       System::lanes == 1 ? std::max(std::int64_t{1}, (std::int64_t{1} << 28) / per_slot) : batches;
-  const std::int64_t slots = std::min({batches, most, std::int64_t{System::workers(threads)}});
+  const std::int64_t slots = std::min({batches, most, std::int64_t{System::workers(workers)}});
   typename System::template Memory<T> memory;
   simulate::detail::make_room("apply::attend", memory, {slots, per_slot + line, "threads", "the keys"});
   auto first = reinterpret_cast<std::uintptr_t>(address(memory));
   first = (first + 63) / 64 * 64;
-  System::for_each_index(slots, threads, RunSlot<Batch>{batch, batches, slots, reinterpret_cast<T*>(first), per_slot});
+  System::for_each_index(slots, workers, RunSlot<Batch>{batch, batches, slots, reinterpret_cast<T*>(first), per_slot});
 }
 
 template <class System, class Map>
-void attend_on(const Map& map, const Problem<typename Map::value_type>& problem, int threads) {
+void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
+               const simulate::detail::Workers& workers) {
   using T = typename Map::value_type;
   constexpr bool has_packs = std::is_same_v<T, float> || std::is_same_v<T, double>;
   using Stream = std::conditional_t<has_packs, typename StreamOf<Map>::type, NoStream>;
@@ -48,12 +49,12 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
   if constexpr (!std::is_same_v<Stream, NoStream>) {
     const Stream stream{map};
     if constexpr (!Stream::is_softmax) {
-      return run_batches<System>(RatioBatch<Stream, packs>{stream, problem}, queries, threads);
+      return run_batches<System>(RatioBatch<Stream, packs>{stream, problem}, queries, workers);
     } else {
-      if (stream.fits()) return run_batches<System>(SoftmaxBatch<Stream, packs>{stream, problem}, queries, threads);
+      if (stream.fits()) return run_batches<System>(SoftmaxBatch<Stream, packs>{stream, problem}, queries, workers);
     }
   }
-  run_batches<System>(RowBatch<Map, packs>{map, problem}, queries, threads);
+  run_batches<System>(RowBatch<Map, packs>{map, problem}, queries, workers);
 }
 
 }  // namespace detail
@@ -109,7 +110,7 @@ void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> 
     const detail::Output<System, T> written(out);
     const detail::Counts<System> counts(options, keys.rows);
     detail::attend_on<System>(map, detail::Problem<T>{q.grid(), k.grid(), v.grid(), written.grid(), counts.keys()},
-                              options.threads);
+                              simulate::detail::workers_of(options));
     written.collect();
   });
   if (options.undefined == Undefined::refuse) {

@@ -75,7 +75,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Output<System, T> written(out);
     const Counts<System> counts(options, scores.columns);
     const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
-    System::for_each_index(scores.rows, options.threads,
+    System::for_each_index(scores.rows, simulate::detail::workers_of(options),
                            ApplyToRow<Map, Work>{map, read.grid(), has_other ? read_other.grid() : read.grid(),
                                                  written.grid(), counts.keys(), folded});
     written.collect();

@@ -135,7 +135,7 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
                                            address(gain_list),
                                            static_cast<int>(gains.size()),
                                            reference};
-    ClassificationGridSimulation simulation{GridRunner<System, T>(trial, options).run(device), rows.size(),
+    ClassificationGridSimulation simulation{GridRunner<System, T>(device, trial, options).run(), rows.size(),
                                             gains.size()};
     add_grid_rounding<T>(simulation, grid, reference);
     return simulation;

@@ -23,7 +23,7 @@ namespace interrupt_test {
 namespace {
 
 using namespace incontext;
-using simulate::detail::SerialSystem;
+using simulate::detail::HostSystem;
 
 /// Raises SIGINT in one of its trials, and then waits for the stop.
 struct StoppingTrial {
@@ -65,8 +65,8 @@ TEST_CASE("no stop is requested where there is no guard, or no signal") {
 
 TEST_CASE("a stop inside a wave discards the wave and keeps those before it, bit by bit") {
   const auto run = [](std::uint64_t stops_at, std::int64_t trials) {
-    return simulate::run_on<SerialSystem>(simulate::Device::serial, StoppingTrial{stops_at},
-                                          {.seed = 4, .trials = trials});
+    return simulate::run_on<HostSystem>(simulate::Device::serial, StoppingTrial{stops_at},
+                                        {.seed = 4, .trials = trials});
   };
   const auto stopped = [&] {
     const simulate::InterruptGuard guard;
@@ -83,7 +83,7 @@ TEST_CASE("a stop inside a wave discards the wave and keeps those before it, bit
 
 TEST_CASE("a stop inside the first wave leaves estimates of no trials") {
   const simulate::InterruptGuard guard;
-  const auto result = simulate::run_on<SerialSystem>(simulate::Device::serial, StoppingTrial{10}, {.trials = 1 << 20});
+  const auto result = simulate::run_on<HostSystem>(simulate::Device::serial, StoppingTrial{10}, {.trials = 1 << 20});
   CHECK(result.interrupted);
   CHECK(result.trials == 0);
   CHECK(result.estimates[0].count == 0);
@@ -91,7 +91,8 @@ TEST_CASE("a stop inside the first wave leaves estimates of no trials") {
 
 TEST_CASE("a stop inside a sample leaves no trials, whose medians are NaN") {
   const simulate::InterruptGuard guard;
-  const auto sample = simulate::sample_on<SerialSystem>(StoppingTrial{10}, {.trials = 1000});
+  const auto sample =
+      simulate::sample_on<HostSystem>(StoppingTrial{10}, {.trials = 1000, .device = simulate::Device::serial});
   CHECK(sample.trials == 0);
   CHECK(std::isnan(sample.median(0)));
   CHECK(std::isnan(sample.largest_share(0)));

@@ -88,9 +88,9 @@ TEST_CASE("a trial too large for the memory is refused with its size and what it
   for (const bool sampled : {false, true}) {
     const auto message = testing::message_of([&] {
       if (sampled) {
-        simulate::sample_on<SerialSystem>(trial, {.trials = 100});
+        simulate::sample_on<HostSystem>(trial, {.trials = 100, .device = simulate::Device::serial});
       } else {
-        simulate::run_on<SerialSystem>(simulate::Device::serial, trial, {.trials = 100});
+        simulate::run_on<HostSystem>(simulate::Device::serial, trial, {.trials = 100});
       }
     });
     CAPTURE(message);
@@ -102,15 +102,16 @@ TEST_CASE("a trial too large for the memory is refused with its size and what it
 TEST_CASE("large trials share the memory of a few, and give the same bits") {
   // A batch of 64 takes 64 MB: a wave of 1024 trials at once would take a gigabyte.
   const WideTrial wide{1 << 17};
-  CHECK(slots_of<SerialSystem>(wide, 16, 0) == 1);
-  CHECK(slots_of<OpenMpSystem>(wide, 16, 3) == 3);
-  CHECK(slots_of<OpenMpSystem>(wide, 2, 3) == 2);
-  CHECK(slots_of<OpenMpSystem>(WideTrial{}, 16, 3) == 16);
-  const auto large = simulate::run_on<OpenMpSystem>(simulate::Device::openmp, wide, {.trials = 3000, .threads = 2});
-  const auto small = simulate::run_on<SerialSystem>(simulate::Device::serial, WideTrial{}, {.trials = 3000});
+  CHECK(slots_of<HostSystem>(wide, 16, {simulate::Device::serial, 0}) == 1);
+  CHECK(slots_of<HostSystem>(wide, 16, {simulate::Device::openmp, 3}) == 3);
+  CHECK(slots_of<HostSystem>(wide, 2, {simulate::Device::openmp, 3}) == 2);
+  CHECK(slots_of<HostSystem>(WideTrial{}, 16, {simulate::Device::openmp, 3}) == 16);
+  const auto large = simulate::run_on<HostSystem>(simulate::Device::openmp, wide, {.trials = 3000, .threads = 2});
+  const auto small = simulate::run_on<HostSystem>(simulate::Device::serial, WideTrial{}, {.trials = 3000});
   CHECK(large.estimates[0].mean == small.estimates[0].mean);
   CHECK(large.estimates[0].standard_error == small.estimates[0].standard_error);
-  const auto kept = simulate::sample_on<OpenMpSystem>(wide, {.trials = 300, .threads = 2});
+  const auto kept =
+      simulate::sample_on<HostSystem>(wide, {.trials = 300, .device = simulate::Device::openmp, .threads = 2});
   CHECK(kept.values.front() == 0);
   CHECK(kept.values.back() == 299);
 }

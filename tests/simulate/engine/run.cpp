@@ -48,7 +48,7 @@ struct StatedTrial : SquareTrial {
 };
 
 simulate::Simulation run(const Options& options, const SquareTrial& trial = {}) {
-  return simulate::run_on<simulate::detail::SerialSystem>(Device::serial, trial, options);
+  return simulate::run_on<simulate::detail::HostSystem>(Device::serial, trial, options);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ TEST_CASE("estimates have the rounding that their trial states in eps of its val
   const double eps = std::numeric_limits<double>::epsilon();
   const auto silent = run({.trials = 5000});
   const auto stated =
-      simulate::run_on<simulate::detail::SerialSystem>(Device::serial, StatedTrial{}, Options{.trials = 5000});
+      simulate::run_on<simulate::detail::HostSystem>(Device::serial, StatedTrial{}, Options{.trials = 5000});
   // the root mean square of squared normals is sqrt(3); sums and merges in double add 104 eps
   CHECK(std::abs(silent.estimates[0].rounding / (1128 * eps * std::sqrt(3.0)) - 1) < 0.1);
   CHECK(std::abs(stated.estimates[0].rounding / (108 * eps * std::sqrt(3.0)) - 1) < 0.1);

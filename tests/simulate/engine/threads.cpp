@@ -29,14 +29,15 @@ struct ThrowAt {
   }
 };
 
-template <class System>
-void check_exceptions() {
+void check_exceptions(simulate::Device device) {
   for (const int threads : {1, 2, 4}) {
     std::atomic<int> calls = 0;
-    CHECK(testing::message_of([&] { System::for_each_index(100, threads, ThrowAt{37, &calls}); }) == "index 37");
+    CHECK(testing::message_of([&] {
+            HostSystem::for_each_index(100, {device, threads}, ThrowAt{37, &calls});
+          }) == "index 37");
     CHECK(calls >= 1);
     calls = 0;
-    System::for_each_index(100, threads, ThrowAt{-1, &calls});
+    HostSystem::for_each_index(100, {device, threads}, ThrowAt{-1, &calls});
     CHECK(calls == 100);
   }
 }
@@ -58,10 +59,10 @@ TEST_CASE("more threads than can be started are refused with their number, and s
 }
 
 TEST_CASE("an exception in a worker reaches the caller, on every system, and the next loop runs") {
-  check_exceptions<SerialSystem>();
-  check_exceptions<OpenMpSystem>();
+  check_exceptions(simulate::Device::serial);
+  check_exceptions(simulate::Device::openmp);
 #if defined(INCONTEXT_SIMULATE_TBB)
-  check_exceptions<TbbSystem>();
+  check_exceptions(simulate::Device::tbb);
 #endif
 }
 

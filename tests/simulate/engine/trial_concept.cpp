@@ -97,8 +97,7 @@ TEST_CASE("Trial requires every member, on one lane and on as many as a CPU thre
 
 TEMPLATE_TEST_CASE("a trial with the members that Trial requires and no others runs", "", float, double) {
   const Counting<-1, TestType> trial(TestType(2));
-  const auto result =
-      simulate::run_on<simulate::detail::SerialSystem>(simulate::Device::serial, trial, {.trials = 1000});
+  const auto result = simulate::run_on<simulate::detail::HostSystem>(simulate::Device::serial, trial, {.trials = 1000});
   REQUIRE(result.estimates.size() == 1);
   CHECK(result.estimates[0].count == 1000);
   CHECK(std::abs(result.estimates[0].mean - 999) < 1e-9);  // twice the mean of 0, ..., 999

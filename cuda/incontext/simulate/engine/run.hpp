@@ -90,9 +90,10 @@ class Runner {
   using T = typename TrialType::Scalar;
 
  public:
-  Runner(const TrialType& trial, const Options& options)
+  Runner(Device device, const TrialType& trial, const Options& options)
       : trial_(trial),
         options_(options),
+        workers_{device, options.threads},
         trees_(static_cast<std::size_t>(trial.outputs())),
         start_(std::chrono::steady_clock::now()) {}
 
@@ -130,14 +131,14 @@ class Runner {
     return most;
   }
 
-  [[nodiscard]] Simulation result(Device device) const {
+  [[nodiscard]] Simulation result() const {
     Simulation simulation;
     for (const statistics::MomentsTree& tree : trees_) {
       simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<TrialType>()));
     }
     simulation.trials = done_;
     simulation.interrupted = interrupted_;
-    simulation.device = device;
+    simulation.device = workers_.device;
     simulation.seconds = seconds();
     return simulation;
   }
@@ -168,14 +169,14 @@ class Runner {
     const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
     const std::int64_t stride = batches * lanes;
     const int outputs = trial_.outputs();
-    const std::int64_t slots = slots_of<System>(trial_, batches, options_.threads);
+    const std::int64_t slots = slots_of<System>(trial_, batches, workers_);
     make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
     make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
-    System::for_each_index(slots, options_.threads,
+    System::for_each_index(slots, workers_,
                            RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
                                                      stride, address(scratch_)});
     if (is_cut<System>()) return false;
-    System::for_each_index(chunks * outputs, options_.threads,
+    System::for_each_index(chunks * outputs, workers_,
                            SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
     const std::vector<statistics::Moments> host(moments_.begin(), moments_.begin() + chunks * outputs);
     for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
@@ -184,6 +185,7 @@ class Runner {
 
   TrialType trial_;
   Options options_;
+  Workers workers_;
   std::vector<statistics::MomentsTree> trees_;
   std::chrono::steady_clock::time_point start_;
   typename System::template Memory<T> values_;
@@ -206,7 +208,7 @@ class Runner {
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>
 Simulation run_on(Device device, const TrialType& trial, const Options& options) {
-  detail::Runner<System, TrialType> runner(trial, options);
+  detail::Runner<System, TrialType> runner(device, trial, options);
   if (options.relative_error > 0) {
     if (options.trials == 0) detail::require_resolvable<typename TrialType::Scalar>(options.relative_error);
     const std::int64_t most = options.trials > 0 ? options.trials : most_trials;
@@ -215,7 +217,7 @@ Simulation run_on(Device device, const TrialType& trial, const Options& options)
   } else {
     runner.run_until(options.trials);
   }
-  return runner.result(device);
+  return runner.result();
 }
 
 /// Runs a trial on the device that the options name.

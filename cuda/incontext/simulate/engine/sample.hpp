@@ -60,14 +60,15 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   const std::int64_t wave =
       std::max<std::int64_t>(detail::working_numbers<System> / per_trial / chunk_trials, 1) * chunk_trials;
   const std::int64_t stride = (options.trials + lanes - 1) / lanes * lanes;
-  const std::int64_t slots = detail::slots_of<System>(trial, std::min(wave, stride) / lanes, options.threads);
+  const detail::Workers workers = detail::workers_of(options);
+  const std::int64_t slots = detail::slots_of<System>(trial, std::min(wave, stride) / lanes, workers);
   typename System::template Memory<T> values, scratch;
   detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
   Sample result{{}, options.trials};
   detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the number of points"});
   for (std::int64_t done = 0; done < stride; done += wave) {
     System::for_each_index(
-        slots, options.threads,
+        slots, workers,
         detail::RunSlot<TrialType, lanes>{trial, options.seed, done, std::min(wave, stride - done) / lanes, slots,
                                           detail::address(values) + done, stride, detail::address(scratch)});
     if (InterruptGuard::requested()) return {};

@@ -8,6 +8,7 @@
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/memory.hpp"
+#include "incontext/simulate/engine/systems.hpp"
 
 /// Runs any number of trials in a bounded amount of working memory.
 namespace incontext::simulate::detail {
@@ -42,9 +43,9 @@ inline constexpr std::int64_t working_numbers = std::int64_t{1} << (System::lane
 
 /// The number of batches with working memory of their own: all where they are small, and at least one per thread.
 template <class System, class TrialType>
-std::int64_t slots_of(const TrialType& trial, std::int64_t batches, int threads) {
+std::int64_t slots_of(const TrialType& trial, std::int64_t batches, const Workers& workers) {
   const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
-  const std::int64_t fewest = System::lanes == 1 ? 1024 : System::workers(threads);
+  const std::int64_t fewest = System::lanes == 1 ? 1024 : System::workers(workers);
   return std::min(batches, std::max(working_numbers<System> / size, fewest));
 }
 

@@ -28,90 +28,129 @@
 #include <thrust/system/cuda/vector.h>
 #endif
 
-/// One struct per Thrust system: how many trials run side by side in one call of a trial, where memory is, and how a
-/// functor is called for every index of a range.
+/// One struct per kind of memory, the host's and a GPU's: how many trials run side by side in one call of a trial, and
+/// how a functor is called for every index of a range. Serial loops, OpenMP and TBB share one struct and choose at run
+/// time, so that a trial is compiled once for all three.
 namespace incontext::simulate::detail {
 
 /// Trials side by side in one CPU thread: enough to fill the vector units, few enough to stay in the nearest cache.
 inline constexpr int host_lanes = 64;
 
-struct SerialSystem {
-  static constexpr int lanes = host_lanes;
-  template <class T>
-  using Memory = std::vector<T>;
-  static int workers(int) { return 1; }
-  template <class Function>
-  static void for_each_index(std::int64_t count, int, Function function) {
-    thrust::for_each_n(thrust::cpp::par, thrust::counting_iterator<std::int64_t>(0), count, function);
-  }
+/// A resolved device and the number of its threads; 0 means all.
+struct Workers {
+  Device device = Device::serial;
+  int threads = 0;
 };
 
-#if defined(INCONTEXT_SIMULATE_OMP)
-struct OpenMpSystem {
-  static constexpr int lanes = host_lanes;
-  template <class T>
-  using Memory = std::vector<T>;
-  static int workers(int threads) { return threads > 0 ? threads : omp_get_num_procs(); }
+template <class Options>
+Workers workers_of(const Options& options) {
+  return {resolve(options.device), options.threads};
+}
+
+/// A function of an index, whatever its type; it must outlive the reference.
+class IndexFunction {
+ public:
   template <class Function>
-  static void for_each_index(std::int64_t count, int threads, Function function) {
-    require_workers(workers(threads));
-    FirstException<Function> guarded(function);
-    const int before = omp_get_max_threads();
-    omp_set_num_threads(workers(threads));
-    thrust::for_each_n(thrust::omp::par, thrust::counting_iterator<std::int64_t>(0), count,
-                       [&guarded](std::int64_t index) { guarded(index); });
-    omp_set_num_threads(before);
-    guarded.rethrow();
-  }
+  explicit IndexFunction(const Function& function)
+      : function_(&function),
+        call_([](const void* erased, std::int64_t index) { (*static_cast<const Function*>(erased))(index); }) {}
+
+  void operator()(std::int64_t index) const { call_(function_, index); }
 
  private:
-  /// OpenMP keeps the threads of the last loop, separately for each thread that starts loops.
-  static void require_workers(int wanted) {
-    thread_local int started = 1;
-    started = std::min(started, wanted);
-    require_startable(wanted, started);
-  }
+  const void* function_;
+  void (*call_)(const void*, std::int64_t);
 };
+
+inline void for_each_serially(std::int64_t count, const IndexFunction& function) {
+  thrust::for_each_n(thrust::cpp::par, thrust::counting_iterator<std::int64_t>(0), count, function);
+}
+
+#if defined(INCONTEXT_SIMULATE_OMP)
+inline int openmp_workers(int threads) { return threads > 0 ? threads : omp_get_num_procs(); }
+
+inline void for_each_by_openmp(std::int64_t count, int threads, const IndexFunction& function) {
+  thread_local int started = 1;  // OpenMP keeps the threads of the last loop, for each thread that starts loops
+  const int wanted = openmp_workers(threads);
+  started = std::min(started, wanted);
+  require_startable(wanted, started);
+  FirstException guarded(function);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(wanted);
+  thrust::for_each_n(thrust::omp::par, thrust::counting_iterator<std::int64_t>(0), count,
+                     [&guarded](std::int64_t index) { guarded(index); });
+  omp_set_num_threads(before);
+  guarded.rethrow();
+}
 #endif
 
 #if defined(INCONTEXT_SIMULATE_TBB)
-struct TbbSystem {
-  static constexpr int lanes = host_lanes;
-  template <class T>
-  using Memory = std::vector<T>;
-  static int workers(int threads) {
-    return threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
-  }
-  template <class Function>
-  static void for_each_index(std::int64_t count, int threads, Function function) {
-    require_workers(workers(threads));
-    // Without the control TBB refuses, with a warning, more threads than cores.
-    const auto allowed = static_cast<std::size_t>(workers(threads));
-    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, allowed);
-    tbb::task_arena arena(workers(threads));
-    arena.execute(
-        [&] { thrust::for_each_n(thrust::tbb::par, thrust::counting_iterator<std::int64_t>(0), count, function); });
-  }
+inline int tbb_workers(int threads) {
+  return threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+}
 
- private:
-  /// TBB keeps the largest number of threads that it ever had, for the whole program.
-  static void require_workers(int wanted) {
+inline void for_each_by_tbb(std::int64_t count, int threads, const IndexFunction& function) {
+  const int wanted = tbb_workers(threads);
+  {
     static std::mutex mutex;
-    static int started = 1;
+    static int started = 1;  // TBB keeps the largest number of threads that it ever had, for the whole program
     const std::lock_guard one(mutex);
     require_startable(wanted, started);
   }
-};
+  // Without the control TBB refuses, with a warning, more threads than cores.
+  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(wanted));
+  tbb::task_arena arena(wanted);
+  arena.execute(
+      [&] { thrust::for_each_n(thrust::tbb::par, thrust::counting_iterator<std::int64_t>(0), count, function); });
+}
 #endif
+
+struct HostSystem {
+  static constexpr int lanes = host_lanes;
+  template <class T>
+  using Memory = std::vector<T>;
+
+  static int workers(const Workers& workers) {
+    switch (workers.device) {
+#if defined(INCONTEXT_SIMULATE_OMP)
+      case Device::openmp:
+        return openmp_workers(workers.threads);
+#endif
+#if defined(INCONTEXT_SIMULATE_TBB)
+      case Device::tbb:
+        return tbb_workers(workers.threads);
+#endif
+      default:
+        return 1;
+    }
+  }
+
+  template <class Function>
+  static void for_each_index(std::int64_t count, const Workers& workers, const Function& function) {
+    const IndexFunction erased(function);
+    switch (workers.device) {
+#if defined(INCONTEXT_SIMULATE_OMP)
+      case Device::openmp:
+        return for_each_by_openmp(count, workers.threads, erased);
+#endif
+#if defined(INCONTEXT_SIMULATE_TBB)
+      case Device::tbb:
+        return for_each_by_tbb(count, workers.threads, erased);
+#endif
+      default:
+        return for_each_serially(count, erased);
+    }
+  }
+};
 
 #if defined(INCONTEXT_SIMULATE_CUDA)
 struct CudaSystem {
   static constexpr int lanes = 1;
   template <class T>
   using Memory = thrust::cuda::vector<T>;
-  static int workers(int) { return 1 << 17; }
+  static int workers(const Workers&) { return 1 << 17; }
   template <class Function>
-  static void for_each_index(std::int64_t count, int, Function function) {
+  static void for_each_index(std::int64_t count, const Workers&, Function function) {
     thrust::for_each_n(thrust::cuda::par, thrust::counting_iterator<std::int64_t>(0), count, function);
   }
 };
@@ -125,23 +164,11 @@ auto* address(Memory& memory) {
 
 /// Calls visit(System{}) for the system of a resolved device.
 template <class Visit>
-auto with_system(Device device, Visit visit) {
-  switch (device) {
-#if defined(INCONTEXT_SIMULATE_OMP)
-    case Device::openmp:
-      return visit(OpenMpSystem{});
-#endif
-#if defined(INCONTEXT_SIMULATE_TBB)
-    case Device::tbb:
-      return visit(TbbSystem{});
-#endif
+auto with_system([[maybe_unused]] Device device, Visit visit) {
 #if defined(INCONTEXT_SIMULATE_CUDA)
-    case Device::cuda:
-      return visit(CudaSystem{});
+  if (device == Device::cuda) return visit(CudaSystem{});
 #endif
-    default:
-      return visit(SerialSystem{});
-  }
+  return visit(HostSystem{});
 }
 
 }  // namespace incontext::simulate::detail

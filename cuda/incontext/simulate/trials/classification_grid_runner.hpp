@@ -101,9 +101,10 @@ struct SumGridRows {
 template <class System, class T>
 class GridRunner {
  public:
-  GridRunner(const ClassificationGridTrial<T>& trial, const Options& options)
+  GridRunner(Device device, const ClassificationGridTrial<T>& trial, const Options& options)
       : trial_(trial),
         options_(options),
+        workers_{device, options.threads},
         trees_(static_cast<std::size_t>(trial.outputs())),
         row_outputs_(trial.gain_count * (trial.reference < 0 ? 1 : 2) + 1),
         block_(static_cast<int>(std::clamp<std::int64_t>(most / chunk_trials / row_outputs_, 1, trial.row_count))) {
@@ -116,7 +117,7 @@ class GridRunner {
     make_room(where, moments_, {trial.row_count, row_outputs_, "rows", points});
   }
 
-  Simulation run(Device device) {
+  Simulation run() {
     Simulation simulation;
     const auto start = std::chrono::steady_clock::now();
     const auto seconds = [&] {
@@ -134,7 +135,7 @@ class GridRunner {
     for (const auto& tree : trees_) {
       simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<ClassificationGridTrial<T>>()));
     }
-    simulation.device = device;
+    simulation.device = workers_.device;
     simulation.seconds = seconds();
     return simulation;
   }
@@ -149,22 +150,21 @@ class GridRunner {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const ChunkMemory<T, lanes> contexts{address(contexts_), trial_.context_rows(), chunk_trials};
     const ChunkMemory<T, lanes> own{address(own_), trial_.row_rows(), chunk_trials};
-    System::for_each_index(batches, options_.threads,
-                           PrepareContexts<T, lanes>{trial_, options_.seed, first, contexts});
+    System::for_each_index(batches, workers_, PrepareContexts<T, lanes>{trial_, options_.seed, first, contexts});
     RunGridRows<T, lanes> run{trial_, contexts, own, batches, 0, 1, 0, 1, address(values_), chunk_trials, nullptr};
     if (trial_.reference >= 0) {
       RunGridRows<T, lanes> one = run;
       one.first_row = trial_.reference / trial_.gain_count;
       one.first_gain = trial_.reference % trial_.gain_count;
       one.values = address(reference_);
-      System::for_each_index(batches, options_.threads, one);
+      System::for_each_index(batches, workers_, one);
       run.reference = address(reference_);
     }
     run.gains = trial_.gain_count;
     if constexpr (lanes == 1) {
       run_blocks(run, trials);
     } else {
-      System::for_each_index(block_, options_.threads,
+      System::for_each_index(block_, workers_,
                              SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
     }
     if (is_cut<System>()) return false;
@@ -178,8 +178,8 @@ class GridRunner {
     for (int row = 0; row < trial_.row_count; row += block_) {
       run.first_row = row;
       run.rows = std::min(block_, trial_.row_count - row);
-      System::for_each_index(run.batches * run.rows, options_.threads, run);
-      System::for_each_index(std::int64_t{run.rows} * row_outputs_, options_.threads,
+      System::for_each_index(run.batches * run.rows, workers_, run);
+      System::for_each_index(std::int64_t{run.rows} * row_outputs_, workers_,
                              SumChunk<T>{run.values, chunk_trials, trials, run.rows * row_outputs_,
                                          address(moments_) + std::int64_t{row} * row_outputs_});
     }
@@ -201,6 +201,7 @@ class GridRunner {
 
   ClassificationGridTrial<T> trial_;
   Options options_;
+  Workers workers_;
   std::vector<statistics::MomentsTree> trees_;
   int row_outputs_;
   int block_;  ///< rows evaluated at a time
