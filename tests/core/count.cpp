@@ -48,6 +48,8 @@ TEST_CASE("a count keeps all digits of an integer that the scalar can hold") {
   CHECK(twice(odd, 1.0L) == static_cast<long double>(odd));
   CHECK(twice(odd, 1.0) == 0x1p62);
   CHECK(twice(std::numeric_limits<std::uint64_t>::max(), 1.0) == 0x1p64);
+  const std::int64_t above_half = (std::int64_t{1} << 60) + (std::int64_t{1} << 36) + 1;  // double rounds it to a half
+  CHECK(twice(above_half, 1.0f) == 0x1.000002p60f);
 }
 
 TEST_CASE("a count reads as an automatic-differentiation scalar, or as any other Real") {

@@ -60,7 +60,7 @@ ContextWeights<T> block_weights(std::string_view where, std::int64_t dimension, 
 ///
 /// \f[ M = I_x,\qquad P = \frac{\eta}{n} I_y \f]
 ///
-/// Source    arXiv 2510.10425, App. D.
+/// Source    arXiv 2510.10425, Proposition 3.1 (App. D).
 /// Shapes    (d, k) -> as ContextWeights
 /// Units     learning_rate = eta.
 /// Domain    dimension >= 1, classes >= 2, context_length >= 1, learning_rate finite.
@@ -82,7 +82,7 @@ ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t class
 ///
 /// \f[ M = \kappa I_x,\qquad P = \frac{\eta}{n} e^{-\kappa} I_y \f]
 ///
-/// Source    arXiv 2510.10425, App. E.
+/// Source    arXiv 2510.10425, Proposition 3.2 (App. E).
 /// Shapes    (d, k) -> as ContextWeights
 /// Units     learning_rate = eta; kappa = 1/sigma^2.
 /// Domain    as linear_construction; kappa >= 0: W_Q = W_K = sqrt(kappa) I_x.
@@ -129,7 +129,7 @@ ContextWeights<T> rbf_construction(std::int64_t dimension, std::int64_t classes,
 ///
 /// \f[ M = \sqrt{d + k}\,\kappa I_x,\qquad P = c I_y \f]
 ///
-/// Source    arXiv 2510.10425, App. F.
+/// Source    arXiv 2510.10425, eq. (3) (App. F).
 /// Shapes    (d, k) -> as ContextWeights
 /// Units     gain = c in nats; kappa = 1/sigma^2.
 /// Domain    dimension >= 1, classes >= 2, kappa >= 0, gain finite.

@@ -118,7 +118,7 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
 /// \f[ p(x) = \mathrm{softmax}\Bigl(c \sum_j a_j y_j\Bigr),\qquad
 ///     a_j = \frac{e^{\kappa x_j\cdot x}}{\sum_i e^{\kappa x_i\cdot x} + [\text{self term}]} \f]
 ///
-/// Source    arXiv 2510.10425, eq. (3); with a self term, what an unmasked head computes.
+/// Source    arXiv 2510.10425, eq. (3) and App. K (elimination); with a self term, what an unmasked head computes.
 /// Shapes    (context: n, d, k) -> k
 /// Units     gain = c in nats; kappa = 1/sigma^2.
 /// Domain    kappa and gain finite. Where both are negative the step is elimination: it attends to the farthest points

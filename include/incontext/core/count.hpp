@@ -31,7 +31,8 @@ class CountOf {
  private:
   template <class N>
   INCONTEXT_HD static constexpr T of_integer(const N& count) {
-    if constexpr (std::numeric_limits<T>::digits > 53 && std::constructible_from<T, N>) {
+    constexpr bool direct = std::is_arithmetic_v<T> || std::numeric_limits<T>::digits > 53;
+    if constexpr (direct && std::constructible_from<T, N>) {
       return static_cast<T>(count);
     } else {
       return T(static_cast<double>(count));
