@@ -1,7 +1,7 @@
 // incontext-fading: what softmax attention does to long rows of random scores, exact law beside simulation: where it
 // fades, where it freezes, and which score is found among how many.
 
-#include "examples/fading/controls.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/fading/figures.hpp"
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/fading/controls.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
@@ -129,8 +129,8 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
   using namespace incontext;
   const statistics::Estimate estimate(statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
   const auto verdict_of = [&](double claimed, double exact) {
-    examples::fading::Controls controls;
-    controls.add("limit", 10, "here", claimed, exact, estimate);
+    examples::Controls controls;
+    controls.add({"limit", std::int64_t{10}, "here"}, claimed, exact, estimate);
     examples::Verdict verdict{.agrees = true, .text = "Agreement."};
     controls.join(verdict);
     return std::make_pair(verdict.agrees.value(), std::get<std::string>(controls.table().rows.at(0).back()));

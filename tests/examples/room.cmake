@@ -18,7 +18,6 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-evaluate incontext-scores incontext-temperature)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_SOFTMAX_ERROR="$<TARGET_FILE:incontext-softmax-error>")
   add_dependencies(test_programs incontext-softmax-error)
-  target_sources(test_programs PRIVATE "${PROJECT_SOURCE_DIR}/examples/fading/controls.cpp")
   target_compile_definitions(test_programs PRIVATE INCONTEXT_FADING="$<TARGET_FILE:incontext-fading>")
   add_dependencies(test_programs incontext-fading)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_GRADIENTS="$<TARGET_FILE:incontext-gradients>")
