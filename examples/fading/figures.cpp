@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "examples/fading/diagram.hpp"
+#include "examples/fading/optimum.hpp"
 #include "examples/support/render.hpp"
 
 namespace incontext::examples::fading {
@@ -271,6 +272,8 @@ std::vector<Table> figure_tables(FadingRun& run) {
       return retrieval_figure(run);
     case FadingFigure::bounded:
       return bounded_figure(run);
+    case FadingFigure::optimum:
+      return optimum_figure(run);
     case FadingFigure::diagram:
       return diagram_figure(run);
     case FadingFigure::phase:

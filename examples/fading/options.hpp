@@ -10,7 +10,7 @@
 /// What incontext-fading can be asked.
 namespace incontext::examples::fading {
 
-enum class FadingFigure { fading, phase, retrieval, bounded, diagram };
+enum class FadingFigure { fading, phase, retrieval, bounded, diagram, optimum };
 
 struct FadingOptions {
   FadingFigure figure = FadingFigure::phase;

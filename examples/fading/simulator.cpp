@@ -1,10 +1,12 @@
 #include "examples/fading/simulator.hpp"
 
+#include <incontext/simulate/run.hpp>
 #include <incontext/simulate/score_rows.hpp>
 
 #include <algorithm>
 #include <utility>
 
+#include "examples/fading/needle_loss.hpp"
 #include "examples/support/simulation_runs.hpp"
 
 namespace incontext::examples::fading {
@@ -71,6 +73,18 @@ std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const st
                       row.has_needle ? one(RowFunctional::needle_weight) : Measured{}});
   }
   return result;
+}
+
+std::vector<statistics::Estimate> Simulator::needle_loss(const NeedleRow& row, double inverse_temperature,
+                                                         double other) {
+  const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
+  return state_->runs
+      .run("rows with a needle", needle_losses,
+           [&](simulate::Options at) {
+             if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
+             return simulate::run(NeedleLossTrial{row, inverse_temperature, other}, at);
+           })
+      .estimates;
 }
 
 }  // namespace incontext::examples::fading

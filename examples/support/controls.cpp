@@ -32,7 +32,7 @@ Table control_table(std::string title, std::vector<Column> columns, std::string 
 Controls::Controls()
     : table_(control_table(
           "Negative controls: limits, taken at their word where they do not hold", {{"limit"}, {"n"}, {"at"}},
-          "Each is right in its limit only, and must be rejected here (|z| > 5) where the simulation can tell.")) {}
+          "None holds at this length, and each must be rejected (|z| > 5) where the simulation can tell.")) {}
 
 Controls::Controls(std::vector<Column> keys)
     : table_(control_table("Negative controls: wrong statements", std::move(keys),

@@ -15,6 +15,7 @@
 #include "incontext/laws/gradient_flow.hpp"
 #include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
+#include "incontext/laws/needle_cross_entropy.hpp"
 #include "incontext/laws/normsoftmax_gradient_flow.hpp"
 #include "incontext/laws/poisson_dirichlet.hpp"
 #include "incontext/laws/quadrature.hpp"
