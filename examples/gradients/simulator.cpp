@@ -1,12 +1,15 @@
 #include "examples/gradients/simulator.hpp"
 
 #include <incontext/simulate/gradient_norms.hpp>
+#include <incontext/simulate/run.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "examples/gradients/layer_trials.hpp"
 #include "examples/support/simulation_runs.hpp"
 
 namespace incontext::examples::gradients {
@@ -47,6 +50,57 @@ MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vec
   constexpr std::size_t norms = 1 + static_cast<std::size_t>(GradientNorm::key_orthogonal);
   measured.norms.run = state_->runs.run("gradients", score_stddevs.size() * norms, simulation);
   return measured;
+}
+
+namespace {
+
+using Estimates = std::vector<statistics::Estimate>;
+
+/// Trials of one row of scores are cheap: this many for each that was asked for.
+constexpr std::int64_t cheap_trials = 16;
+
+/// What `trial_of` a grid of points gives, point by point; grids of the largest size share their draws.
+template <class TrialOf>
+Estimates over_grids(SimulationRuns& runs, const std::vector<double>& points, std::int64_t more,
+                     const TrialOf& trial_of) {
+  Estimates all;
+  for (std::size_t first = 0; first < points.size(); first += PointGrid::most) {
+    PointGrid grid;
+    for (std::size_t i = first; i < points.size() && grid.size < PointGrid::most; ++i) grid.at[grid.size++] = points[i];
+    const auto trial = trial_of(grid);
+    const auto found = runs.run("gradients", static_cast<std::size_t>(trial.outputs()), [&](simulate::Options at) {
+      at.trials *= more;
+      return simulate::run(trial, at);
+    });
+    all.insert(all.end(), found.estimates.begin(), found.estimates.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+Estimates Simulator::queries(std::int64_t key_dimension, const std::vector<double>& score_stddevs) {
+  return over_grids(state_->runs, score_stddevs, 1, [&](const PointGrid& grid) {
+    return QueryGradientTrial{state_->tokens, state_->dimension, static_cast<double>(key_dimension), grid};
+  });
+}
+
+Estimates Simulator::groups(double score_stddev, const std::vector<double>& gaps) {
+  const std::int64_t first = state_->tokens / 2;
+  return over_grids(state_->runs, gaps, cheap_trials, [&](const PointGrid& grid) {
+    return GroupGradientTrial{first, state_->tokens - first, score_stddev, grid};
+  });
+}
+
+Estimates Simulator::jacobians(const std::vector<double>& score_stddevs) {
+  return over_grids(state_->runs, score_stddevs, cheap_trials, [&](const PointGrid& grid) {
+    return JacobianTrial{state_->tokens, grid};
+  });
+}
+
+Estimates Simulator::dot_product(std::int64_t key_dimension) {
+  return over_grids(state_->runs, {1}, 32 * cheap_trials,
+                    [&](const PointGrid&) { return DotProductTrial{key_dimension}; });
 }
 
 }  // namespace incontext::examples::gradients

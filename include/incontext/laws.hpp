@@ -24,5 +24,6 @@
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/ssa_row.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/laws/two_group_row.hpp"
 #include "incontext/laws/two_level_jacobian.hpp"
 #include "incontext/laws/uniform_needle.hpp"
