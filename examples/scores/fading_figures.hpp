@@ -88,11 +88,11 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
   detail::claim_thresholds(claims, gap, s);
   table.notes = {
       "Softmax keeps half of the weight up to n = 1 + e^gap = " + short_text(laws::two_level_count(gap), 6) + ".",
-      "SSA, b = " + short_text(base, 6) + ", k = " + short_text(exponent, 6) + ": of a score " + short_text(high, 6) +
-          " above others at -2. It keeps half up to n = 1 + " + short_text(std::exp(contrast), 6) + ".",
       "SSMax is sharper than softmax from n = e^(1/s) = " + short_text(laws::ssmax_crossover_count(s), 6) + " on.",
       "Critical gap 1/s = " + short_text(critical, 6) + ": at a gap of " + short_text(gap, 6) +
-          " SSMax's weight tends to " + short_text(laws::ssmax_two_level_limit(s, gap), 6) + "."};
+          " SSMax's weight tends to " + short_text(laws::ssmax_two_level_limit(s, gap), 6) + ".",
+      "SSA, b = " + short_text(base, 6) + ", k = " + short_text(exponent, 6) + ": of a score " + short_text(high, 6) +
+          " above others at -2. It keeps half up to n = 1 + " + short_text(std::exp(contrast), 6) + "."};
   return {std::move(table)};
 }
 

@@ -125,6 +125,21 @@ TEST_CASE("incontext-fading gives the same numbers on every device", "[programs]
   CHECK(rows("tbb") == serial);
 }
 
+TEST_CASE("the optimum's figure: log n among bounded competitors, a constant among normal ones", "[programs][fading]") {
+  const Json report = report_of({"--figure", "optimum", "--lengths", "20,50", "--trials", "20000"});
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["verdict"]["comparisons"] == 30);
+  CHECK(report["verdict"]["controls_that_passed"] == 0);
+  const Json lines = report["tables"][0]["rows"];
+  REQUIRE(lines.size() == 5);
+  for (const std::size_t bounded : {0U, 1U}) {
+    CHECK(lines[bounded]["log_residual"].get<double>() < 0.4 * lines[bounded]["root_residual"].get<double>());
+  }
+  CHECK(std::abs(lines[2]["log_slope"].get<double>()) < 1e-4);
+  CHECK(lines[4]["root_residual"].get<double>() < 1e-3 * lines[4]["log_residual"].get<double>());
+  CHECK(std::abs(lines[4]["root_slope"].get<double>() - 0.8 * std::sqrt(2.0)) < 1e-3);
+}
+
 TEST_CASE("a control that should have been rejected and was not is a disagreement", "[programs][fading]") {
   using namespace incontext;
   const statistics::Estimate estimate(statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
@@ -141,7 +156,8 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
 }
 
 TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[bad-input][fading]") {
-  refused({"--figure", "gap"}, "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded|diagram)");
+  refused({"--figure", "gap"},
+          "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded|diagram|optimum)");
   refused({"--lengths", "100,2"}, "--lengths: is too small (value = 2; needs at least 3)");
   refused({"--lengths", "1e10"}, "--lengths: is too large");
   refused({"--figure", "retrieval", "--s", "0"}, "--s: ");

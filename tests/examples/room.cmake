@@ -20,6 +20,8 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-softmax-error)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_FADING="$<TARGET_FILE:incontext-fading>")
   add_dependencies(test_programs incontext-fading)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_TASKS="$<TARGET_FILE:incontext-tasks>")
+  add_dependencies(test_programs incontext-tasks)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_GRADIENTS="$<TARGET_FILE:incontext-gradients>")
   add_dependencies(test_programs incontext-gradients)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_CLASSIFY="$<TARGET_FILE:incontext-classify>")
