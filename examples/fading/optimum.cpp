@@ -84,6 +84,21 @@ Line fitted(const std::vector<double>& x, const std::vector<double>& y) {
   return {slope, intercept, std::sqrt(squares / n)};
 }
 
+/// p_n itself, at lengths that are too long to draw as well.
+Table optima_table(const std::vector<double>& counts) {
+  Table table{.title = "The inverse temperature p_n of least cross entropy, exactly",
+              .columns = {{"competitors"}, {"needle"}}};
+  for (const double n : counts) {
+    table.columns.push_back({.name = "p_" + short_text(n, 9), .heading = "n = " + short_text(n, 9), .digits = 5});
+  }
+  for (const Setting& setting : settings()) {
+    std::vector<Cell> cells{setting.competitors, setting.needle_text};
+    for (const double n : counts) cells.emplace_back(optimum(setting, n).inverse_temperature);
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
 /// The laws on trial: p_n against log n and against its root.
 Table laws_table(const std::vector<double>& counts) {
   Table table{.title = "Lines through p_n, n = " + short_text(counts.front(), 4) + " to " +
@@ -128,8 +143,7 @@ std::vector<Table> optimum_figure(FadingRun& run) {
       run.options.lengths.empty() ? std::vector<std::int64_t>{10, 100, 1000} : run.options.lengths;
   run.arguments["lengths"] = lengths;
   std::vector<Column> columns{{"competitors"}, {"needle"}, {"n"}, {"quantity"}};
-  Table table{.title = "The inverse temperature p_n of least cross entropy -E log a of a needle's weight a",
-              .columns = columns};
+  Table table{.title = "p_n and the cross entropy -E log a of a needle's weight a there", .columns = columns};
   table.key_columns = columns.size();
   for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
   for (const Setting& setting : settings()) {
@@ -173,7 +187,8 @@ std::vector<Table> optimum_figure(FadingRun& run) {
       "The loss is convex in p. Simulation of p_n: one of Newton's steps from the exact value to the optimum of the "
       "drawn rows, with its error. Every row of one n and law shares its draws.",
       "A needle that is always above the competitors' edge would ask for an infinite p_n: its score is drawn."};
-  return {laws_table({1e2, 1e3, 1e4, 1e5, 1e6}), std::move(table)};
+  const std::vector<double> counts{1e2, 1e3, 1e4, 1e5, 1e6};
+  return {optima_table(counts), laws_table(counts), std::move(table)};
 }
 
 }  // namespace incontext::examples::fading
