@@ -37,8 +37,8 @@ inline std::vector<PromptToken> prompt_with(double last) {
 /// tokens of the longest prompts in training, at even weights.
 inline constexpr double prompt_threshold = 1 - 1.0 / 40;
 
-/// The head: features (number, 1, evidence) of a token, W_Q takes the 1, W_K the number, W_V the evidence. So scores are
-/// the numbers, as with the paper's linear embedding, and the output is the mean evidence that attention sees.
+/// The head: features (number, 1, evidence) of a token; W_Q takes the 1, W_K the number, W_V the evidence. So scores
+/// are the numbers, as with the paper's linear embedding, and the output is the mean evidence that attention sees.
 template <class Map>
 training::LayerGradients<double> prompt_head(const Map& map, double last) {
   const std::vector<PromptToken> prompt = prompt_with(last);

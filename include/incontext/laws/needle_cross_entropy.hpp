@@ -101,8 +101,9 @@ Competitors<TwoValueScores<T>, T> competitors_at(std::string_view where, const T
 /// \f[ E \log\Bigl(1 + \sum_{j=1}^N e^{\beta (z_j - z_0)}\Bigr) = \int ds\, \psi_0(s) \bigl(1 - \psi(s)^N\bigr),\qquad
 ///     \psi(s) = E \exp(-e^{s + \beta z_j}),\quad \psi_0(s) = E \exp(-e^{s + \beta z_0}) \f]
 ///
-/// It is convex in beta. If the density of the needle's score is that of a competitor's times e^(b z), softmax at beta
-/// = b is Bayes' posterior and the cross entropy is least there, whatever N: a needle N(m, v) among N(0, v) has b = m/v.
+/// It is convex in beta. If the density of the needle's score is that of a competitor's times e^(b z), softmax with
+/// beta = b is Bayes' posterior and the cross entropy is least there, whatever N is: a needle N(m, v) among competitors
+/// N(0, v) has b = m/v.
 ///
 ///     laws::needle_cross_entropy(laws::UniformLaw<double>{0, 1}, 1000, laws::NormalNeedle<double>{1.5, 0.5}, 12.0);
 ///
