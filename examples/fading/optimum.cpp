@@ -84,23 +84,35 @@ Line fitted(const std::vector<double>& x, const std::vector<double>& y) {
   return {slope, intercept, std::sqrt(squares / n)};
 }
 
+/// p_n of every setting at every length.
+using Optima = std::vector<std::vector<double>>;
+
+Optima optima_at(const std::vector<double>& counts) {
+  Optima optima;
+  for (const Setting& setting : settings()) {
+    optima.emplace_back();
+    for (const double n : counts) optima.back().push_back(optimum(setting, n).inverse_temperature);
+  }
+  return optima;
+}
+
 /// p_n itself, at lengths that are too long to draw as well.
-Table optima_table(const std::vector<double>& counts) {
+Table optima_table(const std::vector<double>& counts, const Optima& optima) {
   Table table{.title = "The inverse temperature p_n of least cross entropy, exactly",
               .columns = {{"competitors"}, {"needle"}}};
   for (const double n : counts) {
     table.columns.push_back({.name = "p_" + short_text(n, 9), .heading = "n = " + short_text(n, 9), .digits = 5});
   }
-  for (const Setting& setting : settings()) {
-    std::vector<Cell> cells{setting.competitors, setting.needle_text};
-    for (const double n : counts) cells.emplace_back(optimum(setting, n).inverse_temperature);
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    std::vector<Cell> cells{settings()[i].competitors, settings()[i].needle_text};
+    cells.insert(cells.end(), optima[i].begin(), optima[i].end());
     table.add_row(std::move(cells));
   }
   return table;
 }
 
 /// The laws on trial: p_n against log n and against its root.
-Table laws_table(const std::vector<double>& counts) {
+Table laws_table(const std::vector<double>& counts, const Optima& optima) {
   Table table{.title = "Lines through p_n, n = " + short_text(counts.front(), 4) + " to " +
                        short_text(counts.back(), 4) + ": a1 log n + a2, as 2501.19399 fits it, and b1 sqrt(log n) + b2",
               .columns = {{"competitors"},
@@ -112,14 +124,14 @@ Table laws_table(const std::vector<double>& counts) {
                           {.name = "root_slope", .heading = "b1", .digits = 4},
                           {.name = "root_intercept", .heading = "b2", .digits = 4},
                           {.name = "root_residual", .heading = "residual", .digits = 2}}};
-  for (const Setting& setting : settings()) {
-    std::vector<double> logs, roots, values;
-    for (const double n : counts) {
-      logs.push_back(std::log(n));
-      roots.push_back(std::sqrt(std::log(n)));
-      values.push_back(optimum(setting, n).inverse_temperature);
-    }
-    const Line by_log = fitted(logs, values), by_root = fitted(roots, values);
+  std::vector<double> logs, roots;
+  for (const double n : counts) {
+    logs.push_back(std::log(n));
+    roots.push_back(std::sqrt(std::log(n)));
+  }
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    const Setting& setting = settings()[i];
+    const Line by_log = fitted(logs, optima[i]), by_root = fitted(roots, optima[i]);
     const bool bounded = setting.law != CompetitorLaw::normal;
     table.add_row({setting.competitors, setting.needle_text, by_log.slope, by_log.intercept, by_log.residual,
                    bounded           ? Cell(laws::bounded_log_slope(setting.needle(1), 1.0))
@@ -188,7 +200,8 @@ std::vector<Table> optimum_figure(FadingRun& run) {
       "drawn rows, with its error. Every row of one n and law shares its draws.",
       "A needle that is always above the competitors' edge would ask for an infinite p_n: its score is drawn."};
   const std::vector<double> counts{1e2, 1e3, 1e4, 1e5, 1e6};
-  return {optima_table(counts), laws_table(counts), std::move(table)};
+  const Optima optima = optima_at(counts);
+  return {optima_table(counts, optima), laws_table(counts, optima), std::move(table)};
 }
 
 }  // namespace incontext::examples::fading

@@ -1,5 +1,7 @@
 // incontext-fading as a user runs it: figures whose theory agrees and whose negative controls are rejected, refusals.
 
+#include <incontext/statistics/estimate.hpp>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>

