@@ -77,6 +77,15 @@ std::vector<Table> queries_figure(GradientRun& run) {
     add(run, table, {o.temperatures[i], x, "W_Q / W_K"}, query / flow.imbalance, by_key);
     if (x >= 0.5) run.controls.add({"W_Q has W_K's law", x}, 1, query / flow.imbalance, by_key);
   }
+  const double narrow = score_stddevs.empty() ? 1 : score_stddevs.back();
+  if (narrow < 0.5) {
+    const std::size_t first = (score_stddevs.size() - 1) * query_gradients;
+    const auto at = [&](QueryGradient which) { return seen.at(first + static_cast<std::size_t>(which)); };
+    const auto flow = laws::gradient_flow(laws::gaussian_row(tokens, narrow), narrow, dimension);
+    run.controls.add({"W_Q / W_V = x sqrt(n / d)", narrow}, narrow * std::sqrt(tokens / dimension),
+                     laws::query_imbalance(flow, keys),
+                     root_ratio(at(QueryGradient::query), at(QueryGradient::value), at(QueryGradient::query_by_value)));
+  }
   table.notes = {
       "One query's contribution. For vectors of normal entries the ratio of 1-norms, which 2310.12956 plots, is that "
       "of "

@@ -109,7 +109,7 @@ TEST_CASE("a mean that few trials carry is not judged", "[programs][gradients]")
 TEST_CASE("Heat Treatment starts where it is told and ends at the root of the key dimension", "[programs][gradients]") {
   const Json rows =
       report_of({"--figure", "schedule", "--epochs", "7", "--start-temperature", "0.5"})["tables"][0]["rows"];
-  CHECK(rows.size() == 7);
+  CHECK(rows.size() == 4);  // it has arrived after half of the epochs
   CHECK(rows.front()["temperature"] == 0.5);
   CHECK(rows.back()["temperature"] == 8);
   CHECK(rows.front()["simulation"].get<double>() > 3 * rows.back()["simulation"].get<double>());
@@ -138,7 +138,9 @@ TEST_CASE("a deeply frozen row's median has a closed form beside it", "[programs
 TEST_CASE("NormSoftmax does not see the scale", "[programs][gradients]") {
   const Json rows = report_of({"--figure", "normsoftmax", "--scales", "0.01,1"})["tables"][0]["rows"];
   REQUIRE(rows.size() == 4);
-  CHECK(rows[1]["simulation"] == rows[3]["simulation"]);
+  CHECK(rows[1]["simulation"] != rows[3]["simulation"]);  // draws of their own
+  CHECK(std::abs(rows[1]["simulation"].get<double>() / rows[3]["simulation"].get<double>() - 1) < 0.05);
+  CHECK(rows[1]["theory"] == rows[3]["theory"]);
   CHECK(rows[2]["simulation"].get<double>() > 90 * rows[0]["simulation"].get<double>());
 }
 

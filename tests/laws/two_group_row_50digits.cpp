@@ -23,14 +23,4 @@ TEST_CASE("two groups of equal scores: rational functions of e^-gap at 50 digits
   CHECK(near(row.groups[1].squared_gradient, Real50(m * b * b * (1 - 2 * b + squares))));
 }
 
-TEST_CASE("double keeps the digits it claims in two groups", "[laws][50digits]") {
-  const auto exact = two_group_row(ScoreGroup<Real50>{Real50(3), Real50(0.5), Real50(-1)},
-                                   ScoreGroup<Real50>{Real50(4), Real50(1.5), Real50(0)});
-  const auto found = two_group_row(ScoreGroup<double>{3, 0.5, -1}, ScoreGroup<double>{4, 1.5, 0});
-  for (std::size_t k = 0; k < 2; ++k) {
-    const Real50 reference = exact.groups[k].squared_gradient;
-    CHECK(abs(Real50(found.groups[k].squared_gradient - reference)) < Real50(1e-10) * reference);
-  }
-}
-
 }  // namespace two_group_row_50digits_test

@@ -4,8 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/interval.hpp"
@@ -62,7 +65,9 @@ class TwoGroups {
   using Moments = std::array<ScoreMoments<T>, 2>;
 
   explicit TwoGroups(const std::array<ScoreGroup<T>, 2>& groups)
-      : groups_(groups), scores_{NormalScores<T>(groups[0].score_stddev), NormalScores<T>(groups[1].score_stddev)} {
+      : groups_(groups),
+        scores_{NormalScores<T>(groups[0].score_stddev), NormalScores<T>(groups[1].score_stddev)},
+        nodes_(finest + 1) {
     using std::exp;
     using std::log;
     const auto log_density = [this](const T& s) {
@@ -79,15 +84,21 @@ class TwoGroups {
     interval_ = log_concave_support(log_density, T(-std::max(groups[0].shift, groups[1].shift)), negligible_drop<T>());
   }
 
-  /// int ds f(moments of both groups at s).
+  /// int ds f(moments of both groups at s). Not const: it keeps the moments of its nodes for the next integral.
   template <class Function>
-  Quadrature<T> integrate(std::string_view where, const Function& f) const {
+  Quadrature<T> integrate(std::string_view where, const Function& f) {
     const T width = interval_.upper - interval_.lower;
-    return integrate_bump<T>(where, [&](const T& u) {
-      const T s = interval_.lower + width * u;
-      return T(width *
-               f(Moments{scores_[0].moments(T(s + groups_[0].shift)), scores_[1].moments(T(s + groups_[1].shift))}));
-    });
+    return integrate_bump<T>(
+        where,
+        [&](const T& u) {
+          const T s = interval_.lower + width * u;
+          auto& node = nodes_[static_cast<std::size_t>(T(u * T(double(finest))))];
+          if (!node) {
+            node = Moments{scores_[0].moments(T(s + groups_[0].shift)), scores_[1].moments(T(s + groups_[1].shift))};
+          }
+          return T(width * f(*node));
+        },
+        quadrature_tolerance<T>(), halvings);
   }
 
   /// Ordered tuples of `own` distinct tokens of group k and `other` of the other one, all others left alone.
@@ -108,8 +119,12 @@ class TwoGroups {
     return rest < T(0) ? T(0) : T(exp(T(rest * m[k].log_psi)));
   }
 
+  static constexpr std::size_t halvings = std::numeric_limits<T>::digits > 64 ? 14 : 12;
+  static constexpr std::size_t finest = std::size_t{1} << halvings;
+
   std::array<ScoreGroup<T>, 2> groups_;
   std::array<NormalScores<T>, 2> scores_;
+  std::vector<std::optional<Moments>> nodes_;
   Interval<T> interval_{};
 };
 
@@ -142,7 +157,7 @@ TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& se
     require_non_negative(where, name + "score_stddev", groups[k].score_stddev);
     require_finite(where, name + "shift", groups[k].shift);
   }
-  const detail::TwoGroups<T> row(groups);
+  detail::TwoGroups<T> row(groups);
   TwoGroupRow<T> result{};
   const auto integral = [&](const auto& f) {
     const auto found = row.integrate(where, f);
