@@ -1,11 +1,11 @@
 // incontext-fading: what softmax attention does to long rows of random scores, the exact law beside simulations: where
 // a needle's weight fades, where a row freezes, and which score is found among how many.
 
-#include "examples/fading/controls.hpp"
 #include "examples/fading/figures.hpp"
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 
@@ -47,6 +47,8 @@ int main(int argc, char** argv) {
            "  --figure retrieval  the score SSMax needs among normal competitors, and the weight around it\n"
            "  --figure bounded    the same among scores on [0, 1], with the lag behind 1 + 1/s\n"
            "  --figure diagram    the plane of needle and noise: exact boundary, weight in --points x --points cells\n"
+           "  --figure optimum    the inverse temperature p_n of least cross entropy against n, and the law it "
+           "follows\n"
            "Limits are negative controls where they do not hold: the simulation must reject them.\n"
            "A control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),

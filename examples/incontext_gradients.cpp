@@ -18,11 +18,14 @@ Report report_of(const CLI::App& app, GradientOptions& options) {
   Report report{.program = "incontext-gradients", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   Judgement judgement;
+  Controls controls({{"statement"}, {.name = "score_stddev", .heading = "x", .digits = 4}});
   Simulator simulator(options.simulation, options.output.quiet);
-  GradientRun parts{options, simulator, judgement};
+  GradientRun parts{options, simulator, judgement, controls};
   report.tables = figure_tables(parts);
+  if (!controls.empty()) report.tables.push_back(controls.table());
   report.run = simulator.record();
   judge(report, judgement);
+  controls.join(*report.verdict);
   return report;
 }
 
@@ -38,7 +41,11 @@ int main(int argc, char** argv) {
            "  --figure temperature  the ratio against the temperature (the default: a small ViT)\n"
            "  --figure frozen       root mean square and median as rows freeze\n"
            "  --figure schedule     Heat Treatment, epoch by epoch\n"
-           "  --figure normsoftmax  softmax and NormSoftmax as the scores' scale varies\n" +
+           "  --figure normsoftmax  softmax and NormSoftmax as the scores' scale varies\n"
+           "  --figure queries      the same for W_Q, which has W_K's law up to a part 1 / d_k\n"
+           "  --figure groups       two groups of tokens, one attended to: which feeds the gradient of W_K\n"
+           "  --figure ends         the Jacobian at both ends, even and frozen, and the rule tau = sqrt(d_k)\n"
+           "A negative control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-gradients --temperatures 1,4,16 --key-dimension 32\n"

@@ -4,6 +4,7 @@
 #include "examples/scores/fading_figures.hpp"
 #include "examples/scores/figures.hpp"
 #include "examples/scores/options.hpp"
+#include "examples/scores/prompt_figure.hpp"
 #include "examples/scores/rows.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
@@ -20,6 +21,7 @@ std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
   if (o.figure == "ssmax-fading") return ssmax_fading_figure(o, claims);
   if (o.figure == "ssmax-threshold") return ssmax_threshold_figure(o, claims);
   if (o.figure == "deviant") return deviant_figure(o, claims);
+  if (o.figure == "prompt") return prompt_figure(claims);
   return normsoftmax_bound_figure(o, claims);
 }
 

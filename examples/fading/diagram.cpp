@@ -87,7 +87,7 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
     const double annealed = 1 + column.noise / 2, log_count = std::log(static_cast<double>(n));
     const double exact =
         laws::needle_weight(static_cast<double>(n) - 1, column.score_stddev(log_count), annealed * log_count).value;
-    run.controls.add("a = 1 + y/2", n, "y = " + detail::number_text(column.noise, std::chars_format::general, 4), 0.5,
+    run.controls.add({"a = 1 + y/2", n, "y = " + detail::number_text(column.noise, std::chars_format::general, 4)}, 0.5,
                      exact, simulated(run, n, column, annealed));
   }
 }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "examples/fading/diagram.hpp"
+#include "examples/fading/optimum.hpp"
 #include "examples/support/render.hpp"
 
 namespace incontext::examples::fading {
@@ -134,7 +135,7 @@ std::vector<Table> phase_figure(FadingRun& run) {
       add("entropy", from_row(exact.entropy), rows[i].entropy,
           trials * exact.entropy < enough_trials ? Rows::rare : Rows::common);
       if (thetas[i] * thetas[i] * 3 > 1) {
-        run.controls.add("Y_2 = e^(x^2)/n", n, "x / x_c = " + short_text(thetas[i], 4),
+        run.controls.add({"Y_2 = e^(x^2)/n", n, "x / x_c = " + short_text(thetas[i], 4)},
                          laws::annealed_ipr(count, score_stddevs[i]), exact.ipr, rows[i].ipr.mean);
       }
     }
@@ -215,7 +216,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
       add_row(table, run, {n, height, score}, exact(score), measured,
               needle_rows(exact(score).value, others, score_stddev, measured));
     }
-    run.controls.add("m* = 1/s", n, "m = " + short_text(gap, 4), 0.5, exact(gap).value,
+    run.controls.add({"m* = 1/s", n, "m = " + short_text(gap, 4)}, 0.5, exact(gap).value,
                      needle(run, normal_row(o, n - 1), beta, gap).mean);
   }
   thresholds.notes = {
@@ -255,8 +256,8 @@ std::vector<Table> bounded_figure(FadingRun& run) {
       add_row(table, run, {n, height, score}, needle_weight(count - 1, beta, score), needle(run, row, beta, score),
               Rows::common);
     }
-    run.controls.add("m* = 1 + 1/s", n, "m = " + short_text(limit, 4), 0.5, needle_weight(count - 1, beta, limit).value,
-                     needle(run, row, beta, limit).mean);
+    run.controls.add({"m* = 1 + 1/s", n, "m = " + short_text(limit, 4)}, 0.5,
+                     needle_weight(count - 1, beta, limit).value, needle(run, row, beta, limit).mean);
   }
   thresholds.notes = {"long rows: 1 + 1/s - log(s log n) / (s log n). The lag closes like log log n / log n."};
   return {std::move(thresholds), std::move(table)};
@@ -272,6 +273,8 @@ std::vector<Table> figure_tables(FadingRun& run) {
       return retrieval_figure(run);
     case FadingFigure::bounded:
       return bounded_figure(run);
+    case FadingFigure::optimum:
+      return optimum_figure(run);
     case FadingFigure::diagram:
       return diagram_figure(run);
     case FadingFigure::phase:

@@ -3,9 +3,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "examples/fading/controls.hpp"
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/judgement.hpp"
 #include "examples/support/table.hpp"
 

@@ -17,7 +17,8 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
                             {"fading", FadingFigure::fading},
                             {"retrieval", FadingFigure::retrieval},
                             {"bounded", FadingFigure::bounded},
-                            {"diagram", FadingFigure::diagram}});
+                            {"diagram", FadingFigure::diagram},
+                            {"optimum", FadingFigure::optimum}});
   add_counts(app, "--lengths", o.lengths, "Lengths n of the rows", 3, 1000000000);
   add_number(app, "--s", o.scale, "SSMax's s: its inverse temperature is s log n", positive, "0 < value");
   add_number(app, "--variance", o.variance, "Variance of the normal competitors' scores", positive, "0 < value");
@@ -54,6 +55,8 @@ std::vector<std::string> unused_by(FadingFigure figure) {
       return {"--score-stddevs", "--height", "--points"};
     case FadingFigure::bounded:
       return {"--variance", "--score-stddevs", "--height", "--points"};
+    case FadingFigure::optimum:
+      return {"--s", "--variance", "--score-stddevs", "--height", "--heights", "--points"};
     case FadingFigure::diagram:
       break;
   }

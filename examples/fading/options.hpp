@@ -10,7 +10,7 @@
 /// The options of incontext-fading.
 namespace incontext::examples::fading {
 
-enum class FadingFigure { fading, phase, retrieval, bounded, diagram };
+enum class FadingFigure { fading, phase, retrieval, bounded, diagram, optimum };
 
 struct FadingOptions {
   FadingFigure figure = FadingFigure::phase;

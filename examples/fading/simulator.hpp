@@ -30,6 +30,22 @@ struct MeasuredRow {
 
 enum class Keep { means, medians };
 
+/// Competitors N(0, 1), uniform on [0, 1], or 1 with a probability and else 0.
+enum class CompetitorLaw { normal, uniform, two_values };
+
+/// A needle whose score is drawn too.
+struct NeedleRow {
+  CompetitorLaw law = CompetitorLaw::normal;
+  double probability = 0;
+  std::int64_t competitors = 0;
+  double needle_mean = 0, needle_stddev = 0;
+};
+
+/// The cross entropy of the needle's weight, its slope and curvature in the inverse temperature, and how much it is
+/// larger at another one.
+enum class NeedleLoss { loss, slope, curvature, difference };
+inline constexpr int needle_losses = 4;
+
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
 class Simulator {
  public:
@@ -43,6 +59,9 @@ class Simulator {
   /// One measurement for each inverse temperature, all on the same rows.
   std::vector<MeasuredRow> rows(const simulate::ScoreRow& row, const std::vector<double>& inverse_temperatures,
                                 Keep keep = Keep::means);
+
+  /// In the order of NeedleLoss.
+  std::vector<statistics::Estimate> needle_loss(const NeedleRow& row, double inverse_temperature, double other);
 
  private:
   struct State;

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "examples/gradients/layer_figures.hpp"
 #include "examples/support/text.hpp"
 
 namespace incontext::examples::gradients {
@@ -25,6 +26,9 @@ constexpr double fewest_effective_trials = 50;
 
 /// The least row length for which the law of NormSoftmax is used.
 constexpr double fewest_tokens_of_own_spread = 4;
+
+/// From this x on the annealed form is a near miss.
+constexpr double near_miss_from = 1.5;
 
 constexpr const char* common_draws_note = "All rows of a map share their draws, so their z are correlated.";
 
@@ -52,6 +56,12 @@ class Figures {
         return frozen();
       case GradientFigure::schedule:
         return schedule();
+      case GradientFigure::queries:
+        return queries_figure(run_);
+      case GradientFigure::groups:
+        return groups_figure(run_);
+      case GradientFigure::ends:
+        return ends_figure(run_);
       case GradientFigure::normsoftmax:
         break;
     }
@@ -84,6 +94,14 @@ class Figures {
                                      "no more than " + std::to_string(std::lround(effective_trials)) + " of the " +
                                          std::to_string(estimate.count) +
                                          " trials contribute to the mean, so its error is unknown: increase --trials");
+  }
+
+  /// The annealed form where it is too far off to pass.
+  void control(double score_stddev, const statistics::Estimate& ratio, double effective_trials) {
+    if (!(near_miss_from <= score_stddev && fewest_effective_trials <= effective_trials)) return;
+    run_.controls.add({"the annealed closed form", score_stddev},
+                      laws::annealed_imbalance(tokens(), score_stddev, dimension()), law(score_stddev).imbalance,
+                      ratio);
   }
 
   /// NormSoftmax's R. The standard deviation of one row's scores is x (1 +- 1 / sqrt(2n)). If nearly all rows are below
@@ -145,6 +163,7 @@ class Figures {
       more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.score_stddev, dimension())),
                                finite(measured.median[i]), frozen_median(point.score_stddev)});
       add(ratios, std::move(more), compared(flow.imbalance, measured.norms.imbalance(i), carry));
+      control(point.score_stddev, measured.norms.imbalance(i), carry);
       cells.emplace_back("W_V");
       add(norms, cells, run_.judgement.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
       cells.back() = "W_K";
@@ -179,18 +198,20 @@ class Figures {
     const scoring::HeatSchedule<double> heat{options_.start_temperature, options_.usual_temperature(), epochs};
     std::vector<Point> points;
     int last = -1;
+    double reached = 0;
     for (std::int64_t k = 0; k <= 10; ++k) {
       const auto epoch = static_cast<int>(k * (options_.epochs - 1) / 10);
-      if (epoch == last) continue;
-      last = epoch;
       const double tau = heat.temperature(epoch);
+      if (epoch == last || tau == reached) continue;  // once it is usual, the temperature stays
+      last = epoch;
+      reached = tau;
       points.push_back({{std::int64_t{epoch}, tau}, spread_at(tau)});
     }
     std::vector<Table> tables = softmax("Heat Treatment: gradient of W_K over that of W_V",
                                         {{.name = "epoch", .style = Style::shortest}, temperature_column()}, points);
     tables.front().notes.push_back(
         "The weights are those of the initialization throughout: what the schedule does by "
-        "itself. It moves 1/tau along half a cosine over the first half of the epochs.");
+        "itself. It moves 1/tau along half a cosine over the first half of the epochs, and stays; so does the table.");
     return tables;
   }
 
@@ -201,19 +222,21 @@ class Figures {
     std::vector<double> score_stddevs;
     for (const double scale : options_.scales) score_stddevs.push_back(scale * spread_at(options_.usual_temperature()));
     const MeasuredGradients soft = run_.simulator.gradients(GradientMap::softmax, score_stddevs);
-    const MeasuredGradients norm = run_.simulator.gradients(GradientMap::normsoftmax, score_stddevs);
     for (std::size_t i = 0; i < score_stddevs.size(); ++i) {
       const double x = score_stddevs[i], scale = options_.scales[i];
+      // Below 1 the map does not know the scale, and rows of common draws would be copies.
+      const MeasuredGradients norm = run_.simulator.gradients(GradientMap::normsoftmax, {x});
       add(ratios, {scale, "softmax", x, finite(soft.median[i])},
           compared(law(x).imbalance, soft.norms.imbalance(i), key_trials(soft, i)));
-      add(ratios, {scale, "NormSoftmax", x, finite(norm.median[i])},
-          compared_normsoftmax(x, norm.norms.imbalance(i), key_trials(norm, i)));
+      control(x, soft.norms.imbalance(i), key_trials(soft, i));
+      add(ratios, {scale, "NormSoftmax", x, finite(norm.median[0])},
+          compared_normsoftmax(x, norm.norms.imbalance(0), key_trials(norm, 0)));
     }
     ratios.notes.push_back(
         "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less "
         "and learns nothing along W_K q; its law has a relative error of order 1/n^2. Approximate where some rows do "
         "and some do not: softmax' law.");
-    ratios.notes.push_back(common_draws_note);
+    ratios.notes.push_back("Softmax' rows share their draws; each of NormSoftmax' has its own.");
     return {std::move(ratios)};
   }
 

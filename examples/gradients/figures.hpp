@@ -4,6 +4,7 @@
 
 #include "examples/gradients/options.hpp"
 #include "examples/gradients/simulator.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/judgement.hpp"
 #include "examples/support/table.hpp"
 
@@ -14,6 +15,7 @@ struct GradientRun {
   const GradientOptions& options;
   Simulator& simulator;
   Judgement& judgement;
+  Controls& controls;
 };
 
 std::vector<Table> figure_tables(GradientRun& run);

@@ -9,13 +9,15 @@
 /// The options of incontext-gradients, and the check of their combinations.
 namespace incontext::examples::gradients {
 
-enum class GradientFigure { temperature, frozen, schedule, normsoftmax };
+enum class GradientFigure { temperature, frozen, schedule, normsoftmax, queries, groups, ends };
 
 struct GradientOptions {
   GradientFigure figure = GradientFigure::temperature;
   std::vector<double> temperatures = {};
   std::vector<double> score_stddevs = {};
   std::vector<double> scales = {};
+  std::vector<double> gaps = {};                  ///< between two groups of tokens, in temperatures
+  std::vector<std::int64_t> key_dimensions = {};  ///< of dot products
   std::int64_t epochs = 100;
   double start_temperature = 1.0 / 3;
 

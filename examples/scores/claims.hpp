@@ -21,6 +21,11 @@ class Claims {
     const double apart = computed == theory ? 0 : std::abs(computed - theory) / std::abs(theory);
     judge(claim, "=", 1e-9, {std::move(where), computed, theory, apart});
   }
+  /// A negative control: a statement that is wrong by more than one in a thousand.
+  void differs(const std::string& claim, std::string where, double computed, double wrong) {
+    const double apart = std::abs(computed - wrong) / std::abs(wrong);
+    judge(claim, "!=", 0, {std::move(where), computed, wrong, 1e-3 - apart});
+  }
   /// A bound that is attained may be missed by rounding.
   void at_most(const std::string& claim, std::string where, double computed, double bound) {
     judge(claim, "<=", 1e-12, {std::move(where), computed, bound, excess(computed, bound)});

@@ -51,7 +51,13 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
                           {.name = "softmax"},
                           {.name = "ssmax_inverse_temperature", .heading = "SSMax s log n"},
                           {.name = "ssmax", .heading = "SSMax"},
-                          {.name = "ssmax_complement", .heading = "1 - SSMax"}}};
+                          {.name = "ssmax_complement", .heading = "1 - SSMax"},
+                          {.name = "ssa", .heading = "SSA"}}};
+  // SSA depends on both levels: those of the figure, -2 and 3 at its gap of 5.
+  const double low = -2, high = gap + low, base = o.parameters.base, exponent = o.parameters.exponent;
+  const scoring::SSA<double> averaging{base, exponent};
+  const ScoreMap ssa = score_map(averaging);
+  const double contrast = exponent * (std::log1p(base * 2) + std::copysign(std::log1p(base * std::abs(high)), high));
   auto lengths = detail::lengths_or(o, {2, 3, 5, 10, 11, 100, 149, 150, 1000, 10000, 100000, 1000000});
   std::sort(lengths.begin(), lengths.end());
   double before = 1;
@@ -59,8 +65,13 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
     const Numbers row = detail::spike(n, gap), scalable = ssmax.weights(row);
     const double count = static_cast<double>(n), beta = s * std::log(count), soft = softmax.weights(row).back();
     const double kept = scalable.back(), lost = (count - 1) * scalable.front();
-    table.add_row({n, soft, beta, kept, lost});
+    Numbers levels = row;
+    for (double& score : levels) score += low;
+    const double averaged = ssa.weights(levels).back();
+    table.add_row({n, soft, beta, kept, lost, averaged});
     const std::string at = "n = " + std::to_string(n);
+    claims.equal("SSA's weight in closed form", at, averaged, 1 / (1 + (count - 1) * std::exp(-contrast)));
+    if (contrast < gap) claims.at_most("SSA below softmax: it fades faster on equal scores", at, averaged, soft);
     const auto theory = laws::two_level_weights(count, beta * gap);
     claims.equal("softmax's weight in closed form", at, soft, laws::two_level_weights(count, gap).high);
     claims.equal("SSMax's weight in closed form", at, kept, theory.high);
@@ -79,7 +90,9 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
       "Softmax keeps half of the weight up to n = 1 + e^gap = " + short_text(laws::two_level_count(gap), 6) + ".",
       "SSMax is sharper than softmax from n = e^(1/s) = " + short_text(laws::ssmax_crossover_count(s), 6) + " on.",
       "Critical gap 1/s = " + short_text(critical, 6) + ": at a gap of " + short_text(gap, 6) +
-          " SSMax's weight tends to " + short_text(laws::ssmax_two_level_limit(s, gap), 6) + "."};
+          " SSMax's weight tends to " + short_text(laws::ssmax_two_level_limit(s, gap), 6) + ".",
+      "SSA, b = " + short_text(base, 6) + ", k = " + short_text(exponent, 6) + ": of a score " + short_text(high, 6) +
+          " above others at -2. It keeps half up to n = 1 + " + short_text(std::exp(contrast), 6) + "."};
   return {std::move(table)};
 }
 

@@ -22,6 +22,16 @@ namespace incontext::examples::scores {
 namespace detail {
 
 inline double largest_of(const Numbers& row) { return *std::max_element(row.begin(), row.end()); }
+
+/// Over the row, with the divisor n.
+inline double variance_of(const Numbers& row) {
+  const auto n = static_cast<double>(row.size());
+  double mean = 0, squares = 0;
+  for (const double x : row) mean += x / n;
+  for (const double x : row) squares += (x - mean) * (x - mean) / n;
+  return squares;
+}
+
 inline double smallest_of(const Numbers& row) { return *std::min_element(row.begin(), row.end()); }
 
 inline std::vector<std::int64_t> lengths_or(const ScoresOptions& o, std::vector<std::int64_t> defaults) {
@@ -62,6 +72,15 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
                            {.name = "infimum", .decimals_as = 1},
                            {.name = "largest_error", .decimals_as = 1},
                            {.name = "supremum", .decimals_as = 1}}};
+  Table variances{.title = "Variance of the weights over the row",
+                  .columns = {{.name = "temperature", .style = Style::shortest},
+                              {.name = "softmax"},
+                              {.name = "approximate_softmax", .heading = "approximate"},
+                              {.name = "linear_attention", .heading = "linear"},
+                              {.name = "inverse_square", .heading = "var(z) / (n τ)²"},
+                              {.name = "softmax_ratio", .heading = "softmax / approximate", .digits = 4}}};
+  const double spread = detail::variance_of(z);
+  double first_variance = 0, first_temperature = 0;
   for (const double tau : temperatures) {
     const Numbers soft = score_map(scoring::Softmax<double>{tau}).weights(z);
     const Numbers approximate = score_map(scoring::ApproximateSoftmax<double>{tau}).weights(z);
@@ -70,6 +89,22 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
     for (std::size_t i = 0; i < z.size(); ++i) {
       error.push_back(soft[i] - approximate[i]);
       weights.add_row({tau, z[i], soft[i], approximate[i], linear[i], error[i]});
+    }
+    const double law = spread / std::pow(static_cast<double>(n) * tau, 2), variance = detail::variance_of(approximate);
+    variances.add_row({tau, detail::variance_of(soft), variance, detail::variance_of(linear), law,
+                       variance > 0 ? Cell(detail::variance_of(soft) / variance) : Cell()});
+    // what rounding leaves of a variance: weights are near 1/n, and their mean is taken off
+    const double deviation = std::sqrt(spread), largest = std::max(std::abs(detail::largest_of(z)), range);
+    if (std::isnormal(law) && std::isfinite(variance) && largest < 1e5 * deviation && tau < 1e5 * deviation) {
+      const std::string here = "temperature " + short_text(tau, 6);
+      claims.equal("variance of approximate softmax' weights: var(z) / (n tau)^2", here, variance, law);
+      if (!(first_variance > 0)) {
+        first_variance = variance;
+        first_temperature = tau;
+      } else if (std::abs(tau / first_temperature - 1) > 0.01) {
+        claims.differs("control: that variance goes as 1/tau, as 2511.01292 says", here, variance,
+                       first_variance * first_temperature / tau);
+      }
     }
     const double scaled = range / tau;
     const double infimum = scoring::approximate_softmax_error_infimum(n, scaled).value;
@@ -81,7 +116,11 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
   }
   bounds.notes.push_back(
       "A weight of the linearization is negative where a score lies more than the temperature below the mean.");
-  return {std::move(weights), std::move(bounds)};
+  variances.notes = {
+      "Approximate softmax' weights are (1 + (z - mean)/tau) / n: their variance goes as the inverse square of the "
+      "temperature, their standard deviation as its inverse. Linear attention has the same variance, about another "
+      "mean."};
+  return {std::move(weights), std::move(variances), std::move(bounds)};
 }
 
 inline std::vector<Table> ssa_base_figure(Claims& claims) {

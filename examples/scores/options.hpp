@@ -44,11 +44,14 @@ inline const std::vector<FigureEntry>& figure_entries() {
        "softmax, its linearization and linear attention (2511.01292 Fig. 1)",
        {"--row", "--temperatures"}},
       {"ssa-base", "the functions SSA puts in place of e^z (2508.14685 Fig. 5)", {}},
-      {"ssmax-fading", "one score above n - 1 equal ones (2501.19399 Fig. 1)", {"--lengths", "--gap", "--s"}},
+      {"ssmax-fading",
+       "one score above n - 1 equal ones (2501.19399 Fig. 1)",
+       {"--lengths", "--gap", "--s", "--base", "--exponent"}},
       {"ssmax-threshold", "one score against an even grid (2501.19399 Fig. 3)", {"--lengths", "--s"}},
       {"deviant",
        "one deviant token among normal ones, map by map",
        {"--lengths", "--s", "--base", "--exponent", "--alpha"}},
+      {"prompt", "a hand-built head on the prompt 1 T -2 F 3 F 70 (2508.14685 Fig. 2)", {}},
       {"normsoftmax-bound", "the largest weight NormSoftmax can give", {"--lengths"}}};
   return entries;
 }

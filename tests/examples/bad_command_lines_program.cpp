@@ -19,9 +19,10 @@ using namespace incontext::testing;
 namespace {
 
 const std::map<std::string, std::string> programs{
-    {"temperature", INCONTEXT_TEMPERATURE}, {"softmax-error", INCONTEXT_SOFTMAX_ERROR}, {"fading", INCONTEXT_FADING},
-    {"gradients", INCONTEXT_GRADIENTS},     {"classify", INCONTEXT_CLASSIFY},           {"scores", INCONTEXT_SCORES},
-    {"evaluate", INCONTEXT_EVALUATE}};
+    {"temperature", INCONTEXT_TEMPERATURE}, {"softmax-error", INCONTEXT_SOFTMAX_ERROR},
+    {"fading", INCONTEXT_FADING},           {"gradients", INCONTEXT_GRADIENTS},
+    {"classify", INCONTEXT_CLASSIFY},       {"scores", INCONTEXT_SCORES},
+    {"evaluate", INCONTEXT_EVALUATE},       {"tasks", INCONTEXT_TASKS}};
 
 /// The parts of a line between " | "; the last one holds the rest.
 std::vector<std::string> parts_of(const std::string& line, std::size_t most) {

@@ -1,11 +1,13 @@
 // incontext-fading as a user runs it: figures whose theory agrees and whose negative controls are rejected, refusals.
 
+#include <incontext/statistics/estimate.hpp>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "examples/fading/controls.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
@@ -125,12 +127,28 @@ TEST_CASE("incontext-fading gives the same numbers on every device", "[programs]
   CHECK(rows("tbb") == serial);
 }
 
+TEST_CASE("the optimum's figure: log n among bounded competitors, a constant among normal ones", "[programs][fading]") {
+  const Json report = report_of({"--figure", "optimum", "--lengths", "20,50", "--trials", "20000"});
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["verdict"]["comparisons"] == 30);
+  CHECK(report["verdict"]["controls_that_passed"] == 0);
+  const Json lines = report["tables"][1]["rows"];
+  REQUIRE(lines.size() == 5);
+  CHECK(std::abs(report["tables"][0]["rows"][2]["p_1000"].get<double>() - 2) < 1e-4);
+  for (const std::size_t bounded : {0U, 1U}) {
+    CHECK(lines[bounded]["log_residual"].get<double>() < 0.4 * lines[bounded]["root_residual"].get<double>());
+  }
+  CHECK(std::abs(lines[2]["log_slope"].get<double>()) < 1e-4);
+  CHECK(lines[4]["root_residual"].get<double>() < 1e-3 * lines[4]["log_residual"].get<double>());
+  CHECK(std::abs(lines[4]["root_slope"].get<double>() - 0.8 * std::sqrt(2.0)) < 1e-3);
+}
+
 TEST_CASE("a control that should have been rejected and was not is a disagreement", "[programs][fading]") {
   using namespace incontext;
   const statistics::Estimate estimate(statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
   const auto verdict_of = [&](double claimed, double exact) {
-    examples::fading::Controls controls;
-    controls.add("limit", 10, "here", claimed, exact, estimate);
+    examples::Controls controls;
+    controls.add({"limit", std::int64_t{10}, "here"}, claimed, exact, estimate);
     examples::Verdict verdict{.agrees = true, .text = "Agreement."};
     controls.join(verdict);
     return std::make_pair(verdict.agrees.value(), std::get<std::string>(controls.table().rows.at(0).back()));
@@ -141,7 +159,8 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
 }
 
 TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[bad-input][fading]") {
-  refused({"--figure", "gap"}, "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded|diagram)");
+  refused({"--figure", "gap"},
+          "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded|diagram|optimum)");
   refused({"--lengths", "100,2"}, "--lengths: is too small (value = 2; needs at least 3)");
   refused({"--lengths", "1e10"}, "--lengths: is too large");
   refused({"--figure", "retrieval", "--s", "0"}, "--s: ");

@@ -162,11 +162,22 @@ TEST_CASE("incontext-softmax-error: every option counts or is refused, in every 
 
 TEST_CASE("incontext-gradients: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{
-      {"--temperatures", "2"},        {"--score-stddevs", "2"}, {"--epochs", "9"},
-      {"--start-temperature", "0.7"}, {"--scales", "2"},        {"--weight-stddev", "0.5"},
-      {"--key-dimension", "16"},      {"--dimension", "5"},     {"--context-length", "9"}};
-  for (const std::string figure : {"temperature", "frozen", "schedule", "normsoftmax"}) {
+      {"--temperatures", "2"},   {"--score-stddevs", "2"},   {"--epochs", "9"},         {"--start-temperature", "0.7"},
+      {"--scales", "2"},         {"--weight-stddev", "0.5"}, {"--key-dimension", "16"}, {"--dimension", "5"},
+      {"--context-length", "9"}, {"--gaps", "0.7"},          {"--key-dimensions", "3"}};
+  for (const std::string figure : {"temperature", "frozen", "schedule", "normsoftmax", "queries"}) {
     try_options({INCONTEXT_GRADIENTS, {"--figure", figure}, {"--trials", "64", "--dimension", "4"}}, options);
+  }
+  for (const std::string figure : {"groups", "ends"}) {
+    try_options({INCONTEXT_GRADIENTS, {"--figure", figure}, {"--trials", "64"}}, options);
+  }
+}
+
+TEST_CASE("incontext-tasks: every option counts or is refused, in every mode", "[programs][options]") {
+  const std::vector<Option> options{
+      {"--input-stddev", "0.7"}, {"--function-stddev", "2"}, {"--lengths", "3"}, {"--largest-value", "5"}};
+  for (const std::string figure : {"baselines", "boundary", "deviant"}) {
+    try_options({INCONTEXT_TASKS, {"--figure", figure}, {"--trials", "2000"}}, options);
   }
 }
 
@@ -174,7 +185,7 @@ TEST_CASE("incontext-fading: every option counts or is refused, in every mode", 
   const std::vector<Option> options{
       {"--lengths", "40"}, {"--s", "0.7"},       {"--variance", "0.7"}, {"--score-stddevs", "0.6"},
       {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
-  for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram"}) {
+  for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram", "optimum"}) {
     Arguments small{"--trials", "1500", "--lengths", "20"};
     if (figure == "diagram") small = joined(small, {"--points", "2"});
     try_options({INCONTEXT_FADING, {"--figure", figure}, small}, options);
@@ -223,7 +234,7 @@ TEST_CASE("incontext-scores: every option counts or is refused, in every mode", 
       {"--base", "0.5"},    {"--exponent", "2.5"},     {"--alpha", "1.2"},   {"--score-scale", "variance"},
       {"--over", "none"}};
   for (const std::string figure :
-       {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "normsoftmax-bound"}) {
+       {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "prompt", "normsoftmax-bound"}) {
     try_options({INCONTEXT_SCORES, {"--figure", figure}, {}}, options);
   }
   for (const std::string map : {"softmax", "approximate-softmax", "linear", "ssmax", "ssa", "normsoftmax", "entmax",

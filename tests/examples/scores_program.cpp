@@ -50,7 +50,7 @@ void check_refused(Arguments arguments, const std::string& expected) {
 
 TEST_CASE("every figure of incontext-scores makes claims, and they hold", "[programs][scores]") {
   for (const std::string figure :
-       {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "normsoftmax-bound"}) {
+       {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "prompt", "normsoftmax-bound"}) {
     CAPTURE(figure);
     const Json report = report_of({"--figure", figure});
     CHECK(report["program"] == "incontext-scores");

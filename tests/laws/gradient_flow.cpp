@@ -3,10 +3,13 @@
 #include <cmath>
 #include <vector>
 
+#include "incontext/scoring/softmax.hpp"
+#include "incontext/training/layer_gradients.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
+#include "support/relative.hpp"
 
 namespace incontext::testing {
 
@@ -90,6 +93,52 @@ TEST_CASE("the annealed imbalance has a number where e^(x^2) has none", "[laws]"
     CHECK(std::abs(annealed_imbalance(64.0, x, 16.0) / x - 1) < 1e-12);
     CHECK(std::abs(annealed_imbalance(64.0, x, 16.0) / (1.001 * x) - 1) > 1e-12);
   }
+}
+
+TEST_CASE("W_Q beside W_K and W_V in literal layers", "[laws][statistics]") {
+  // |q|^2 and |W_K q|^2 at their means, as the law has them: x_q and the row of W_K along q are scaled.
+  const Eigen::Index n = 6, d = 4, keys = 3;
+  const double x = 2.5;
+  const auto flow = gradient_flow(gaussian_row(static_cast<double>(n), x), x, static_cast<double>(d));
+  Random random(12);
+  const auto matrix = [&](Eigen::Index rows, Eigen::Index columns) {
+    Eigen::MatrixXd m(rows, columns);
+    for (double& entry : m.reshaped()) entry = random.normal();
+    return m;
+  };
+  SampleMean query_less, key_less;
+  const double squared_query = std::pow(query_imbalance(flow, static_cast<double>(keys)), 2);
+  const double wrong_query = std::pow(flow.imbalance, 2);
+  SampleMean with_key_law;
+  for (int trial = 0; trial < 60000; ++trial) {
+    const Eigen::MatrixXd tokens = matrix(n, d);
+    Eigen::MatrixXd key = matrix(d, keys), value = matrix(d, 1), x_q = matrix(1, d);
+    Eigen::VectorXd q = matrix(keys, 1);
+    value *= std::sqrt(static_cast<double>(d)) / value.norm();
+    x_q *= q.norm() / std::sqrt(static_cast<double>(keys)) / x_q.norm();
+    const Eigen::VectorXd w = key * q;
+    key += (std::sqrt(static_cast<double>(d)) * q.norm() / w.norm() - 1) * w * q.transpose() / q.squaredNorm();
+    const training::LayerWeights<double> layer{x_q.transpose() * q.transpose() / x_q.squaredNorm(), key, value};
+    const double tau = (key * q).norm() / x;
+    const auto gradients = training::layer_gradients(scoring::Softmax<double>{tau}, tokens, x_q, layer,
+                                                     Eigen::MatrixXd(Eigen::MatrixXd::Ones(1, 1)));
+    const double by_query = gradients.gradient.query.squaredNorm(), by_key = gradients.gradient.key.squaredNorm();
+    const double by_value = gradients.gradient.value.squaredNorm();
+    query_less.add(by_query - squared_query * by_value);
+    key_less.add(by_key - wrong_query * by_value);
+    with_key_law.add(by_query - wrong_query * by_value);
+  }
+  CHECK(std::abs(query_less.z(0)) <= 5);
+  CHECK(std::abs(key_less.z(0)) <= 5);
+  CHECK_FALSE(std::abs(with_key_law.z(0)) <= 5);
+}
+
+TEST_CASE("with many key dimensions W_Q has W_K's law", "[laws]") {
+  const auto flow = gradient_flow(gaussian_row(50.0, 1.0), 1.0, 20.0);
+  CHECK(relative(query_imbalance(flow, 1e12), flow.imbalance) < 1e-11);
+  CHECK(relative(query_imbalance(flow, 1.0),
+                 flow.imbalance * std::sqrt(flow.covariance_parallel / flow.covariance_isotropic)) < 1e-14);
+  CHECK(refuses([&] { query_imbalance(flow, 0.0); }, {"key_dimension"}));
 }
 
 TEST_CASE("gradient flow refuses what is no layer", "[laws]") {

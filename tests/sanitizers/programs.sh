@@ -43,7 +43,9 @@ for device in "${devices[@]}"; do
     run 0,3 fading --figure "$figure" --lengths 100 "${small[@]}"
   done
   run 0,3 fading --figure diagram --points 4 --trials 2000 --device "$device" --threads 3
-  for figure in temperature frozen schedule normsoftmax; do
+  for figure in baselines boundary deviant; do run 0,3 tasks --figure "$figure" "${small[@]}"; done
+  run 0,3 fading --figure optimum --lengths 20 "${small[@]}"
+  for figure in temperature frozen schedule normsoftmax queries groups ends; do
     run 0,3 gradients --figure "$figure" --trials 64 "${small[@]:2}"
   done
   for figure in 4-metrics 6 7 8a elimination; do
@@ -52,7 +54,7 @@ for device in "${devices[@]}"; do
   run 0,3 classify --figure 8b --trials 256 "${small[@]:2}"
 done
 run 0 scores --row 1,2,-inf,3 --weights "$work/weights.npy"
-for figure in approximation ssa-base ssmax-fading ssmax-threshold deviant normsoftmax-bound; do
+for figure in approximation ssa-base ssmax-fading ssmax-threshold deviant prompt normsoftmax-bound; do
   run 0,3 scores --figure "$figure"
 done
 for room in regression scoring classification; do run 0 evaluate "tests/oracles/$room.json"; done

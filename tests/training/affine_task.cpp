@@ -106,4 +106,30 @@ TEST_CASE("the affine task refuses what is no task", "[training]") {
   }
 }
 
+TEST_CASE("the bound of clipped answers is found from their error", "[training]") {
+  for (const double inputs : {0.0, 1.0, 2.5}) {
+    for (const double functions : {1.0, 7.0}) {
+      const AffineTask<double> task{inputs, functions};
+      for (const double bound : {0.01, 0.7, 3.0, 9.0}) {
+        CAPTURE(inputs, functions, bound);
+        const double error = clipped_affine_error(task, bound * functions).value;
+        CHECK(relative(clipped_answer_bound(task, error), bound * functions) < 1e-9);
+        CHECK(relative(clipped_answer_bound(task, 0.99 * error), bound * functions) > 1e-9);
+      }
+      CHECK(clipped_answer_bound(task, affine_risks(task).no_example) < 1e-9 * functions);
+    }
+  }
+  // labels of variance 1 (inputs that are 0): the error is E (|y| - B)_+^2 of a normal y, by Simpson's rule
+  double cut = 0;
+  for (int i = 0; i <= 1000; ++i) {
+    const double over = 10.0 * i / 1000, y = 1.5 + over;
+    cut += (i == 0 || i == 1000 ? 1 : (i % 2 == 1 ? 4 : 2)) * over * over * std::exp(-y * y / 2);
+  }
+  cut *= 2 * 10.0 / 3000 / std::sqrt(2 * 3.14159265358979323846);
+  CHECK(relative(clipped_answer_bound(AffineTask<double>{0, 1}, cut), 1.5) < 1e-8);
+  CHECK(refuses([] { clipped_answer_bound(AffineTask<double>{1, 1}, 2.1); }, {"error is larger", "2.1"}));
+  CHECK(refuses([] { clipped_answer_bound(AffineTask<double>{1, 1}, 0.0); }, {"error", "0"}));
+  CHECK(refuses([] { clipped_answer_bound(AffineTask<double>{1, 0}, 0.1); }, {"function_stddev"}));
+}
+
 }  // namespace incontext::testing

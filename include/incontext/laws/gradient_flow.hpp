@@ -63,6 +63,30 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, 
   return flow;
 }
 
+/// The ratio of the root mean squares of dW_Q and dW_V, in the place of that of dW_K and dW_V.
+///
+/// \f[ \frac{R_Q^2}{R^2} = 1 - \frac1{d_k} + \frac1{d_k} \frac{E_\parallel}{E_{iso}} \f]
+///
+/// One query's contribution to dW_Q is x_q (W_K^T C_a h)^T / tau. W_K has the score direction w = W_K q / tau in it: in
+/// the one of its d_k directions that is q the gradient is w . C_a h, in the others that of independent normal entries.
+/// So W_Q has W_K's ratio up to a part 1/d_k, which is gained at x near 1 and lost in frozen rows.
+///
+/// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5.
+/// Units     flow: gradient_flow(row, score_stddev, dimension); key_dimension = d_k.
+/// Domain    key_dimension >= 1; independent normal entries of W_Q, W_K of one variance, |q|^2 at its mean.
+/// Limits    key_dimension -> infinity: flow.imbalance.
+/// Errors    std::domain_error.
+/// Accuracy  4 eps: tests/laws/gradient_flow.cpp, and literal layers there.
+/// Runs on   host
+template <Real T>
+T query_imbalance(const GradientFlow<T>& flow, const Count<T>& key_dimension) {
+  using std::sqrt;
+  const T& keys = key_dimension;
+  detail::require_count("laws::query_imbalance", "key_dimension", keys);
+  const T parallel = flow.covariance_isotropic > T(0) ? flow.covariance_parallel / flow.covariance_isotropic : T(1);
+  return flow.imbalance * sqrt(T((keys - T(1) + parallel) / keys));
+}
+
 /// The imbalance of a self-averaging row, x^2 << log n.
 ///
 /// \f[ R \approx x \sqrt{\frac{1 + d q}{x^2 + d q}},\qquad q = \frac{e^{x^2}}{n} \f]
