@@ -90,12 +90,12 @@ laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attenti
     return {T(label_variance * (T(1) + v * v * row.ipr)), row.error_estimate};
   }
   const T deviation = score < T(0) ? T(-score) : score;
-  const detail::ChiQueries<T> queries(d, deviation, T(signal * score), T(signal * score * score));
+  const detail::ChiQueries<T> queries(d, deviation, T(v * signal * score), T(v * v * signal * score * score));
   const T reference = detail::mean_reference(rows, T(deviation * sqrt(d)));
   const T missed = T(1) - v * reference * score;
   return detail::average_over_queries(
       where, rows, queries,
-      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed), reference, v, label_variance});
+      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed), reference, T(v * v * label_variance)});
 }
 
 }  // namespace incontext::regression

@@ -15,7 +15,8 @@
 /// The error of true softmax attention given the query, averaged over it: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
 
-/// Queries of one score deviation sigma, x = L e: their density in u and its moments sum beta e^2, sum delta e^2.
+/// Queries x_q = L zeta of one score deviation sigma: their density in u, and its moments with what multiplies -2 a and
+/// b in the error, a = E sum p g / sigma and b = (E (sum p g)^2 - IPR) / sigma^2.
 template <Real T>
 struct QueryDensity {
   T deviation, density, linear, quadratic;
@@ -53,8 +54,7 @@ template <Real T>
 struct QueryTerms {
   T without_context;  // error if the weighted mean of the inputs were a_0 S M x_q
   T reference;        // a_0
-  T label_value;
-  T label_variance;  // s2 + tr(R S)
+  T value_variance;   // v^2 s2 + tr(B S), the variance of what the weights multiply
 };
 
 /// Whether the linear map is so flat at these deviations that a and b are near their limits slope and slope^2.
@@ -90,7 +90,6 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const laws::Sta
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  const T v = terms.label_value;
   const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
   T row_error = T(0);
   const auto sums = laws::integrate_bumps<2, T>(
@@ -101,8 +100,8 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const laws::Sta
         row_error = std::max(row_error, row.error_estimate);
         const auto off = departures(rows, row, query.deviation, about_reference);
         return std::array<T, 2>{T(width * query.density),
-                                T(width * (v * v * terms.label_variance * row.ipr * query.density +
-                                           T(2) * v * off.mean * query.linear - v * v * off.square * query.quadratic))};
+                                T(width * (terms.value_variance * row.ipr * query.density +
+                                           T(2) * off.mean * query.linear - off.square * query.quadratic))};
       },
       laws::quadrature_tolerance<T>());
   const T mass = sums.value[0];
