@@ -16,8 +16,7 @@ template <Real T>
 void require_all_zero(std::string_view where, std::string_view parameter, const Vector<T>& vector) {
   for (Eigen::Index i = 0; i < vector.size(); ++i) {
     if (!(vector(i) <= T(0.0) && vector(i) >= T(0.0))) {
-      throw_invalid_argument(where, entry(parameter, i, 0) + " is not zero", vector(i),
-                             "0");
+      throw_invalid_argument(where, entry(parameter, i, 0) + " is not zero", vector(i), "0");
     }
   }
 }

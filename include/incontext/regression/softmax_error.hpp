@@ -17,6 +17,7 @@
 #include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/softmax_domain.hpp"
+#include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -68,6 +69,27 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
   if constexpr (!scoring::is_linear<Phi>) require_all_zero(where, "input_mean", task.input_mean());
 }
 
+/// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I; then
+/// the error is that of the isotropic family with the labels' variance.
+template <Real T, class Map>
+laws::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
+                                                 const LinearTask<T>& task, std::int64_t context_length,
+                                                 const Map& map) {
+  require_softmax_domain(where, attention, task, context_length);
+  const auto white = white_attention(attention, task);
+  const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;
+  const Matrix<T> rest = white.key_query - gain * Matrix<T>::Identity(white.key_query.rows(), white.key_query.cols());
+  const T off = rest.cwiseAbs().maxCoeff();
+  if (!(off <= T(256.0) * Eigen::NumTraits<T>::epsilon() * white.key_query.cwiseAbs().maxCoeff())) {
+    throw_invalid_argument(where,
+                           "key_query is no multiple of the inverse of input_covariance and the query is included", off,
+                           "0 off it, or QueryToken::excluded");
+  }
+  return softmax_error_isotropic<T>({gain, attention.label_value},
+                                    {task.dimension(), T(1.0), T(white.task.trace() / d), task.noise_variance()},
+                                    context_length, map, QueryToken::included);
+}
+
 }  // namespace detail
 
 /// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on
@@ -81,9 +103,12 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
 /// squares, by quadrature. Softmax sees the scores' mean k . mu in none of them.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.
-/// Shapes    (attention: d, task: d, context_length l, map) -> scalar; the query attends to the l examples only
+/// Shapes    (attention: d, task: d, context_length l, map) -> scalar; query: whether the query attends to itself, too
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2; input_mean = 0 unless the map is softmax of a linear one (softmax, SSMax); map in its domain.
+///           Query included: input_mean = 0, input_value = 0, and key_query a multiple of the inverse of
+///           input_covariance, because the query's own score x_q . M x_q is then a function of q. Otherwise the average
+///           is over two quadratic forms together, which no single integral does.
 /// Limits    as softmax_error_isotropic, which it is for isotropic parameters; softmax_error_second_order is its order
 ///           1/l for centered inputs and input_value = 0. temperature -> infinity: that of generalization_error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
@@ -93,9 +118,11 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
-                                  const Map& map) {
+                                  const Map& map, QueryToken query = QueryToken::excluded) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
+  if (query == QueryToken::included)
+    return detail::query_included_softmax_error(where, attention, task, context_length, map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   require_context_length(where, context_length);
   validate(attention, task.dimension(), where);

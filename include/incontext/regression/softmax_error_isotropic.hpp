@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -56,10 +57,11 @@ class ChiQueries {
 /// \f[ x \sim N(0, a I),\quad w \sim N(0, b I),\quad z_j = m\,x_j^T x_q,\quad \hat y = v \textstyle\sum_j p_j y_j \f]
 /// \f[ G = \sigma^2 (1 + v^2 E p_2) + a b\, E\left[ r^2 - 2 v\,\mathrm{sgn}(m)\, r Z_1
 ///     + v^2 (Z_2 + (d - 1) p_2) \right],\quad r \sim \chi_d \f]
-/// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp for scores of deviation a |m| r, in units of that.
+/// with p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp for scores of deviation a |m| r, in units of that. With
+/// the query included, rows have one more token of score m a r^2 and label 0, and the sums are over the examples.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.
-/// Shapes    scalars; the query attends to the l examples only
+/// Shapes    scalars; query: whether the query attends to itself, too (SSMax then counts l + 1 keys)
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
 /// Limits    temperature -> infinity: a b d + s2 + v^2 (a b d + s2) / l, as generalization_error;
@@ -72,30 +74,39 @@ class ChiQueries {
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
-                                            std::int64_t context_length, const Map& map) {
+                                            std::int64_t context_length, const Map& map,
+                                            QueryToken query = QueryToken::excluded) {
   constexpr auto where = "softmax_error_isotropic";
   require_context_length(where, context_length);
   detail::require_isotropic(where, task);
   require_non_negative(where, "key_query_scale squared", T(attention.key_query_scale * attention.key_query_scale));
   require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
   using std::sqrt;
-  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
+  const bool included = query == QueryToken::included;
+  const laws::StandardRows rows(where,
+                                map.elementwise(static_cast<std::ptrdiff_t>(context_length + (included ? 1 : 0))),
                                 math::from_count<T>(context_length));
   const T d = math::from_count<T>(task.dimension), v = attention.label_value;
   const T score = task.input_variance * attention.key_query_scale;
   const T signal = task.input_variance * task.task_variance;
   const T label_variance = task.noise_variance + signal * d;
   if (!(score < T(0) || T(0) < score)) {
+    const T share = math::from_count<T>(context_length) / math::from_count<T>(context_length + (included ? 1 : 0));
     const auto row = rows(T(0));
-    return {T(label_variance * (T(1) + v * v * row.ipr)), row.error_estimate};
+    return {T(label_variance * (T(1) + v * v * row.ipr * share * share)), row.error_estimate};
   }
   const T deviation = score < T(0) ? T(-score) : score;
   const detail::ChiQueries<T> queries(d, deviation, T(v * signal * score), T(v * v * signal * score * score));
+  if (included) {
+    const detail::QueryTerms<T> terms{label_variance, T(0), T(v * v * label_variance)};
+    return detail::average_over_queries(
+        where, detail::RowsWithQuery<std::remove_cvref_t<decltype(rows.phi())>, T>{rows, score}, queries, terms);
+  }
   const T reference = detail::mean_reference(rows, T(deviation * sqrt(d)));
   const T missed = T(1) - v * reference * score;
-  return detail::average_over_queries(
-      where, rows, queries,
-      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed), reference, T(v * v * label_variance)});
+  return detail::average_over_queries(where, rows, queries,
+                                      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed),
+                                                            reference, T(v * v * label_variance)});
 }
 
 }  // namespace incontext::regression

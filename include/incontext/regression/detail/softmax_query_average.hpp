@@ -72,20 +72,30 @@ struct Departures {
   T mean, square;  // a_0 - a, a_0^2 - b
 };
 
-/// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
+/// The examples' rows beside the query itself, whose own score is sigma^2 / gain if the white scores' matrix is gain I.
 template <class Phi, Real T>
-Departures<T> departures(const laws::StandardRows<Phi, T>& rows, const laws::StandardRow<T>& row, const T& deviation,
-                         bool about_reference) {
+struct RowsWithQuery {
+  const laws::StandardRows<Phi, T>& rows;
+  T gain;
+
+  laws::NeedleRow<T> operator()(const T& deviation) const {
+    return rows.with_needle(deviation, rows.phi().value(T(deviation * deviation / gain)));
+  }
+};
+
+/// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
+template <class Rows, class Row, Real T>
+Departures<T> departures(const Rows& rows, const Row& row, const T& deviation, bool about_reference) {
   const T mean = -row.mean_score / deviation;
-  if constexpr (scoring::is_linear<Phi>) {
+  if constexpr (requires { row.lost_square; }) {
     const T slope = rows.slope();
     if (about_reference) return {T(slope * row.ipr), T(slope * slope * row.lost_square)};
   }
   return {mean, T(-(row.mean_square_score - row.ipr) / deviation / deviation)};
 }
 
-template <class Phi, class Law, Real T>
-laws::Quadrature<T> average_over_queries(std::string_view where, const laws::StandardRows<Phi, T>& rows, const Law& law,
+template <class Rows, class Law, Real T>
+laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& rows, const Law& law,
                                          const QueryTerms<T>& terms) {
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
