@@ -68,11 +68,15 @@ Estimates Simulator::errors(const regression::Attention<double>& attention, cons
 Estimates Simulator::errors_on_rows(const regression::Attention<double>& attention,
                                     const regression::Matrix<double>& rows, const simulate::RowLabels& labels,
                                     std::int64_t context_length, const std::vector<double>& temperatures,
-                                    regression::Offset offset) {
+                                    const Reading& reading) {
   return state_->run(temperatures.size(), [&](const simulate::Options& options) {
-    return simulate::regression_error_on_rows(
-        attention, rows, labels, context_length,
-        simulate::at_temperatures(temperatures, scoring::ApproximateSoftmax<double>{}), options, {.offset = offset});
+    const auto with = [&](auto map) {
+      return simulate::regression_error_on_rows(attention, rows, labels, context_length,
+                                                simulate::at_temperatures(temperatures, map), options,
+                                                {.offset = reading.convention.offset});
+    };
+    if (reading.scoring == ScoringChoice::softmax) return with(scoring::Softmax<double>{});
+    return with(scoring::ApproximateSoftmax<double>{});
   });
 }
 
