@@ -9,6 +9,8 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -26,6 +28,16 @@ ErrorTheory of_parabola(const Parabola& error) {
   return {.exact = [error](double t) { return theory_at(error, t); },
           .optimal = std::isnan(optimal) ? INFINITY : optimal,
           .limit = error.minimum()};
+}
+
+/// A function of the temperature that computes no value twice.
+template <class Value>
+std::function<Value(double)> remembered(std::function<Value(double)> function) {
+  return [function, values = std::make_shared<std::map<double, Value>>()](double temperature) {
+    auto found = values->find(temperature);
+    if (found == values->end()) found = values->emplace(temperature, function(temperature)).first;
+    return found->second;
+  };
 }
 
 /// What attention errs as the temperature grows, where softmax and its approximation are the same.
@@ -87,9 +99,10 @@ ErrorTheory parabola_theory(const Parabola& exact, const Parabola& beside) {
 
 ErrorTheory softmax_theory(std::function<statistics::Theory(double)> exact, std::function<double(double)> beside,
                            const Parabola& approximate, double limit) {
-  ErrorTheory theory{.beside = std::move(beside), .limit = limit};
+  ErrorTheory theory{.beside = remembered<double>(std::move(beside)), .limit = limit};
   theory.optimal = theory.approximate_optimal = approximate.optimal_temperature();
   if (!exact) return theory;
+  exact = remembered<statistics::Theory>(std::move(exact));
   theory.optimal = best_temperature([&](double t) { return exact(t).value; }, theory.approximate_optimal, limit);
   theory.exact = std::move(exact);
   return theory;

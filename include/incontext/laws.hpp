@@ -2,6 +2,7 @@
 
 /// Laws of a row of scores: what softmax and its relatives keep of one large score, moments of weights, gradient flow.
 
+#include "incontext/laws/critical_length.hpp"
 #include "incontext/laws/fading.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/fading_grid.hpp"

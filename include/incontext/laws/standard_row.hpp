@@ -41,7 +41,7 @@ struct StandardRow {
 template <Real T>
 struct NeedleRow {
   T ipr, mean_score, mean_square_score;
-  T error_estimate;  ///< relative
+  T error_estimate;  ///< absolute
 };
 
 namespace detail {
@@ -106,15 +106,16 @@ NeedleRow<T> integrate_needle_row(std::string_view where, const Scores& scores, 
         const ScoreBlocks<T> m = scores(s);
         const T needle = exp(T(s + exponent));
         const T two = width * exp(T((others - T(1)) * m.log_psi - needle)), one = count * two * exp(m.log_psi);
-        return std::array<T, 4>{T(one * m.second), T(m.first_slope * (count * others * two * m.first + one * needle)),
-                                T(one * m.second_square + count * others * two * m.first_score * m.first_score),
-                                T(two * total(m, needle))};
+        const T all = two * total(m, needle), pairs = count * others * two;
+        return std::array<T, 4>{T(all + one * m.second), T(all + m.first_slope * (pairs * m.first + one * needle)),
+                                T(all + one * m.second_square + pairs * m.first_score * m.first_score), all};
       },
       quadrature_tolerance<T>());
+  // beside the integral that is 1: moments are needed to an absolute precision, however small they are
   T worst = math::magnitude(T(row.value[3] - T(1)));
-  for (const std::size_t k : {std::size_t{0}, std::size_t{1}, std::size_t{2}})
-    worst = std::max(worst, row.size[k] > T(0) ? T(row.change[k] / row.size[k]) : T(0));
-  return {row.value[0], row.value[1], row.value[2], worst};
+  for (const T& change : row.change) worst = std::max(worst, change);
+  const auto moment = [&](std::size_t k) { return T(row.value[k] - row.value[3]); };
+  return {moment(0), moment(1), moment(2), worst};
 }
 
 }  // namespace detail
