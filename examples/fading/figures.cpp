@@ -155,7 +155,7 @@ std::string needle_in_words(const FadingOptions& o) {
 }
 
 /// The longest rows that leave the needle a weight, judged by the simulated weight in rows of that length. The annealed
-/// length is the control: it replaces Z by its mean.
+/// weight is the control: it replaces Z by its mean.
 Table critical_lengths(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double score = needle_score(o), stddev = std::sqrt(o.variance);
@@ -184,13 +184,12 @@ Table critical_lengths(FadingRun& run) {
       add_row(table, run, std::move(cells), critical.weight, measured,
               needle_rows(critical.weight, static_cast<double>(critical.length - 1), beta * stddev, measured));
     };
-    add("softmax", laws::softmax_critical_length(stddev, score, weight), 1.0);
-    const auto annealed =
-        static_cast<std::int64_t>(std::lround(1 + std::exp(score - o.variance / 2) * (1 - weight) / weight));
-    if (annealed > 1 && annealed <= drawn_at_most) {
-      run.controls.add("n = 1 + e^(m - v/2) (1 - w)/w", annealed, "w = " + short_text(weight, 4), weight,
-                       laws::needle_weight(annealed - 1, stddev, score).value,
-                       needle(run, normal_row(o, annealed - 1), 1.0, score).mean);
+    const auto plain = laws::softmax_critical_length(stddev, score, weight);
+    add("softmax", plain, 1.0);
+    if (plain.length > 1 && plain.length <= drawn_at_most) {
+      run.controls.add("1 / (1 + (n - 1) e^(v/2 - m))", plain.length, "w = " + short_text(weight, 4),
+                       1 / (1 + static_cast<double>(plain.length - 1) * std::exp(o.variance / 2 - score)), plain.weight,
+                       needle(run, normal_row(o, plain.length - 1), 1.0, score).mean);
     }
     const auto scaled = laws::ssmax_critical_length(o.scale, o.variance, score, weight);
     add("SSMax", scaled, o.scale * std::log(static_cast<double>(scaled.length)));

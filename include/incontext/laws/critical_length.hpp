@@ -49,16 +49,16 @@ CriticalLength<T> critical_length(const T& weight, const Weight& weight_of) {
 ///
 /// \f[ n^* = \max\left\{ n : E\,\frac{e^{\beta m}}{e^{\beta m} + Z_{n-1}} \ge w \right\} \f]
 ///
-/// Attention fades: at a fixed temperature there is such a length for every needle. It grows like e^(beta m - x^2/2) while
-/// the competitors' weight is spread over many, and more slowly where a few of them carry it.
+/// Attention fades: at a fixed temperature there is such a length for every needle. It is near 1 + e^(beta m - x^2/2)
+/// (1 - w)/w while the competitors' weight is spread over many of them, and longer where a few carry it.
 ///
 ///     const auto critical = laws::softmax_critical_length(1.0, 4.5);   // half of the weight: n = 56
 ///
 /// Source    derived: docs/theory/laws.md#thresholds; laws/gaussian_needle.hpp solved for n.
 /// Units     dimensionless: noise_stddev = beta sqrt(v), gap = beta m.
 /// Domain    noise_stddev >= 0, gap finite, 0 < weight < 1.
-/// Limits    noise_stddev = 0: the whole part of two_level_count. No needle keeps more than e^(m^2/2v) scores' worth at any
-///           temperature, to leading order.
+/// Limits    noise_stddev = 0: the whole part of two_level_count. At no temperature longer than e^(m^2/2v), to leading
+///           order.
 /// Errors    std::domain_error; QuadratureError. Lengths beyond 5.6e14 are given as that, without the next weight.
 /// Accuracy  exact but for lengths at which the weight is `weight` to 1e-11: tests/laws/critical_length.cpp.
 /// Runs on   host

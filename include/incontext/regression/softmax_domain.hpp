@@ -23,8 +23,8 @@ void require_all_zero(std::string_view where, std::string_view parameter, const 
 
 }  // namespace detail
 
-/// Accepts what the second order of true softmax attention and its reduced simulation are derived for: l >= 2, inputs of
-/// mean 0, values of labels alone.
+/// Accepts what the second order of true softmax attention and its reduced simulation are derived for: l >= 2, inputs
+/// of mean 0, values of labels alone.
 ///
 /// Source    docs/theory/regression.md#softmax-error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for
