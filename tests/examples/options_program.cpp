@@ -183,7 +183,7 @@ TEST_CASE("incontext-gradients: every option counts or is refused, in every mode
 TEST_CASE("incontext-fading: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{
       {"--lengths", "40"}, {"--s", "0.7"},       {"--variance", "0.7"}, {"--score-stddevs", "0.6"},
-      {"--gap", "3"}, {"--weights", "0.7"}, {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
+      {"--gap", "3"}, {"--weights", "0.7"}, {"--gap", "3"},      {"--weights", "0.7"}, {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
   for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram"}) {
     Arguments small{"--trials", "1500", "--lengths", "20"};
     if (figure == "diagram") small = joined(small, {"--points", "2"});

@@ -73,8 +73,8 @@ CriticalLength<T> softmax_critical_length(const T& noise_stddev, const T& gap, c
 
 /// The longest row in which SSMax leaves a needle among normal scores that weight, inverse temperature s log n.
 ///
-/// SSMax's weight may dip in short rows and rise again; this is the last length at which it is kept, found between powers
-/// of two. Among normal competitors it is finite for every needle: they freeze.
+/// SSMax's weight may dip in short rows and rise again; this is the last length at which it is kept, found between
+/// powers of two. Among normal competitors it is finite for every needle: they freeze.
 ///
 /// Source    derived: docs/theory/laws.md#thresholds.
 /// Units     scale in one over the scores', variance and score = m in theirs.

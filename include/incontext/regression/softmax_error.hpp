@@ -69,8 +69,8 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
   if constexpr (!scoring::is_linear<Phi>) require_all_zero(where, "input_mean", task.input_mean());
 }
 
-/// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I; then
-/// the error is that of the isotropic family with the labels' variance.
+/// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I;
+/// then the error is that of the isotropic family with the labels' variance.
 template <Real T, class Map>
 laws::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
                                                  const LinearTask<T>& task, std::int64_t context_length,

@@ -69,7 +69,8 @@ class ChiQueries {
 /// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where an estimate
 ///           stays above eps^0.64.
 /// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, hot and cold
-///           (tests/regression/softmax_error_isotropic.cpp).
+///           (tests/regression/softmax_error_isotropic.cpp). Query included: 1e-9 for temperatures above a tenth of
+///           m a, below which QuadratureError may come (tests/regression/softmax_query_included.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>

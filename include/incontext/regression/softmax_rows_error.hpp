@@ -121,8 +121,8 @@ void require_rows(std::string_view where, const Attention<T>& attention, const M
 }  // namespace detail
 
 /// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, when
-/// contexts and queries are drawn, with replacement, from the rows of a data set and the labels are linear with Gaussian
-/// noise: exact at every context length and temperature, for any data.
+/// contexts and queries are drawn, with replacement, from the rows of a data set and the labels are linear with
+/// Gaussian noise: exact at every context length and temperature, for any data.
 ///
 /// \f[ G = \frac1n \sum_q \left[ \sigma^2 (1 + v_y^2 E p_2) + E_w E\left(\textstyle\sum_j p_j
 ///     (v_x^T x_j + v_y w^T x_j - w^T x_q)\right)^2 \right] \f]
@@ -139,7 +139,8 @@ void require_rows(std::string_view where, const Attention<T>& attention, const M
 ///           query excluded and drawn independently of its context. Inputs need not be centered, whatever the map.
 /// Limits    temperature -> infinity: any_law_error. Rows drawn from a normal law, n -> infinity: softmax_error.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values; laws::QuadratureError.
-/// Accuracy  1e-12 relative in double for l to 10^3, of the enumeration of every context (tests/regression/softmax_rows_error.cpp).
+/// Accuracy  1e-12 relative in double for l to 10^3, of the enumeration of every context
+///           (tests/regression/softmax_rows_error.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
@@ -166,8 +167,8 @@ laws::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, const M
   });
 }
 
-/// The mean squared error of true softmax attention when contexts and queries are drawn, with replacement, from the rows
-/// of a data set together with their own labels: no model of the labels at all.
+/// The mean squared error of true softmax attention when contexts and queries are drawn, with replacement, from the
+/// rows of a data set together with their own labels: no model of the labels at all.
 ///
 /// \f[ G = \frac1n \sum_q E\left(\textstyle\sum_j p_j (v_x^T x_j + v_y y_j - y_q)\right)^2 \f]
 ///
