@@ -15,7 +15,7 @@ using namespace incontext::examples::softmax_error;
 
 Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  require_outputs(options.output);
+  require_outputs(options.output, {}, regression_law_files(options.law));
   Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   constexpr double matrices = 16;  // the most that the second order and the general law need
@@ -36,14 +36,17 @@ int main(int argc, char** argv) {
   SoftmaxErrorOptions options;
   return run_program(
       {.name = "incontext-softmax-error",
-       .description = "The error of true softmax attention in in-context linear regression on the isotropic family\n"
-                      "(inputs N(0, a I), tasks N(0, b I), scores m x_j . x_q, values v y_j; the query attends to the\n"
-                      "examples only): exact at every context length, beside its second order in 1/l, approximate\n"
-                      "softmax, the Bayes risk and simulation; and the temperatures at which each errs least.\n" +
-                      std::string(exit_codes_help),
+       .description =
+           "The error of true softmax attention in in-context linear regression: exact at every context\n"
+           "length, for any covariances, shifts and means, beside its second order in 1/l, approximate\n"
+           "softmax, the Bayes risk and simulation; and the temperatures at which each errs least. By default\n"
+           "inputs N(0, a I), tasks N(0, b I), scores m x_j . x_q, values v y_j, and the query attends to the\n"
+           "examples only.\n" +
+           std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-softmax-error --dimension 40 --context-length 1000\n"
                  "  incontext-softmax-error --vary context-length --context-lengths 10,100,1000\n"
+                 "  incontext-softmax-error --attention pretrained --test-input-covariance S.npy --mean-shift 1\n"
                  "  incontext-softmax-error --vary map --exponents 1.5,3 --output maps.csv\n"},
       argc, argv, [&](CLI::App& app) { add_softmax_error_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

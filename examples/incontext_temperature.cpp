@@ -18,12 +18,10 @@ using namespace incontext::examples::temperature;
 
 Report report_of(const CLI::App& app, TemperatureOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  require_outputs(options.output, {},
-                  {{"--data", options.data},
-                   {"--scores", options.scores},
-                   {"--self-scores", options.self_scores},
-                   {"--input-covariance", options.input_covariance},
-                   {"--task-covariance", options.task_covariance}});
+  auto inputs = regression_law_files(options.law);
+  inputs.insert(inputs.end(),
+                {{"--data", options.data}, {"--scores", options.scores}, {"--self-scores", options.self_scores}});
+  require_outputs(options.output, {}, inputs);
   Report report{.program = "incontext-temperature", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.scores.empty()) {
     report.tables = {scores_table(options)};
@@ -37,8 +35,9 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
   if (!options.data.empty()) {
     report.tables = data_tables(parts);
   } else {
-    const LinearTask training = training_task(options, is_given(app, "--dimension"));
+    const LinearTask training = training_task(options.law, options.simulation.dimension, is_given(app, "--dimension"));
     report.arguments["dimension"] = training.dimension();
+    state_reading(options, report.arguments);
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
   report.run = simulator.record();

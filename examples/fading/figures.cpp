@@ -1,6 +1,7 @@
 #include "examples/fading/figures.hpp"
 
 #include <incontext/core/contracts.hpp>
+#include <incontext/laws/critical_length.hpp>
 #include <incontext/laws/fading_grid.hpp>
 #include <incontext/laws/fading_thresholds.hpp>
 #include <incontext/laws/gaussian_asymptotics.hpp>
@@ -150,16 +151,64 @@ std::vector<Table> phase_figure(FadingRun& run) {
 
 // ---- fading ----
 
+std::string needle_in_words(const FadingOptions& o) {
+  if (o.gap) return "of score " + short_text(*o.gap, 4);
+  return short_text(o.height, 4) + " standard deviations";
+}
+
+/// The longest rows that leave the needle a weight, judged by the simulated weight in rows of that length. The annealed
+/// weight is the control: it replaces Z by its mean.
+Table critical_lengths(FadingRun& run) {
+  const FadingOptions& o = run.options;
+  const double score = needle_score(o), stddev = std::sqrt(o.variance);
+  Table table = comparison_table("Critical length: the longest row in which that needle keeps a weight w",
+                                 {{.name = "map"},
+                                  {.name = "weight", .heading = "w", .style = Style::shortest},
+                                  {.name = "critical_length", .heading = "n"},
+                                  {.name = "inverse_temperature", .heading = "beta", .digits = 4}});
+  const std::int64_t drawn_at_most = most_scores(o) / 128;
+  for (const double weight : given_or(run, "weights", o.weights, {0.9, 0.5, 0.1})) {
+    const auto add = [&](const std::string& map, const laws::CriticalLength<double>& critical, double beta) {
+      std::vector<Cell> cells{map, weight, critical.length, beta};
+      const bool endless = !std::isfinite(critical.weight_beyond);
+      if (critical.length < 2 || critical.length > drawn_at_most) {
+        cells[2] = endless ? Cell() : Cell(critical.length);
+        std::vector<Cell> shown = Judgement::shown({}, {});
+        shown.front() = critical.weight;
+        shown.back() = std::string(endless               ? "kept in every row up to 5.6e14"
+                                   : critical.length < 2 ? "not kept in any row of two scores"
+                                                         : "longer than --most-scores allows to draw");
+        cells.insert(cells.end(), shown.begin(), shown.end());
+        table.add_row(std::move(cells));
+        return;
+      }
+      const Measured measured = needle(run, normal_row(o, critical.length - 1), beta, score);
+      add_row(table, run, std::move(cells), critical.weight, measured,
+              needle_rows(critical.weight, static_cast<double>(critical.length - 1), beta * stddev, measured));
+    };
+    const auto plain = laws::softmax_critical_length(stddev, score, weight);
+    add("softmax", plain, 1.0);
+    if (plain.length > 1 && plain.length <= drawn_at_most) {
+      run.controls.add("1 / (1 + (n - 1) e^(v/2 - m))", plain.length, "w = " + short_text(weight, 4),
+                       1 / (1 + static_cast<double>(plain.length - 1) * std::exp(o.variance / 2 - score)), plain.weight,
+                       needle(run, normal_row(o, plain.length - 1), 1.0, score).mean);
+    }
+    const auto scaled = laws::ssmax_critical_length(o.scale, o.variance, score, weight);
+    add("SSMax", scaled, o.scale * std::log(static_cast<double>(scaled.length)));
+  }
+  table.notes = {"Theory: the exact weight in a row of that length; one score more leaves less than w."};
+  return table;
+}
+
 std::vector<Table> fading_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
-  const double score = o.height * std::sqrt(o.variance);
-  Table table =
-      comparison_table("Weight of a needle " + short_text(o.height, 4) + " standard deviations above n - 1 normal " +
-                           "scores of variance " + short_text(o.variance, 4),
-                       {{.name = "n"},
-                        {.name = "map"},
-                        {.name = "inverse_temperature", .heading = "beta", .digits = 4},
-                        {.name = "noise", .heading = "competitors"}});
+  const double score = needle_score(o);
+  Table table = comparison_table("Weight of a needle " + needle_in_words(o) +
+                                     " above n - 1 normal scores of variance " + short_text(o.variance, 4),
+                                 {{.name = "n"},
+                                  {.name = "map"},
+                                  {.name = "inverse_temperature", .heading = "beta", .digits = 4},
+                                  {.name = "noise", .heading = "competitors"}});
   for (const std::int64_t n : lengths_or(run, {10, 100, 1000, 10000, 100000, 1000000})) {
     const double count = static_cast<double>(n), others = count - 1;
     const std::vector<double> betas{1, o.scale * std::log(count)};
@@ -179,7 +228,7 @@ std::vector<Table> fading_figure(FadingRun& run) {
                      short_text(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance), 4) +
                      ", to leading order; among normal competitors, neither does SSMax.",
                  common_draws_note};
-  return {std::move(table)};
+  return {std::move(table), critical_lengths(run)};
 }
 
 // ---- retrieval ----

@@ -1,28 +1,62 @@
 #include "examples/softmax_error/options.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "examples/support/closed_forms.hpp"
 
 namespace incontext::examples::softmax_error {
 
 namespace {
 
 void add_law_options(CLI::App& app, SoftmaxErrorOptions& o) {
-  const auto non_negative = [](double value) { return value >= 0; };
   const auto positive = [](double value) { return value > 0; };
-  add_number(app, "--input-variance", o.input_variance, "Variance a of the inputs N(0, a I)", positive, "0 < value");
+  add_number(app, "--input-variance", o.input_variance, "Variance a of the inputs N(0, a I) in pretraining", positive,
+             "0 < value");
   show_no_default(add_number(app, "--task-variance", o.task_variance,
-                             "Variance b of the tasks N(0, b I); one over the dimension if absent", positive,
-                             "0 < value"));
-  add_number(app, "--noise-variance", o.noise_variance, "Label noise", non_negative, "0 <= value");
+                             "Variance b of the tasks N(0, b I) in pretraining; one over the dimension if absent",
+                             positive, "0 < value"));
+  add_regression_law_options(app, o.law);
+  add_choice<AttentionChoice>(app, "--attention", o.attention,
+                              "Scores m x_j . x_q and values v y_j, or the attention pretrained on the law before its "
+                              "shifts",
+                              {{"scaled", AttentionChoice::scaled}, {"pretrained", AttentionChoice::pretrained}});
   add_number(app, "--key-query-scale", o.key_query_scale, "Scale m of the scores m x_j . x_q", positive, "0 < value");
   add_number(app, "--label-value", o.label_value, "What attention multiplies labels with, v", positive, "0 < value");
+  add_choice<regression::QueryToken>(
+      app, "--query", o.query, "Whether the query attends to itself too",
+      {{"excluded", regression::QueryToken::excluded}, {"included", regression::QueryToken::included}});
+}
+
+bool is_isotropic(const RegressionLawOptions& o) {
+  return o.input_covariance.empty() && o.task_covariance.empty() && o.test_input_covariance.empty() &&
+         o.test_task_covariance.empty() && o.task_mean.empty() && o.test_task_mean.empty() && o.mean_shift == 0;
 }
 
 }  // namespace
 
+bool SoftmaxErrorOptions::has_files() const {
+  return !law.input_covariance.empty() || !law.task_covariance.empty() || !law.test_input_covariance.empty() ||
+         !law.test_task_covariance.empty();
+}
+
 Situation SoftmaxErrorOptions::situation(std::int64_t dimension, std::int64_t context_length) const {
-  const double task = has_task_variance ? task_variance : 1 / static_cast<double>(dimension);
-  return {{key_query_scale, label_value}, {dimension, input_variance, task, noise_variance}, context_length};
+  std::optional<double> variance;
+  if (has_task_variance) variance = task_variance;
+  const auto training = training_task(law, dimension, !has_files() || dimension_given,
+                                      {.input_variance = input_variance, .task_variance = variance});
+  const auto d = training.dimension();
+  regression::Attention<double> used{key_query_scale * regression::Matrix<double>::Identity(d, d),
+                                     regression::Vector<double>::Zero(d), label_value};
+  if (attention == AttentionChoice::pretrained) used = regression::pretrained_attention(training, context_length);
+  const auto test = shifted(training, law);
+  Situation at{.attention = used, .task = test, .context_length = context_length, .query = query};
+  if (is_isotropic(law)) {
+    at.isotropic =
+        IsotropicFamily{{used.key_query(0, 0), used.label_value},
+                        {d, test.input_covariance()(0, 0), test.task_covariance()(0, 0), test.noise_variance()}};
+  }
+  return at;
 }
 
 void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
@@ -41,15 +75,34 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
   head_options(app, "Tables");
   add_law_options(app, o);
   head_options(app, "Attention and law");
-  add_choice<EstimatorChoice>(app, "--estimator", o.estimator, "What a trial draws: the scores, or all there is",
-                              {{"reduced", EstimatorChoice::reduced}, {"literal", EstimatorChoice::literal}});
+  show_no_default(
+      add_choice<EstimatorChoice>(app, "--estimator", o.estimator,
+                                  "What a trial draws: the scores, or all there is; all if inputs have a mean, values "
+                                  "are read from inputs, or the query attends to itself",
+                                  {{"reduced", EstimatorChoice::reduced}, {"literal", EstimatorChoice::literal}}));
   add_simulation_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
 
+namespace {
+
+/// What only the pretrained attention reads, or a shift has replaced.
+std::vector<std::string> unread_by_scaled(const SoftmaxErrorOptions& o) {
+  std::vector<std::string> names;
+  if (o.law.has_test_noise) names.push_back("--noise-variance");
+  if (!o.law.test_input_covariance.empty()) names.push_back("--input-variance");
+  if (!o.law.test_task_covariance.empty()) names.push_back("--task-variance");
+  if (!o.law.test_task_mean.empty()) names.push_back("--task-mean");
+  return names;
+}
+
+}  // namespace
+
 UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   o.has_task_variance = is_given(app, "--task-variance");
+  o.dimension_given = is_given(app, "--dimension");
+  complete_regression_law(app, o.law);
   const std::string mode = "--vary " + text_of(app, "--vary");
   UnusedOptions unused(app);
   if (o.vary != Vary::context_length) unused.add(mode, {"--context-lengths"});
@@ -57,7 +110,25 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   if (o.vary != Vary::map) unused.add(mode, {"--scales", "--exponents"});
   if (o.vary == Vary::context_length) unused.add(mode, {"--context-length"});
   if (o.vary == Vary::dimension) unused.add(mode, {"--dimension"});
+  if (o.attention == AttentionChoice::pretrained)
+    unused.add("--attention pretrained", {"--key-query-scale", "--label-value"});
+  if (o.attention == AttentionChoice::scaled) unused.add("--attention scaled", unread_by_scaled(o));
+  if (!o.law.input_covariance.empty()) unused.add("--input-covariance", {"--input-variance"});
+  if (!o.law.task_covariance.empty()) unused.add("--task-covariance", {"--task-variance"});
+  if (o.vary == Vary::dimension && o.has_files()) {
+    throw InputError("--vary dimension: does not go with covariances from files, which have one dimension");
+  }
   add_unused_run_options(unused, o.simulation, o.output);
+  const bool reads_inputs = o.attention == AttentionChoice::pretrained && !o.law.task_mean.empty();
+  const bool included = o.query == regression::QueryToken::included;
+  if (o.law.mean_shift != 0 || reads_inputs || included) {
+    const std::string why = included ? "--query included" : reads_inputs ? "--task-mean" : "--mean-shift";
+    if (is_given(app, "--estimator") && o.estimator == EstimatorChoice::reduced) {
+      throw_input_error("--estimator", "does not support " + why, "reduced", "literal");
+    }
+    if (o.vary == Vary::map) throw_input_error("--vary", "does not support " + why, "map", "another quantity");
+    o.estimator = EstimatorChoice::literal;
+  }
   if (o.vary == Vary::map && o.estimator == EstimatorChoice::literal) {
     throw_input_error("--estimator", "does not support every map of --vary map", "literal", "reduced");
   }
@@ -77,7 +148,7 @@ void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments)
   arguments["temperatures"] = o.temperatures;
   if (o.vary == Vary::context_length) arguments["context-lengths"] = o.context_lengths;
   if (o.vary == Vary::dimension) arguments["dimensions"] = o.dimensions;
-  if (o.vary != Vary::dimension) arguments["task-variance"] = o.situation(o.simulation.dimension, 2).task.task_variance;
+  arguments["estimator"] = o.estimator == EstimatorChoice::reduced ? "reduced" : "literal";
   if (o.vary != Vary::map) return;
   arguments["scales"] = o.scales;
   arguments["exponents"] = o.exponents;

@@ -5,10 +5,14 @@
 
 #include "examples/softmax_error/simulator.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/regression_law.hpp"
 #include "examples/support/unused_options.hpp"
 
 /// The options of incontext-softmax-error, and the check of their combinations.
 namespace incontext::examples::softmax_error {
+
+/// Scores m x_j . x_q with values v y_j, or the attention pretrained on the law before its shifts.
+enum class AttentionChoice { scaled, pretrained };
 
 enum class Vary { temperature, context_length, dimension, map };
 
@@ -23,15 +27,19 @@ struct SoftmaxErrorOptions {
   double input_variance = 1;
   double task_variance = 0;  ///< meant only if `has_task_variance`
   bool has_task_variance = false;
-  double noise_variance = 0.1;
+  bool dimension_given = false;
+  RegressionLawOptions law = {};
+  AttentionChoice attention = AttentionChoice::scaled;
   double key_query_scale = 1;
   double label_value = 1;
+  regression::QueryToken query = regression::QueryToken::excluded;
 
   EstimatorChoice estimator = EstimatorChoice::reduced;
   SimulationOptions simulation = {.dimension = 4, .context_length = 50};
   OutputOptions output = {};
 
   Situation situation(std::int64_t dimension, std::int64_t context_length) const;
+  bool has_files() const;
 };
 
 void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o);

@@ -27,8 +27,8 @@ struct Simulator::State {
   template <class Kind>
   Estimates errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
     const auto simulation = [&](const simulate::Options& options) {
-      return simulate::reduced_softmax_error(at.general_attention(), at.general_task(), at.context_length,
-                                             all_of_kind<Kind>(maps), options);
+      return simulate::reduced_softmax_error(at.attention, at.task, at.context_length, all_of_kind<Kind>(maps),
+                                             options);
     };
     return runs.run(what, maps.size(), simulation).estimates;
   }
@@ -46,8 +46,8 @@ Estimates Simulator::errors(const std::string& what, const Situation& at, const 
   if (std::holds_alternative<SSMax>(maps.front())) return state_->errors<SSMax>(what, at, maps);
   if (state_->estimator == EstimatorChoice::reduced) return state_->errors<Softmax>(what, at, maps);
   const auto simulation = [&](const simulate::Options& options) {
-    return simulate::regression_error(at.general_attention(), at.general_task(), at.context_length,
-                                      all_of_kind<Softmax>(maps), options);
+    return simulate::regression_error(at.attention, at.task, at.context_length, all_of_kind<Softmax>(maps), options,
+                                      {.query = at.query});
   };
   return state_->runs.run(what, maps.size(), simulation).estimates;
 }

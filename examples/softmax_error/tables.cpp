@@ -23,9 +23,13 @@ struct NamedMap {
 std::string in_words(double value) { return detail::number_text(value, std::chars_format::general, 5); }
 
 std::string law_in_words(const SoftmaxErrorOptions& o) {
+  const bool scaled = o.attention == AttentionChoice::scaled;
   return "inputs' variance " + in_words(o.input_variance) + ", tasks' " +
          (o.has_task_variance ? in_words(o.task_variance) : std::string("1/d")) + ", noise " +
-         in_words(o.noise_variance) + ", m = " + in_words(o.key_query_scale) + ", v = " + in_words(o.label_value) +
+         in_words(o.law.noise_variance) + unusual_in_words(o.law) +
+         (o.law.has_test_noise ? ", tested with noise " + in_words(o.law.test_noise_variance) : "") +
+         (scaled ? ", m = " + in_words(o.key_query_scale) + ", v = " + in_words(o.label_value) : ", pretrained") +
+         (o.query == regression::QueryToken::included ? ", query included" : "") +
          (o.estimator == EstimatorChoice::literal ? ", literal trials" : "");
 }
 
@@ -41,6 +45,7 @@ Table error_table(std::string title, std::vector<Column> varied, const std::stri
   table.columns.push_back({.name = "approximate_softmax", .heading = "approximate", .decimals_as = 1});
   table.columns.push_back({.name = "bayes", .decimals_as = 1});
   table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
+  table.columns.push_back({.name = "approximate_z", .heading = "z approx.", .style = Style::two_decimals});
   return table;
 }
 
@@ -79,13 +84,18 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
     const std::vector<Cell> compared = run.judgement.judged(exact_error(at, maps[i]), simulated[i]);
     std::vector<Cell> cells = varied;
     cells.insert(cells.end(), {named[i].name, named[i].parameter, compared[0]});
+    Cell control;
     if (const auto temperature = equal_temperature(at, maps[i])) {
-      cells.insert(cells.end(), {second_order_cell(at, *temperature), approximate_error(at, *temperature)});
+      const double approximate = approximate_error(at, *temperature);
+      const double z = (simulated[i].mean - approximate) / simulated[i].standard_error;
+      if (simulated[i].count > 1 && std::isfinite(z)) control = z;
+      cells.insert(cells.end(), {second_order_cell(at, *temperature), approximate});
     } else {
       cells.insert(cells.end(), {std::monostate{}, std::monostate{}});
     }
     cells.push_back(bayes_risk(at));
     cells.insert(cells.end(), compared.begin() + 1, compared.end());
+    cells.push_back(std::move(control));
     table.add_row(std::move(cells));
   }
 }
@@ -100,11 +110,30 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
   return named;
 }
 
+/// In how many rows the simulation rejects approximate softmax, taken for softmax: the negative control of these tables.
+std::string rejections_of(const Table& table) {
+  constexpr double rejected_beyond = 5;
+  std::size_t rows = 0, rejected = 0;
+  for (const std::vector<Cell>& row : table.rows) {
+    const double* z = std::get_if<double>(&row.back());
+    if (z == nullptr) continue;
+    ++rows;
+    rejected += std::abs(*z) > rejected_beyond ? 1 : 0;
+  }
+  if (rows == 0) return {};
+  return "Approximate softmax taken for softmax, a negative control: rejected (|z| > 5) in " +
+         std::to_string(rejected) + " of " + std::to_string(rows) + " rows.";
+}
+
 /// The lowest temperature at which the second order holds depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
-  table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(second_order_temperature(at)) +
-                        ", where its remainder does not fall like 1/l^2.");
+  const std::string rejections = rejections_of(table);
+  if (const auto lowest = second_order_temperature(at)) {
+    table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(*lowest) +
+                          ", where its remainder does not fall like 1/l^2.");
+  }
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
+  if (!rejections.empty()) table.notes.push_back(rejections);
   table.notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
 
@@ -153,7 +182,8 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
 
 std::vector<Table> softmax_error_tables(Run& run) {
   const SoftmaxErrorOptions& o = run.options;
-  const std::int64_t d = o.simulation.dimension, l = o.simulation.context_length;
+  const std::int64_t l = o.simulation.context_length;
+  const std::int64_t d = o.vary == Vary::dimension ? 0 : o.situation(o.simulation.dimension, l).task.dimension();
   const std::string dimension = "d = " + std::to_string(d), length = "l = " + std::to_string(l);
   const std::string law = law_in_words(o);
   std::vector<std::pair<std::int64_t, Situation>> situations;

@@ -1,7 +1,5 @@
 #include "examples/softmax_error/theory.hpp"
 
-#include <incontext/regression/bayes_risk.hpp>
-#include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/softmax_error_isotropic.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/regression/softmax_second_order.hpp>
@@ -9,22 +7,19 @@
 #include <cmath>
 #include <cstddef>
 
+#include "examples/support/closed_forms.hpp"
+#include "examples/support/text.hpp"
+
 namespace incontext::examples::softmax_error {
-
-regression::Attention<double> Situation::general_attention() const {
-  const auto d = task.dimension;
-  return {attention.key_query_scale * regression::Matrix<double>::Identity(d, d), regression::Vector<double>::Zero(d),
-          attention.label_value};
-}
-
-regression::LinearTask<double> Situation::general_task() const {
-  return regression::LinearTask<double>::isotropic(task);
-}
 
 laws::Quadrature<double> exact_error(const Situation& at, const Map& map) {
   return std::visit(
       [&](const auto& one) {
-        return regression::softmax_error_isotropic(at.attention, at.task, at.context_length, one);
+        if (at.isotropic) {
+          return regression::softmax_error_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length,
+                                                     one, at.query);
+        }
+        return regression::softmax_error(at.attention, at.task, at.context_length, one, at.query);
       },
       map);
 }
@@ -38,37 +33,84 @@ std::optional<double> equal_temperature(const Situation& at, const Map& map) {
 }
 
 std::optional<double> second_order_error(const Situation& at, double temperature) {
-  if (!(temperature > second_order_temperature(at))) return std::nullopt;
-  return regression::softmax_error_second_order(at.general_attention(), at.general_task(), temperature,
-                                                at.context_length);
+  const auto lowest = second_order_temperature(at);
+  if (!lowest || !(temperature > *lowest)) return std::nullopt;
+  return regression::softmax_error_second_order(at.attention, at.task, temperature, at.context_length);
 }
 
-double second_order_temperature(const Situation& at) {
-  return std::sqrt(3) * regression::second_order_lowest_temperature(at.general_attention(), at.general_task());
+std::optional<double> second_order_temperature(const Situation& at) {
+  const bool included = at.query == regression::QueryToken::included;
+  if (included || at.task.input_mean().squaredNorm() > 0 || at.attention.input_value.squaredNorm() > 0) return {};
+  return std::sqrt(3) * regression::second_order_lowest_temperature(at.attention, at.task);
 }
 
-double approximate_error(const Situation& at, double temperature) {
-  return regression::generalization_error(at.general_attention(), at.general_task(), at.context_length)(temperature);
+namespace {
+
+regression::InverseTemperatureParabola<double> approximation(const Situation& at) {
+  return regression::generalization_error(at.attention, at.task, at.context_length, {.query = at.query});
 }
+
+/// The least error over a positive parameter of a map, looked for from `start`.
+template <class MakeMap>
+Optimum least(const Situation& at, double start, const MakeMap& make) {
+  const auto best =
+      regression::minimize_softmax_error([&](double x) { return exact_error(at, Map(make(x))).value; },
+                                         regression::SearchRange<double>{start / 1e4, start, start * 1e6});
+  return {best.parameter, best.error};
+}
+
+bool has_isotropic_optimum(const Situation& at) {
+  return at.isotropic.has_value() && at.query == regression::QueryToken::excluded;
+}
+
+}  // namespace
+
+double approximate_error(const Situation& at, double temperature) { return approximation(at)(temperature); }
 
 double approximate_optimal_temperature(const Situation& at) {
-  return regression::optimal_temperature_isotropic(at.attention, at.task, at.context_length);
+  if (has_isotropic_optimum(at)) {
+    return regression::optimal_temperature_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length);
+  }
+  const double optimal = approximation(at).optimal_temperature();
+  if (!std::isfinite(optimal)) {
+    throw InputError("--attention: no positive temperature is optimal for approximate softmax under this law");
+  }
+  return optimal;
 }
 
-double bayes_risk(const Situation& at) { return regression::bayes_risk_isotropic_limit(at.task, at.context_length); }
+double bayes_risk(const Situation& at) {
+  if (at.isotropic) return regression::bayes_risk_isotropic_limit(at.isotropic->task, at.context_length);
+  const auto equivalent = regression::bayes_risk_deterministic_equivalent(at.task, at.context_length);
+  return equivalent.risk + equivalent.mean_excess;
+}
 
 Optimum optimal_temperature(const Situation& at) {
-  const auto best = regression::softmax_optimal_temperature_isotropic(at.attention, at.task, at.context_length);
+  if (!has_isotropic_optimum(at)) {
+    return least(at, approximate_optimal_temperature(at), [](double t) { return Softmax{t}; });
+  }
+  const auto best =
+      regression::softmax_optimal_temperature_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length);
   return {best.parameter, best.error};
 }
 
 Optimum optimal_scale(const Situation& at) {
-  const auto best = regression::ssmax_optimal_scale_isotropic(at.attention, at.task, at.context_length);
+  if (!has_isotropic_optimum(at)) {
+    const Optimum best = optimal_temperature(at);
+    return {1 / (best.parameter * std::log(static_cast<double>(at.context_length))), best.error};
+  }
+  const auto best =
+      regression::ssmax_optimal_scale_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length);
   return {best.parameter, best.error};
 }
 
 Optimum optimal_base(const Situation& at, double exponent) {
-  const auto best = regression::ssa_optimal_base_isotropic(at.attention, at.task, at.context_length, exponent);
+  if (!has_isotropic_optimum(at)) {
+    return least(at, 1 / (exponent * approximate_optimal_temperature(at)), [exponent](double b) {
+      return SSA{b, exponent};
+    });
+  }
+  const auto best =
+      regression::ssa_optimal_base_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length, exponent);
   return {best.parameter, best.error};
 }
 

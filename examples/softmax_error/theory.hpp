@@ -20,13 +20,18 @@ using SSMax = scoring::SSMax<double>;
 using SSA = scoring::SSA<double>;
 using Map = std::variant<Softmax, SSMax, SSA>;
 
-struct Situation {
+/// Scores m x_j . x_q and values v y_j on inputs N(0, a I) and tasks N(0, b I).
+struct IsotropicFamily {
   regression::IsotropicAttention<double> attention;
   regression::IsotropicTask<double> task;
-  std::int64_t context_length;
+};
 
-  regression::Attention<double> general_attention() const;
-  regression::LinearTask<double> general_task() const;
+struct Situation {
+  regression::Attention<double> attention;
+  regression::LinearTask<double> task;
+  std::int64_t context_length;
+  regression::QueryToken query = regression::QueryToken::excluded;
+  std::optional<IsotropicFamily> isotropic = {};  ///< the same, where it is isotropic
 };
 
 /// The best value of a map's free parameter, and the error there.
@@ -42,7 +47,9 @@ std::optional<double> equal_temperature(const Situation& at, const Map& map);
 
 /// Empty below second_order_temperature, where the remainder of the expansion does not fall like 1/l^2.
 std::optional<double> second_order_error(const Situation& at, double temperature);
-double second_order_temperature(const Situation& at);
+
+/// Empty where there is no second order: for inputs with a mean, values of inputs, and the query among the keys.
+std::optional<double> second_order_temperature(const Situation& at);
 
 double approximate_error(const Situation& at, double temperature);
 double approximate_optimal_temperature(const Situation& at);

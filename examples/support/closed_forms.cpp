@@ -11,6 +11,16 @@ template LeastSquaresTask<double> least_squares_task(const Matrix<double>&, cons
 template Attention<double> pretrained_attention(const LinearTask<double>&, std::int64_t);
 template InverseTemperatureParabola<double> generalization_error(const Attention<double>&, const LinearTask<double>&,
                                                                  std::int64_t, ErrorConvention);
+template InverseTemperatureParabola<double> generalization_error_leading_order(const Attention<double>&,
+                                                                               const LinearTask<double>&, std::int64_t);
+template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&, std::int64_t,
+                                                const scoring::Softmax<double>&, QueryToken);
+template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
+                                                        const Vector<double>&, const Matrix<double>&, const double&,
+                                                        std::int64_t, const scoring::Softmax<double>&);
+template laws::Quadrature<double> softmax_labeled_rows_error(const Attention<double>&, const Matrix<double>&,
+                                                             const Vector<double>&, std::int64_t,
+                                                             const scoring::Softmax<double>&);
 template InverseTemperatureParabola<double> linear_attention_error(const Attention<double>&, const LinearTask<double>&,
                                                                    std::int64_t);
 template InverseTemperatureParabola<double> any_law_error(const Attention<double>&, const InputRows<double>&,

@@ -10,6 +10,9 @@
 #include <incontext/regression/moment_ratio_from_scores.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/regression/regressable.hpp>
+#include <incontext/regression/softmax_error.hpp>
+#include <incontext/regression/softmax_rows_error.hpp>
+#include <incontext/scoring/softmax.hpp>
 
 /// The closed forms that several programs use, in double. The part that needs Eigen is compiled once, in
 /// closed_forms.cpp.
@@ -26,6 +29,18 @@ extern template Attention<double> pretrained_attention(const LinearTask<double>&
 extern template InverseTemperatureParabola<double> generalization_error(const Attention<double>&,
                                                                         const LinearTask<double>&, std::int64_t,
                                                                         ErrorConvention);
+extern template InverseTemperatureParabola<double> generalization_error_leading_order(const Attention<double>&,
+                                                                                      const LinearTask<double>&,
+                                                                                      std::int64_t);
+extern template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&,
+                                                       std::int64_t, const scoring::Softmax<double>&, QueryToken);
+extern template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
+                                                               const Vector<double>&, const Matrix<double>&,
+                                                               const double&, std::int64_t,
+                                                               const scoring::Softmax<double>&);
+extern template laws::Quadrature<double> softmax_labeled_rows_error(const Attention<double>&, const Matrix<double>&,
+                                                                    const Vector<double>&, std::int64_t,
+                                                                    const scoring::Softmax<double>&);
 extern template InverseTemperatureParabola<double> linear_attention_error(const Attention<double>&,
                                                                           const LinearTask<double>&, std::int64_t);
 extern template InverseTemperatureParabola<double> any_law_error(const Attention<double>&, const InputRows<double>&,

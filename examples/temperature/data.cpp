@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -135,20 +136,21 @@ void add_row_beside(Table& table, std::vector<Cell> cells, std::vector<Cell> com
   table.add_row(std::move(cells));
 }
 
-void add_data_rows(Table& table, Run& run, const std::vector<NamedTemperature>& named, const Parabola& exact,
-                   const Parabola& other, const Estimates& simulated) {
+void add_data_rows(Table& table, Run& run, const std::vector<NamedTemperature>& named, const ErrorTheory& theory,
+                   const Estimates& simulated) {
   std::size_t next = 0;
   for (const NamedTemperature& one : named) {
     if (!std::isfinite(one.temperature)) {
-      add_row_beside(table, {one.name, Cell()}, run.judgement.not_judged(one.temperature, {}, no_optimum_reason(exact)),
-                     Cell(), Cell());
+      add_row_beside(table, {one.name, Cell()},
+                     run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell());
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
-    const statistics::Theory beside = theory_at(other, one.temperature);
+    const statistics::Theory beside(theory.beside(one.temperature));
     const double z = statistics::agree(beside, estimate).z;
-    add_row_beside(table, {one.name, one.temperature},
-                   run.judgement.judged(theory_at(exact, one.temperature), estimate), beside.value,
+    std::vector<Cell> comparison =
+        theory.exact ? run.judgement.judged(theory.exact(one.temperature), estimate) : Judgement::shown({}, estimate);
+    add_row_beside(table, {one.name, one.temperature}, std::move(comparison), beside.value,
                    std::isfinite(z) ? Cell(z) : Cell());
   }
 }
@@ -168,10 +170,25 @@ void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
 /// The law that the attention was pretrained on, which the numbers depend on as much as on the data.
 std::string pretraining_note(const TemperatureOptions& o, double explained, double noise) {
   const std::string prior =
-      o.task_covariance.empty()
+      o.law.task_covariance.empty()
           ? "a prior under which every input explains the same share of a label variance of " + in_words(explained)
-          : "the prior " + o.task_covariance;
+          : "the prior " + o.law.task_covariance;
   return "Pretrained on these inputs' covariance, with " + prior + ", and noise " + in_words(noise) + ".";
+}
+
+using ExactError = std::function<statistics::Theory(double)>;
+using OtherError = std::function<double(double)>;
+
+bool is_softmax(const TemperatureOptions& o) { return o.reading.scoring == ScoringChoice::softmax; }
+
+/// The exact error of softmax takes time that grows with the square of the number of rows.
+bool few_enough(const Matrix& rows) { return rows.rows() <= 2000; }
+
+constexpr const char* too_many_note =
+    "The exact error of softmax is left out: with more than 2000 rows it takes longer than the simulation.";
+
+std::string theory_in_words(const ErrorTheory& theory) {
+  return theory.exact ? "Exact theory" : "The theory beside it";
 }
 
 std::vector<double> used_temperatures(Run& run) {
@@ -186,41 +203,55 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   const std::int64_t l = o.simulation.context_length;
   const auto d = data.inputs.cols();
   const regression::InputRows<double> training_rows(data.inputs);
-  const Matrix prior = o.task_covariance.empty() ? even_prior(training_rows.covariance(), 1)
-                                                 : read_covariance("--task-covariance", o.task_covariance, d);
+  const Matrix prior = o.law.task_covariance.empty() ? even_prior(training_rows.covariance(), 1)
+                                                     : read_covariance("--task-covariance", o.law.task_covariance, d);
   const LinearTask training(
-      {training_rows.mean(), training_rows.covariance(), Vector::Zero(d), prior, o.noise_variance});
+      {training_rows.mean(), training_rows.covariance(), Vector::Zero(d), prior, o.law.noise_variance});
   const Attention attention = regression::pretrained_attention(training, l);
 
-  const Matrix rows = data.inputs * std::sqrt(o.input_scale);
+  const Matrix rows = data.inputs * std::sqrt(o.law.input_scale);
   const regression::InputRows<double> test_rows(rows);
-  const double noise = o.has_test_noise ? o.test_noise_variance : o.noise_variance;
-  const LinearTask gaussian({test_rows.mean(), test_rows.covariance(), Vector::Zero(d), prior * o.task_scale, noise});
-  const Parabola exact = regression::any_law_error<double>(
-      attention, test_rows, gaussian.task_mean(), gaussian.task_covariance(), noise, l, o.reading.convention.offset);
-  const Parabola normal =
-      regression::generalization_error(attention, gaussian, l, {.offset = o.reading.convention.offset});
+  const double noise = o.law.has_test_noise ? o.law.test_noise_variance : o.law.noise_variance;
+  const LinearTask gaussian(
+      {test_rows.mean(), test_rows.covariance(), Vector::Zero(d), prior * o.law.task_scale, noise});
+  const regression::Offset offset = o.reading.convention.offset;
+  const Parabola exact = regression::any_law_error<double>(attention, test_rows, gaussian.task_mean(),
+                                                           gaussian.task_covariance(), noise, l, offset);
+  const Parabola normal = regression::generalization_error(attention, gaussian, l, {.offset = offset});
+  ErrorTheory theory = parabola_theory(exact, normal);
+  double gaussian_optimum = normal.optimal_temperature();
+  if (is_softmax(o)) {
+    const auto on_rows = [&](double t) {
+      return statistics::Theory(regression::softmax_any_law_error<double>(
+          attention, rows, gaussian.task_mean(), gaussian.task_covariance(), noise, l, scoring::Softmax<double>{t}));
+    };
+    const ErrorTheory of_gaussian = theory_of({attention, gaussian, l}, o.reading);
+    theory = softmax_theory(
+        few_enough(rows) ? ExactError(on_rows) : ExactError(), [&](double t) { return of_gaussian.exact(t).value; },
+        exact, exact.constant);
+    theory.beside = [of_gaussian](double t) { return of_gaussian.exact(t).value; };
+    gaussian_optimum = of_gaussian.optimal;
+  }
 
   Table table =
       data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law" + unusual_in_words(o),
                  "exact theory", {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z", "z Gaussian");
-  const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
+  const auto named = named_temperatures(used_temperatures(run), theory);
   run.arguments["test-noise-variance"] = noise;
   const simulate::RowLabels labels{
       .task_mean = gaussian.task_mean(), .task_covariance = gaussian.task_covariance(), .noise_variance = noise};
   run.simulator.announce("resampled rows");
-  const Estimates simulated =
-      run.simulator.errors_on_rows(attention, rows, labels, l, values_of(named), o.reading.convention.offset);
-  add_data_rows(table, run, named, exact, normal, simulated);
+  const Estimates simulated = run.simulator.errors_on_rows(attention, rows, labels, l, values_of(named), o.reading);
+  add_data_rows(table, run, named, theory, simulated);
   if (noise > 0) {
     add_ridge_row(table, "Bayes ridge", run.simulator.bayes_risk_on_rows(rows, gaussian.task_covariance(), noise, l));
   }
   warn_of_means(table, test_rows);
-  table.notes.push_back(pretraining_note(o, 1, o.noise_variance));
-  table.notes.push_back(gain_note("Exact theory for these rows", exact));
-  table.notes.push_back(
-      "Gaussian inputs of the same mean and covariance would have τ* = " + in_words(normal.optimal_temperature()) +
-      "; z Gaussian says how far that theory is off here (not judged).");
+  table.notes.push_back(pretraining_note(o, 1, o.law.noise_variance));
+  table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows", theory));
+  if (!theory.exact) table.notes.push_back(too_many_note);
+  table.notes.push_back("Gaussian inputs of the same mean and covariance would have τ* = " +
+                        in_words(gaussian_optimum) + "; z Gaussian says how far that theory is off here (not judged).");
   table.notes.push_back(common_draws_note);
   return {std::move(table)};
 }
@@ -262,38 +293,59 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   // Without its intercept the least-squares line is a task of the theory, whatever the convention about the offset.
   const Vector labels = data.labels.array() - line.intercept;
   const double explained = line.slope.dot(law.covariance() * line.slope);
-  const double noise = o.has_noise ? o.noise_variance : line.residual_variance;
-  const Matrix prior = o.task_covariance.empty() ? even_prior(law.covariance(), explained)
-                                                 : read_covariance("--task-covariance", o.task_covariance, d);
+  const double noise = o.law.has_noise ? o.law.noise_variance : line.residual_variance;
+  const Matrix prior = o.law.task_covariance.empty() ? even_prior(law.covariance(), explained)
+                                                     : read_covariance("--task-covariance", o.law.task_covariance, d);
   const Attention attention =
       regression::pretrained_attention(LinearTask({law.mean(), law.covariance(), Vector::Zero(d), prior, noise}), l);
 
-  const Matrix rows = data.inputs;
-  const Parabola exact = regression::labeled_rows_error<double>(attention, law, labels, l, o.reading.convention.offset);
+  const Matrix& rows = data.inputs;
+  const regression::Offset offset = o.reading.convention.offset;
+  const Parabola exact = regression::labeled_rows_error<double>(attention, law, labels, l, offset);
   const Parabola by_line = regression::any_law_error<double>(attention, law, line.slope, Matrix::Zero(d, d),
-                                                             line.residual_variance, l, o.reading.convention.offset);
+                                                             line.residual_variance, l, offset);
+  ErrorTheory theory = parabola_theory(exact, by_line);
+  if (is_softmax(o)) {
+    const auto with_labels = [&](double t) {
+      return statistics::Theory(
+          regression::softmax_labeled_rows_error<double>(attention, rows, labels, l, scoring::Softmax<double>{t}));
+    };
+    const auto with_line = [&](double t) {
+      return regression::softmax_any_law_error<double>(attention, rows, line.slope, Matrix::Zero(d, d),
+                                                       line.residual_variance, l, scoring::Softmax<double>{t})
+          .value;
+    };
+    const bool few = few_enough(rows);
+    theory = softmax_theory(few ? ExactError(with_labels) : ExactError(),
+                            few ? OtherError(with_line) : OtherError([by_line](double t) { return by_line(t); }), exact,
+                            exact.constant);
+  }
   Table table =
       data_table(data_title(o, data) + ", labels from column " + o.labels + unusual_in_words(o), "exact theory",
                  {.name = "least_squares_theory", .heading = "least squares"}, "least_squares_z", "z least sq.");
-  const auto named = named_temperatures(used_temperatures(run), exact.optimal_temperature());
+  const auto named = named_temperatures(used_temperatures(run), theory);
   run.arguments["noise-variance"] = noise;
   run.simulator.announce("resampled rows");
-  const Estimates simulated = run.simulator.errors_on_rows(attention, rows, {.labels = labels}, l, values_of(named),
-                                                           o.reading.convention.offset);
-  add_data_rows(table, run, named, exact, by_line, simulated);
+  const Estimates simulated =
+      run.simulator.errors_on_rows(attention, rows, {.labels = labels}, l, values_of(named), o.reading);
+  add_data_rows(table, run, named, theory, simulated);
   add_ridge_row(table, "ridge, same prior", ridge_on_labeled_rows(run, rows, labels, prior, noise));
   warn_of_means(table, law);
   table.notes.push_back(pretraining_note(o, explained, noise));
-  table.notes.push_back(gain_note("Exact theory for these rows and labels", exact));
-  double off = 0;
-  for (const double temperature : values_of(named)) {
-    off = std::max(off, std::abs(by_line(temperature) / exact(temperature) - 1));
+  table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows and labels", theory));
+  if (!theory.exact) table.notes.push_back(too_many_note);
+  if (theory.exact) {
+    double off = 0;
+    for (const double temperature : values_of(named)) {
+      off = std::max(off, std::abs(theory.beside(temperature) / theory.exact(temperature).value - 1));
+    }
+    table.notes.push_back(
+        "The least-squares theory takes the residuals for noise independent of the inputs. That does not hold exactly: "
+        "it is off by up to " +
+        percent(off) + " here" +
+        (is_softmax(o) ? std::string() : ", and its τ* is " + in_words(by_line.optimal_temperature())) +
+        ". The exact theory assumes nothing about the labels.");
   }
-  table.notes.push_back(
-      "The least-squares theory takes the residuals for noise independent of the inputs. That does not hold exactly: "
-      "it is off by up to " +
-      percent(off) + " here, and its τ* is " + in_words(by_line.optimal_temperature()) +
-      ". The exact theory assumes nothing about the labels.");
   table.notes.push_back("For scale: the mean label has error " + in_words(explained + line.residual_variance) +
                         ", the least-squares line of all rows " + in_words(line.residual_variance) + ".");
   table.notes.push_back(common_draws_note);

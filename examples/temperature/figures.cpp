@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,8 +39,29 @@ Shift task_shift() {
 
 Shift noise_shift() {
   return {{.name = "noise_variance", .heading = "noise", .digits = 4, .style = Style::shortest},
-          {0.01, 0.1, 0.5, 1, 2, 4},
+          {0.01, 0.1, 1, 4, 10, 25, 100},
           [](const LinearTask& task, double variance) { return task.with_noise_variance(variance); }};
+}
+
+/// A covariance that is not a multiple of the one in pretraining: D^1/2 S D^1/2 with D of eigenvalues i^-decay, mean 1.
+Shift decay_shift() {
+  return {{.name = "input_eigenvalue_decay", .heading = "decay", .digits = 4, .style = Style::shortest},
+          {0.5, 1, 2},
+          [](const LinearTask& task, double decay) {
+            const auto d = task.dimension();
+            const Vector ranks = Vector::LinSpaced(d, 1, static_cast<double>(d));
+            const Vector eigenvalues = ranks.array().pow(-decay);
+            const Vector root = (eigenvalues / eigenvalues.mean()).cwiseSqrt();
+            return task.with_input_covariance(root.asDiagonal() * task.input_covariance() * root.asDiagonal());
+          }};
+}
+
+Shift task_mean_shift() {
+  return {{.name = "task_mean_length", .heading = "task mean", .digits = 4, .style = Style::shortest},
+          {0.5, 1, 2},
+          [](const LinearTask& task, double length) {
+            return task.with_task_mean(task.task_mean() + mean_of_length(length, task.dimension()));
+          }};
 }
 
 Shift mean_shift() {
@@ -52,23 +75,29 @@ Shift mean_shift() {
 class Figures {
  public:
   Figures(Run& run, LinearTask training)
-      : run_(run), options_(run.options), training_(std::move(training)), test_(shifted(training_, run.options)) {}
+      : run_(run), options_(run.options), training_(std::move(training)), test_(shifted(training_, run.options.law)) {}
 
   std::vector<Table> make(const std::string& name) {
     run_.simulator.announce("figure " + name);
     const std::map<std::string, std::function<std::vector<Table>()>> makers{
         {"2a", [this] { return by_context_length("Figure 2a: error against context length", test_); }},
         {"2b",
-         [this] { return by_shift("Figure 2b: error against the inputs' covariance", input_shift(), {length()}); }},
+         [this] {
+           return joined(
+               by_shift("Figure 2b: error against the inputs' covariance", input_shift(), {length()}),
+               by_shift("Figure 2b: error against the decay of the inputs' eigenvalues", decay_shift(), {length()}));
+         }},
         {"2c",
          [this] {
-           return by_shift("Figure 2c: error against the tasks' covariance", task_shift(), lengths({20, 40, 100, 400}));
+           const std::vector<std::int64_t> used = lengths({20, 100, 400});
+           return joined(by_shift("Figure 2c: error against the tasks' covariance", task_shift(), used),
+                         by_shift("Figure 2c: error against the tasks' mean", task_mean_shift(), used));
          }},
         {"3a",
          [this] { return by_context_length("Figure 3a: error against context length under more noise", noisy()); }},
         {"3b", [this] { return by_shift("Figure 3b: error against noise", noise_shift(), {length()}); }},
         {"3c", [this] { return optimum_by_shift("Figure 3c: optimal temperature against noise", {noise_shift()}); }},
-        {"6", [this] { return optimum_by_shift("Figure 6: optimal temperature and heuristics", three_shifts()); }},
+        {"6", [this] { return optimum_by_shift("Figure 6: optimal temperature and heuristics", four_shifts()); }},
         {"7", [this] { return heuristic_errors(); }},
         {"mean-shift", [this] { return mean_shifts(); }}};
     return makers.at(name)();
@@ -84,14 +113,18 @@ class Figures {
   std::vector<double> values(const Shift& shift) const {
     return options_.shifts.empty() ? shift.values : options_.shifts;
   }
-  static std::vector<Shift> three_shifts() {
-    std::vector<Shift> shifts{input_shift(), task_shift(), noise_shift()};
-    shifts[2].values = {0.01, 0.1, 1, 4};
+  static std::vector<Shift> four_shifts() {
+    std::vector<Shift> shifts{input_shift(), decay_shift(), task_shift(), noise_shift()};
+    shifts[3].values = {0.01, 0.1, 1, 10, 100};
     return shifts;
+  }
+  static std::vector<Table> joined(std::vector<Table> tables, std::vector<Table> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(tables));
+    return tables;
   }
   /// The test noise of figure 3a: the user's value, or ten times that of pretraining.
   LinearTask noisy() const {
-    return options_.has_test_noise ? test_ : test_.with_noise_variance(10 * training_.noise_variance());
+    return options_.law.has_test_noise ? test_ : test_.with_noise_variance(10 * training_.noise_variance());
   }
 
   Situation at(const LinearTask& test, std::int64_t context_length) const {
@@ -106,18 +139,24 @@ class Figures {
 
   /// τ = 1 and τ*, and below them the Bayes ridge.
   void add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
-    const Parabola error = error_beside(situation, options_.reading);
-    add_attention_rows(table, run_, prefix, situation, named_temperatures({}, error.optimal_temperature()),
-                       options_.reading);
+    const ErrorTheory error = theory_of(situation, options_.reading);
+    add_attention_rows(table, run_, prefix, situation, named_temperatures({}, error), options_.reading);
     add_bayes_row(table, run_, prefix, situation.task, situation.context_length);
+  }
+
+  std::vector<std::string> notes_of(const Table& table) const {
+    std::vector<std::string> notes{bayes_note, common_draws_note};
+    if (options_.reading.estimator == simulate::Estimator::sufficient_statistics) notes.push_back(estimator_note);
+    if (const std::string note = rejections_note(table); !note.empty()) notes.push_back(note);
+    return notes;
   }
 
   std::vector<Table> by_context_length(const std::string& title, const LinearTask& test) {
     Table table = comparison_table(title + setting(false) + ", tested with noise " + in_words(test.noise_variance()),
-                                   {{.name = "context_length", .heading = "l"}});
+                                   {{.name = "context_length", .heading = "l"}}, options_.reading);
     run_.arguments["test-noise-variance"] = test.noise_variance();
     for (const std::int64_t l : lengths({10, 20, 40, 100, 200, 400})) add_rows(table, {l}, at(test, l));
-    table.notes = {bayes_note, common_draws_note};
+    table.notes = notes_of(table);
     return {std::move(table)};
   }
 
@@ -126,7 +165,7 @@ class Figures {
     const bool several = context_lengths.size() > 1;
     std::vector<Column> prefix{shift.column};
     if (several) prefix.insert(prefix.begin(), {.name = "context_length", .heading = "l"});
-    Table table = comparison_table(title + setting(!several), std::move(prefix));
+    Table table = comparison_table(title + setting(!several), std::move(prefix), options_.reading);
     for (const std::int64_t l : context_lengths) {
       for (const double value : values(shift)) {
         std::vector<Cell> cells{value};
@@ -134,7 +173,7 @@ class Figures {
         add_rows(table, cells, at(shift.apply(test_, value), l));
       }
     }
-    table.notes = {bayes_note, common_draws_note};
+    table.notes = notes_of(table);
     return {std::move(table)};
   }
 
@@ -151,29 +190,50 @@ class Figures {
         situation.context_length);
   }
 
+  /// A rule's temperature and how far the simulated optimum is from it, in standard errors.
+  static std::vector<Cell> rule_cells(double rule, const SimulatedOptimum* simulated) {
+    if (simulated == nullptr) return {rule, Cell()};
+    const double z = (simulated->temperature.mean - rule) / simulated->temperature.standard_error;
+    return {rule, std::isfinite(z) ? Cell(z) : Cell()};
+  }
+
   std::vector<Table> optimum_by_shift(const std::string& title, const std::vector<Shift>& shifts) {
     std::vector<Table> tables;
     for (const Shift& shift : shifts) {
       Table table{.title = title + setting(true), .columns = {shift.column}, .key_columns = 1};
-      table.columns.push_back({.name = "heuristic", .digits = 5});
-      table.columns.push_back({.name = "corrected_heuristic", .heading = "corrected", .digits = 5});
       for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+      for (const std::string rule : {"heuristic", "corrected"}) {
+        table.columns.push_back(
+            {.name = rule == "corrected" ? "corrected_heuristic" : rule, .heading = rule, .digits = 5});
+        table.columns.push_back({.name = rule + "_z", .heading = "z " + rule, .style = Style::two_decimals});
+      }
+      table.columns.push_back({.name = "softmax", .heading = "softmax", .digits = 5});
       for (const double value : values(shift)) {
         const Situation situation = at(shift.apply(test_, value), length());
-        const Parabola error = error_beside(situation, options_.reading);
+        const Parabola error = regression::generalization_error(situation.attention, situation.task,
+                                                                situation.context_length, options_.reading.convention);
         const double optimal = error.optimal_temperature();
         const double ratio = regression::moment_ratio(situation.attention, situation.task).ratio;
-        std::vector<Cell> cells{value, ratio, corrected(situation, ratio)};
-        if (std::isfinite(optimal)) {
-          const SimulatedOptimum simulated = simulated_optimum(run_, situation, optimal);
-          add_row(table, std::move(cells), run_.judgement.judged(optimal, simulated.temperature, simulated.trials));
-        } else {
-          add_row(table, std::move(cells), run_.judgement.not_judged(optimal, {}, no_optimum_reason(error)));
+        std::optional<SimulatedOptimum> simulated;
+        if (std::isfinite(optimal)) simulated = simulated_optimum(run_, situation, optimal);
+        const SimulatedOptimum* found = simulated ? &*simulated : nullptr;
+        std::vector<Cell> cells{value};
+        std::vector<Cell> comparison = simulated
+                                           ? run_.judgement.judged(optimal, simulated->temperature, simulated->trials)
+                                           : run_.judgement.not_judged(optimal, {}, no_optimum_reason(error.minimum()));
+        for (const double rule : {ratio, corrected(situation, ratio)}) {
+          for (Cell& cell : rule_cells(rule, found)) comparison.push_back(std::move(cell));
         }
+        const double softmax = softmax_optimal_temperature(situation);
+        comparison.push_back(std::isfinite(softmax) ? Cell(softmax) : Cell());
+        add_row(table, std::move(cells), std::move(comparison));
       }
       table.notes.push_back(
           "Theory: τ* of the exact error. Simulation: vertex of the simulated errors, jackknife over " +
-          std::to_string(optimum_batches) + " batches. Heuristic: moment ratio of the scores.");
+          std::to_string(optimum_batches) +
+          " batches. Heuristic: moment ratio of the scores, (20); corrected: (22), which is τ* itself where all "
+          "covariances are multiples of I. |z| > 5 rejects a rule.");
+      table.notes.push_back("Softmax: τ* of true softmax, exact, the query not among the keys.");
       tables.push_back(std::move(table));
     }
     return tables;
@@ -181,18 +241,22 @@ class Figures {
 
   std::vector<Table> heuristic_errors() {
     std::vector<Table> tables;
-    for (const Shift& shift : three_shifts()) {
-      Table table = comparison_table("Figure 7: error at the heuristic temperatures" + setting(true), {shift.column});
+    for (const Shift& shift : four_shifts()) {
+      Table table = comparison_table("Figure 7: error at the heuristic temperatures" + setting(true), {shift.column},
+                                     options_.reading);
       for (const double value : values(shift)) {
         const Situation situation = at(shift.apply(test_, value), length());
-        const double optimal = error_beside(situation, options_.reading).optimal_temperature();
+        const ErrorTheory error = theory_of(situation, options_.reading);
         const double ratio = regression::moment_ratio(situation.attention, situation.task).ratio;
-        std::vector<NamedTemperature> named{
-            {"τ = 1", 1}, {"heuristic", ratio}, {"corrected heuristic", corrected(situation, ratio)}};
-        named.push_back({"τ*", optimal});
+        const double by_hand = corrected(situation, ratio);
+        std::vector<NamedTemperature> named{{"τ = 1", 1}, {"heuristic", ratio}};
+        const bool same = std::abs(by_hand / error.optimal - 1) < 1e-12;
+        if (!same) named.push_back({"corrected heuristic", by_hand});
+        named.push_back({same ? "τ*, corrected heuristic" : "τ*", error.optimal});
         add_attention_rows(table, run_, {value}, situation, named, options_.reading);
       }
-      table.notes = {common_draws_note};
+      table.notes = notes_of(table);
+      table.notes.erase(table.notes.begin());  // no Bayes ridge
       tables.push_back(std::move(table));
     }
     return tables;
@@ -202,21 +266,27 @@ class Figures {
     const Shift shift = mean_shift();
     Table table =
         comparison_table("Mean shift (Remark 3.4): error against the length of the inputs' mean" + setting(true),
-                         {shift.column, {"scoring"}});
-    const std::vector<std::pair<std::string, ScoringChoice>> scorings{
-        {"approximate", ScoringChoice::approximate_softmax}, {"linear", ScoringChoice::linear}};
+                         {shift.column, {"scoring"}}, options_.reading);
     std::vector<double> lengths_of_mean = values(shift);
     if (options_.shifts.empty()) lengths_of_mean.insert(lengths_of_mean.begin(), 0);
     for (const double value : lengths_of_mean) {
       const Situation situation = at(shift.apply(test_, value), length());
-      for (const auto& [name, scoring] : scorings) {
+      for (const ScoringChoice scoring :
+           {ScoringChoice::approximate_softmax, ScoringChoice::linear, ScoringChoice::softmax}) {
         Reading reading = options_.reading;
         reading.scoring = scoring;
-        const double optimal = error_beside(situation, reading).optimal_temperature();
-        add_attention_rows(table, run_, {value, name}, situation, named_temperatures({}, optimal), reading);
+        if (scoring == ScoringChoice::softmax) {
+          reading.estimator = simulate::Estimator::literal;
+          reading.convention.offset = regression::Offset::kept;
+        }
+        ErrorTheory theory = theory_of(situation, reading);
+        theory.approximate_optimal = 0;
+        add_attention_rows(table, run_, {value, scoring_in_words(scoring)}, situation, named_temperatures({}, theory),
+                           reading, BesideTheory::leading_order_alone);
       }
     }
-    table.notes = {common_draws_note};
+    table.notes = notes_of(table);
+    table.notes.erase(table.notes.begin());  // no Bayes ridge
     return {std::move(table)};
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace incontext::examples::temperature {
 
@@ -19,37 +20,27 @@ void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& 
 }
 
 void add_law_options(CLI::App& app, TemperatureOptions& o) {
-  const auto non_negative = [](double value) { return value >= 0; };
-  const auto positive = [](double value) { return value > 0; };
   add_positive_numbers(app, "--temperatures", o.temperatures, "Temperatures to show beside 1 and the optimal one");
-  add_number(app, "--noise-variance", o.noise_variance, "Label noise in pretraining", non_negative, "0 <= value");
-  show_no_default(add_number(app, "--test-noise-variance", o.test_noise_variance,
-                             "Label noise at test time; as in pretraining if absent", non_negative, "0 <= value"));
-  add_number(app, "--input-scale", o.input_scale, "Test inputs' covariance over that in pretraining", positive,
-             "0 < value");
-  add_number(app, "--task-scale", o.task_scale, "Test tasks' covariance over that in pretraining", positive,
-             "0 < value");
-  add_number(
-      app, "--mean-shift", o.mean_shift, "Length of the test inputs' mean, along (1, ..., 1)",
-      [](double) { return true; }, "a number");
-  add_text(app, "--input-covariance", o.input_covariance,
-           "Inputs' covariance in pretraining, .npy or .csv; identity if absent", "FILE");
-  add_text(app, "--task-covariance", o.task_covariance, "Tasks' covariance in pretraining; identity / d if absent",
-           "FILE");
+  add_regression_law_options(app, o.law);
   add_choice<regression::QueryToken>(
       app, "--query", o.reading.convention.query, "Whether the query attends to itself too",
       {{"excluded", regression::QueryToken::excluded}, {"included", regression::QueryToken::included}});
-  add_choice<regression::Offset>(app, "--offset", o.reading.convention.offset,
-                                 "The temperature-free part of the prediction",
-                                 {{"kept", regression::Offset::kept}, {"removed", regression::Offset::removed}});
+  show_no_default(
+      add_choice<regression::Offset>(app, "--offset", o.reading.convention.offset,
+                                     "The temperature-free part of the prediction: figures remove it, as the paper "
+                                     "does, and other tables keep it",
+                                     {{"kept", regression::Offset::kept}, {"removed", regression::Offset::removed}}));
   add_choice<ScoringChoice>(app, "--scoring", o.reading.scoring, "From scores to weights",
                             {{"approximate-softmax", ScoringChoice::approximate_softmax},
                              {"linear", ScoringChoice::linear},
                              {"softmax", ScoringChoice::softmax}});
-  add_choice<simulate::Estimator>(app, "--estimator", o.reading.estimator, "What a trial averages in closed form",
-                                  {{"literal", simulate::Estimator::literal},
-                                   {"conditional", simulate::Estimator::conditional},
-                                   {"sufficient-statistics", simulate::Estimator::sufficient_statistics}});
+  show_no_default(add_choice<simulate::Estimator>(
+      app, "--estimator", o.reading.estimator,
+      "What a trial averages in closed form: figures of approximate softmax and linear attention draw sufficient "
+      "statistics, all else is literal",
+      {{"literal", simulate::Estimator::literal},
+       {"conditional", simulate::Estimator::conditional},
+       {"sufficient-statistics", simulate::Estimator::sufficient_statistics}}));
 }
 
 void add_figure_options(CLI::App& app, TemperatureOptions& o) {
@@ -116,13 +107,16 @@ using Names = std::vector<std::string>;
 Names unused_by_figure(const std::string& figure) {
   if (figure == "2a" || figure == "3a") return {"--context-length", "--shifts"};
   if (figure == "2c") return {"--context-length"};
-  if (figure == "3b" || figure == "3c") return {"--context-lengths", "--test-noise-variance"};
-  if (figure == "mean-shift") return {"--context-lengths", "--mean-shift"};
+  if (figure == "3b") return {"--context-lengths", "--test-noise-variance"};
+  if (figure == "3c") return {"--context-lengths", "--test-noise-variance", "--scoring"};
+  if (figure == "6") return {"--context-lengths", "--scoring"};
+  if (figure == "mean-shift") return {"--context-lengths", "--mean-shift", "--scoring"};
   return {"--context-lengths"};
 }
 
 void add_unused_by_data(UnusedOptions& unused, const TemperatureOptions& o) {
-  unused.add("--data", {"--dimension", "--input-covariance", "--mean-shift", "--query", "--scoring", "--estimator"});
+  unused.add("--data", {"--dimension", "--input-covariance", "--test-input-covariance", "--test-task-covariance",
+                        "--task-mean", "--test-task-mean", "--mean-shift", "--query", "--estimator"});
   if (!o.labels.empty()) unused.add("--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
   if (o.standardize) unused.add("--standardize", {"--center"});
   if (!o.columns.empty()) unused.add("--columns", {"--without"});
@@ -131,18 +125,23 @@ void add_unused_by_data(UnusedOptions& unused, const TemperatureOptions& o) {
 }  // namespace
 
 UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
-  o.has_noise = is_given(app, "--noise-variance");
-  o.has_test_noise = is_given(app, "--test-noise-variance");
+  complete_regression_law(app, o.law);
   const bool figure = !o.figure.empty(), data = !o.data.empty(), scores = !o.scores.empty();
   if (figure + data + scores > 1) throw InputError("--figure, --data and --scores exclude each other");
+  if (data && o.reading.scoring == ScoringChoice::linear) {
+    throw_input_error("--scoring", "does not go with --data", "linear", "approximate-softmax or softmax");
+  }
+  using regression::Offset;
+  const bool softmax = o.reading.scoring == ScoringChoice::softmax;
+  const bool included = o.reading.convention.query == regression::QueryToken::included;
+  if (!is_given(app, "--offset") && figure && !softmax) o.reading.convention.offset = Offset::removed;
+  if (!is_given(app, "--estimator") && figure && !softmax && !included) {
+    o.reading.estimator = simulate::Estimator::sufficient_statistics;
+  }
   if (o.reading.estimator != simulate::Estimator::literal) {
     const std::string estimator = text_of(app, "--estimator");
-    if (o.reading.convention.query == regression::QueryToken::included) {
-      throw_input_error("--estimator", "does not support --query included", estimator, "literal");
-    }
-    if (o.reading.scoring == ScoringChoice::softmax) {
-      throw_input_error("--estimator", "does not support --scoring softmax", estimator, "literal");
-    }
+    if (included) throw_input_error("--estimator", "does not support --query included", estimator, "literal");
+    if (softmax) throw_input_error("--estimator", "does not support --scoring softmax", estimator, "literal");
   }
   UnusedOptions unused(app);
   if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
@@ -151,35 +150,19 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
                {"--columns", "--without", "--labels", "--center", "--standardize", "--no-header", "--drop-missing"});
   if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal"});
   if (figure) {
-    unused.add("--figure", {"--temperatures", "--scoring"});
+    unused.add("--figure", {"--temperatures"});
     unused.add("--figure " + o.figure, unused_by_figure(o.figure));
   }
   if (data) add_unused_by_data(unused, o);
   if (!o.columns.empty()) unused.add("--columns", {"--without"});
-  if (!figure && !data && !scores && o.reading.scoring != ScoringChoice::approximate_softmax) {
+  if (!scores && o.reading.scoring != ScoringChoice::approximate_softmax) {
     unused.add("--scoring " + text_of(app, "--scoring"), {"--offset"});
   }
   if (scores) {
-    unused.add("--scores", {"--temperatures",
-                            "--noise-variance",
-                            "--test-noise-variance",
-                            "--input-scale",
-                            "--task-scale",
-                            "--mean-shift",
-                            "--input-covariance",
-                            "--task-covariance",
-                            "--query",
-                            "--offset",
-                            "--scoring",
-                            "--estimator",
-                            "--dimension",
-                            "--context-length",
-                            "--trials",
-                            "--relative-error",
-                            "--seed",
-                            "--device",
-                            "--threads",
-                            "--replace-by-partial"});
+    unused.add("--scores", regression_law_names());
+    unused.add("--scores",
+               {"--temperatures", "--query", "--offset", "--scoring", "--estimator", "--dimension", "--context-length",
+                "--trials", "--relative-error", "--seed", "--device", "--threads", "--replace-by-partial"});
     if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
     if (o.self_column) unused.add("--self-column", {"--causal"});
     if (!o.self_scores.empty()) unused.add("--self-scores", {"--causal"});
@@ -187,6 +170,17 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
     add_unused_run_options(unused, o.simulation, o.output);
   }
   return unused;
+}
+
+void state_reading(const TemperatureOptions& o, nlohmann::ordered_json& arguments) {
+  if (!o.data.empty()) return;
+  if (o.reading.scoring == ScoringChoice::approximate_softmax) {
+    arguments["offset"] = o.reading.convention.offset == regression::Offset::removed ? "removed" : "kept";
+  }
+  const simulate::Estimator estimator = o.reading.estimator;
+  arguments["estimator"] = estimator == simulate::Estimator::literal       ? "literal"
+                           : estimator == simulate::Estimator::conditional ? "conditional"
+                                                                           : "sufficient-statistics";
 }
 
 }  // namespace incontext::examples::temperature

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/regression_law.hpp"
 #include "examples/support/unused_options.hpp"
 #include "examples/temperature/simulator.hpp"
 
@@ -16,15 +17,7 @@ struct TemperatureOptions {
   std::string figure = {};
 
   std::vector<double> temperatures = {};
-  double noise_variance = 0.1;
-  double test_noise_variance = 0;  ///< meant only if `has_test_noise`
-  bool has_noise = false;
-  bool has_test_noise = false;
-  double input_scale = 1;
-  double task_scale = 1;
-  double mean_shift = 0;
-  std::string input_covariance = {};
-  std::string task_covariance = {};
+  RegressionLawOptions law = {};
   Reading reading = {};
 
   std::vector<std::int64_t> context_lengths = {};
@@ -54,5 +47,8 @@ void add_temperature_options(CLI::App& app, TemperatureOptions& o);
 
 /// Refuses combinations of options that contradict each other, and finds options without effect.
 UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o);
+
+/// Writes the offset and the estimator that the run used into the report's arguments, where they matter.
+void state_reading(const TemperatureOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples::temperature

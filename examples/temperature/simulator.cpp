@@ -68,11 +68,15 @@ Estimates Simulator::errors(const regression::Attention<double>& attention, cons
 Estimates Simulator::errors_on_rows(const regression::Attention<double>& attention,
                                     const regression::Matrix<double>& rows, const simulate::RowLabels& labels,
                                     std::int64_t context_length, const std::vector<double>& temperatures,
-                                    regression::Offset offset) {
+                                    const Reading& reading) {
   return state_->run(temperatures.size(), [&](const simulate::Options& options) {
-    return simulate::regression_error_on_rows(
-        attention, rows, labels, context_length,
-        simulate::at_temperatures(temperatures, scoring::ApproximateSoftmax<double>{}), options, {.offset = offset});
+    const auto with = [&](auto map) {
+      return simulate::regression_error_on_rows(attention, rows, labels, context_length,
+                                                simulate::at_temperatures(temperatures, map), options,
+                                                {.offset = reading.convention.offset});
+    };
+    if (reading.scoring == ScoringChoice::softmax) return with(scoring::Softmax<double>{});
+    return with(scoring::ApproximateSoftmax<double>{});
   });
 }
 
@@ -101,8 +105,13 @@ std::vector<Estimates> Simulator::batches(std::size_t count, std::int64_t trials
   const std::int64_t whole_trials = std::exchange(own.trials, trials);
   const double whole_relative_error = std::exchange(own.relative_error, 0);
   std::vector<Estimates> result;
+  const auto simulation = [&](const simulate::Options& options) {  // a vertex needs the digits of double
+    return simulate::regression_error<double>(
+        attention, task, context_length, simulate::at_temperatures(temperatures, scoring::ApproximateSoftmax<double>{}),
+        options, reading.convention, reading.estimator);
+  };
   for (std::size_t i = 0; i < count && !stopped(); ++i) {
-    Estimates batch = errors(attention, task, context_length, temperatures, reading);
+    Estimates batch = state_->run(temperatures.size(), simulation);
     if (batch.front().count == trials) result.push_back(std::move(batch));
   }
   own.trials = whole_trials;

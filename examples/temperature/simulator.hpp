@@ -54,7 +54,7 @@ class Simulator {
 
   Estimates errors_on_rows(const regression::Attention<double>& attention, const regression::Matrix<double>& rows,
                            const simulate::RowLabels& labels, std::int64_t context_length,
-                           const std::vector<double>& temperatures, regression::Offset offset);
+                           const std::vector<double>& temperatures, const Reading& reading);
 
   statistics::Estimate bayes_risk(const regression::LinearTask<double>& task, std::int64_t context_length);
 

@@ -1,79 +1,139 @@
 #include "examples/temperature/situation.hpp"
 
+#include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "examples/support/closed_forms.hpp"
-#include "examples/support/data_table.hpp"
 #include "examples/support/render.hpp"
 
 namespace incontext::examples::temperature {
 
-Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size) {
-  Matrix covariance = read_matrix(file).values;
-  if (covariance.rows() != covariance.cols()) {
-    throw_input_error(option + " " + file, "is not square",
-                      std::to_string(covariance.rows()) + " x " + std::to_string(covariance.cols()),
-                      "as many rows as columns");
-  }
-  if (size && covariance.rows() != *size) {
-    throw_input_error(option + " " + file, "has the wrong size", covariance.rows(), std::to_string(*size));
-  }
-  return covariance;
+namespace {
+
+statistics::Theory with_estimate(const laws::Quadrature<double>& error) { return {error.value, error.error_estimate}; }
+
+ErrorTheory of_parabola(const Parabola& error) {
+  const double optimal = error.optimal_temperature();
+  return {.exact = [error](double t) { return theory_at(error, t); },
+          .optimal = std::isnan(optimal) ? INFINITY : optimal,
+          .limit = error.minimum()};
 }
 
-LinearTask training_task(const TemperatureOptions& o, bool dimension_given) {
-  std::optional<Eigen::Index> size;
-  if (dimension_given) size = o.simulation.dimension;
-  Matrix inputs, tasks;
-  if (!o.input_covariance.empty()) {
-    inputs = read_covariance("--input-covariance", o.input_covariance, size);
-    size = inputs.rows();
-  }
-  if (!o.task_covariance.empty()) {
-    tasks = read_covariance("--task-covariance", o.task_covariance, size);
-    size = tasks.rows();
-  }
-  const Eigen::Index d = size.value_or(o.simulation.dimension);
-  if (inputs.size() == 0) inputs = Matrix::Identity(d, d);
-  if (tasks.size() == 0) tasks = Matrix::Identity(d, d) / static_cast<double>(d);
-  return LinearTask({Vector::Zero(d), inputs, Vector::Zero(d), tasks, o.noise_variance});
+/// A function of the temperature that computes no value twice.
+template <class Value>
+std::function<Value(double)> remembered(std::function<Value(double)> function) {
+  return [function, values = std::make_shared<std::map<double, Value>>()](double temperature) {
+    auto found = values->find(temperature);
+    if (found == values->end()) found = values->emplace(temperature, function(temperature)).first;
+    return found->second;
+  };
 }
 
-Vector mean_of_length(double length, std::int64_t dimension) {
-  return Vector::Constant(dimension, length / std::sqrt(static_cast<double>(dimension)));
+/// What attention errs as the temperature grows, where softmax and its approximation are the same.
+double without_scores(const Situation& at, regression::QueryToken query) {
+  Attention silent = at.attention;
+  silent.key_query.setZero();
+  return regression::softmax_error(silent, at.task, at.context_length, scoring::Softmax<double>{1}, query).value;
 }
 
-LinearTask shifted(const LinearTask& training, const TemperatureOptions& o) {
-  return training.with_input_covariance_scaled(o.input_scale)
-      .with_task_covariance_scaled(o.task_scale)
-      .with_noise_variance(o.has_test_noise ? o.test_noise_variance : training.noise_variance())
-      .with_input_mean(mean_of_length(o.mean_shift, training.dimension()));
+/// The best temperature of `error`, about `guess`; infinity if it is no better than none.
+double best_temperature(const std::function<double(double)>& error, double guess, double limit) {
+  const double start = std::isfinite(guess) && guess > 0 ? guess : 1;
+  const auto best =
+      regression::minimize_softmax_error(error, regression::SearchRange<double>{start / 1000, start, start * 1e6});
+  return best.error < limit * (1 - 1e-9) && best.parameter < start * 1e5 ? best.parameter : INFINITY;
 }
 
-Parabola error_beside(const Situation& at, const Reading& reading) {
-  if (reading.scoring != ScoringChoice::linear) {
-    return regression::generalization_error(at.attention, at.task, at.context_length, reading.convention);
+ErrorTheory of_softmax(const Situation& at, regression::QueryToken query) {
+  const bool included = query == regression::QueryToken::included;
+  const auto exact = [at, query](double t) {
+    return with_estimate(
+        regression::softmax_error(at.attention, at.task, at.context_length, scoring::Softmax<double>{t}, query));
+  };
+  ErrorTheory theory;
+  bool is_known = true;
+  if (included) {
+    try {
+      exact(1);
+      theory.limit = without_scores(at, query);
+    } catch (const std::invalid_argument&) {
+      is_known = false;
+    }
+  } else {
+    theory.limit = without_scores(at, query);
   }
-  if (reading.convention.query == regression::QueryToken::included) {
-    throw_input_error("--query", "has no exact theory with linear attention", "included", "excluded");
+  double guess = 1;
+  try {
+    const Parabola approximate =
+        regression::generalization_error(at.attention, at.task, at.context_length, {.query = query});
+    theory.beside = [approximate](double t) { return approximate(t); };
+    guess = theory.approximate_optimal = approximate.optimal_temperature();
+    if (!is_known) theory.limit = approximate.constant;
+  } catch (const std::invalid_argument&) {  // the query included, with means
   }
-  return regression::linear_attention_error(at.attention, at.task, at.context_length);
+  theory.optimal = theory.approximate_optimal;
+  if (!is_known) return theory;
+  theory.exact = exact;
+  theory.optimal = best_temperature([&](double t) { return exact(t).value; }, guess, theory.limit);
+  return theory;
 }
 
-std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, double optimal) {
+}  // namespace
+
+ErrorTheory parabola_theory(const Parabola& exact, const Parabola& beside) {
+  ErrorTheory theory = of_parabola(exact);
+  theory.beside = [beside](double t) { return beside(t); };
+  return theory;
+}
+
+ErrorTheory softmax_theory(std::function<statistics::Theory(double)> exact, std::function<double(double)> beside,
+                           const Parabola& approximate, double limit) {
+  ErrorTheory theory{.beside = remembered<double>(std::move(beside)), .limit = limit};
+  theory.optimal = theory.approximate_optimal = approximate.optimal_temperature();
+  if (!exact) return theory;
+  exact = remembered<statistics::Theory>(std::move(exact));
+  theory.optimal = best_temperature([&](double t) { return exact(t).value; }, theory.approximate_optimal, limit);
+  theory.exact = std::move(exact);
+  return theory;
+}
+
+ErrorTheory theory_of(const Situation& at, const Reading& reading) {
+  if (reading.scoring == ScoringChoice::softmax) return of_softmax(at, reading.convention.query);
+  if (reading.scoring == ScoringChoice::linear) {
+    if (reading.convention.query == regression::QueryToken::included) {
+      throw_input_error("--query", "has no exact theory with linear attention", "included", "excluded");
+    }
+    return of_parabola(regression::linear_attention_error(at.attention, at.task, at.context_length));
+  }
+  return parabola_theory(regression::generalization_error(at.attention, at.task, at.context_length, reading.convention),
+                         regression::generalization_error_leading_order(at.attention, at.task, at.context_length));
+}
+
+double softmax_optimal_temperature(const Situation& at) {
+  return of_softmax(at, regression::QueryToken::excluded).optimal;
+}
+
+std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, const ErrorTheory& theory) {
   std::vector<NamedTemperature> result;
   for (const double temperature : grid) {
     if (temperature != 1) result.push_back({"attention", temperature});
   }
   result.push_back({"attention, τ = 1", 1});
-  result.push_back({"attention, τ*", std::isnan(optimal) ? std::numeric_limits<double>::infinity() : optimal});
+  if (theory.exact && theory.approximate_optimal > 0 && std::isfinite(theory.approximate_optimal)) {
+    result.push_back({"attention, approximate τ*", theory.approximate_optimal});
+  }
+  result.push_back({theory.exact ? "attention, τ*" : "attention, approximate τ*", theory.optimal});
   std::stable_sort(result.begin(), result.end(),
                    [](const auto& a, const auto& b) { return a.temperature < b.temperature; });
   return result;
@@ -87,8 +147,8 @@ std::vector<double> values_of(const std::vector<NamedTemperature>& named) {
   return values;
 }
 
-std::string no_optimum_reason(const Parabola& error) {
-  return "no positive temperature is optimal: the error falls to " + in_words(error.minimum()) + " as it grows";
+std::string no_optimum_reason(double limit) {
+  return "no positive temperature is optimal: the error falls to " + in_words(limit) + " as it grows";
 }
 
 statistics::Theory theory_at(const Parabola& error, double temperature) {
@@ -98,11 +158,21 @@ statistics::Theory theory_at(const Parabola& error, double temperature) {
   return {error(temperature), each * terms};
 }
 
-Table comparison_table(std::string title, std::vector<Column> prefix) {
+Table comparison_table(std::string title, std::vector<Column> prefix, const Reading& reading) {
+  const bool softmax = reading.scoring == ScoringChoice::softmax;
   Table table{.title = std::move(title), .columns = std::move(prefix)};
   table.columns.push_back({"predictor"});
   table.columns.push_back({.name = "temperature", .digits = 5});
-  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  std::vector<Column> compared = comparison_columns();
+  compared.insert(compared.begin() + 1, {.name = softmax ? "approximate_softmax" : "leading_order",
+                                         .heading = softmax ? "approx. softmax" : "leading order",
+                                         .decimals_as = 1,
+                                         .in_text = InText::where_filled});
+  compared.push_back({.name = softmax ? "approximate_softmax_z" : "leading_order_z",
+                      .heading = softmax ? "z approx." : "z leading",
+                      .style = Style::two_decimals,
+                      .in_text = InText::where_filled});
+  for (Column& column : compared) table.columns.push_back(std::move(column));
   return table;
 }
 
@@ -111,10 +181,40 @@ void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> compariso
   table.add_row(std::move(prefix));
 }
 
+namespace {
+
+/// A comparison with the cells of the theory beside it.
+std::vector<Cell> with_beside(std::vector<Cell> comparison, Cell beside, Cell beside_z) {
+  comparison.insert(comparison.begin() + 1, std::move(beside));
+  comparison.push_back(std::move(beside_z));
+  return comparison;
+}
+
+}  // namespace
+
+std::string rejections_note(const Table& table) {
+  constexpr double rejected_beyond = 5;
+  std::size_t rows = 0, rejected = 0;
+  for (const std::vector<Cell>& row : table.rows) {
+    const double* z = std::get_if<double>(&row.back());
+    if (z == nullptr) continue;
+    ++rows;
+    rejected += std::abs(*z) > rejected_beyond ? 1 : 0;
+  }
+  if (rows == 0) return {};
+  const bool leading = table.columns.back().name == "leading_order_z";
+  return std::string(leading ? "Leading order, Theorem 4.2 as the paper states it (offset removed)"
+                             : "Approximate softmax taken for softmax") +
+         ", a negative control: rejected (|z| > 5) in " + std::to_string(rejected) + " of " + std::to_string(rows) +
+         " rows.";
+}
+
 void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
-                        const std::vector<NamedTemperature>& named, const Reading& reading) {
-  const bool judged = reading.scoring != ScoringChoice::softmax;
-  const Parabola theory = error_beside(at, reading);
+                        const std::vector<NamedTemperature>& named, const Reading& reading,
+                        BesideTheory beside_theory) {
+  ErrorTheory theory = theory_of(at, reading);
+  if (reading.scoring == ScoringChoice::softmax && beside_theory == BesideTheory::leading_order_alone)
+    theory.beside = {};
   const Estimates simulated = run.simulator.errors(at.attention, at.task, at.context_length, values_of(named), reading);
   std::size_t next = 0;
   for (const NamedTemperature& one : named) {
@@ -122,13 +222,21 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
     const bool exists = std::isfinite(one.temperature);
     cells.insert(cells.end(), {one.name, exists ? Cell(one.temperature) : Cell()});
     if (!exists) {
-      add_row(table, std::move(cells), run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory)));
+      add_row(
+          table, std::move(cells),
+          with_beside(run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell()));
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
-    const statistics::Theory value = theory_at(theory, one.temperature);
-    add_row(table, std::move(cells),
-            judged ? run.judgement.judged(value, estimate) : Judgement::shown(value.value, estimate));
+    std::vector<Cell> comparison =
+        theory.exact ? run.judgement.judged(theory.exact(one.temperature), estimate) : Judgement::shown({}, estimate);
+    Cell beside, beside_z;
+    if (theory.beside) {
+      const double value = theory.beside(one.temperature), z = (estimate.mean - value) / estimate.standard_error;
+      beside = value;
+      if (estimate.count > 1 && std::isfinite(z)) beside_z = z;
+    }
+    add_row(table, std::move(cells), with_beside(std::move(comparison), std::move(beside), std::move(beside_z)));
   }
 }
 
@@ -139,17 +247,19 @@ void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, cons
   const auto simulated = run.simulator.bayes_risk(task, context_length);
   std::vector<Cell> cells = prefix;
   cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
-  add_row(table, std::move(cells), Judgement::shown(equivalent.risk + equivalent.mean_excess, simulated));
+  add_row(table, std::move(cells),
+          with_beside(Judgement::shown(equivalent.risk + equivalent.mean_excess, simulated), Cell(), Cell()));
+}
+
+std::string scoring_in_words(ScoringChoice scoring) {
+  return scoring == ScoringChoice::softmax  ? "softmax"
+         : scoring == ScoringChoice::linear ? "linear attention"
+                                            : "approximate softmax";
 }
 
 std::string unusual_in_words(const TemperatureOptions& o) {
-  std::string words;
+  std::string words = examples::unusual_in_words(o.law);
   const auto add = [&words](bool unusual, const std::string& what) { words += unusual ? ", " + what : ""; };
-  add(!o.input_covariance.empty(), "inputs' covariance " + o.input_covariance);
-  add(!o.task_covariance.empty(), "tasks' covariance " + o.task_covariance);
-  add(o.input_scale != 1, "inputs' covariance times " + in_words(o.input_scale));
-  add(o.task_scale != 1, "tasks' covariance times " + in_words(o.task_scale));
-  add(o.mean_shift != 0, "inputs' mean of length " + in_words(o.mean_shift));
   add(o.reading.convention.query == regression::QueryToken::included, "query included");
   add(o.reading.convention.offset == regression::Offset::removed, "offset removed");
   add(o.reading.estimator == simulate::Estimator::conditional, "conditional trials");
@@ -164,13 +274,14 @@ std::string in_words(double value) {
 
 std::string percent(double share) { return detail::number_text(100 * share, std::chars_format::general, 3) + "%"; }
 
-std::string gain_note(const std::string& law, const Parabola& error) {
-  if (!error.has_optimal_temperature()) {
-    return law + ": no positive temperature helps; the error falls to " + in_words(error.minimum()) + " as it grows.";
+std::string gain_note(const std::string& law, const ErrorTheory& error) {
+  const auto value = [&](double t) { return error.exact ? error.exact(t).value : error.beside(t); };
+  if (!std::isfinite(error.optimal)) {
+    return law + ": no positive temperature helps; the error falls to " + in_words(error.limit) + " as it grows.";
   }
-  const double at_one = error(1.0), best = error.minimum();
-  return law + ": τ* = " + in_words(error.optimal_temperature()) + "; error " + in_words(at_one) + " at τ = 1, " +
-         in_words(best) + " at τ*, " + percent(error.excess(1.0) / at_one) + " less.";
+  const double at_one = value(1), best = value(error.optimal);
+  return law + ": τ* = " + in_words(error.optimal) + "; error " + in_words(at_one) + " at τ = 1, " + in_words(best) +
+         " at τ*, " + percent((at_one - best) / at_one) + " less.";
 }
 
 }  // namespace incontext::examples::temperature

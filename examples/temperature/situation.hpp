@@ -6,6 +6,7 @@
 #include <incontext/statistics/theory.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -38,53 +39,69 @@ struct Situation {
   std::int64_t context_length;
 };
 
-/// A covariance from a file, for the option that names it.
-Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size);
+/// The error the theory column shows, and another one beside it.
+struct ErrorTheory {
+  std::function<statistics::Theory(double temperature)> exact = {};  ///< empty where no exact law is known
+  std::function<double(double temperature)> beside = {};  ///< leading order; for softmax, approximate softmax
+  double optimal = 0;                                     ///< of exact, else of beside; infinity where none is
+  double approximate_optimal = 0;                         ///< of approximate softmax, for softmax alone
+  double limit = 0;                                       ///< what the error tends to as the temperature grows
+};
 
-/// The law that the attention was pretrained on: centered inputs with covariance I or from a file, tasks with I / d or
-/// from a file. A file sets the dimension where --dimension does not.
-LinearTask training_task(const TemperatureOptions& o, bool dimension_given);
+/// Approximate softmax and linear attention: the exact parabola. Softmax: exact, unless the query is among the keys and
+/// the law is not one of those for which that is known.
+ErrorTheory theory_of(const Situation& at, const Reading& reading);
 
-/// The mean vector of that length along (1, ..., 1).
-Vector mean_of_length(double length, std::int64_t dimension);
+/// Of two parabolas, the second beside the first.
+ErrorTheory parabola_theory(const Parabola& exact, const Parabola& beside);
 
-/// The law at test time: the training law with every shift the options ask for.
-LinearTask shifted(const LinearTask& training, const TemperatureOptions& o);
+/// Of softmax with this error, and another one beside it; the optimum is looked for about that of the approximation, and
+/// `limit` is the error without scores.
+ErrorTheory softmax_theory(std::function<statistics::Theory(double)> exact, std::function<double(double)> beside,
+                           const Parabola& approximate, double limit);
 
-/// The error in the theory column: exact for approximate softmax and linear attention. For softmax it is the error of
-/// approximate softmax, which agrees with it to first order.
-Parabola error_beside(const Situation& at, const Reading& reading);
+/// The optimal temperature of softmax, infinity where none is.
+double softmax_optimal_temperature(const Situation& at);
 
 struct NamedTemperature {
   std::string name;
   double temperature;
 };
 
-/// A grid of temperatures with 1 and the optimal one in it, in order, each with its name. The optimal temperature is
-/// infinity if no positive temperature is optimal.
-std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, double optimal);
+/// A grid with 1 and the optimal temperatures in it, in order, each named for what it is. The optimal one is infinity
+/// where no positive temperature is.
+std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, const ErrorTheory& theory);
 
 /// The finite temperatures, at which there is something to simulate.
 std::vector<double> values_of(const std::vector<NamedTemperature>& named);
 
 /// The note for an optimal temperature that does not exist.
-std::string no_optimum_reason(const Parabola& error);
+std::string no_optimum_reason(double limit);
 
 /// A parabola's value and a bound on its rounding error.
 statistics::Theory theory_at(const Parabola& error, double temperature);
 
-/// The columns: `prefix`, then the predictor, its temperature, and the comparison.
-Table comparison_table(std::string title, std::vector<Column> prefix);
+/// `prefix` columns, then what predicts, at which temperature, the comparison, and the theory beside it with its z.
+Table comparison_table(std::string title, std::vector<Column> prefix, const Reading& reading);
 
 void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison);
 
-/// The shifts and conventions of a run that are not the default, for a title: ", tested with ...".
+/// In how many rows the simulation rejects the theory beside the exact one, as a negative control.
+std::string rejections_note(const Table& table);
+
+/// The shifts and conventions of a run that are not the usual ones, for a title: ", tested with ...".
 std::string unusual_in_words(const TemperatureOptions& o);
 
-/// One row per temperature, all simulated on the same draws. For softmax the theory of approximate softmax is printed
-/// beside it, and is not used to judge it.
+/// The scoring in words.
+std::string scoring_in_words(ScoringChoice scoring);
+
+/// Whether a row of softmax has the theory of its approximation beside it; a table of several maps has not.
+enum class BesideTheory { shown, leading_order_alone };
+
+/// One row a temperature, all simulated on the same draws.
 void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
-                        const std::vector<NamedTemperature>& named, const Reading& reading);
+                        const std::vector<NamedTemperature>& named, const Reading& reading,
+                        BesideTheory beside = BesideTheory::shown);
 
 /// The ridge regression that knows the law, the benchmark; its theory is a deterministic equivalent, which is not
 /// judged.
@@ -94,6 +111,10 @@ void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, cons
 inline constexpr const char* bayes_note =
     "Bayes ridge: approximate is a deterministic equivalent, off by order 1/d (6% where l = d = 20); it is not judged.";
 
+inline constexpr const char* estimator_note =
+    "Trials draw a context's sufficient statistics and average over its labels; --estimator literal runs the model as "
+    "defined, as the referee.";
+
 inline constexpr const char* common_draws_note =
     "Rows that differ in temperature alone share their draws, so their z are correlated.";
 
@@ -102,7 +123,7 @@ std::string in_words(double value);
 
 std::string percent(double share);
 
-/// The sentence on how much the optimal temperature reduces the error.
-std::string gain_note(const std::string& law, const Parabola& error);
+/// What the optimal temperature is worth.
+std::string gain_note(const std::string& law, const ErrorTheory& error);
 
 }  // namespace incontext::examples::temperature

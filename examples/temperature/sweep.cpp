@@ -15,29 +15,29 @@ const std::vector<double>& usual_temperatures() {
 std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   const TemperatureOptions& o = run.options;
   const std::int64_t l = o.simulation.context_length;
-  const Situation at{regression::pretrained_attention(training, l), shifted(training, o), l};
-  const bool exact = o.reading.scoring != ScoringChoice::softmax;
-  const Parabola error = error_beside(at, o.reading);
+  const Situation at{regression::pretrained_attention(training, l), shifted(training, o.law), l};
+  const ErrorTheory error = theory_of(at, o.reading);
 
-  const std::string scoring = o.reading.scoring == ScoringChoice::linear ? "Linear attention"
-                              : exact                                    ? "Approximate softmax"
-                                                                         : "Softmax";
+  std::string scoring = scoring_in_words(o.reading.scoring);
+  scoring.front() = static_cast<char>(scoring.front() - 'a' + 'A');
   Table table = comparison_table(scoring + " against temperature: d = " + std::to_string(training.dimension()) +
                                      ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
                                      ", tested with noise " + in_words(at.task.noise_variance()) + unusual_in_words(o),
-                                 {});
+                                 {}, o.reading);
   const std::vector<double> grid = o.temperatures.empty() ? usual_temperatures() : o.temperatures;
   run.arguments["temperatures"] = grid;
   run.arguments["test-noise-variance"] = at.task.noise_variance();
   run.simulator.announce("temperatures");
-  add_attention_rows(table, run, {}, at, named_temperatures(grid, error.optimal_temperature()), o.reading);
+  add_attention_rows(table, run, {}, at, named_temperatures(grid, error), o.reading);
   add_bayes_row(table, run, {}, at.task, l);
-  if (!exact) {
+  if (o.reading.scoring == ScoringChoice::softmax && !error.exact) {
     table.notes.push_back(
-        "Approximate for softmax, and its τ*, is the theory of approximate softmax, which softmax follows in long "
-        "contexts only.");
+        "No exact law is known for softmax with its query among the keys unless M is a multiple of the inverse of the "
+        "inputs' covariance; the theory of approximate softmax stands beside it.");
   }
-  table.notes.push_back(gain_note(exact ? "Theory" : "Approximate softmax", error));
+  if (error.exact || error.beside)
+    table.notes.push_back(gain_note(error.exact ? "Theory" : "Approximate softmax", error));
+  if (const std::string note = rejections_note(table); !note.empty()) table.notes.push_back(note);
   table.notes.push_back(bayes_note);
   table.notes.push_back(common_draws_note);
   return {std::move(table)};

@@ -3,6 +3,7 @@
 /// Laws of a row of scores: how much weight softmax and its relatives give to one large score, the moments of the
 /// weights, and the gradients of an attention layer.
 
+#include "incontext/laws/critical_length.hpp"
 #include "incontext/laws/fading.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/fading_grid.hpp"

@@ -23,4 +23,5 @@
 #include "incontext/regression/softmax_error.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/regression/softmax_optimum.hpp"
+#include "incontext/regression/softmax_rows_error.hpp"
 #include "incontext/regression/softmax_second_order.hpp"

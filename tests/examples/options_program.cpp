@@ -109,6 +109,10 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                                     {"--mean-shift", "0.5"},
                                     {"--input-covariance", covariance},
                                     {"--task-covariance", covariance},
+                                    {"--test-input-covariance", covariance},
+                                    {"--test-task-covariance", covariance},
+                                    {"--task-mean", "0.5"},
+                                    {"--test-task-mean", "0.7"},
                                     {"--query", "included"},
                                     {"--offset", "removed"},
                                     {"--scoring", "linear"},
@@ -136,15 +140,26 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
     modes.push_back({INCONTEXT_TEMPERATURE, {"--figure", figure}, small});
   }
-  for (const Mode& mode : modes) try_options(mode, options);
+  std::vector<Option> of_figures = options;  // figures remove the offset if nothing is said
+  for (Option& option : of_figures) {
+    if (option.name == "--offset") option.value = "kept";
+  }
+  for (const Mode& mode : modes)
+    try_options(mode, mode.mode.size() > 1 && mode.mode[0] == "--figure" ? of_figures : options);
 }
 
 TEST_CASE("incontext-softmax-error: every option counts or is refused, in every mode", "[programs][options]") {
-  const std::vector<Option> options{
-      {"--temperatures", "2.5"},    {"--context-lengths", "7"}, {"--dimensions", "3"},      {"--scales", "0.7"},
-      {"--exponents", "2"},         {"--input-variance", "2"},  {"--task-variance", "0.7"}, {"--noise-variance", "0.7"},
-      {"--key-query-scale", "0.5"}, {"--label-value", "0.5"},   {"--estimator", "literal"}, {"--dimension", "3"},
-      {"--context-length", "8"}};
+  const std::vector<Option> options{{"--temperatures", "2.5"},    {"--context-lengths", "7"},
+                                    {"--dimensions", "3"},        {"--scales", "0.7"},
+                                    {"--exponents", "2"},         {"--input-variance", "2"},
+                                    {"--task-variance", "0.7"},   {"--noise-variance", "0.7"},
+                                    {"--key-query-scale", "0.5"}, {"--label-value", "0.5"},
+                                    {"--estimator", "literal"},   {"--dimension", "3"},
+                                    {"--context-length", "8"},    {"--test-noise-variance", "0.6"},
+                                    {"--input-scale", "2"},       {"--task-scale", "2"},
+                                    {"--mean-shift", "0.5"},      {"--task-mean", "0.5"},
+                                    {"--test-task-mean", "0.7"},  {"--query", "included"},
+                                    {"--attention", "pretrained"}};
   // Optima are slow: few laws are tried, and of the maps only their own options.
   const Arguments small{"--trials", "64", "--temperatures", "1"};
   const Arguments by_length = joined(small, {"--context-lengths", "5"}),
@@ -182,9 +197,10 @@ TEST_CASE("incontext-tasks: every option counts or is refused, in every mode", "
 }
 
 TEST_CASE("incontext-fading: every option counts or is refused, in every mode", "[programs][options]") {
-  const std::vector<Option> options{
-      {"--lengths", "40"}, {"--s", "0.7"},       {"--variance", "0.7"}, {"--score-stddevs", "0.6"},
-      {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
+  const std::vector<Option> options{{"--lengths", "40"},        {"--s", "0.7"},       {"--variance", "0.7"},
+                                    {"--score-stddevs", "0.6"}, {"--gap", "3"},       {"--weights", "0.7"},
+                                    {"--height", "3"},          {"--heights", "0.9"}, {"--points", "3"},
+                                    {"--most-scores", "15000"}};
   for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram", "optimum"}) {
     Arguments small{"--trials", "1500", "--lengths", "20"};
     if (figure == "diagram") small = joined(small, {"--points", "2"});

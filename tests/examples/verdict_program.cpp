@@ -149,6 +149,8 @@ TEST_CASE("the free sweep follows its options", "[programs]") {
                                                                                     {"--noise-variance", "0.7"},
                                                                                     {"--test-noise-variance", "0.7"},
                                                                                     {"--mean-shift", "1"},
+                                                                                    {"--task-mean", "1"},
+                                                                                    {"--test-task-mean", "1"},
                                                                                     {"--query", "included"},
                                                                                     {"--offset", "removed"},
                                                                                     {"--scoring", "linear"}}) {
@@ -164,12 +166,17 @@ TEST_CASE("the free sweep follows its options", "[programs]") {
   }
   std::vector<std::string> by_softmax = small;
   by_softmax.insert(by_softmax.end(), {"--scoring", "softmax"});
-  const Json report = temperature(by_softmax, 3);  // nothing is judged
+  const Json report = temperature(by_softmax);
   const Json softmax = row_at(report, 3.0);
-  CHECK(softmax["z"].is_null());
-  CHECK(softmax["verdict"].is_null());
-  CHECK(softmax["approximate"] == plain["theory"]);
-  CHECK(report["verdict"]["text"] == part("Nothing was judged: no row has both an exact theory and a simulation."));
+  CHECK(softmax["verdict"] == "agrees");
+  CHECK(softmax["approximate_softmax"] == plain["theory"]);
+  CHECK(std::abs(softmax["theory"].get<double>() / plain["theory"].get<double>() - 1) > 1e-3);
+  // Where no exact law is known, nothing is judged.
+  by_softmax.insert(by_softmax.end(), {"--query", "included", "--mean-shift", "1"});
+  const Json unknown = temperature(by_softmax, 3);
+  CHECK(row_at(unknown, 3.0)["z"].is_null());
+  CHECK(row_at(unknown, 3.0)["theory"].is_null());
+  CHECK(unknown["verdict"]["text"] == part("Nothing was judged: no row has both an exact theory and a simulation."));
 }
 
 TEST_CASE("the same run gives the same bytes, another seed others", "[programs]") {

@@ -34,6 +34,16 @@ struct StandardRow {
   T error_estimate;  ///< relative
 };
 
+/// The same moments in a row with one more token of a given weight, over the normal scores alone.
+///
+/// Units     dimensionless.
+/// Runs on   host
+template <Real T>
+struct NeedleRow {
+  T ipr, mean_score, mean_square_score;
+  T error_estimate;  ///< absolute
+};
+
 namespace detail {
 
 /// The row's integrals over s: docs/theory/laws.md#row-moments. The bump of the integrand is searched from `start` in
@@ -68,6 +78,44 @@ StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const
   for (const std::size_t k : {std::size_t{0}, std::size_t{2}, std::size_t{4}})
     worst = std::max(worst, T(row.change[k] / row.size[k]));
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
+}
+
+/// The same with one more token of weight e^exponent, which is no score's: Z holds it, and the sums leave it out.
+template <class Scores, Real T>
+NeedleRow<T> integrate_needle_row(std::string_view where, const Scores& scores, const T& count, const T& exponent,
+                                  const T& start) {
+  using std::exp;
+  using std::log;
+  const T others = count - T(1);
+  const auto total = [&](const ScoreBlocks<T>& m, const T& needle) {  // E (sum p + needle)^2 = 1, over psi^(count - 2)
+    const T psi = exp(m.log_psi);
+    return T(count * (m.second * psi + others * m.first * m.first + T(2) * needle * m.first * psi) +
+             needle * needle * psi * psi);
+  };
+  const auto log_density = [&](const T& s) {
+    const ScoreBlocks<T> m = scores(s);
+    const T needle = exp(T(s + exponent));
+    return T(log(total(m, needle)) + (others - T(1)) * m.log_psi - needle);
+  };
+  const Interval<T> interval = log_concave_support(log_density, start, negligible_drop<T>());
+  const T width = interval.upper - interval.lower;
+  const auto row = integrate_bumps<4, T>(
+      where,
+      [&](const T& u) {
+        const T s = interval.lower + width * u;
+        const ScoreBlocks<T> m = scores(s);
+        const T needle = exp(T(s + exponent));
+        const T two = width * exp(T((others - T(1)) * m.log_psi - needle)), one = count * two * exp(m.log_psi);
+        const T all = two * total(m, needle), pairs = count * others * two;
+        return std::array<T, 4>{T(all + one * m.second), T(all + m.first_slope * (pairs * m.first + one * needle)),
+                                T(all + one * m.second_square + pairs * m.first_score * m.first_score), all};
+      },
+      quadrature_tolerance<T>());
+  // beside the integral that is 1: moments are needed to an absolute precision, however small they are
+  T worst = math::magnitude(T(row.value[3] - T(1)));
+  for (const T& change : row.change) worst = std::max(worst, change);
+  const auto moment = [&](std::size_t k) { return T(row.value[k] - row.value[3]); };
+  return {moment(0), moment(1), moment(2), worst};
 }
 
 }  // namespace detail
@@ -105,6 +153,33 @@ class StandardRows {
       return curved(deviation);
     }
   }
+
+  /// Of rows with one more token whose phi is `exponent`; the count is that of the normal scores, at least 2.
+  NeedleRow<T> with_needle(const T& deviation, const T& exponent) const {
+    using std::log;
+    const auto integrate = [&](const auto& scores, const T& turn) {
+      return detail::integrate_needle_row(where_, scores, count_, exponent, T(std::min(turn, T(-exponent))));
+    };
+    if constexpr (scoring::is_linear<Phi>) {
+      const T signed_stddev = slope() * deviation, score_stddev = math::magnitude(signed_stddev);
+      NeedleRow<T> row{};
+      if (score_stddev < detail::WideScores<T>::narrowest(count_)) {
+        // p^2 is an average about the score 2 x where the other token has nearly all weight, up to its own score
+        const T beyond =
+            exponent < T(2) * score_stddev * score_stddev ? T(exponent / score_stddev) : T(2) * score_stddev;
+        row =
+            integrate(detail::SampledScores<T>::linear(score_stddev, count_, std::max(beyond, T(0))), T(-log(count_)));
+      } else {
+        row = integrate(detail::WideScores<T>(score_stddev, count_), detail::turning_point(count_, score_stddev));
+      }
+      if (signed_stddev < T(0)) row.mean_score = -row.mean_score;
+      return row;
+    } else {
+      return integrate(detail::SampledScores<T>::panels(phi_, deviation, count_, T(0.75)), T(-log(count_)));
+    }
+  }
+
+  const Phi& phi() const { return phi_; }
 
  private:
   StandardRow<T> linear(const T& score_stddev) const {

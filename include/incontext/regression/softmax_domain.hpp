@@ -16,16 +16,15 @@ template <Real T>
 void require_all_zero(std::string_view where, std::string_view parameter, const Vector<T>& vector) {
   for (Eigen::Index i = 0; i < vector.size(); ++i) {
     if (!(vector(i) <= T(0.0) && vector(i) >= T(0.0))) {
-      throw_invalid_argument(where, entry(parameter, i, 0) + " is not zero", vector(i),
-                             "0: true softmax is for centered inputs and values of labels alone");
+      throw_invalid_argument(where, entry(parameter, i, 0) + " is not zero", vector(i), "0");
     }
   }
 }
 
 }  // namespace detail
 
-/// Accepts what the errors of true softmax attention are derived for: l >= 2, inputs of mean 0, and values made of the
-/// labels alone (input_value = 0).
+/// Accepts what the second order of true softmax attention and its reduced simulation are derived for: l >= 2, inputs
+/// of mean 0, values of labels alone.
 ///
 /// Source    docs/theory/regression.md#softmax-error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "incontext/core/math.hpp"
 #include "incontext/laws/quadrature.hpp"
@@ -16,36 +17,45 @@
 #include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/softmax_domain.hpp"
+#include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
 
 namespace detail {
 
-/// What the error needs of the attention in coordinates in which the inputs are white: the law of sigma^2, the variance
-/// of a query's scores, and the error that is left at infinite context.
+/// The queries' law for scores of white inputs, and the error at infinite context when attention reads with slope a_0.
 template <Real T>
 class ReadQueries {
  public:
   explicit ReadQueries(const WhiteAttention<T>& white)
       : white_(white), square_(product<T>(white.key_query.transpose(), white.key_query)) {}
 
-  /// The mean of sigma^2 over queries.
-  T mean_square() const { return square_.trace(); }
+  /// E sigma^2.
+  T mean_square() const { return square_.trace() + (white_.key_query * white_.input_mean).squaredNorm(); }
 
+  /// In the eigenvectors E of G^T G: zeta^T E[w p^T] G zeta - nu^T E[p p^T] G zeta, and zeta^T G^T E[p p^T] G zeta.
   WeightedChiSquareQueries<T> law(std::string_view where) const {
     const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square_);
     const Matrix<T>& e = spectrum.eigenvectors();
-    const Matrix<T> ge = white_.key_query * e;
-    const Matrix<T> weighted = white_.task * ge;
-    return {where, spectrum.eigenvalues(), e.cwiseProduct(weighted).colwise().sum().transpose(),
-            ge.cwiseProduct(weighted).colwise().sum().transpose()};
+    const Matrix<T> ge = white_.key_query * e, valued = white_.value_square() * ge;
+    return {where,
+            spectrum.eigenvalues(),
+            e.transpose() * white_.input_mean,
+            {e.transpose() * white_.task_with_value() * ge, -valued.transpose() * white_.input_mean},
+            {ge.transpose() * valued, Vector<T>::Zero(e.rows())}};
   }
 
-  /// tr(R H S H^T) with H = I - gain S M: the error of w . (gain S M x_q) as a prediction of w . x_q.
-  T missed(const T& gain) const {
-    const Matrix<T> h = Matrix<T>::Identity(square_.rows(), square_.cols()) - gain * white_.key_query;
-    return trace_of_product<T>(white_.task * h, h.transpose());
+  /// E (w . x - p . (mu + a_0 S M x))^2, as a sum of squares.
+  T missed(const T& slope) const {
+    const Matrix<T>& g = white_.key_query;
+    const Vector<T>& nu = white_.input_mean;
+    const Matrix<T> h = Matrix<T>::Identity(g.rows(), g.cols()) - (slope * white_.label_value) * g;
+    const Vector<T> mean = h.transpose() * white_.task_mean - slope * (g.transpose() * white_.input_value);
+    const Vector<T> read = nu + slope * (g * nu), left = nu - white_.label_value * read;
+    const T at_mean = white_.task_mean.dot(left) - white_.input_value.dot(read);
+    return trace_of_product<T>(white_.task_covariance * h, h.transpose()) + mean.squaredNorm() +
+           left.dot(white_.task_covariance * left) + at_mean * at_mean;
   }
 
  private:
@@ -53,48 +63,82 @@ class ReadQueries {
   Matrix<T> square_;
 };
 
+/// The scores of inputs with a mean have one themselves, which only softmax of a linear map does not see.
+template <class Phi, Real T>
+void require_shift_invariance(std::string_view where, const LinearTask<T>& task) {
+  if constexpr (!scoring::is_linear<Phi>) require_all_zero(where, "input_mean", task.input_mean());
+}
+
+/// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I;
+/// then the error is that of the isotropic family with the labels' variance.
+template <Real T, class Map>
+laws::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
+                                                 const LinearTask<T>& task, std::int64_t context_length,
+                                                 const Map& map) {
+  require_softmax_domain(where, attention, task, context_length);
+  const auto white = white_attention(attention, task);
+  const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;
+  const Matrix<T> rest = white.key_query - gain * Matrix<T>::Identity(white.key_query.rows(), white.key_query.cols());
+  const T off = rest.cwiseAbs().maxCoeff();
+  if (!(off <= T(256.0) * Eigen::NumTraits<T>::epsilon() * white.key_query.cwiseAbs().maxCoeff())) {
+    throw_invalid_argument(where,
+                           "key_query is no multiple of the inverse of input_covariance and the query is included", off,
+                           "0 off it, or QueryToken::excluded");
+  }
+  return softmax_error_isotropic<T>({gain, attention.label_value},
+                                    {task.dimension(), T(1.0), T(white.task.trace() / d), task.noise_variance()},
+                                    context_length, map, QueryToken::included);
+}
+
 }  // namespace detail
 
 /// The mean squared error of true softmax attention, or of any map that is softmax after an elementwise one, on
-/// centered Gaussian inputs of any covariance: exact at every context length and temperature.
+/// Gaussian inputs of any mean and covariance: exact at every context length and temperature.
 ///
-/// \f[ G = E_{x_q}\left[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v \frac{Z_1}{q} x_q^T R \Sigma k
-///     + v^2 \left( \frac{Z_2}{q^2} k^T \Sigma R \Sigma k + p_2 \left(\mathrm{tr}(R \Sigma)
-///     - \frac{k^T \Sigma R \Sigma k}{q}\right)\right)\right],\quad k = M x_q,\ q = k^T \Sigma k \f]
-/// Here R = E[w w^T], and p_2, Z_1 and Z_2 are the row moments of laws/row_moments.hpp. They depend on the query
-/// through q alone, so the average over the query is an integral over q, which is distributed as a weighted sum of chi
-/// squares.
+/// \f[ G = E_{x_q}\left[ \sigma^2 (1 + v_y^2 p_2) + E_w (w^T x_q - p^T \mu)^2 - 2 \frac{Z_1}{q} E_w (w^T x_q - p^T\mu)
+///     p^T \Sigma k + \frac{Z_2}{q^2} k^T \Sigma B \Sigma k + p_2 \left(\mathrm{tr}(B \Sigma)
+///     - \frac{k^T \Sigma B \Sigma k}{q}\right)\right],\quad k = M x_q,\ q = k^T \Sigma k \f]
+/// with p = v_x + v_y w, B = E[p p^T], mu the inputs' mean and p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp,
+/// functions of q alone. So the average over the query is one over q: densities of a weighted sum of noncentral chi
+/// squares, by quadrature. Softmax sees the scores' mean k . mu in none of them.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.
-/// Shapes    (attention: d, task: d, context_length l, map) -> scalar; the query attends to the l examples only
+/// Shapes    (attention: d, task: d, context_length l, map) -> scalar; query: whether the query attends to itself, too
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
-/// Domain    l >= 2; input_mean = 0, input_value = 0; map in its domain.
-/// Limits    softmax_error_isotropic for isotropic parameters, with its limits; softmax_error_second_order is the
-///           expansion to order 1/l.
-/// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for
-///           values; laws::QuadratureError where the error estimate of a quadrature stays above eps^0.64.
-/// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp).
+/// Domain    l >= 2; input_mean = 0 unless the map is softmax of a linear one (softmax, SSMax); map in its domain.
+///           Query included: input_mean = 0, input_value = 0, and key_query a multiple of the inverse of
+///           input_covariance, because the query's own score x_q . M x_q is then a function of q. Otherwise the average
+///           is over two quadratic forms together, which no single integral does.
+/// Limits    as softmax_error_isotropic, which it is for isotropic parameters; softmax_error_second_order is its order
+///           1/l for centered inputs and input_value = 0. temperature -> infinity: that of generalization_error.
+/// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
+///           std::domain_error for values; laws::QuadratureError where an estimate stays above eps^0.64.
+/// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp, softmax_error_shifted.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
-                                  const Map& map) {
+                                  const Map& map, QueryToken query = QueryToken::excluded) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
-  require_softmax_domain(where, attention, task, context_length);
-  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
-                                math::from_count<T>(context_length));
+  if (query == QueryToken::included)
+    return detail::query_included_softmax_error(where, attention, task, context_length, map);
+  const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
+  require_context_length(where, context_length);
+  validate(attention, task.dimension(), where);
+  detail::require_shift_invariance<std::remove_cvref_t<decltype(phi)>>(where, task);
+  const laws::StandardRows rows(where, phi, math::from_count<T>(context_length));
   const auto white = detail::white_attention(attention, task);
   const detail::ReadQueries<T> queries(white);
-  const T v = attention.label_value, label_variance = task.noise_variance() + white.task.trace();
+  const T value_variance = white.value_variance();
   if (!(T(0.0) < queries.mean_square())) {
     const auto row = rows(T(0.0));
-    return {T(label_variance * (T(1.0) + v * v * row.ipr)), row.error_estimate};
+    return {T(task.noise_variance() + queries.missed(T(0.0)) + value_variance * row.ipr), row.error_estimate};
   }
   const T reference = detail::mean_reference(rows, T(sqrt(queries.mean_square())));
-  const T without_context = task.noise_variance() + queries.missed(T(v * reference));
+  const T without_context = task.noise_variance() + queries.missed(reference);
   return detail::average_over_queries(where, rows, queries.law(where),
-                                      detail::QueryTerms<T>{without_context, reference, v, label_variance});
+                                      detail::QueryTerms<T>{without_context, reference, value_variance});
 }
 
 }  // namespace incontext::regression

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -59,9 +60,10 @@ class ChiQueries {
 ///     + v^2 (Z_2 + (d - 1) p_2) \right],\quad r \sim \chi_d \f]
 /// Here p_2, Z_1 and Z_2 are the row moments of laws/row_moments.hpp for scores of standard deviation a |m| r, in units
 /// of that deviation.
+/// With the query included, rows have one more token of score m a r^2 and label 0, and the sums are over the examples.
 ///
 /// Source    derived: docs/theory/regression.md#softmax-error.
-/// Shapes    scalars; the query attends to the l examples only
+/// Shapes    scalars; query: whether the query attends to itself, too (SSMax then counts l + 1 keys)
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
 /// Limits    temperature -> infinity: a b d + sigma^2 + v^2 (a b d + sigma^2) / l, as generalization_error;
@@ -69,35 +71,45 @@ class ChiQueries {
 /// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where the error
 ///           estimate of a quadrature stays above eps^0.64.
 /// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, at high and low temperatures
-///           (tests/regression/softmax_error_isotropic.cpp).
+///           (tests/regression/softmax_error_isotropic.cpp). Query included: 1e-9 for temperatures above a tenth of
+///           m a, below which QuadratureError may be thrown (tests/regression/softmax_query_included.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
-                                            std::int64_t context_length, const Map& map) {
+                                            std::int64_t context_length, const Map& map,
+                                            QueryToken query = QueryToken::excluded) {
   constexpr auto where = "softmax_error_isotropic";
   require_context_length(where, context_length);
   detail::require_isotropic(where, task);
   require_non_negative(where, "key_query_scale squared", T(attention.key_query_scale * attention.key_query_scale));
   require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
   using std::sqrt;
-  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
+  const bool included = query == QueryToken::included;
+  const laws::StandardRows rows(where,
+                                map.elementwise(static_cast<std::ptrdiff_t>(context_length + (included ? 1 : 0))),
                                 math::from_count<T>(context_length));
   const T d = math::from_count<T>(task.dimension), v = attention.label_value;
   const T score = task.input_variance * attention.key_query_scale;
   const T signal = task.input_variance * task.task_variance;
   const T label_variance = task.noise_variance + signal * d;
   if (!(score < T(0) || T(0) < score)) {
+    const T share = math::from_count<T>(context_length) / math::from_count<T>(context_length + (included ? 1 : 0));
     const auto row = rows(T(0));
-    return {T(label_variance * (T(1) + v * v * row.ipr)), row.error_estimate};
+    return {T(label_variance * (T(1) + v * v * row.ipr * share * share)), row.error_estimate};
   }
   const T deviation = score < T(0) ? T(-score) : score;
-  const detail::ChiQueries<T> queries(d, deviation, T(signal * score), T(signal * score * score));
+  const detail::ChiQueries<T> queries(d, deviation, T(v * signal * score), T(v * v * signal * score * score));
+  if (included) {
+    const detail::QueryTerms<T> terms{label_variance, T(0), T(v * v * label_variance)};
+    return detail::average_over_queries(
+        where, detail::RowsWithQuery<std::remove_cvref_t<decltype(rows.phi())>, T>{rows, score}, queries, terms);
+  }
   const T reference = detail::mean_reference(rows, T(deviation * sqrt(d)));
   const T missed = T(1) - v * reference * score;
-  return detail::average_over_queries(
-      where, rows, queries,
-      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed), reference, v, label_variance});
+  return detail::average_over_queries(where, rows, queries,
+                                      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed),
+                                                            reference, T(v * v * label_variance)});
 }
 
 }  // namespace incontext::regression

@@ -42,12 +42,13 @@ class SampledScores {
 
   /// Nodes for phi(g) = x g by the trapezoidal rule on the whole line. Its errors are exp(-pi^2 / (x step)) from the
   /// kernel and exp(-2 pi^2 / step^2) from the density.
-  static SampledScores linear(const T& score_stddev, const T& count) {
+  /// `beyond` is how much farther out the scores matter, if their weights compete with another token's.
+  static SampledScores linear(const T& score_stddev, const T& count, const T& beyond = T(0)) {
     using std::ceil;
     using std::log;
     using std::sqrt;
     const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
-    const T pi = math::pi<T>(), end = reach(count);
+    const T pi = math::pi<T>(), end = reach(count) + beyond;
     const T step = T(1) / (score_stddev * digits / (pi * pi) + sqrt(T(digits / (T(2) * pi * pi))));
     const int half = static_cast<int>(ceil(T(end / step)));
     SampledScores scores;

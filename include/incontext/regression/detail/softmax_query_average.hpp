@@ -15,8 +15,8 @@
 /// The error of true softmax attention given the query, averaged over it: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
 
-/// Queries x = L e whose scores have the standard deviation `deviation`: their density in the variable u of `radius`,
-/// and the density times the mean over these queries of sum beta e^2 (`linear`) and of sum delta e^2 (`quadratic`).
+/// Queries x_q = L zeta of one score deviation sigma: their density in u, and its moments with what multiplies -2 a and
+/// b in the error, a = E sum p g / sigma and b = (E (sum p g)^2 - IPR) / sigma^2.
 template <Real T>
 struct QueryDensity {
   T deviation, density, linear, quadratic;
@@ -55,8 +55,7 @@ template <Real T>
 struct QueryTerms {
   T without_context;  // error if the weighted mean of the inputs were a_0 S M x_q
   T reference;        // a_0
-  T label_value;
-  T label_variance;  // s2 + tr(R S)
+  T value_variance;   // v^2 s2 + tr(B S), the variance of what the weights multiply
 };
 
 /// The reference a_0: the slope of the linear map where the weights are so flat that a and b are near their limits
@@ -75,26 +74,34 @@ struct Departures {
   T mean, square;  // a_0 - a, a_0^2 - b
 };
 
-/// b is a difference of moments, which cancels at small deviations sigma; but there its contribution is of order
-/// sigma^2.
+/// The examples' rows beside the query itself, whose own score is sigma^2 / gain if the white scores' matrix is gain I.
 template <class Phi, Real T>
-Departures<T> departures(const laws::StandardRows<Phi, T>& rows, const laws::StandardRow<T>& row, const T& deviation,
-                         bool about_reference) {
+struct RowsWithQuery {
+  const laws::StandardRows<Phi, T>& rows;
+  T gain;
+
+  laws::NeedleRow<T> operator()(const T& deviation) const {
+    return rows.with_needle(deviation, rows.phi().value(T(deviation * deviation / gain)));
+  }
+};
+
+/// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
+template <class Rows, class Row, Real T>
+Departures<T> departures(const Rows& rows, const Row& row, const T& deviation, bool about_reference) {
   const T mean = -row.mean_score / deviation;
-  if constexpr (scoring::is_linear<Phi>) {
+  if constexpr (requires { row.lost_square; }) {
     const T slope = rows.slope();
     if (about_reference) return {T(slope * row.ipr), T(slope * slope * row.lost_square)};
   }
   return {mean, T(-(row.mean_square_score - row.ipr) / deviation / deviation)};
 }
 
-template <class Phi, class Law, Real T>
-laws::Quadrature<T> average_over_queries(std::string_view where, const laws::StandardRows<Phi, T>& rows, const Law& law,
+template <class Rows, class Law, Real T>
+laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& rows, const Law& law,
                                          const QueryTerms<T>& terms) {
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  const T v = terms.label_value;
   const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
   T row_error = T(0);
   const auto sums = laws::integrate_bumps<2, T>(
@@ -105,8 +112,8 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const laws::Sta
         row_error = std::max(row_error, row.error_estimate);
         const auto off = departures(rows, row, query.deviation, about_reference);
         return std::array<T, 2>{T(width * query.density),
-                                T(width * (v * v * terms.label_variance * row.ipr * query.density +
-                                           T(2) * v * off.mean * query.linear - v * v * off.square * query.quadratic))};
+                                T(width * (terms.value_variance * row.ipr * query.density +
+                                           T(2) * off.mean * query.linear - off.square * query.quadratic))};
       },
       laws::quadrature_tolerance<T>());
   const T mass = sums.value[0];

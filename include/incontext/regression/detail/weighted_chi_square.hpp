@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -11,21 +12,30 @@
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// The law of sigma^2 = sum_j lambda_j e_j^2 for standard normal e: its Laplace transform is inverted along a contour
-/// of steepest descent through the saddle point (docs/theory/regression.md#softmax-error).
+/// The law of sigma^2 = sum_j lambda_j zeta_j^2, zeta_j normal with means nu_j and variance 1, by a contour integral
+/// through the saddle point: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
+
+/// A polynomial of second degree, zeta^T A zeta + c . zeta.
+template <Real T>
+struct QuadraticForm {
+  Matrix<T> square;
+  Vector<T> linear;
+};
 
 template <Real T>
 class WeightedChiSquareQueries {
  public:
-  /// lambda_j >= 0, not all zero; the moments wanted are sum beta_j e_j^2 and sum delta_j e_j^2.
-  WeightedChiSquareQueries(std::string_view where, const Vector<T>& lambda, Vector<T> beta, Vector<T> delta)
-      : where_(where), beta_(std::move(beta)), delta_(std::move(delta)) {
+  /// lambda_j >= 0, not all zero; the moments wanted are those of two polynomials of zeta.
+  WeightedChiSquareQueries(std::string_view where, const Vector<T>& lambda, Vector<T> mean,
+                           const QuadraticForm<T>& linear, const QuadraticForm<T>& quadratic)
+      : where_(where), mean_(std::move(mean)), forms_{form(linear), form(quadratic)} {
     using std::sqrt;
     const T largest = lambda.maxCoeff();
     share_ = (lambda / largest).cwiseMax(T(0.0));
     deviation_ = sqrt(largest);
-    peak_ = sqrt(T(share_.sum()));
+    peak_ = sqrt(T((share_.array() * (T(1.0) + mean_.array().square())).sum()));
+    centered_ = !(T(0.0) < mean_.squaredNorm());
   }
 
   T start() const { return place_of_radius(peak_); }
@@ -35,7 +45,7 @@ class WeightedChiSquareQueries {
     using std::log;
     const T r = radius(u), q = r * r;
     const Saddle saddle = saddle_at(q);
-    return saddle.exponent + log(T(q * radius_rate(u))) - log(T(saddle.slopes.squaredNorm())) / T(2.0);
+    return saddle.exponent + log(T(q * radius_rate(u))) - log(saddle.curvature) / T(2.0);
   }
 
   QueryDensity<T> operator()(const T& u) const {
@@ -48,80 +58,134 @@ class WeightedChiSquareQueries {
   }
 
  private:
-  /// The saddle point of K(y) = (y - 1) q / 2 - (1/2) sum log(1 - rho + rho y) on the real axis, y > 0, in units in
-  /// which lambda_max = 1.
+  /// Of K(y) = (y - 1) q / 2 - (1/2) sum log f_j - (1/2) sum nu_j^2 (1 - 1/f_j), f_j = 1 - rho_j + rho_j y, y > 0 real,
+  /// lambda_max = 1.
   struct Saddle {
     T exponent;        // K
-    Vector<T> factor;  // 1 - rho_j + rho_j y
-    Vector<T> slopes;  // w_j = rho_j / factor_j
+    Vector<T> factor;  // f_j
+    Vector<T> slopes;  // w_j = rho_j / f_j
+    Vector<T> pull;    // m_j = nu_j^2 / f_j
+    T curvature;       // 2 K'' = sum (1 + 2 m_j) w_j^2
   };
 
-  /// Newton's method for sum w_j(y) = q. The sum is convex and falls from y = 1/q, where it is at least q, so the steps
-  /// never pass the root.
+  /// Of a polynomial: E zeta_j^2, E zeta_j zeta_k and E zeta_j of the tilted law are 1/f_j + (nu_j/f_j)^2,
+  /// (nu_j/f_j)(nu_k/f_k) and nu_j/f_j.
+  struct Form {
+    Vector<T> once;   // A_jj + c_j nu_j
+    Matrix<T> twice;  // nu_j A_jk nu_k
+  };
+  Form form(const QuadraticForm<T>& polynomial) const {
+    return {polynomial.square.diagonal() + polynomial.linear.cwiseProduct(mean_),
+            mean_.asDiagonal() * polynomial.square * mean_.asDiagonal()};
+  }
+
+  /// sum (1 + m_j) w_j = q falls convexly from y = 1/q, where it is at least q: Newton's steps stay on that side.
   Saddle saddle_at(const T& q) const {
     using std::log;
     const Vector<T> rest = (T(1.0) - share_.array()).matrix();
     T y = T(1.0) / q;
-    Vector<T> slopes;
+    Saddle saddle{};
     for (int i = 0; i < 200; ++i) {
-      slopes = share_.cwiseQuotient(rest + y * share_);
-      const T step = (slopes.sum() - q) / slopes.squaredNorm();
+      place(saddle, Vector<T>(rest + y * share_));
+      const T step = (saddle.slopes.dot((T(1.0) + saddle.pull.array()).matrix()) - q) / saddle.curvature;
       y += step;
       if (!(T(4.0) * Eigen::NumTraits<T>::epsilon() * y < step)) break;
     }
-    Saddle saddle{(y - T(1.0)) * q / T(2.0), rest + y * share_, {}};
-    for (Eigen::Index j = 0; j < share_.size(); ++j) saddle.exponent -= log(T(saddle.factor(j))) / T(2.0);
-    saddle.slopes = share_.cwiseQuotient(saddle.factor);
+    place(saddle, Vector<T>(rest + y * share_));
+    saddle.exponent = (y - T(1.0)) * q / T(2.0);
+    for (Eigen::Index j = 0; j < share_.size(); ++j) {
+      const T& f = saddle.factor(j);
+      saddle.exponent -= (log(f) + mean_(j) * mean_(j) * (f - T(1.0)) / f) / T(2.0);
+    }
     return saddle;
   }
 
-  /// The inverse Laplace transform (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K, p = (y - 1) / 2, for h = 1, sum
-  /// beta e^2 and sum delta e^2. The path y = y_0 + i t - c t^2 is the parabola that leaves the saddle point in the
-  /// direction of steepest descent.
+  void place(Saddle& saddle, Vector<T> factor) const {
+    saddle.factor = std::move(factor);
+    saddle.slopes = share_.cwiseQuotient(saddle.factor);
+    saddle.pull = mean_.cwiseAbs2().cwiseQuotient(saddle.factor);
+    saddle.curvature = ((T(1.0) + T(2.0) * saddle.pull.array()) * saddle.slopes.array().square()).sum();
+  }
+
+  /// The parabola y = y_0 + i t - c t^2 of steepest descent, made flatter where it would pass so near to the essential
+  /// singularity of a coordinate with a large mean that |e^K| grows there.
+  static T bend(const T& q, const Saddle& saddle) {
+    const auto w = saddle.slopes.array(), m = saddle.pull.array();
+    T c = ((T(1.0) + T(3.0) * m) * w.cube()).sum() / (T(3.0) * saddle.curvature);
+    const T apart = T(5.8);  // 3 + 2 sqrt 2: the real part of 1/f_j grows nowhere faster than the rest falls
+    for (Eigen::Index j = 0; j < w.size(); ++j) {
+      const T pulled = m(j) / q;
+      if (!(apart * w(j) < c) || !(T(1.0) < pulled * pulled * c * w(j))) continue;
+      c = std::min(c, std::max(T(apart * w(j)), T(T(1.0) / (pulled * pulled * w(j)))));
+    }
+    return c;
+  }
+
+  /// log |e^(K(y) - K(y_0))|.
+  static T log_size(const T& t, const T& c, const T& q, const Saddle& saddle) {
+    using std::log;
+    const auto x = T(1.0) - c * t * t * saddle.slopes.array(), y = t * saddle.slopes.array();
+    const auto square = x.square() + y.square();
+    return (saddle.pull.array() * (x / square - T(1.0)) - square.log() / T(2.0)).sum() / T(2.0) -
+           c * t * t * q / T(2.0);
+  }
+
+  /// (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K for h = 1 and the two polynomials, p = (y - 1) / 2.
   std::array<T, 3> contour(const T& q, const Saddle& saddle) const {
     using std::sqrt;
-    const Vector<T>& w = saddle.slopes;
-    const T bend = w.array().cube().sum() / (T(3.0) * w.squaredNorm());
-    const T reach = sqrt(T(T(2.0) * laws::negligible_drop<T>() / (q * bend)));
-    const Vector<T> beta = beta_.cwiseQuotient(saddle.factor), delta = delta_.cwiseQuotient(saddle.factor);
+    const T c = bend(q, saddle), drop = laws::negligible_drop<T>();
+    T reach = sqrt(T(T(2.0) * drop / (saddle.slopes.sum() * c)));
+    for (T shorter = reach * T(0.75); log_size(shorter, c, q, saddle) < -drop; shorter = shorter * T(0.75))
+      reach = shorter;
     const auto sums = laws::integrate_bumps<3, T>(
         where_,
         [&](const T& unit) {
           const T t = reach * (T(2.0) * unit - T(1.0));
-          return at(t, bend, q, w, beta, delta, T(reach / (T(2.0) * math::pi<T>())));
+          return at(t, c, q, saddle, T(reach / (T(2.0) * math::pi<T>())));
         },
         laws::quadrature_tolerance<T>());
     return sums.value;
   }
 
-  static std::array<T, 3> at(const T& t, const T& bend, const T& q, const Vector<T>& w, const Vector<T>& beta,
-                             const Vector<T>& delta, const T& scale) {
+  std::array<T, 3> at(const T& t, const T& c, const T& q, const Saddle& saddle, const T& scale) const {
     using std::atan2;
     using std::cos;
     using std::exp;
     using std::log;
     using std::sin;
-    const T real_part = -bend * t * t;
+    const Eigen::Index d = share_.size();
+    const T real_part = -c * t * t;
     T log_size = real_part * q / T(2.0), phase = t * q / T(2.0);
-    T beta_real = T(0.0), beta_imaginary = T(0.0), delta_real = T(0.0), delta_imaginary = T(0.0);
-    for (Eigen::Index j = 0; j < w.size(); ++j) {
-      const T x = T(1.0) + w(j) * real_part, y = w(j) * t, square = x * x + y * y;
-      log_size -= log(square) / T(4.0);
-      phase -= atan2(y, x) / T(2.0);
-      beta_real += beta(j) * x / square;
-      beta_imaginary -= beta(j) * y / square;
-      delta_real += delta(j) * x / square;
-      delta_imaginary -= delta(j) * y / square;
+    Vector<T> re(d), im(d);  // of 1 / f_j
+    for (Eigen::Index j = 0; j < d; ++j) {
+      const T x = T(1.0) + saddle.slopes(j) * real_part, y = saddle.slopes(j) * t, square = x * x + y * y;
+      log_size += saddle.pull(j) / T(2.0) * (x / square - T(1.0)) - log(square) / T(4.0);
+      phase -= (saddle.pull(j) * y / square + atan2(y, x)) / T(2.0);
+      re(j) = x / square / saddle.factor(j);
+      im(j) = -y / square / saddle.factor(j);
     }
-    // The integrand times dy / (i dt) = 1 + 2 i c t.
-    const T size = scale * exp(log_size), c = size * cos(phase), s = size * sin(phase);
-    const T real = c - T(2.0) * bend * t * s, imaginary = s + T(2.0) * bend * t * c;
-    return {real, T(real * beta_real - imaginary * beta_imaginary), T(real * delta_real - imaginary * delta_imaginary)};
+    // times dy / (i dt) = 1 + 2 i c t
+    const T size = scale * exp(log_size), along = size * cos(phase), across = size * sin(phase);
+    const T real = along - T(2.0) * c * t * across, imaginary = across + T(2.0) * c * t * along;
+    std::array<T, 3> values{real, T(0.0), T(0.0)};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Form& form = forms_[k];
+      T moment_re = form.once.dot(re), moment_im = form.once.dot(im);
+      if (!centered_) {
+        const Vector<T> twice_re = form.twice * re, twice_im = form.twice * im;
+        moment_re += re.dot(twice_re) - im.dot(twice_im);
+        moment_im += re.dot(twice_im) + im.dot(twice_re);
+      }
+      values[k + 1] = real * moment_re - imaginary * moment_im;
+    }
+    return values;
   }
 
   std::string_view where_;
-  Vector<T> share_, beta_, delta_;
+  Vector<T> mean_, share_;
+  std::array<Form, 2> forms_;
   T deviation_, peak_;
+  bool centered_;
 };
 
 }  // namespace incontext::regression::detail

@@ -3,22 +3,42 @@
 #include <Eigen/Cholesky>
 
 #include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression::detail {
 
-/// The attention and the task in coordinates in which the inputs are white, x = L e with S = L L^T: `key_query` is
-/// G = L^T M L, and `task` is P = L^T R L with R = E[w w^T].
+/// The layer and the law in the coordinates of white inputs, x = L zeta with S = L L^T and zeta normal with covariance
+/// I: G = L^T M L, P = L^T R L, and L^T of the tasks' mean, of v_x; L^-1 of the inputs' mean.
 template <Real T>
 struct WhiteAttention {
-  Matrix<T> key_query, task;
+  Matrix<T> key_query, task, task_covariance;
+  Vector<T> task_mean, input_value, input_mean;
+  T label_value, noise_variance;
+
+  /// E[w p^T] and E[p p^T], p = v_x + v_y w.
+  Matrix<T> task_with_value() const { return moments().product({Vector<T>::Zero(task_mean.size()), T(1.0)}, value()); }
+  Matrix<T> value_square() const { return moments().product(value(), value()); }
+
+  /// The variance of what the weights multiply, p . x + v_y e.
+  T value_variance() const { return value_square().trace() + label_value * label_value * noise_variance; }
+
+ private:
+  AffineInTask<T> value() const { return {input_value, label_value}; }
+  TaskMoments<T> moments() const { return {task_mean, task_covariance, noise_variance}; }
 };
 
 template <Real T>
 WhiteAttention<T> white_attention(const Attention<T>& attention, const LinearTask<T>& task) {
   const Matrix<T> root = Eigen::LLT<Matrix<T>>(task.input_covariance()).matrixL();
   return {product<T>(product<T>(root.transpose(), attention.key_query), root),
-          product<T>(product<T>(root.transpose(), task.task_second_moment()), root)};
+          product<T>(product<T>(root.transpose(), task.task_second_moment()), root),
+          product<T>(product<T>(root.transpose(), task.task_covariance()), root),
+          root.transpose() * task.task_mean(),
+          root.transpose() * attention.input_value,
+          root.template triangularView<Eigen::Lower>().solve(task.input_mean()),
+          attention.label_value,
+          task.noise_variance()};
 }
 
 }  // namespace incontext::regression::detail
