@@ -13,6 +13,10 @@ namespace incontext::examples::classify {
 /// The rule as the tables name it.
 std::string name_of(RuleChoice choice);
 
+/// What simulates it, and whether that is softmax attention.
+ClassificationRule rule_of(RuleChoice choice);
+bool is_softmax(RuleChoice choice);
+
 /// All five, in the paper's order.
 std::vector<RuleChoice> all_rules();
 
@@ -37,6 +41,14 @@ enum class Side { selection, elimination };
 /// The best parameters but for those that are given; a gain without kappa is not 0, and the kernel rule's positive.
 Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa = {},
                std::optional<double> gain = {}, Side side = Side::selection);
+
+/// Standard errors of an optimum's logarithms, from searches on parts of as many contexts; absent where a part's optimum is
+/// at an end of what was searched, or the run was stopped.
+struct OptimumError {
+  Cell kappa, gain;
+};
+OptimumError error_of_best(Simulator& simulator, const SphereTask& task, RuleChoice choice,
+                           std::optional<double> kappa = {});
 
 /// Numbers from low to high, evenly spaced in their logarithms.
 std::vector<double> log_spaced(double low, double high, int count);

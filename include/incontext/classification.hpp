@@ -3,6 +3,7 @@
 /// Classification of points on a sphere in context: kernel gradient steps, their rates, and exact risks.
 
 #include "incontext/classification/adaptive_onset.hpp"
+#include "incontext/classification/any_kernel.hpp"
 #include "incontext/classification/cell_ratios.hpp"
 #include "incontext/classification/circle_attention.hpp"
 #include "incontext/classification/circle_cells.hpp"

@@ -54,7 +54,7 @@ TEST_CASE("the derivatives of a trial are differences of the rules' losses on it
 
 TEST_CASE("with two classes no kernel helps to first order, and with five it depends on the context's length") {
   const auto slope = [](const SphereTask& task, double rate) {
-    return simulate::adaptive_onset(task, {rate}, {.seed = seed, .trials = 32768})
+    return simulate::adaptive_onset(task, {rate}, {.seed = seed, .trials = 131072})
         .at(0, AdaptiveOnsetMetric::kappa_slope);
   };
   // The reflection of a context turns kappa into -kappa.

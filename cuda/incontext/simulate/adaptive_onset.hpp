@@ -39,7 +39,7 @@ AdaptiveOnsetSimulation adaptive_onset(const SphereTask& task, const std::vector
   for (const double rate : rates) {
     require_positive(where, "a rate", rate);
     numbers.push_back(static_cast<T>(rate));
-    detail::require_holds<T>(where, "a rate", rate, static_cast<double>(numbers.back()));
+    detail::require_holds<T>(where, "a rate", rate, rate);
   }
   const Device device = resolve(options.device);
   auto simulation = detail::with_system(device, [&](auto system) -> AdaptiveOnsetSimulation {

@@ -32,7 +32,7 @@ std::vector<T> matrix_rows(std::string_view where, const char* name, const class
     for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
       require_finite(where, std::string("an entry of ") + name, matrix(i, j));
       numbers.push_back(static_cast<T>(matrix(i, j)));
-      require_holds<T>(where, std::string("an entry of ") + name, matrix(i, j), static_cast<double>(numbers.back()));
+      require_holds<T>(where, std::string("an entry of ") + name, matrix(i, j), matrix(i, j));
     }
   }
   return numbers;
