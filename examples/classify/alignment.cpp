@@ -47,11 +47,11 @@ std::vector<Table> alignment_figure(ClassifyRun& run) {
               .columns = {{"weights"},
                           parameter_column("kappa", "kappa"),
                           parameter_column("gain", is_linear ? "rate" : "c"),
-                          {.name = "predictions_difference", .heading = "|p - p'|", .digits = 3, .decimals_as = 1},
+                          {.name = "predictions_difference", .heading = "|p - p'|", .digits = 2, .decimals_as = 1},
                           {.name = "predictions_error", .heading = "± error", .decimals_as = 1},
                           {.name = "cosine", .digits = 5, .decimals_as = 2},
                           {.name = "cosine_error", .heading = "± error", .decimals_as = 2},
-                          {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 3, .decimals_as = 3},
+                          {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 2, .decimals_as = 3},
                           {.name = "sensitivity_error", .heading = "± error", .decimals_as = 3},
                           trials_column()}};
   for (const Pair& pair : pairs_of(run, task)) {

@@ -15,7 +15,7 @@ namespace incontext::examples::classify {
 
 namespace {
 
-constexpr int columns = 72, fine = 360;
+constexpr int columns = 60, fine = 300;
 constexpr std::int64_t averaged_contexts = 512;
 
 std::vector<double> direction(double turn) {

@@ -1,8 +1,10 @@
 #include <incontext/statistics/moments.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -75,7 +77,7 @@ Table independent_table(ClassifyRun& run) {
     add("E max a", exact.largest_weight, MassMetric::largest_weight);
     run.controls.add("E 1/Z as 1/E Z", at(d, kappa), exact.leading_inverse, exact.inverse,
                      simulated.at(0, MassMetric::inverse_mass));
-    run.controls.add("E sum a^2 to leading order in 1/n", at(d, kappa), exact.leading_ipr, exact.ipr,
+    run.controls.add("E sum a^2, leading order", at(d, kappa), exact.leading_ipr, exact.ipr,
                      simulated.at(0, MassMetric::ipr));
   }
   table.notes = {
@@ -111,10 +113,9 @@ Table circle_table(ClassifyRun& run) {
   add_law(table, run, 2, law_kappa, "attention on y, no key", share.theory(), share.estimate());
   add_law(table, run, 2, law_kappa, "attention on y, softmax", with_query.theory(), with_query.estimate());
   const double limit = share.theory_of(limits);
-  run.controls.add("attention on y of long contexts", at(2, law_kappa) + ", no key", limit, share.theory(),
-                   share.estimate());
-  run.controls.add("attention on y of the other key", at(2, law_kappa) + ", softmax", share.theory(),
-                   with_query.theory(), with_query.estimate());
+  run.controls.add("attention on y, n = inf", at(2, law_kappa) + ", no key", limit, share.theory(), share.estimate());
+  run.controls.add("attention on y, other key", at(2, law_kappa) + ", softmax", share.theory(), with_query.theory(),
+                   with_query.estimate());
   table.notes = {
       "Theory and simulation share prototypes and query: ± error is that of their difference, context by "
       "context."};
@@ -150,7 +151,8 @@ void add_cells(Table& table, ClassifyRun& run) {
 
 /// Attention over tokens against the sums of votes that the other figures simulate.
 Table attention_table(ClassifyRun& run) {
-  const SphereTask task = run.options.task();
+  const std::int64_t k = run.options.classes, points = std::max<std::int64_t>(1, referee_length / k);
+  const SphereTask task{run.options.simulation.dimension, k, points * k};
   Table table = comparison_table(
       "Attention, token by token, beside the rules: " + in_words(task),
       {{"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
@@ -163,13 +165,12 @@ Table attention_table(ClassifyRun& run) {
                                       {ClassificationRule::adaptive_with_query, law_kappa, rate / law_kappa}};
   const std::vector<RuleChoice> names{RuleChoice::linear, RuleChoice::kernel, RuleChoice::adaptive,
                                       RuleChoice::adaptive_with_query};
-  const auto votes = run.simulator.metrics("rules", task, rules);
+  const auto votes = run.simulator.metrics("rules", task, rules, Effort::manifold);
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const auto attention = run.simulator.attention("attention", task, rules[i], Effort::usual);
+    const auto attention = run.simulator.attention("attention", task, rules[i], Effort::manifold);
     for (const auto& [name, ours, theirs] :
          {std::tuple{"loss", ClassificationMetric::loss, ContextAttentionMetric::loss},
-          {"accuracy", ClassificationMetric::accuracy, ContextAttentionMetric::accuracy},
-          {"entropy", ClassificationMetric::entropy, ContextAttentionMetric::entropy}}) {
+          {"accuracy", ClassificationMetric::accuracy, ContextAttentionMetric::accuracy}}) {
       const auto &a = votes.at(i, ours), &b = attention.at(theirs);
       statistics::Estimate both = b;
       both.standard_error = std::hypot(a.standard_error, b.standard_error);
@@ -217,9 +218,9 @@ Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimension
       if (exact.mean_square) add("mean square", *exact.mean_square, ContextAttentionMetric::squared_margin);
       const std::string row = "d = " + std::to_string(d) + ", " + name_of(choice);
       if (exact.mean_square) {
-        run.controls.add("mean square of long contexts", row, *exact.long_mean_square, *exact.mean_square, square);
+        run.controls.add("mean square, n = inf", row, *exact.long_mean_square, *exact.mean_square, square);
       } else {
-        run.controls.add("margin of long contexts", row, exact.long_mean, exact.mean, margin);
+        run.controls.add("margin, n = inf", row, exact.long_mean, exact.mean, margin);
       }
     }
   }

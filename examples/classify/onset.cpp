@@ -32,7 +32,8 @@ double best_rate(ClassifyRun& run, const SphereTask& task) {
 
 Slope slope_at(ClassifyRun& run, const SphereTask& task) {
   const double rate = best_rate(run, task);
-  const auto run_at = run.simulator.onset("onset", task, {rate}, Effort::usual);
+  const auto run_at =
+      run.simulator.onset("onset", task, {rate}, task.context_length <= 120 ? Effort::manifold : Effort::usual);
   return {task.context_length, rate, run_at.at(0, AdaptiveOnsetMetric::kappa_slope),
           run_at.at(0, AdaptiveOnsetMetric::loss)};
 }
@@ -124,7 +125,7 @@ std::vector<Table> onset_figure(ClassifyRun& run) {
                            {"n"},
                            parameter_column("rate", "best rate"),
                            {.name = "loss", .heading = "linear's loss", .digits = 4, .decimals_as = 1},
-                           {.name = "slope", .heading = "dL/dkappa", .digits = 3, .decimals_as = 2},
+                           {.name = "slope", .heading = "dL/dkappa", .digits = 2, .decimals_as = 2},
                            {.name = "standard_error", .heading = "± error", .decimals_as = 2},
                            {.name = "z", .heading = "over error", .style = Style::two_decimals},
                            trials_column()}};
@@ -158,6 +159,7 @@ std::vector<Table> onset_figure(ClassifyRun& run) {
       "Below n* the best kappa of attention is not positive: it is the linear rule, or attends to far points. Above, a "
       "narrower kernel pays. The query is no key; n* from a line through the slopes below.",
       "d -> inf: the limit of n*/d^2, derived; no number where no change of sign was found within the lengths tried."};
+  points.notes = {"16 times --trials up to n = 120."};
   two.notes = {"Exact, because the reflection of a context turns kappa into -kappa."};
   return {std::move(onsets), std::move(points), std::move(two)};
 }

@@ -17,6 +17,13 @@
 
 namespace incontext::examples::classify {
 
+namespace {
+
+/// Trials of Effort::manifold to one of the options.
+constexpr std::int64_t many = 16;
+
+}  // namespace
+
 struct Simulator::State {
   SimulationRuns runs;
   std::uint64_t seed;
@@ -39,9 +46,10 @@ const RunRecord& Simulator::record() const { return state_->runs.record(); }
 void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.count(trials, planned); }
 
 ClassificationSimulation Simulator::metrics(const std::string& what, const SphereTask& task,
-                                            const std::vector<Classifier>& classifiers) {
+                                            const std::vector<Classifier>& classifiers, Effort effort) {
   constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::sensitivity);
-  return {state_->runs.run(what, classifiers.size() * metrics, [&](const simulate::Options& options) {
+  return {state_->runs.run(what, classifiers.size() * metrics, [&](simulate::Options options) {
+    if (effort == Effort::manifold) options.trials *= many;
     return simulate::classification(task, classifiers, options).run;
   })};
 }
@@ -65,7 +73,7 @@ ContextAttentionSimulation Simulator::attention(const std::string& what, const S
   constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ContextAttentionMetric::squared_margin);
   using Dot = simulate::DotActivation<float>;
   return {state_->runs.run(what, metrics, [&, d = d, k = k, n = n](simulate::Options options) {
-    if (effort == Effort::manifold) options.trials *= 16;
+    if (effort == Effort::manifold) options.trials *= many;
     if (by.rule == ClassificationRule::linear) {
       const auto weights = law::linear_construction(d, k, n, by.gain);
       return simulate::context_attention(task, weights, Dot{Dot::Kind::identity, 1}, QueryToken::included, options).run;
@@ -104,6 +112,7 @@ AdaptiveOnsetSimulation Simulator::onset(const std::string& what, const SphereTa
   const auto simulation = [&](simulate::Options options) {
     // a derivative may be 0, and has no relative error to aim at
     if (effort == Effort::search || options.relative_error > 0) options = state_->searching(options);
+    if (effort == Effort::manifold) options.trials *= many;
     return simulate::adaptive_onset(task, rates, options).run;
   };
   return {state_->runs.run(what, 3 * rates.size(), simulation)};

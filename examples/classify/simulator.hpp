@@ -46,7 +46,7 @@ class Simulator {
 
   /// All classifiers on the same contexts.
   ClassificationSimulation metrics(const std::string& what, const SphereTask& task,
-                                   const std::vector<Classifier>& classifiers);
+                                   const std::vector<Classifier>& classifiers, Effort effort = Effort::usual);
   /// The same with paired differences, the first of a pair less the second.
   ClassificationContrasts contrasts(const std::string& what, const SphereTask& task,
                                     const std::vector<Classifier>& classifiers, const std::vector<IndexPair>& pairs);

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,9 +27,11 @@ void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleCho
                  error_cell(loss), mean_cell(gained), error_cell(gained), best.edge, loss.count});
 }
 
-void add_cells(std::vector<Cell>& cells, const Chosen& observed, const Cell& error, double predicted) {
+void add_cells(std::vector<Cell>& cells, const Chosen& observed, std::optional<Cell> error, double predicted) {
   const double gain = observed.classifier.gain;
-  cells.insert(cells.end(), {observed.gain(), error, predicted, observed.reached ? Cell(gain / predicted) : Cell()});
+  cells.push_back(observed.gain());
+  if (error) cells.push_back(*error);
+  cells.insert(cells.end(), {predicted, observed.reached ? Cell(gain / predicted) : Cell()});
 }
 
 Table trend_table(double kappa, std::int64_t n) {
@@ -44,10 +47,10 @@ Table trend_table(double kappa, std::int64_t n) {
                           {.name = "gain_error", .heading = "± log", .digits = 2},
                           parameter_column("predicted_gain", "predicted"),
                           {.name = "gain_ratio", .heading = "ratio", .digits = 3},
-                          parameter_column("gain_no_key", "c, no key"),
-                          {.name = "gain_no_key_error", .heading = "± log", .digits = 2},
-                          parameter_column("predicted_no_key", "predicted"),
-                          {.name = "no_key_ratio", .heading = "ratio", .digits = 3}}};
+                          {.name = "gain_no_key", .in_text = InText::hidden},
+
+                          {.name = "predicted_no_key", .in_text = InText::hidden},
+                          {.name = "no_key_ratio", .in_text = InText::hidden}}};
   table.notes = {
       "predicted: rate pi sqrt(n k d / 6), gain pi sqrt(n k / 6 v) times 1 + e^kappa / (n A_d) with the query's key: "
       "the boundary's closed forms for two classes, a rule of thumb for more.",
@@ -63,8 +66,9 @@ void add_trend(Table& table, Table& losses, ClassifyRun& run, const SphereTask& 
   add_cells(cells, linear, error_of_best(run.simulator, task, RuleChoice::linear).gain, predicted_rate(task));
   for (const RuleChoice choice : {RuleChoice::adaptive_with_query, RuleChoice::adaptive}) {
     const Chosen best = best_of(run.simulator, task, choice, kappa);
-    add_cells(cells, best, error_of_best(run.simulator, task, choice, kappa).gain,
-              predicted_gain(task, best.classifier));
+    std::optional<Cell> error;
+    if (choice == RuleChoice::adaptive_with_query) error = error_of_best(run.simulator, task, choice, kappa).gain;
+    add_cells(cells, best, error, predicted_gain(task, best.classifier));
   }
   table.add_row(std::move(cells));
   std::vector<std::pair<std::string, Chosen>> rates{{"found", linear}};
@@ -94,13 +98,13 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
                           {"n"},
                           parameter_column("kappa", "kappa"),
                           {.name = "kappa_error", .heading = "± log", .digits = 2},
-                          parameter_column("sigma", "sigma"),
+                          {.name = "sigma", .in_text = InText::hidden},
                           parameter_column("gain", choice == RuleChoice::kernel ? "rate" : "c"),
                           {.name = "gain_error", .heading = "± log", .digits = 2},
                           parameter_column("predicted_gain", "predicted"),
                           {.name = "loss", .digits = 4, .decimals_as = 1},
-                          {.name = "standard_error", .heading = "± error", .decimals_as = 1},
-                          {.name = "difference", .heading = "less linear's", .digits = 3, .decimals_as = 2},
+                          {.name = "standard_error", .in_text = InText::hidden},
+                          {.name = "difference", .heading = "less linear's", .digits = 2, .decimals_as = 2},
                           {.name = "difference_error", .heading = "± error", .decimals_as = 2},
                           {.name = "edge"},
                           trials_column()}};

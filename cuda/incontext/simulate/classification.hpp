@@ -19,8 +19,8 @@
 #include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// In-context classification on the sphere, simulated as written: what classification/ is judged by, and what it has
-/// no formula for.
+/// In-context classification on the sphere, the rules simulated as sums of votes: what classification/ has no formula
+/// for. Its referee, attention over tokens, is context_attention.hpp.
 namespace incontext::simulate {
 
 /// Every trial's metrics, for medians.

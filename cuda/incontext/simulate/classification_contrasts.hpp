@@ -15,8 +15,10 @@ namespace incontext::simulate {
 /// Metrics of classifiers as classification() gives them, and paired differences of loss and accuracy.
 ///
 ///     using simulate::ClassificationRule;
-///     const auto run = simulate::classification_contrasts({3, 3, 30}, {{ClassificationRule::linear, 0, 20},
-///         {ClassificationRule::adaptive, 4, 5}}, {{1, 0}}, {.seed = 1, .trials = 4096});   // the second less the first
+///     const std::vector<simulate::Classifier> rules{{ClassificationRule::linear, 0, 20},
+///                                                   {ClassificationRule::adaptive, 4, 5}};
+///     const auto run = simulate::classification_contrasts({3, 3, 30}, rules, /*pairs=*/{{1, 0}},
+///                                                         {.seed = 1, .trials = 4096});
 ///
 /// Source    ClassificationContrastTrial.
 /// Shapes    a point for each classifier, a contrast for each pair.

@@ -44,7 +44,8 @@ std::vector<T> matrix_rows(std::string_view where, const char* name, const class
 /// and keys to weights: DotActivation, RadialActivation or one of your own.
 ///
 ///     const auto weights = classification::softmax_construction(3, 2, 4.0, 2.0);   // d, k, kappa, gain
-///     const simulate::DotActivation<float> softmax{simulate::DotActivation<float>::Kind::softmax, 1 / std::sqrt(5.0f)};
+///     using Activation = simulate::DotActivation<float>;
+///     const Activation softmax{Activation::Kind::softmax, 1 / std::sqrt(5.0f)};
 ///     const auto run = simulate::context_attention({3, 2, 30}, weights, softmax, QueryToken::included,
 ///                                                  {.seed = 1, .trials = 4096});
 ///

@@ -152,13 +152,13 @@ class CellBoundary {
 ///     {\frac12 \langle \rho (\langle B^2 \rangle + B^2) \rangle - \alpha k \langle \Gamma \rangle} \f]
 ///
 /// Below n* the best kappa of the adaptive step is not positive, because the noise of a short context makes narrower
-/// kernels worse; above, the bias of the linear step, whose class means are not normal to the boundaries of cells, makes
-/// them better. Both steps use their best learning rates. In low dimension n*/d^2 is smaller.
+/// kernels worse; above, the bias of the linear step, whose class means are not normal to the boundaries of cells,
+/// makes them better. Both steps use their best learning rates. In low dimension n*/d^2 is smaller.
 ///
 /// Source    derived: docs/theory/classification.md#onset, which defines the averages over the boundary of a cell.
 /// Units     points per squared dimension.
 /// Domain    3 <= classes <= 512; for two classes the linear step has no bias, and n* is infinite.
-/// Limits    classes 3: 4.552; 5: 4.774; 10: 5.11.
+/// Limits    classes 3: 4.666; 5: 4.801; 10: 6.107.
 /// Errors    std::invalid_argument for classes.
 /// Accuracy  1e-13 relative in double (tests/classification/adaptive_onset.cpp).
 /// Runs on   host

@@ -79,8 +79,8 @@ ArcTransform<T> transform_of(const ArcRule<T>& rule, const T& s) {
 ///     \prod_{b \ne c} \varphi_b^m\, dt,\qquad \varphi_c(t) = E[e^{-t w} | C_c],\quad \psi_c = E[w e^{-t w} | C_c],
 ///     \quad m = n/k \f]
 ///
-/// Source    derived: docs/theory/classification.md#attention-on-the-circle; w = e^(kappa (u.x - 1)), q = 1 if the query
-///           is a key.
+/// Source    derived: docs/theory/classification.md#attention-on-the-circle; w = e^(kappa (u.x - 1)), q = 1 if the
+///           query is a key.
 /// Shapes    (prototypes: k angles) -> k
 /// Units     angles in radians; the result dimensionless, of sum 1 without the query's key.
 /// Domain    as circle_cells; kappa <= 1e4, without the query's key 500.

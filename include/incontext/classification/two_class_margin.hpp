@@ -17,8 +17,8 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
-/// The margin of a query, its class's logit less the other's, over contexts and queries of two classes: what a simulation
-/// of the rules is judged by at any context length.
+/// The margin of a query, its class's logit less the other's, over contexts and queries of two classes: what a
+/// simulation of the rules is judged by at any context length.
 namespace incontext::classification {
 
 /// Mean and mean square of the margin.

@@ -26,8 +26,8 @@ struct ContextMatrices {
   int width;
 };
 
-/// Scores that are inner products of keys and queries, and become weights as they are, by the exponential, or by softmax
-/// over the keys.
+/// Scores that are inner products of keys and queries, and become weights as they are, by the exponential, or by
+/// softmax over the keys.
 ///
 /// Source    arXiv 2510.10425, Section 2.2; scale: 1 for the first two, 1/sqrt(d + k) for softmax.
 /// Runs on   host and device

@@ -8,9 +8,9 @@
 /// What a simulation of the first step away from the linear rule gives.
 namespace incontext::simulate {
 
-/// What a trial measures of the linear rule at a learning rate: its loss; the derivative of that by the logarithm of the
-/// rate; and by kappa, where the adaptive rule with the gain rate/kappa, the query no key, leaves the linear rule at
-/// kappa = 0.
+/// What a trial measures of the linear rule at a learning rate: its loss; the derivative of that by the logarithm of
+/// the rate; and by kappa, where the adaptive rule with the gain rate/kappa, the query no key, leaves the linear rule
+/// at kappa = 0.
 ///
 /// Units     nats.
 /// Runs on   host and device

@@ -18,8 +18,8 @@ struct IndexPair {
   std::int32_t second;
 };
 
-/// Estimates of every metric of every classifier, and of how much the first of a pair exceeds the second: common contexts
-/// make the errors of these differences small.
+/// Estimates of every metric of every classifier, and of how much the first of a pair exceeds the second: common
+/// contexts make the errors of these differences small.
 ///
 /// Units     as ClassificationMetric.
 /// Runs on   host
