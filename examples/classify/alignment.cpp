@@ -43,17 +43,18 @@ std::vector<Table> alignment_figure(ClassifyRun& run) {
   const bool is_linear = run.options.figure == ClassifyFigure::linear_alignment;
   const std::string what = is_linear ? "Linear attention beside one step of gradient descent"
                                      : "Softmax attention beside one context-adaptive step of kernel gradient descent";
-  Table table{.title = what + ": " + in_words(task),
-              .columns = {{"weights"},
-                          parameter_column("kappa", "kappa"),
-                          parameter_column("gain", is_linear ? "rate" : "c"),
-                          {.name = "predictions_difference", .heading = "|p - p'|", .digits = 2, .decimals_as = 1},
-                          {.name = "predictions_error", .heading = "± error", .decimals_as = 1},
-                          {.name = "cosine", .digits = 5, .decimals_as = 2},
-                          {.name = "cosine_error", .heading = "± error", .decimals_as = 2},
-                          {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 2, .decimals_as = 3},
-                          {.name = "sensitivity_error", .heading = "± error", .decimals_as = 3},
-                          trials_column()}};
+  Table table{
+      .title = what + ": " + in_words(task),
+      .columns = {{"weights"},
+                  parameter_column("kappa", "kappa"),
+                  parameter_column("gain", is_linear ? "rate" : "c"),
+                  {.name = "predictions_difference", .heading = "|p - p'|", .digits = 3, .style = Style::shortest},
+                  {.name = "predictions_error", .heading = "± error", .digits = 2, .style = Style::shortest},
+                  {.name = "cosine", .digits = 5, .decimals_as = 2},
+                  {.name = "cosine_error", .in_text = InText::hidden},
+                  {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 3, .style = Style::shortest},
+                  {.name = "sensitivity_error", .heading = "± error", .digits = 2, .style = Style::shortest},
+                  trials_column()}};
   for (const Pair& pair : pairs_of(run, task)) {
     std::vector<double> predictions, cosines, sensitivities;
     for (std::int64_t i = 0; i < evaluated_contexts && !run.simulator.stopped(); ++i) {

@@ -20,7 +20,7 @@ Controls::Controls()
                          {"of"},
                          {.name = "claimed", .digits = 4, .decimals_as = 1},
                          {.name = "simulation", .digits = 4, .decimals_as = 1},
-                         {.name = "standard_error", .heading = "± error", .decimals_as = 1},
+                         {.name = "standard_error", .in_text = InText::hidden},
                          {.name = "z", .digits = 4},
                          {.name = "trials", .in_text = InText::hidden},
                          {"outcome"}}} {

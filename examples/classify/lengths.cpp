@@ -66,7 +66,7 @@ Table lengths_table(const ClassifyOptions& o) {
                   {.name = "loss", .digits = 4, .decimals_as = 1},
                   {.name = "loss_error", .heading = "± error", .decimals_as = 1},
                   {.name = "accuracy", .digits = 4, .decimals_as = 2},
-                  {.name = "accuracy_error", .heading = "± error", .decimals_as = 2},
+                  {.name = "accuracy_error", .in_text = InText::hidden},
                   {.name = "difference", .heading = "less linear's", .digits = 2, .decimals_as = 3},
                   {.name = "difference_error", .heading = "± error", .decimals_as = 3},
                   {.name = "edge", .in_text = InText::hidden},

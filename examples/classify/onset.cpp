@@ -18,22 +18,28 @@ struct Slope {
   statistics::Estimate slope, loss;
 };
 
-/// The rate at which the loss is least: the zero of its mean slope over a grid, on contexts of their own.
-double best_rate(ClassifyRun& run, const SphereTask& task) {
+/// The rate at which the loss is least, the zero of its mean slope over a grid, on contexts of their own; and how much the
+/// slope by kappa changes per change of that slope.
+struct BestRateAndTilt {
+  double rate, tilt;
+};
+BestRateAndTilt best_rate(ClassifyRun& run, const SphereTask& task) {
   const double guess = predicted_rate(task);
   const std::vector<double> rates = log_spaced(guess / 4, guess * 3, 13);
   const auto found = run.simulator.onset("best rate", task, rates, Effort::search);
   const auto slope = [&](std::size_t i) { return found.at(i, AdaptiveOnsetMetric::rate_slope).mean; };
+  const auto kappa_slope = [&](std::size_t i) { return found.at(i, AdaptiveOnsetMetric::kappa_slope).mean; };
   std::size_t i = 0;
   while (i + 2 < rates.size() && slope(i + 1) < 0) ++i;
-  const double share = std::clamp(slope(i) / (slope(i) - slope(i + 1)), 0.0, 1.0);
-  return rates[i] * std::pow(rates[i + 1] / rates[i], share);
+  const double rise = slope(i + 1) - slope(i), share = rise > 0 ? std::clamp(-slope(i) / rise, 0.0, 1.0) : 0.5;
+  const double tilt = rise > 0 ? (kappa_slope(i + 1) - kappa_slope(i)) / rise : 0;
+  return {rates[i] * std::pow(rates[i + 1] / rates[i], share), tilt};
 }
 
 Slope slope_at(ClassifyRun& run, const SphereTask& task) {
-  const double rate = best_rate(run, task);
-  const auto run_at =
-      run.simulator.onset("onset", task, {rate}, task.context_length <= 120 ? Effort::manifold : Effort::usual);
+  const auto [rate, tilt] = best_rate(run, task);
+  const Effort effort = task.context_length <= 120 ? Effort::manifold : Effort::usual;
+  const auto run_at = run.simulator.onset("onset", task, {rate}, effort, tilt);
   return {task.context_length, rate, run_at.at(0, AdaptiveOnsetMetric::kappa_slope),
           run_at.at(0, AdaptiveOnsetMetric::loss)};
 }
@@ -70,29 +76,20 @@ std::vector<Slope> slopes_about_onset(ClassifyRun& run, std::int64_t d, std::int
   return slopes;
 }
 
-/// log n* and its standard error: the zero of the line through the slopes against log n, weighed by their errors.
+/// log n* and its standard error: where the line through the slopes on both sides of the change of sign, against log n,
+/// is 0.
 struct Zero {
   double log_length, error;
 };
 Zero zero_of(const std::vector<Slope>& slopes) {
-  double weights = 0, mean_x = 0, mean_y = 0;
-  const auto weight = [](const Slope& s) { return 1 / (s.slope.standard_error * s.slope.standard_error); };
-  const auto x = [](const Slope& s) { return std::log(static_cast<double>(s.context_length)); };
-  for (const Slope& s : slopes) {
-    weights += weight(s);
-    mean_x += weight(s) * x(s);
-    mean_y += weight(s) * s.slope.mean;
-  }
-  mean_x /= weights;
-  mean_y /= weights;
-  double squares = 0, product = 0;
-  for (const Slope& s : slopes) {
-    squares += weight(s) * (x(s) - mean_x) * (x(s) - mean_x);
-    product += weight(s) * (x(s) - mean_x) * s.slope.mean;
-  }
-  const double steepness = product / squares, zero = mean_x - mean_y / steepness;
-  const double apart = zero - mean_x;
-  return {zero, std::sqrt(1 / weights + apart * apart / squares) / std::abs(steepness)};
+  std::size_t i = 0;
+  while (i + 2 < slopes.size() && slopes[i + 1].slope.mean > 0) ++i;
+  const Slope &low = slopes[i], &high = slopes[i + 1];
+  const auto log_of = [](const Slope& s) { return std::log(static_cast<double>(s.context_length)); };
+  const double step = log_of(high) - log_of(low), fall = low.slope.mean - high.slope.mean;
+  const double share = low.slope.mean / fall;
+  return {log_of(low) + share * step,
+          step / fall * std::hypot((1 - share) * low.slope.standard_error, share * high.slope.standard_error)};
 }
 
 /// Two classes: a context's reflection turns kappa into -kappa, so that the slope is 0.
@@ -157,7 +154,7 @@ std::vector<Table> onset_figure(ClassifyRun& run) {
   judge_two_classes(run, two);
   onsets.notes = {
       "Below n* the best kappa of attention is not positive: it is the linear rule, or attends to far points. Above, a "
-      "narrower kernel pays. The query is no key; n* from a line through the slopes below.",
+      "narrower kernel pays. The query is no key; n* from the two slopes below about the change of sign.",
       "d -> inf: the limit of n*/d^2, derived; no number where no change of sign was found within the lengths tried."};
   points.notes = {"16 times --trials up to n = 120."};
   two.notes = {"Exact, because the reflection of a context turns kappa into -kappa."};

@@ -108,12 +108,12 @@ PartitionFunctionSimulation Simulator::partition_function(const std::string& wha
 }
 
 AdaptiveOnsetSimulation Simulator::onset(const std::string& what, const SphereTask& task,
-                                         const std::vector<double>& rates, Effort effort) {
+                                         const std::vector<double>& rates, Effort effort, double tilt) {
   const auto simulation = [&](simulate::Options options) {
     // a derivative may be 0, and has no relative error to aim at
     if (effort == Effort::search || options.relative_error > 0) options = state_->searching(options);
     if (effort == Effort::manifold) options.trials *= many;
-    return simulate::adaptive_onset(task, rates, options).run;
+    return simulate::adaptive_onset(task, rates, options, tilt).run;
   };
   return {state_->runs.run(what, 3 * rates.size(), simulation)};
 }

@@ -57,7 +57,7 @@ class Simulator {
                                                  const std::vector<double>& kappas);
   /// The linear rule's derivatives by rate and kappa; `search` runs the trials of a search.
   AdaptiveOnsetSimulation onset(const std::string& what, const SphereTask& task, const std::vector<double>& rates,
-                                Effort effort);
+                                Effort effort, double tilt = 0);
   AlignmentSimulation alignment(const std::string& what, const SphereTask& task,
                                 const std::vector<ClassifierPair>& pairs);
 

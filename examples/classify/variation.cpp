@@ -94,7 +94,7 @@ std::vector<Table> variation_figure(ClassifyRun& run) {
             law.independent, simulated.mean, simulated);
       }
       if (sigma == 1) {
-        run.controls.add("independent points, squared",
+        run.controls.add("independent, squared",
                          "two classes, d = " + std::to_string(d) + ", sigma = " + in_words(sigma),
                          law.independent * law.independent, law_of_two.two_classes * law_of_two.two_classes,
                          two.at(i, MassMetric::squared_deviation));

@@ -63,6 +63,28 @@ TEST_CASE("with two classes no kernel helps to first order, and with five it dep
   CHECK(testing::z_of(0, slope({5, 5, 200}, 71.6)) < -5);
 }
 
+TEST_CASE("a tilt takes a multiple of the slope by the rate off the slope by kappa, and keeps its zero") {
+  const SphereTask task{5, 5, 40};
+  const simulate::Options options{.seed = seed, .trials = 4096};
+  const std::vector<double> rates{35.0, 55.0};
+  const auto plain = simulate::adaptive_onset<double>(task, rates, options);
+  const auto of = [](const auto& run, std::size_t i, AdaptiveOnsetMetric metric) { return run.at(i, metric).mean; };
+  const auto change = [&](const auto& run, AdaptiveOnsetMetric metric) {
+    return of(run, 1, metric) - of(run, 0, metric);
+  };
+  const double tilt = change(plain, AdaptiveOnsetMetric::kappa_slope) / change(plain, AdaptiveOnsetMetric::rate_slope);
+  const auto tilted = simulate::adaptive_onset<double>(task, rates, options, tilt);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double expected =
+        of(plain, i, AdaptiveOnsetMetric::kappa_slope) - tilt * of(plain, i, AdaptiveOnsetMetric::rate_slope);
+    CHECK(std::abs(of(tilted, i, AdaptiveOnsetMetric::kappa_slope) - expected) <= 1e-12);
+  }
+  CHECK(std::abs(change(tilted, AdaptiveOnsetMetric::kappa_slope)) <= 1e-12);
+  CHECK(std::abs(change(plain, AdaptiveOnsetMetric::kappa_slope)) > 0.003);
+  CHECK(tilted.at(0, AdaptiveOnsetMetric::kappa_slope).standard_error <
+        plain.at(0, AdaptiveOnsetMetric::kappa_slope).standard_error);
+}
+
 TEST_CASE("the onset's simulation refuses what is no rate") {
   const auto message = [](const std::vector<double>& rates) {
     return testing::message_of([&] { simulate::adaptive_onset({3, 2, 10}, rates, {.seed = 1, .trials = 2}); });

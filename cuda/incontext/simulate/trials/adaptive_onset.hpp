@@ -31,6 +31,7 @@ struct AdaptiveOnsetTrial {
   SphereTaskDraw<T> task;
   const T* rates;
   int size;
+  T tilt = T(0);  ///< times the slope by the rate is taken off the slope by kappa
 
   INCONTEXT_HD int outputs() const { return size * detail::adaptive_onset_metrics; }
   INCONTEXT_HD std::int64_t scratch_rows() const {
@@ -57,7 +58,7 @@ struct AdaptiveOnsetTrial {
       own[Metric::loss] =
           outcome.log_sum - Lanes<T, W>::each([&](int lane) { return logits[static_cast<int>(label[lane])][lane]; });
       own[Metric::rate_slope] = rates[i] * less_label(votes);
-      own[Metric::kappa_slope] = T(0.5) * rates[i] * less_label(squares);
+      own[Metric::kappa_slope] = T(0.5) * rates[i] * less_label(squares) - tilt * own[Metric::rate_slope];
     }
   }
 
