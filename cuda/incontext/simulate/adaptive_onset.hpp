@@ -20,9 +20,9 @@ namespace incontext::simulate {
 ///
 ///     const auto run = simulate::adaptive_onset({10, 5, 300}, {120.0, 145.0}, {.seed = 1, .trials = 4096});
 ///
-/// The slope by kappa depends on the rate to first order, and the best rate is known only so well. With `tilt` times the
-/// slope by the rate taken off it, which is 0 on average at the best rate, it does not, if tilt is the quotient of the
-/// derivatives of both by the rate; and its variance is less.
+/// The slope by kappa depends on the rate to first order, and the best rate is known only so well. With `tilt` times
+/// the slope by the rate taken off it, which is 0 on average at the best rate, it does not, if tilt is the quotient of
+/// the derivatives of both by the rate; and its variance is less.
 ///
 /// Source    AdaptiveOnsetTrial.
 /// Shapes    (rates: m) -> m points.
