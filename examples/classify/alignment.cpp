@@ -32,7 +32,7 @@ std::vector<Pair> pairs_of(ClassifyRun& run, const SphereTask& task) {
   narrower.kappa *= 1.1;
   other.rule = ClassificationRule::adaptive;
   pairs.push_back({"kappa 10% larger", narrower, best});
-  pairs.push_back({"step without the query's key", best, other});
+  pairs.push_back({"step without query key", best, other});
   return pairs;
 }
 

@@ -10,7 +10,8 @@ namespace incontext::examples::classify {
 namespace {
 
 constexpr double rejected_beyond = 5;
-constexpr double telling_beyond = 10;  // standard errors from the exact value to the one claimed
+constexpr double telling_beyond = 10;        // standard errors from the exact value to the one claimed
+constexpr std::int64_t fewest_trials = 256;  // of fewer, the mean of a skewed quantity is not normal
 
 }  // namespace
 
@@ -34,7 +35,8 @@ void Controls::add(const std::string& what, const std::string& at, double claime
   if (estimate.count < 2) {
     outcome = "not reached";
   } else if (!(std::abs(z) > rejected_beyond)) {
-    const bool is_telling = std::abs(exact - claimed) > telling_beyond * estimate.standard_error;
+    const bool is_telling =
+        estimate.count >= fewest_trials && std::abs(exact - claimed) > telling_beyond * estimate.standard_error;
     outcome = is_telling ? "NOT REJECTED" : "cannot tell";
     failures_ += is_telling ? 1 : 0;
   }

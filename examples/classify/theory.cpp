@@ -150,7 +150,8 @@ IndependentLaw independent_law(std::int64_t d, double kappa, std::int64_t n) {
           without.ipr,
           law::expected_largest_weight(d, kappa, n, law::QueryToken::excluded),
           1 / mass,
-          (1 + v) / count};
+          (1 + v) / count,
+          std::sqrt(without.variance) / without.mean};
 }
 
 CircleLaw circle_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {

@@ -31,6 +31,7 @@ MarginLaw two_class_margin(const SphereTask& task, const Classifier& classifier)
 struct IndependentLaw {
   double relative_variance, inverse, inverse_with_query, ipr, largest_weight;
   double leading_inverse, leading_ipr;
+  double inverse_spread;  ///< standard deviation of 1/Z over its mean: large where rare empty neighborhoods carry it
 };
 IndependentLaw independent_law(std::int64_t dimension, double kappa, std::int64_t context_length);
 
