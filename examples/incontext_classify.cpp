@@ -3,6 +3,7 @@
 // where.
 
 #include "examples/classify/contexts.hpp"
+#include "examples/classify/controls.hpp"
 #include "examples/classify/figures.hpp"
 #include "examples/classify/options.hpp"
 #include "examples/classify/simulator.hpp"
@@ -22,11 +23,14 @@ Report report_of(const CLI::App& app, ClassifyOptions& options) {
   state_used(options, report.arguments);
   Judgement judgement;
   Simulator simulator(options.simulation, options.search_trials, options.output.quiet);
-  ClassifyRun parts{options, simulator, judgement};
+  Controls controls;
+  ClassifyRun parts{options, simulator, judgement, controls};
   report.tables = figure_tables(parts);
+  if (!controls.empty()) report.tables.push_back(controls.table());
   if (!options.contexts_file.empty()) write_contexts(options, simulator);
   report.run = simulator.record();
   judge(report, judgement);
+  controls.join(*report.verdict);
   return report;
 }
 
@@ -40,20 +44,28 @@ int main(int argc, char** argv) {
            "Classification in context: points of the sphere, labeled by the nearest of k hidden prototypes, as\n"
            "many of each class. One gradient step on them classifies a query: linear, with a kernel of width\n"
            "sigma = 1/sqrt(kappa), or at a rate that adapts to the query, which is softmax attention, gain c.\n"
-           "  --figure 4-metrics    losses, accuracies, entropies, sensitivities and distances of the rules,\n"
+           "  --figure rules        losses, accuracies, entropies, sensitivities and distances of the rules,\n"
            "                        each at its best parameters or at given ones (the default)\n"
-           "  --figure 6            the loss over kappa and gain: the valley c kappa = const\n"
-           "  --figure 7            the best loss of each rule against dimension: who is best where (Table 1)\n"
-           "  --figure 8a           the best width and gain against dimension or context length\n"
+           "  --figure laws         what is known exactly of the adaptive rate, of attention and of the rules,\n"
+           "                        beside simulation and beside attention token by token\n"
+           "  --figure 4, 5         linear, softmax attention with constructed weights beside its step (untrained)\n"
+           "  --figure 6            decision boundaries on the circle, one context\n"
+           "  --figure 7            losses and accuracies against context length (Table 1)\n"
+           "  --figure 8a           spread of the partition function against the kernel's width\n"
            "  --figure 8b           one rate in dense and in sparse neighborhoods, d = 2, and softmax' own\n"
-           "  --figure 16-trend     the best rate and gain of k classes beside their closed forms\n"
-           "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n" +
+           "  --figure 16           the best width and gain against dimension or context length\n"
+           "Not the paper's:\n"
+           "  --figure valley       the loss over kappa and gain: the valley c kappa = const\n"
+           "  --figure rates        the best rate and gain of k classes beside their closed forms\n"
+           "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n"
+           "  --figure onset        the context length from which softmax gains by a kernel\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
-                 "  incontext-classify --figure 6 --dimension 10\n"
+                 "  incontext-classify --figure 6 --svg boundaries.svg\n"
+                 "  incontext-classify --figure valley --dimension 10\n"
                  "  incontext-classify --contexts contexts.npy --contexts-count 100 --rule linear --quiet\n"
-                 "    (inputs: 100 contexts, each 100 points and the query, a row each; labels: a row a context;\n"
+                 "    (inputs: 100 contexts x 101 points x dimension, the query last; labels: integers, 100 x 101;\n"
                  "    drawn in double precision, while the run simulates in single, with normals of its own)\n"},
       argc, argv, [&](CLI::App& app) { add_classify_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

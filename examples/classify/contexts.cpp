@@ -1,8 +1,7 @@
 #include "examples/classify/contexts.hpp"
 
-#include <Eigen/Core>
-#include <algorithm>
-#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "examples/support/npy.hpp"
 
@@ -17,8 +16,10 @@ std::string labels_file(const std::string& inputs_file) {
 
 void require_writable_files(const ClassifyOptions& o) {
   if (o.contexts_file.empty()) {
-    require_outputs(o.output);
-    return;
+    if (o.svg_file.empty()) return require_outputs(o.output);
+    const NamedFile picture{"--svg", o.svg_file};
+    require_file(picture);
+    return require_outputs(o.output, {picture});
   }
   constexpr double most_numbers = 2e8;
   const SphereTask task = o.task();
@@ -35,18 +36,18 @@ void require_writable_files(const ClassifyOptions& o) {
 
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {
   const SphereTask task = o.task();
-  const Eigen::Index each = task.context_length + 1, d = task.dimension;
-  Eigen::MatrixXd inputs(o.contexts * each, d), labels(o.contexts, each);
-  for (Eigen::Index i = 0; i < o.contexts; ++i) {
+  std::vector<double> inputs;
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < o.contexts; ++i) {
     const SphereContext<double> drawn = simulator.context(task, static_cast<std::uint64_t>(i));
-    for (Eigen::Index j = 0; j < each; ++j) {
-      const bool is_query = j + 1 == each;
-      const double* point = is_query ? drawn.query.data() : drawn.inputs.data() + j * d;
-      inputs.row(i * each + j) = Eigen::Map<const Eigen::RowVectorXd>(point, d);
-      labels(i, j) = static_cast<double>(is_query ? drawn.query_label : drawn.labels[static_cast<std::size_t>(j)]);
-    }
+    inputs.insert(inputs.end(), drawn.inputs.begin(), drawn.inputs.end());
+    inputs.insert(inputs.end(), drawn.query.begin(), drawn.query.end());
+    labels.insert(labels.end(), drawn.labels.begin(), drawn.labels.end());
+    labels.push_back(drawn.query_label);
   }
-  const std::string input_bytes = npy_bytes(inputs), label_bytes = npy_bytes(labels);
+  const std::int64_t each = task.context_length + 1;
+  const std::string input_bytes = npy_bytes(inputs, {o.contexts, each, task.dimension}),
+                    label_bytes = npy_bytes(labels, {o.contexts, each});
   write_files({{o.contexts_file, input_bytes}, {labels_file(o.contexts_file), label_bytes}}, "--contexts");
 }
 

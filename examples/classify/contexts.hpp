@@ -13,8 +13,8 @@ std::string labels_file(const std::string& inputs_file);
 /// Refuses, before a long computation begins, files for the contexts and the report that cannot be written.
 void require_writable_files(const ClassifyOptions& o);
 
-/// Writes the contexts one after another. Each is its n points and then its query. The array of inputs has the shape
-/// contexts (n + 1) x d, the array of labels contexts x (n + 1). Neither file appears before both are complete.
+/// Writes inputs, contexts x (n + 1) x d, the query last, and integer labels, contexts x (n + 1). Neither file appears
+/// before both are complete.
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator);
 
 }  // namespace incontext::examples::classify

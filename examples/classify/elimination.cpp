@@ -40,7 +40,8 @@ Table equal_law_table(ClassifyRun& run) {
       table.add_row(std::move(cells));
     }
   }
-  table.notes = {"Independent contexts; ± error of the difference."};
+  table.notes = {
+      "An identity of the law, and a check of the simulator; independent contexts, ± error of the difference."};
   return table;
 }
 
@@ -177,6 +178,8 @@ Table strategies_table(ClassifyRun& run) {
 
 }  // namespace
 
-std::vector<Table> elimination_figure(ClassifyRun& run) { return {equal_law_table(run), strategies_table(run)}; }
+std::vector<Table> elimination_figure(ClassifyRun& run) {
+  return {equal_law_table(run), strategies_table(run), referee_table(run, run.options.dimensions)};
+}
 
 }  // namespace incontext::examples::classify

@@ -1,5 +1,7 @@
 #include "examples/classify/figures.hpp"
 
+#include <incontext/statistics/moments.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -35,6 +37,10 @@ Cell error_cell(const statistics::Estimate& estimate) {
   return estimate.count > 1 ? Cell(estimate.standard_error) : Cell();
 }
 
+statistics::Estimate estimate_of(const std::vector<double>& values) {
+  return statistics::Estimate(statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size())));
+}
+
 Column trials_column() { return {.name = "trials", .in_text = InText::hidden}; }
 
 Table comparison_table(std::string title, std::vector<Column> columns) {
@@ -57,52 +63,35 @@ void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, con
   table.add_row(std::move(cells));
 }
 
-Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions, std::int64_t context_length) {
-  const std::int64_t n = context_length + context_length % 2;
-  // More trials would resolve the error of the closed forms.
-  const std::int64_t most_trials = std::max<std::int64_t>(2 * n * n, 128);
-  Table table = comparison_table(
-      "Check by theory: two classes, n = " + std::to_string(n),
-      {{"d"}, {"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
-  for (const std::int64_t d : dimensions) {
-    const SphereTask task{d, 2, n};
-    Classifier softmax{ClassificationRule::adaptive_with_query, 1, 0};
-    softmax.gain = predicted_gain(task, softmax);
-    const std::vector<Chosen> rules{
-        given(RuleChoice::linear, {ClassificationRule::linear, 0, two_class_best_rate(d, n).rate}),
-        given(RuleChoice::adaptive_with_query, softmax)};
-    const auto simulated =
-        run.simulator.metrics("two classes", task, {rules[0].classifier, rules[1].classifier}, most_trials);
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      for (const auto& [name, metric] :
-           {std::pair{"loss", ClassificationMetric::loss}, {"accuracy", ClassificationMetric::accuracy}}) {
-        add_comparison(table, run, {d, name_of(rules[i].choice), rules[i].kappa(), rules[i].gain(), std::string(name)},
-                       task, rules[i], metric, simulated.at(i, metric));
-      }
-    }
-  }
-  table.notes = {closed_form_note};
-  return table;
-}
-
 std::vector<Table> figure_tables(ClassifyRun& run) {
   switch (run.options.figure) {
     case ClassifyFigure::metrics:
       return metrics_figure(run);
-    case ClassifyFigure::map:
-      return map_figure(run);
-    case ClassifyFigure::rules:
-      return rules_figure(run);
-    case ClassifyFigure::optima:
-      return optima_figure(run);
+    case ClassifyFigure::laws:
+      return laws_figure(run);
+    case ClassifyFigure::linear_alignment:
+    case ClassifyFigure::softmax_alignment:
+      return alignment_figure(run);
+    case ClassifyFigure::boundaries:
+      return boundaries_figure(run);
+    case ClassifyFigure::lengths:
+      return lengths_figure(run);
+    case ClassifyFigure::variation:
+      return variation_figure(run);
     case ClassifyFigure::neighborhoods:
       return neighborhoods_figure(run);
+    case ClassifyFigure::optima:
+      return optima_figure(run);
+    case ClassifyFigure::map:
+      return map_figure(run);
     case ClassifyFigure::trend:
       return trend_figure(run);
     case ClassifyFigure::elimination:
+      return elimination_figure(run);
+    case ClassifyFigure::onset:
       break;
   }
-  return elimination_figure(run);
+  return onset_figure(run);
 }
 
 }  // namespace incontext::examples::classify

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/classify/controls.hpp"
 #include "examples/classify/optimum.hpp"
 #include "examples/classify/options.hpp"
 #include "examples/classify/simulator.hpp"
@@ -17,17 +18,23 @@ struct ClassifyRun {
   const ClassifyOptions& options;
   Simulator& simulator;
   Judgement& judgement;
+  Controls& controls;
 };
 
 std::vector<Table> figure_tables(ClassifyRun& run);
 
 std::vector<Table> metrics_figure(ClassifyRun& run);
-std::vector<Table> map_figure(ClassifyRun& run);
-std::vector<Table> rules_figure(ClassifyRun& run);
-std::vector<Table> optima_figure(ClassifyRun& run);
+std::vector<Table> laws_figure(ClassifyRun& run);
+std::vector<Table> alignment_figure(ClassifyRun& run);
+std::vector<Table> boundaries_figure(ClassifyRun& run);
+std::vector<Table> lengths_figure(ClassifyRun& run);
+std::vector<Table> variation_figure(ClassifyRun& run);
 std::vector<Table> neighborhoods_figure(ClassifyRun& run);
+std::vector<Table> optima_figure(ClassifyRun& run);
+std::vector<Table> map_figure(ClassifyRun& run);
 std::vector<Table> trend_figure(ClassifyRun& run);
 std::vector<Table> elimination_figure(ClassifyRun& run);
+std::vector<Table> onset_figure(ClassifyRun& run);
 
 std::string in_words(double value, int digits = 4);
 std::string in_words(const SphereTask& task);
@@ -45,12 +52,15 @@ Cell mean_cell(const statistics::Estimate& estimate);
 Cell error_cell(const statistics::Estimate& estimate);
 Column trials_column();
 
-/// The column of a parameter, whose numbers are printed with as few digits as they need.
+/// The mean of numbers and its error.
+statistics::Estimate estimate_of(const std::vector<double>& values);
+
+/// A parameter's column: as short as its numbers get.
 Column parameter_column(const std::string& name, const std::string& heading);
 
-/// The linear rule and softmax on two classes, beside their closed forms. Whatever a figure shows, this table tests the
-/// simulations behind it.
-Table two_class_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions, std::int64_t context_length);
+/// Attention over tokens, with the weights of each rule, on two classes beside exact margins: whatever a figure shows, the
+/// model that it simulates is judged here, with near misses among the run's controls.
+Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions);
 
 /// The note on which rows have a theory and which have an approximation.
 extern const char* const closed_form_note;

@@ -128,7 +128,7 @@ std::vector<Table> map_figure(ClassifyRun& run) {
   }
   std::vector<Table> tables{std::move(table)};
   if (run.options.output.format != Format::table) tables.push_back(map_numbers(map));
-  tables.push_back(two_class_table(run, {task.dimension}, task.context_length));
+  tables.push_back(referee_table(run, {task.dimension}));
   return tables;
 }
 

@@ -117,7 +117,7 @@ std::vector<Table> metrics_figure(ClassifyRun& run) {
   const std::vector<Chosen> rules = chosen_rules(run, task);
   std::vector<Table> tables{parameters_table(task, rules), metrics_table(run, task, rules)};
   if (run.options.rule == RuleChoice::all) tables.push_back(alignment_table(run, task, rules));
-  tables.push_back(two_class_table(run, {task.dimension}, task.context_length));
+  tables.push_back(referee_table(run, {task.dimension}));
   return tables;
 }
 

@@ -1,5 +1,3 @@
-#include <incontext/statistics/moments.hpp>
-
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
 #include <boost/math/tools/minima.hpp>
@@ -101,11 +99,7 @@ Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
   return halves;
 }
 
-statistics::Estimate estimate_of(const std::vector<double>& values) {
-  return statistics::Estimate(statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size())));
-}
-
-/// The losses of queries at a gain that may depend on the query's partition function.
+/// Losses at a gain that may depend on the query's mass.
 template <class Gain>
 statistics::Estimate loss(const std::vector<Query>& queries, const Gain& gain) {
   std::vector<double> values;
@@ -202,7 +196,9 @@ Table neighborhood_losses(const ClassifyOptions& o, double kappa, const Halves& 
   table.notes = {std::to_string(halves.dense.size()) + " contexts of " + std::to_string(halves.tried) +
                      " drawn whose points' mean is at least " + in_words(o.crowding) +
                      " long; of 100 even directions, the one with the most and with the fewest points of cosine > " +
-                     in_words(o.near_cosine) + ". The paper's text leaves these numbers and kappa open.",
+                     in_words(o.near_cosine) +
+                     ". The paper's text leaves these numbers open; kappa is the best of the kernel rule on all "
+                     "contexts, unless it was given.",
                  "One rate for all is too small where points are few, or too large where they are many."};
   return table;
 }
@@ -227,11 +223,12 @@ Table neighborhood_rates(double n, const Halves& halves, const BestNumbers& best
 
 std::vector<Table> neighborhoods_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
-  const double kappa = o.kappa.value_or(neighborhood_kappa), n = static_cast<double>(o.simulation.context_length);
+  const double n = static_cast<double>(o.simulation.context_length);
+  const Chosen best_kernel = best_of(run.simulator, o.task(), RuleChoice::kernel, o.kappa);
+  const double kappa = best_kernel.classifier.kappa;
   const Halves halves = draw_halves(run, o.task(), kappa);
   const BestNumbers best = best_numbers(halves, n);
-  return {neighborhood_losses(o, kappa, halves, best), neighborhood_rates(n, halves, best),
-          two_class_table(run, {2}, o.simulation.context_length)};
+  return {neighborhood_losses(o, kappa, halves, best), neighborhood_rates(n, halves, best), referee_table(run, {2})};
 }
 
 }  // namespace incontext::examples::classify

@@ -1,5 +1,8 @@
 #include "examples/classify/optimum.hpp"
 
+#include <incontext/statistics/estimate.hpp>
+#include <incontext/statistics/moments.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,22 +13,6 @@ namespace incontext::examples::classify {
 namespace {
 
 constexpr double least_kappa = 0.02, most_kappa = 500;
-
-ClassificationRule rule_of(RuleChoice choice) {
-  switch (choice) {
-    case RuleChoice::linear:
-      return ClassificationRule::linear;
-    case RuleChoice::kernel:
-      return ClassificationRule::kernel;
-    case RuleChoice::adaptive:
-      return ClassificationRule::adaptive;
-    case RuleChoice::all:
-    case RuleChoice::fixed_width:
-    case RuleChoice::adaptive_with_query:
-      break;
-  }
-  return ClassificationRule::adaptive_with_query;
-}
 
 std::vector<double> negatives(std::vector<double> values) {
   std::reverse(values.begin(), values.end());
@@ -76,6 +63,26 @@ std::string edge_of(const ClassificationOptimum& found, GridChart chart) {
 
 }  // namespace
 
+ClassificationRule rule_of(RuleChoice choice) {
+  switch (choice) {
+    case RuleChoice::linear:
+      return ClassificationRule::linear;
+    case RuleChoice::kernel:
+      return ClassificationRule::kernel;
+    case RuleChoice::adaptive:
+      return ClassificationRule::adaptive;
+    case RuleChoice::all:
+    case RuleChoice::fixed_width:
+    case RuleChoice::adaptive_with_query:
+      break;
+  }
+  return ClassificationRule::adaptive_with_query;
+}
+
+bool is_softmax(RuleChoice choice) {
+  return choice == RuleChoice::adaptive || choice == RuleChoice::adaptive_with_query;
+}
+
 std::vector<double> log_spaced(double low, double high, int count) {
   std::vector<double> values;
   for (int i = 0; i < count; ++i) values.push_back(low * std::pow(high / low, static_cast<double>(i) / (count - 1)));
@@ -113,6 +120,26 @@ Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, 
   const auto found = simulator.search(name_of(choice) + ": best parameters", task, grid);
   if (found) return {choice, found->best, edge_of(*found, grid.chart), true};
   return {choice, grid.classifier(grid.kappas.front(), grid.gains.front()), "not reached", true, false};
+}
+
+OptimumError error_of_best(Simulator& simulator, const SphereTask& task, RuleChoice choice,
+                           std::optional<double> kappa) {
+  constexpr int parts = 4;
+  if (choice == RuleChoice::linear) kappa = 0;
+  if (choice == RuleChoice::fixed_width) kappa = 1;
+  const ClassificationGrid grid = grid_of(task, choice, kappa, {}, Side::selection);
+  std::vector<double> kappas, gains;
+  for (int i = 0; i < parts; ++i) {
+    const auto found = simulator.search_part("uncertainty of the optimum", task, grid, parts);
+    if (!found || !found->is_inside()) return {};
+    kappas.push_back(std::log(found->best.kappa));
+    gains.push_back(std::log(std::abs(found->best.gain)));
+  }
+  // the error of all contexts is that of a mean over the parts
+  const auto error = [](const std::vector<double>& values) {
+    return statistics::Estimate(statistics::moments_of(values.data(), parts)).standard_error;
+  };
+  return {kappa ? Cell() : Cell(error(kappas)), error(gains)};
 }
 
 Chosen given(RuleChoice choice, const Classifier& classifier) { return {choice, classifier, "", false}; }

@@ -13,7 +13,11 @@ namespace incontext::examples::classify {
 /// The name of the rule in the tables.
 std::string name_of(RuleChoice choice);
 
-/// All five rules, in the paper's order.
+/// What simulates it, and whether that is softmax attention.
+ClassificationRule rule_of(RuleChoice choice);
+bool is_softmax(RuleChoice choice);
+
+/// All five, in the paper's order.
 std::vector<RuleChoice> all_rules();
 
 /// A rule with its parameters, and where the search for them ended.
@@ -38,6 +42,14 @@ enum class Side { selection, elimination };
 /// and must be positive for the kernel rule.
 Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa = {},
                std::optional<double> gain = {}, Side side = Side::selection);
+
+/// Standard errors of an optimum's logarithms, from searches on parts of as many contexts; absent where a part's optimum is
+/// at an end of what was searched, or the run was stopped.
+struct OptimumError {
+  Cell kappa, gain;
+};
+OptimumError error_of_best(Simulator& simulator, const SphereTask& task, RuleChoice choice,
+                           std::optional<double> kappa = {});
 
 /// Numbers from low to high, evenly spaced in their logarithms.
 std::vector<double> log_spaced(double low, double high, int count);

@@ -25,21 +25,34 @@ void add_optional(CLI::App& app, const std::string& name, std::optional<double>&
 Names own_options(ClassifyFigure figure) {
   switch (figure) {
     case ClassifyFigure::metrics:
-      return {"--dimension", "--classes", "--context-length", "--rule",          "--kappa",
-              "--gain",      "--rate",    "--contexts",       "--contexts-count"};
-    case ClassifyFigure::map:
-      return {"--dimension", "--classes", "--context-length", "--rule", "--contexts", "--contexts-count"};
-    case ClassifyFigure::rules:
-    case ClassifyFigure::elimination:
-      return {"--dimensions", "--classes", "--context-length"};
-    case ClassifyFigure::optima:
-      return {"--dimension", "--dimensions", "--context-length", "--context-lengths", "--classes", "--rule"};
+      return {"--dimension", "--classes",  "--context-length", "--rule",           "--kappa",        "--gain",
+              "--rate",      "--contexts", "--contexts-count", "--prototype-sets", "--search-trials"};
+    case ClassifyFigure::laws:
+      return {"--dimension", "--classes", "--context-length", "--prototype-sets", "--contexts", "--contexts-count"};
+    case ClassifyFigure::linear_alignment:
+    case ClassifyFigure::softmax_alignment:
+      return {"--dimension", "--classes", "--context-length", "--prototype-sets", "--search-trials"};
+    case ClassifyFigure::boundaries:
+      return {"--classes", "--context-length", "--context", "--svg", "--search-trials"};
+    case ClassifyFigure::lengths:
+      return {"--dimensions", "--classes", "--context-lengths", "--search-trials"};
+    case ClassifyFigure::variation:
+      return {"--dimensions", "--classes", "--context-length", "--search-trials"};
     case ClassifyFigure::neighborhoods:
-      return {"--classes", "--context-length", "--kappa", "--crowding", "--near-cosine"};
+      return {"--classes", "--context-length", "--kappa", "--crowding", "--near-cosine", "--search-trials"};
+    case ClassifyFigure::optima:
+      return {"--dimension", "--dimensions", "--context-length", "--context-lengths",
+              "--classes",   "--rule",       "--search-trials"};
+    case ClassifyFigure::map:
+      return {"--dimension", "--classes",        "--context-length", "--rule",
+              "--contexts",  "--contexts-count", "--search-trials"};
     case ClassifyFigure::trend:
+      return {"--dimensions", "--context-length", "--class-counts", "--kappa", "--search-trials"};
+    case ClassifyFigure::elimination:
+    case ClassifyFigure::onset:
       break;
   }
-  return {"--dimensions", "--context-length", "--class-counts", "--kappa"};
+  return {"--dimensions", "--classes", "--context-length", "--search-trials"};
 }
 
 UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
@@ -48,7 +61,8 @@ UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
   UnusedOptions unused(app);
   for (const char* name :
        {"--dimension", "--dimensions", "--classes", "--class-counts", "--context-length", "--context-lengths", "--rule",
-        "--kappa", "--gain", "--rate", "--crowding", "--near-cosine", "--contexts", "--contexts-count"}) {
+        "--kappa", "--gain", "--rate", "--crowding", "--near-cosine", "--contexts", "--contexts-count",
+        "--prototype-sets", "--context", "--svg", "--search-trials"}) {
     if (std::find(own.begin(), own.end(), name) == own.end()) unused.add(mode, {name});
   }
   if (o.figure == ClassifyFigure::optima) {
@@ -56,7 +70,7 @@ UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
     unused.add(by_length ? "--context-lengths" : mode + " without --context-lengths",
                by_length ? Names{"--dimensions", "--context-length"} : Names{"--dimension"});
   }
-  if (o.figure == ClassifyFigure::neighborhoods) unused.add(mode, {"--search-trials"});
+  if (o.figure == ClassifyFigure::neighborhoods && o.kappa) unused.add("--kappa", {"--search-trials"});
   if (o.contexts_file.empty()) unused.add("no --contexts", {"--contexts-count"});
   add_unused_run_options(unused, o.simulation, o.output);
   return unused;
@@ -111,14 +125,20 @@ void check_setting(const CLI::App& app, const ClassifyOptions& o, UnusedOptions&
 
 void add_classify_options(CLI::App& app, ClassifyOptions& o) {
   add_choice<ClassifyFigure>(app, "--figure", o.figure, "What to show, see above",
-                             {{"4-metrics", ClassifyFigure::metrics},
-                              {"6", ClassifyFigure::map},
-                              {"7", ClassifyFigure::rules},
-                              {"8a", ClassifyFigure::optima},
+                             {{"rules", ClassifyFigure::metrics},
+                              {"laws", ClassifyFigure::laws},
+                              {"4", ClassifyFigure::linear_alignment},
+                              {"5", ClassifyFigure::softmax_alignment},
+                              {"6", ClassifyFigure::boundaries},
+                              {"7", ClassifyFigure::lengths},
+                              {"8a", ClassifyFigure::variation},
                               {"8b", ClassifyFigure::neighborhoods},
-                              {"16-trend", ClassifyFigure::trend},
-                              {"elimination", ClassifyFigure::elimination}});
-  add_choice<RuleChoice>(app, "--rule", o.rule, "4-metrics, 6, 8a: the rule; no-key: the query is no key",
+                              {"16", ClassifyFigure::optima},
+                              {"valley", ClassifyFigure::map},
+                              {"rates", ClassifyFigure::trend},
+                              {"elimination", ClassifyFigure::elimination},
+                              {"onset", ClassifyFigure::onset}});
+  add_choice<RuleChoice>(app, "--rule", o.rule, "rules, 16, valley: the rule; no-key: the query is no key",
                          {{"all", RuleChoice::all},
                           {"linear", RuleChoice::linear},
                           {"kernel", RuleChoice::kernel},
@@ -129,19 +149,23 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
   add_optional(app, "--gain", o.gain, "Gain c of attention; searched for if absent");
   const auto read_rate = [&o](const std::string& text) { o.gain = parse_number("--rate", text); };
   add_read(app, "--rate", read_rate, "Learning rate of linear and kernel; searched for if absent", "X");
-  add_counts(app, "--dimensions", o.dimensions, "7, 8a, 16-trend, elimination: the dimensions", 2, 1000);
-  add_counts(app, "--context-lengths", o.context_lengths, "8a: context lengths, in place of dimensions", 2, 1000000);
-  add_counts(app, "--class-counts", o.class_counts, "16-trend: numbers of classes", 2, most_classes);
+  add_counts(app, "--dimensions", o.dimensions, "7, 8a, 16, rates, elimination, onset: the dimensions", 2, 1000);
+  add_counts(app, "--context-lengths", o.context_lengths, "7: context lengths; 16: in place of dimensions", 2, 1000000);
+  add_counts(app, "--class-counts", o.class_counts, "rates: numbers of classes", 2, most_classes);
   add_number(
       app, "--crowding", o.crowding, "8b: least length of a context's mean point",
       [](double value) { return value >= 0 && value < 1; }, "0 <= value < 1");
   add_number(
       app, "--near-cosine", o.near_cosine, "8b: points of a larger cosine with a query are near it",
       [](double value) { return value > -1 && value < 1; }, "-1 < value < 1");
+  add_count<std::int64_t>(app, "--context", o.context, "6: which context, by its number", 0, 1000000000);
+  add_text(app, "--svg", o.svg_file, "6: write the boundaries to this .svg file", "FILE");
   head_options(app, "Figures");
   add_count<std::int64_t>(app, "--dimension", o.simulation.dimension, "Input dimension d", 2, 1000);
   add_count<std::int64_t>(app, "--classes", o.classes, "Classes k", 2, most_classes);
   add_count<std::int64_t>(app, "--context-length", o.simulation.context_length, "Examples in a context n", 2, 1000000);
+  add_count<std::int64_t>(app, "--prototype-sets", o.prototype_sets,
+                          "Sets of prototypes that all contexts share; 0: every context has its own", 0, 1000000000);
   head_options(app, "Task");
   add_count<std::int64_t>(app, "--search-trials", o.search_trials, "Contexts on which optima are searched for", 2,
                           100000000);
@@ -157,13 +181,17 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
 UnusedOptions complete(const CLI::App& app, ClassifyOptions& o) {
   UnusedOptions unused = unused_options(app, o);
   check_setting(app, o, unused);
-  if (o.figure == ClassifyFigure::trend || o.figure == ClassifyFigure::elimination) {
-    or_usual(o.dimensions, {2, 5, 10});
+  const bool is_small = o.figure == ClassifyFigure::trend || o.figure == ClassifyFigure::elimination;
+  if (o.figure == ClassifyFigure::lengths) {
+    or_usual(o.dimensions, {2, 3, 5});
+    or_usual(o.context_lengths, {20, 100, 400});
+  } else if (o.figure == ClassifyFigure::onset) {
+    or_usual(o.dimensions, {4, 6, 10});
   } else {
-    or_usual(o.dimensions, {2, 3, 5, 10});
+    or_usual(o.dimensions, is_small ? std::vector<std::int64_t>{2, 5, 10} : std::vector<std::int64_t>{2, 3, 5, 10});
   }
   or_usual(o.class_counts, {2, 5, 10});
-  if (o.figure == ClassifyFigure::neighborhoods) o.simulation.dimension = 2;
+  if (o.figure == ClassifyFigure::neighborhoods || o.figure == ClassifyFigure::boundaries) o.simulation.dimension = 2;
   if (o.figure == ClassifyFigure::trend) {
     for (const std::int64_t k : o.class_counts) require_balanced("--context-length", o.simulation.context_length, k);
   } else if (!o.context_lengths.empty()) {
@@ -183,10 +211,10 @@ UnusedOptions complete(const CLI::App& app, ClassifyOptions& o) {
 void state_used(const ClassifyOptions& o, nlohmann::ordered_json& arguments) {
   const Names own = own_options(o.figure);
   const auto has = [&own](const std::string& name) { return std::find(own.begin(), own.end(), name) != own.end(); };
-  const bool by_length = !o.context_lengths.empty();
+  const bool by_length = !o.context_lengths.empty() && o.figure != ClassifyFigure::lengths;
   if (has("--dimensions") && !by_length) arguments["dimensions"] = o.dimensions;
+  if (o.figure == ClassifyFigure::lengths) arguments["context-lengths"] = o.context_lengths;
   if (has("--class-counts")) arguments["class-counts"] = o.class_counts;
-  if (o.figure == ClassifyFigure::neighborhoods) arguments["kappa"] = o.kappa.value_or(neighborhood_kappa);
   if (o.figure == ClassifyFigure::trend) arguments["kappa"] = o.kappa.value_or(trend_kappa);
   const bool one_rule = o.figure == ClassifyFigure::map || o.figure == ClassifyFigure::optima;
   if (one_rule && o.rule == RuleChoice::all) arguments["rule"] = "softmax";

@@ -12,13 +12,27 @@
 /// The options of incontext-classify, and the check of their combinations.
 namespace incontext::examples::classify {
 
-enum class ClassifyFigure { metrics, map, rules, optima, neighborhoods, trend, elimination };
+enum class ClassifyFigure {
+  metrics,
+  laws,
+  linear_alignment,
+  softmax_alignment,
+  boundaries,
+  lengths,
+  variation,
+  neighborhoods,
+  optima,
+  map,
+  trend,
+  elimination,
+  onset
+};
 
 /// The four rules, and attention with the fixed width sigma = 1, that is kappa = 1.
 enum class RuleChoice { all, linear, kernel, fixed_width, adaptive, adaptive_with_query };
 
 /// The default kappa of figures that do not search for one.
-inline constexpr double neighborhood_kappa = 30, trend_kappa = 1;
+inline constexpr double trend_kappa = 1;
 
 struct ClassifyOptions {
   ClassifyFigure figure = ClassifyFigure::metrics;
@@ -32,14 +46,20 @@ struct ClassifyOptions {
   double near_cosine = 0.95;  ///< neighborhoods: what counts as near
 
   std::int64_t classes = 5;
+  std::int64_t prototype_sets = 0;
   std::int64_t search_trials = 4096;
   SimulationOptions simulation = {.dimension = 5, .context_length = 100, .trials = 32768};
   OutputOptions output = {};
 
+  std::int64_t context = 0;   ///< which context the boundaries are drawn for
+  std::string svg_file = {};  ///< of the boundaries
+
   std::string contexts_file = {};
   std::int64_t contexts = 64;
 
-  SphereTask task() const { return {simulation.dimension, classes, simulation.context_length}; }
+  SphereTask task() const {
+    return {simulation.dimension, classes, simulation.context_length, simulate::ContextLaw::balanced, prototype_sets};
+  }
 };
 
 void add_classify_options(CLI::App& app, ClassifyOptions& o);

@@ -1,12 +1,28 @@
 #include "examples/classify/simulator.hpp"
 
+#include <incontext/classification/context_constructions.hpp>
+#include <incontext/simulate/adaptive_onset.hpp>
 #include <incontext/simulate/classification.hpp>
+#include <incontext/simulate/classification_contrasts.hpp>
 #include <incontext/simulate/classification_grid.hpp>
+#include <incontext/simulate/classification_partition_function.hpp>
 #include <incontext/simulate/classification_search.hpp>
+#include <incontext/simulate/context_attention.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
 
 #include "examples/support/simulation_runs.hpp"
 
 namespace incontext::examples::classify {
+
+namespace {
+
+/// Trials of Effort::manifold to one of the options.
+constexpr std::int64_t many = 16;
+
+}  // namespace
 
 struct Simulator::State {
   SimulationRuns runs;
@@ -30,13 +46,76 @@ const RunRecord& Simulator::record() const { return state_->runs.record(); }
 void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.count(trials, planned); }
 
 ClassificationSimulation Simulator::metrics(const std::string& what, const SphereTask& task,
-                                            const std::vector<Classifier>& classifiers, std::int64_t most_trials) {
+                                            const std::vector<Classifier>& classifiers, Effort effort) {
   constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::sensitivity);
   return {state_->runs.run(what, classifiers.size() * metrics, [&](simulate::Options options) {
-    const bool is_more = options.trials == 0 || options.trials > most_trials;
-    if (most_trials > 0 && is_more) options.trials = most_trials;
+    if (effort == Effort::manifold) options.trials *= many;
     return simulate::classification(task, classifiers, options).run;
   })};
+}
+
+ClassificationContrasts Simulator::contrasts(const std::string& what, const SphereTask& task,
+                                             const std::vector<Classifier>& classifiers,
+                                             const std::vector<IndexPair>& pairs) {
+  constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::sensitivity);
+  const auto simulation = [&](simulate::Options options) {
+    // a difference may be 0, and has no relative error to aim at
+    if (options.relative_error > 0) options = state_->searching(options);
+    return simulate::classification_contrasts(task, classifiers, pairs, options).run;
+  };
+  return {state_->runs.run(what, classifiers.size() * metrics + 2 * pairs.size(), simulation), classifiers.size()};
+}
+
+ContextAttentionSimulation Simulator::attention(const std::string& what, const SphereTask& task, const Classifier& by,
+                                                Effort effort) {
+  namespace law = classification;
+  const auto [d, k, n] = std::tuple{task.dimension, task.classes, task.context_length};
+  constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ContextAttentionMetric::squared_margin);
+  using Dot = simulate::DotActivation<float>;
+  return {state_->runs.run(what, metrics, [&, d = d, k = k, n = n](simulate::Options options) {
+    if (effort == Effort::manifold) options.trials *= many;
+    if (by.rule == ClassificationRule::linear) {
+      const auto weights = law::linear_construction(d, k, n, by.gain);
+      return simulate::context_attention(task, weights, Dot{Dot::Kind::identity, 1}, QueryToken::included, options).run;
+    }
+    if (by.rule == ClassificationRule::kernel) {
+      const auto weights = law::rbf_construction(d, k, n, by.kappa, by.gain);
+      return simulate::context_attention(task, weights, simulate::RadialActivation<float>{}, QueryToken::included,
+                                         options)
+          .run;
+    }
+    const bool is_key = by.rule == ClassificationRule::adaptive_with_query;
+    const float scale = 1 / std::sqrt(static_cast<float>(d + k));
+    return simulate::context_attention(task, law::softmax_construction(d, k, by.kappa, by.gain),
+                                       Dot{Dot::Kind::softmax, scale},
+                                       is_key ? QueryToken::included : QueryToken::excluded, options)
+        .run;
+  })};
+}
+
+PartitionFunctionSimulation Simulator::partition_function(const std::string& what, const SphereTask& task,
+                                                          const std::vector<double>& kappas) {
+  PartitionFunctionSimulation result;
+  const std::size_t size = 7 * kappas.size() + 4;
+  const simulate::Simulation run = state_->runs.run(what, size, [&](const simulate::Options& options) {
+    result = simulate::partition_function(task, kappas, options);
+    return result.run;
+  });
+  result.run = run;
+  result.kernels = kappas.size();
+  result.independent_variance.resize(kappas.size());
+  return result;
+}
+
+AdaptiveOnsetSimulation Simulator::onset(const std::string& what, const SphereTask& task,
+                                         const std::vector<double>& rates, Effort effort, double tilt) {
+  const auto simulation = [&](simulate::Options options) {
+    // a derivative may be 0, and has no relative error to aim at
+    if (effort == Effort::search || options.relative_error > 0) options = state_->searching(options);
+    if (effort == Effort::manifold) options.trials *= many;
+    return simulate::adaptive_onset(task, rates, options, tilt).run;
+  };
+  return {state_->runs.run(what, 3 * rates.size(), simulation)};
 }
 
 AlignmentSimulation Simulator::alignment(const std::string& what, const SphereTask& task,
@@ -49,9 +128,16 @@ AlignmentSimulation Simulator::alignment(const std::string& what, const SphereTa
 
 std::optional<ClassificationOptimum> Simulator::search(const std::string& what, const SphereTask& task,
                                                        const ClassificationGrid& grid) {
+  return search_part(what, task, grid, 1);
+}
+
+std::optional<ClassificationOptimum> Simulator::search_part(const std::string& what, const SphereTask& task,
+                                                            const ClassificationGrid& grid, std::int64_t parts) {
   ClassificationOptimum found;
   state_->runs.run(what, 0, [&](const simulate::Options& options) {
-    found = simulate::classification_search(task, grid, state_->searching(options));
+    auto at = state_->searching(options);
+    at.trials = std::max<std::int64_t>(2, at.trials / parts);
+    found = simulate::classification_search(task, grid, at);
     return found.grid;
   });
   if (found.loss.count == 0 || state_->runs.stopped()) return {};

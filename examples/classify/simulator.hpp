@@ -1,7 +1,11 @@
 #pragma once
 
+#include <incontext/simulate/types/adaptive_onset.hpp>
 #include <incontext/simulate/types/classification.hpp>
+#include <incontext/simulate/types/classification_contrasts.hpp>
 #include <incontext/simulate/types/classification_grid.hpp>
+#include <incontext/simulate/types/classification_partition_function.hpp>
+#include <incontext/simulate/types/context_attention.hpp>
 #include <incontext/simulate/types/sphere_task.hpp>
 
 #include <cstdint>
@@ -17,14 +21,16 @@
 /// sees simulate headers other than their types: nvcc compiles it for the CUDA edition, and nothing else.
 namespace incontext::examples::classify {
 
-using simulate::AlignmentMetric, simulate::AlignmentSimulation, simulate::AxisPlace, simulate::ClassificationGrid,
+using simulate::AdaptiveOnsetMetric, simulate::AdaptiveOnsetSimulation, simulate::AlignmentMetric,
+    simulate::AlignmentSimulation, simulate::AxisPlace, simulate::ClassificationContrasts, simulate::ClassificationGrid,
     simulate::ClassificationGridSimulation, simulate::ClassificationMetric, simulate::ClassificationOptimum,
     simulate::ClassificationRule, simulate::ClassificationSimulation, simulate::Classifier, simulate::ClassifierPair,
-    simulate::GridChart, simulate::SphereContext, simulate::SphereTask;
+    simulate::ContextAttentionMetric, simulate::ContextAttentionSimulation, simulate::GridChart, simulate::IndexPair,
+    simulate::MassMetric, simulate::PartitionFunctionSimulation, simulate::SphereContext, simulate::SphereTask;
 
-/// Whether a grid runs as many trials as a search, or twice the trials of the options, which resolves small
-/// differences.
-enum class Effort { search, twofold };
+/// Whether a simulation runs the trials of a search, those of the options, twice as many, for small differences, or 16
+/// times as many, where a trial is quick.
+enum class Effort { search, usual, twofold, manifold };
 
 /// After Ctrl-C every further simulation answers at once with estimates of no trials.
 class Simulator {
@@ -38,9 +44,20 @@ class Simulator {
   /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
 
-  /// All classifiers on the same contexts, with at most `most_trials` trials if that is above 0.
+  /// All classifiers on the same contexts.
   ClassificationSimulation metrics(const std::string& what, const SphereTask& task,
-                                   const std::vector<Classifier>& classifiers, std::int64_t most_trials = 0);
+                                   const std::vector<Classifier>& classifiers, Effort effort = Effort::usual);
+  /// The same with paired differences, the first of a pair less the second.
+  ClassificationContrasts contrasts(const std::string& what, const SphereTask& task,
+                                    const std::vector<Classifier>& classifiers, const std::vector<IndexPair>& pairs);
+  /// A layer of attention, token by token, with the weights that the paper constructs for a rule.
+  ContextAttentionSimulation attention(const std::string& what, const SphereTask& task, const Classifier& classifier,
+                                       Effort effort);
+  PartitionFunctionSimulation partition_function(const std::string& what, const SphereTask& task,
+                                                 const std::vector<double>& kappas);
+  /// The linear rule's derivatives by rate and kappa; `search` runs the trials of a search.
+  AdaptiveOnsetSimulation onset(const std::string& what, const SphereTask& task, const std::vector<double>& rates,
+                                Effort effort, double tilt = 0);
   AlignmentSimulation alignment(const std::string& what, const SphereTask& task,
                                 const std::vector<ClassifierPair>& pairs);
 
@@ -48,6 +65,9 @@ class Simulator {
   /// low, because it is the least of many noisy ones. Nothing if the run was stopped before the search ended.
   std::optional<ClassificationOptimum> search(const std::string& what, const SphereTask& task,
                                               const ClassificationGrid& grid);
+  /// The same on one of `parts` equal parts of a search's contexts.
+  std::optional<ClassificationOptimum> search_part(const std::string& what, const SphereTask& task,
+                                                   const ClassificationGrid& grid, std::int64_t parts);
 
   /// Losses over a grid, and the differences of each from the loss with the index `reference`, unless that is
   /// no_reference.

@@ -1,16 +1,24 @@
 #include "examples/classify/theory.hpp"
 
+#include <incontext/classification/adaptive_onset.hpp>
 #include <incontext/classification/cell_ratios.hpp>
+#include <incontext/classification/circle_attention.hpp>
 #include <incontext/classification/circle_cells.hpp>
+#include <incontext/classification/context_attention.hpp>
+#include <incontext/classification/context_constructions.hpp>
 #include <incontext/classification/context_descent.hpp>
+#include <incontext/classification/inverse_partition_function.hpp>
+#include <incontext/classification/largest_weight.hpp>
 #include <incontext/classification/two_class_kernel_risk.hpp>
 #include <incontext/classification/two_class_layer.hpp>
+#include <incontext/classification/two_class_margin.hpp>
 #include <incontext/classification/two_class_risk.hpp>
 #include <incontext/statistics/moments.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace incontext::examples::classify {
@@ -61,15 +69,21 @@ law::CellRatios cells_about(const SphereContext<double>& drawn, std::int64_t cla
   }
 }
 
-/// P_c / vol_c on the circle, where one integral gives it.
-std::vector<double> circle_densities(const SphereContext<double>& drawn, std::int64_t classes, double kappa) {
-  std::vector<double> angles, densities;
-  for (std::size_t c = 0; c < static_cast<std::size_t>(classes); ++c) {
-    angles.push_back(std::atan2(drawn.prototypes[2 * c + 1], drawn.prototypes[2 * c]));
+/// Angles of a context's prototypes, and of its query.
+std::vector<double> prototype_angles(const SphereContext<double>& drawn) {
+  std::vector<double> angles;
+  for (std::size_t c = 0; c < drawn.prototypes.size(); c += 2) {
+    angles.push_back(std::atan2(drawn.prototypes[c + 1], drawn.prototypes[c]));
   }
-  const double query = std::atan2(drawn.query[1], drawn.query[0]);
-  const auto cells = law::circle_cells<double>(angles, query, kappa, classes, 1.0);
-  for (std::size_t c = 0; c < angles.size(); ++c) densities.push_back(cells.probability[c] / cells.volume[c]);
+  return angles;
+}
+double query_angle(const SphereContext<double>& drawn) { return std::atan2(drawn.query[1], drawn.query[0]); }
+
+/// P_c / vol_c on the circle, where it is one integral.
+std::vector<double> circle_densities(const SphereContext<double>& drawn, std::int64_t classes, double kappa) {
+  std::vector<double> densities;
+  const auto cells = law::circle_cells<double>(prototype_angles(drawn), query_angle(drawn), kappa, classes, 1.0);
+  for (std::size_t c = 0; c < cells.volume.size(); ++c) densities.push_back(cells.probability[c] / cells.volume[c]);
   return densities;
 }
 
@@ -108,6 +122,67 @@ std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by
   if (!is_linear) return Known{law::kernel_accuracy(at.dimension, by.kappa, at.context_length), unknown_error};
   const double accuracy = law::linear_accuracy<double>(at.dimension, at.context_length);
   return Known{accuracy, 0.6 / n * (1 - accuracy)};
+}
+
+MarginLaw two_class_margin(const SphereTask& at, const Classifier& by) {
+  const auto [d, n] = std::pair{at.dimension, at.context_length};
+  constexpr std::int64_t endless = 1000000000000;
+  if (by.rule == ClassificationRule::linear) {
+    const auto own = law::linear_margin(d, n, by.gain), far = law::linear_margin(d, endless, by.gain);
+    return {own.mean, far.mean, own.mean_square, far.mean_square};
+  }
+  const auto far = law::kernel_margin(d, by.kappa, endless, by.gain);
+  if (by.rule == ClassificationRule::kernel) {
+    const auto own = law::kernel_margin(d, by.kappa, n, by.gain);
+    return {own.mean, far.mean, own.mean_square, far.mean_square};
+  }
+  const double mean = law::mean_adaptive_margin(d, by.kappa, n, by.gain, key_of(by.rule));
+  return {mean, far.mean / std::exp(law::log_kernel_mean(d, by.kappa) - by.kappa), {}, {}};
+}
+
+IndependentLaw independent_law(std::int64_t d, double kappa, std::int64_t n) {
+  const auto without = law::inverse_partition_function(d, kappa, n, law::QueryToken::excluded);
+  const auto with = law::inverse_partition_function(d, kappa, n, law::QueryToken::included);
+  const double v = law::partition_function_excess(d, kappa), count = static_cast<double>(n);
+  const double mass = count * std::exp(law::log_kernel_mean(d, kappa) - kappa);
+  return {v / count,
+          without.mean,
+          with.mean,
+          without.ipr,
+          law::expected_largest_weight(d, kappa, n, law::QueryToken::excluded),
+          1 / mass,
+          (1 + v) / count,
+          std::sqrt(without.variance) / without.mean};
+}
+
+CircleLaw circle_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
+  const auto angles = prototype_angles(drawn);
+  const double query = query_angle(drawn);
+  const auto own = static_cast<std::size_t>(drawn.query_label);
+  const std::int64_t n = at.context_length;
+  const auto cells = law::circle_cells<double>(angles, query, kappa, n, 1.0);
+  const auto without = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::excluded);
+  const auto with = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::included);
+  const double share = cells.balanced_weights[own];
+  return {cells.mean_mass, cells.mass_variance, share * cells.mean_mass, without[own], with[own], share};
+}
+
+CellLaw cell_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa, std::uint64_t seed) {
+  const auto cells = cells_about(drawn, at.classes, kappa, seed);
+  const auto own = static_cast<std::size_t>(drawn.query_label);
+  const double whole = std::exp(law::log_kernel_mean(at.dimension, kappa) - kappa);
+  return {cells.density[own].value * whole, cells.mean_cosine[own].value};
+}
+
+VariationLaw variation_law(std::int64_t d, double kappa, std::int64_t n) {
+  const double independent = law::partition_function_variation(d, kappa, n, law::QueryToken::excluded);
+  const std::int64_t even = n + n % 2;
+  return {independent, independent * std::sqrt(law::two_class_layer(d, kappa, even).variance_ratio)};
+}
+
+std::optional<double> onset_ratio(std::int64_t classes) {
+  if (classes < 3) return {};
+  return law::adaptive_onset_ratio<double>(classes);
 }
 
 BestRate two_class_best_rate(std::int64_t dimension, std::int64_t context_length) {
@@ -157,6 +232,60 @@ KernelVotes kernel_votes(const SphereContext<double>& drawn, const SphereTask& t
                                      task.classes};
   const auto sums = law::kernel_descent(context, kappa, static_cast<double>(task.context_length)).logits;
   return {{sums.data(), sums.data() + sums.size()}, sums.sum()};
+}
+
+std::int64_t predicted_class(const SphereContext<double>& drawn, const SphereTask& task, const Classifier& by,
+                             const std::vector<double>& query) {
+  std::vector<double> votes(static_cast<std::size_t>(task.classes));
+  const std::size_t d = query.size();
+  for (std::size_t j = 0; j < drawn.labels.size(); ++j) {
+    double score = 0;
+    for (std::size_t i = 0; i < d; ++i) score += drawn.inputs[j * d + i] * query[i];
+    const bool is_linear = by.rule == ClassificationRule::linear;
+    votes[static_cast<std::size_t>(drawn.labels[j])] += is_linear ? score : std::exp(by.kappa * (score - 1));
+  }
+  const auto best =
+      by.gain < 0 ? std::min_element(votes.begin(), votes.end()) : std::max_element(votes.begin(), votes.end());
+  return best - votes.begin();
+}
+
+std::int64_t class_of(const SphereContext<double>& drawn, const std::vector<double>& point) {
+  const std::size_t d = point.size();
+  std::size_t best = 0;
+  double largest = -2;
+  for (std::size_t c = 0; c * d < drawn.prototypes.size(); ++c) {
+    double product = 0;
+    for (std::size_t i = 0; i < d; ++i) product += drawn.prototypes[c * d + i] * point[i];
+    best = product > largest ? c : best;
+    largest = std::max(largest, product);
+  }
+  return static_cast<std::int64_t>(best);
+}
+
+std::vector<double> circle_shares(const SphereContext<double>& drawn) {
+  const auto angles = prototype_angles(drawn);
+  return law::circle_cells<double>(angles, 0.0, 0.0, static_cast<std::int64_t>(angles.size()), 1.0).volume;
+}
+
+AttentionAlignment attention_alignment(const SphereContext<double>& drawn, const SphereTask& task,
+                                       const Classifier& attention, const Classifier& step) {
+  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(drawn.query),
+                                     task.classes};
+  const bool is_linear = attention.rule == ClassificationRule::linear;
+  const auto [d, k, n] = std::tuple{task.dimension, task.classes, task.context_length};
+  const auto weights = is_linear ? law::linear_construction(d, k, n, attention.gain)
+                                 : law::softmax_construction(d, k, attention.kappa, attention.gain);
+  const double scale = is_linear ? 1 : 1 / std::sqrt(static_cast<double>(d + k));
+  const auto pass =
+      law::context_attention(law::merged(weights), is_linear ? law::AttentionKind::linear : law::AttentionKind::softmax,
+                             scale, context, drawn.query_label, law::QueryToken::included);
+  const auto rule =
+      step.rule == ClassificationRule::linear
+          ? law::linear_descent(context, step.gain)
+          : law::adaptive_descent(context, step.kappa, step.gain,
+                                  step.rule == ClassificationRule::adaptive ? law::SelfTerm::none : law::SelfTerm::dot);
+  const auto apart = law::alignment(pass.prediction, rule);
+  return {apart.prediction_distance, apart.cosine, apart.sensitivity_distance};
 }
 
 double loss_of(const std::vector<double>& votes, double gain, std::int64_t label) {

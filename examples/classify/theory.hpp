@@ -10,20 +10,54 @@
 /// What is known about the rules without simulation. The templates behind it are compiled in theory.cpp alone.
 namespace incontext::examples::classify {
 
-/// A number in closed form, and how far from the truth it may be. It is judged by a simulation, which allows for that
-/// error.
+/// Loss or accuracy of two classes, the noise of the context taken as Gaussian: how far off is known for the linear rule
+/// alone. Nothing for other metrics, negative kappa or more classes.
 struct Known {
   double value;
   double error;
 };
-
-/// Loss and accuracy of two classes, with the noise of the context taken as Gaussian. Nothing for other metrics, for
-/// negative kappa or for more classes.
 std::optional<Known> two_class_theory(const SphereTask& task, const Classifier& classifier,
                                       ClassificationMetric metric);
 
-/// The best learning rate of the linear rule with two classes, and its loss, with the noise of the context taken as
-/// Gaussian.
+/// The margin of two classes, exact at any context length: its mean, its mean square (absent for the adaptive rules),
+/// and two near misses: what long contexts have, and independent points.
+struct MarginLaw {
+  double mean, long_mean;
+  std::optional<double> mean_square, long_mean_square;
+};
+MarginLaw two_class_margin(const SphereTask& task, const Classifier& classifier);
+
+/// Laws of the partition function about a query among independent points, exact; and their leading orders.
+struct IndependentLaw {
+  double relative_variance, inverse, inverse_with_query, ipr, largest_weight;
+  double leading_inverse, leading_ipr;
+  double inverse_spread;  ///< standard deviation of 1/Z over its mean: large where rare empty neighborhoods carry it
+};
+IndependentLaw independent_law(std::int64_t dimension, double kappa, std::int64_t context_length);
+
+/// What is exact about a query on the circle given the prototypes: mean and variance of the partition function, the
+/// kernel's mean sum over the query's own class, the mean attention on that class, and its limit of long contexts.
+struct CircleLaw {
+  double mass, mass_variance, own_mass, own_share, own_share_with_query, long_share;
+};
+CircleLaw circle_law(const SphereContext<double>& context, const SphereTask& task, double kappa);
+
+/// Means over a class's cell, from draws: of the kernel and of the cosine to the query; for the query's own class.
+struct CellLaw {
+  double kernel, cosine;
+};
+CellLaw cell_law(const SphereContext<double>& context, const SphereTask& task, double kappa, std::uint64_t seed);
+
+/// The spread of the partition function over its mean: independent points, and two balanced classes.
+struct VariationLaw {
+  double independent, two_classes;
+};
+VariationLaw variation_law(std::int64_t dimension, double kappa, std::int64_t context_length);
+
+/// n* / d^2 in high dimension; nothing for two classes.
+std::optional<double> onset_ratio(std::int64_t classes);
+
+/// Best learning rate of the linear rule with two classes and its loss, of Gaussian context noise.
 struct BestRate {
   double rate, loss;
 };
@@ -52,7 +86,23 @@ struct KernelVotes {
 KernelVotes kernel_votes(const SphereContext<double>& context, const SphereTask& task, const std::vector<double>& query,
                          double kappa);
 
-/// The loss, -log softmax(gain x votes) at the label.
+/// The class that a rule predicts at a query; the first of equals.
+std::int64_t predicted_class(const SphereContext<double>& context, const SphereTask& task, const Classifier& classifier,
+                             const std::vector<double>& query);
+
+/// The class of the nearest prototype, and the share of the circle that is each class's.
+std::int64_t class_of(const SphereContext<double>& context, const std::vector<double>& point);
+std::vector<double> circle_shares(const SphereContext<double>& context);
+
+/// How far a layer of attention with the weights constructed for one classifier is from the step of another, at one
+/// context: predictions, and sensitivities. Linear or adaptive rules.
+struct AttentionAlignment {
+  double prediction_distance, cosine, sensitivity_distance;
+};
+AttentionAlignment attention_alignment(const SphereContext<double>& context, const SphereTask& task,
+                                       const Classifier& attention, const Classifier& step);
+
+/// -log softmax(gain x votes) at the label.
 double loss_of(const std::vector<double>& votes, double gain, std::int64_t label);
 
 }  // namespace incontext::examples::classify

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,27 +11,27 @@ namespace incontext::examples::classify {
 
 namespace {
 
-bool is_softmax(RuleChoice choice) {
-  return choice == RuleChoice::adaptive || choice == RuleChoice::adaptive_with_query;
-}
-
-/// One row of the optima: the parameters found, and what the closed forms of two classes predict at this kappa.
+/// One row of the optima: the parameters found, and what two classes' closed forms make of this kappa.
 void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleChoice choice) {
   const Chosen best = best_of(run.simulator, task, choice);
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
-  const auto simulated = run.simulator.metrics("losses", task, {best.classifier, linear.classifier});
+  const OptimumError error = error_of_best(run.simulator, task, choice);
+  const auto simulated = run.simulator.contrasts("losses", task, {best.classifier, linear.classifier}, {{0, 1}});
   const auto& loss = simulated.at(0, ClassificationMetric::loss);
-  const auto& linear_loss = simulated.at(1, ClassificationMetric::loss);
+  const auto& gained = simulated.loss_difference(0);
   const double kappa = best.classifier.kappa;
   const bool has_prediction = best.reached && is_softmax(choice);
-  table.add_row({task.dimension, task.context_length, best.kappa(), best.reached ? Cell(1 / std::sqrt(kappa)) : Cell(),
-                 best.gain(), has_prediction ? Cell(predicted_gain(task, best.classifier)) : Cell(), mean_cell(loss),
-                 error_cell(loss), mean_cell(linear_loss), best.edge, loss.count});
+  table.add_row({task.dimension, task.context_length, best.kappa(), error.kappa,
+                 best.reached ? Cell(1 / std::sqrt(kappa)) : Cell(), best.gain(), error.gain,
+                 has_prediction ? Cell(predicted_gain(task, best.classifier)) : Cell(), mean_cell(loss),
+                 error_cell(loss), mean_cell(gained), error_cell(gained), best.edge, loss.count});
 }
 
-void add_cells(std::vector<Cell>& cells, const Chosen& observed, double predicted) {
+void add_cells(std::vector<Cell>& cells, const Chosen& observed, std::optional<Cell> error, double predicted) {
   const double gain = observed.classifier.gain;
-  cells.insert(cells.end(), {observed.gain(), predicted, observed.reached ? Cell(gain / predicted) : Cell()});
+  cells.push_back(observed.gain());
+  if (error) cells.push_back(*error);
+  cells.insert(cells.end(), {predicted, observed.reached ? Cell(gain / predicted) : Cell()});
 }
 
 Table trend_table(double kappa, std::int64_t n) {
@@ -39,18 +40,21 @@ Table trend_table(double kappa, std::int64_t n) {
               .columns = {{"d"},
                           {"k"},
                           parameter_column("rate", "rate"),
+                          {.name = "rate_error", .heading = "± log", .digits = 2},
                           parameter_column("predicted_rate", "predicted"),
                           {.name = "rate_ratio", .heading = "ratio", .digits = 3},
                           parameter_column("gain", "c"),
+                          {.name = "gain_error", .heading = "± log", .digits = 2},
                           parameter_column("predicted_gain", "predicted"),
                           {.name = "gain_ratio", .heading = "ratio", .digits = 3},
-                          parameter_column("gain_no_key", "c, no key"),
-                          parameter_column("predicted_no_key", "predicted"),
-                          {.name = "no_key_ratio", .heading = "ratio", .digits = 3}}};
+                          {.name = "gain_no_key", .in_text = InText::hidden},
+
+                          {.name = "predicted_no_key", .in_text = InText::hidden},
+                          {.name = "no_key_ratio", .in_text = InText::hidden}}};
   table.notes = {
       "predicted: rate pi sqrt(n k d / 6), gain pi sqrt(n k / 6 v) times 1 + e^kappa / (n A_d) with the query's key: "
       "the boundary's closed forms for two classes, a rule of thumb for more.",
-      "Rates and gains found are known to a few per cent: the loss is flat about its least."};
+      "± log: standard error of the logarithm of what was found, from searches on four parts of as many contexts."};
   return table;
 }
 
@@ -59,10 +63,12 @@ void add_trend(Table& table, Table& losses, ClassifyRun& run, const SphereTask& 
   const std::int64_t d = task.dimension, k = task.classes, n = task.context_length;
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
   std::vector<Cell> cells{d, k};
-  add_cells(cells, linear, predicted_rate(task));
+  add_cells(cells, linear, error_of_best(run.simulator, task, RuleChoice::linear).gain, predicted_rate(task));
   for (const RuleChoice choice : {RuleChoice::adaptive_with_query, RuleChoice::adaptive}) {
     const Chosen best = best_of(run.simulator, task, choice, kappa);
-    add_cells(cells, best, predicted_gain(task, best.classifier));
+    std::optional<Cell> error;
+    if (choice == RuleChoice::adaptive_with_query) error = error_of_best(run.simulator, task, choice, kappa).gain;
+    add_cells(cells, best, error, predicted_gain(task, best.classifier));
   }
   table.add_row(std::move(cells));
   std::vector<std::pair<std::string, Chosen>> rates{{"found", linear}};
@@ -91,12 +97,15 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
               .columns = {{"d"},
                           {"n"},
                           parameter_column("kappa", "kappa"),
-                          parameter_column("sigma", "sigma"),
+                          {.name = "kappa_error", .heading = "± log", .digits = 2},
+                          {.name = "sigma", .in_text = InText::hidden},
                           parameter_column("gain", choice == RuleChoice::kernel ? "rate" : "c"),
+                          {.name = "gain_error", .heading = "± log", .digits = 2},
                           parameter_column("predicted_gain", "predicted"),
                           {.name = "loss", .digits = 4, .decimals_as = 1},
-                          {.name = "standard_error", .heading = "± error", .decimals_as = 1},
-                          {.name = "linear", .heading = "linear's", .decimals_as = 1},
+                          {.name = "standard_error", .in_text = InText::hidden},
+                          {.name = "difference", .heading = "less linear's", .digits = 2, .decimals_as = 2},
+                          {.name = "difference_error", .heading = "± error", .decimals_as = 2},
                           {.name = "edge"},
                           trials_column()}};
   const auto& values = by_length ? o.context_lengths : o.dimensions;
@@ -107,11 +116,13 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
                 choice);
   }
   table.notes = {
-      "The paper's text gives no settings for this figure; these are ours.",
+      "As the paper's Fig. 16 ends, by search in place of training; its text gives no settings, these are ours.",
+      "± log: standard error of the logarithm, from searches on four parts of as many contexts; less linear's: on "
+      "common contexts, not those of the searches.",
       "predicted: pi sqrt(n k / 6 v), and the query's share, at this kappa: for two classes, scaled to k; no theory of "
       "kappa itself. An edge is no optimum: softmax at the lowest kappa is the linear rule."};
-  return {std::move(table), by_length ? two_class_table(run, {o.simulation.dimension}, o.context_lengths.back())
-                                      : two_class_table(run, o.dimensions, o.simulation.context_length)};
+  return {std::move(table),
+          by_length ? referee_table(run, {o.simulation.dimension}) : referee_table(run, o.dimensions)};
 }
 
 std::vector<Table> trend_figure(ClassifyRun& run) {
@@ -127,7 +138,7 @@ std::vector<Table> trend_figure(ClassifyRun& run) {
       add_trend(table, losses, run, {d, k, o.simulation.context_length}, kappa);
     }
   }
-  return {std::move(table), std::move(losses)};
+  return {std::move(table), std::move(losses), referee_table(run, o.dimensions)};
 }
 
 }  // namespace incontext::examples::classify

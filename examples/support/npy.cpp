@@ -257,24 +257,47 @@ Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDi
 
 Eigen::MatrixXd read_npy(const std::string& path) { return parse_npy(path, read_whole_file(path)); }
 
-std::string npy_bytes(const Eigen::MatrixXd& values) {
-  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (" + std::to_string(values.rows()) + ", " +
-                       std::to_string(values.cols()) + "), }";
+namespace {
+
+/// Version 1, little-endian, C order.
+template <class Number>
+std::string bytes_of(const std::string& type, const std::vector<Number>& values,
+                     const std::vector<std::int64_t>& shape) {
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (";
+  for (std::size_t i = 0; i < shape.size(); ++i) header += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  header += "), }";
   header.append(63 - (10 + header.size()) % 64, ' ');  // NumPy aligns the data to 64 bytes
   header += '\n';
   std::string bytes("\x93NUMPY\x01\x00", 8);
   bytes += static_cast<char>(header.size() & 255);
   bytes += static_cast<char>(header.size() >> 8);
   bytes += header;
-  for (Eigen::Index i = 0; i < values.rows(); ++i) {
-    for (Eigen::Index j = 0; j < values.cols(); ++j) {
-      char number[8];
-      std::memcpy(number, &values(i, j), 8);
-      if constexpr (std::endian::native == std::endian::big) std::reverse(number, number + 8);
-      bytes.append(number, 8);
-    }
+  for (const Number& value : values) {
+    char number[8];
+    std::memcpy(number, &value, 8);
+    if constexpr (std::endian::native == std::endian::big) std::reverse(number, number + 8);
+    bytes.append(number, 8);
   }
   return bytes;
+}
+
+}  // namespace
+
+std::string npy_bytes(const std::vector<double>& values, const std::vector<std::int64_t>& shape) {
+  return bytes_of("<f8", values, shape);
+}
+
+std::string npy_bytes(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& shape) {
+  return bytes_of("<i8", values, shape);
+}
+
+std::string npy_bytes(const Eigen::MatrixXd& values) {
+  std::vector<double> rows;
+  rows.reserve(static_cast<std::size_t>(values.size()));
+  for (Eigen::Index i = 0; i < values.rows(); ++i) {
+    for (Eigen::Index j = 0; j < values.cols(); ++j) rows.push_back(values(i, j));
+  }
+  return npy_bytes(rows, {values.rows(), values.cols()});
 }
 
 }  // namespace incontext::examples

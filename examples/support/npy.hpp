@@ -1,8 +1,10 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "examples/support/text.hpp"
 
@@ -26,5 +28,9 @@ bool is_npy(const std::string& file, std::string_view bytes);
 
 /// A matrix as the bytes of an .npy file, version 1, little-endian doubles in C order.
 std::string npy_bytes(const Eigen::MatrixXd& values);
+
+/// Numbers in C order as the bytes of an .npy file of that shape: doubles, or integers of 64 bits.
+std::string npy_bytes(const std::vector<double>& values, const std::vector<std::int64_t>& shape);
+std::string npy_bytes(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& shape);
 
 }  // namespace incontext::examples

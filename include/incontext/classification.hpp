@@ -2,7 +2,10 @@
 
 /// Classification of points on a sphere in context: kernel gradient steps, their learning rates, and exact risks.
 
+#include "incontext/classification/adaptive_onset.hpp"
+#include "incontext/classification/any_kernel.hpp"
 #include "incontext/classification/cell_ratios.hpp"
+#include "incontext/classification/circle_attention.hpp"
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/context.hpp"
 #include "incontext/classification/context_attention.hpp"
@@ -21,5 +24,6 @@
 #include "incontext/classification/two_class_kernel_risk.hpp"
 #include "incontext/classification/two_class_layer.hpp"
 #include "incontext/classification/two_class_logits.hpp"
+#include "incontext/classification/two_class_margin.hpp"
 #include "incontext/classification/two_class_risk.hpp"
 #include "incontext/classification/two_class_softmax.hpp"

@@ -212,16 +212,23 @@ TEST_CASE("incontext-fading: every option counts or is refused, in every mode", 
 }
 
 TEST_CASE("incontext-classify: every option counts or is refused, in every mode", "[programs][options]") {
-  const std::vector<Option> options{{"--rule", "kernel"},      {"--kappa", "2"},         {"--gain", "7"},
-                                    {"--rate", "7"},           {"--dimensions", "3"},    {"--context-lengths", "20"},
-                                    {"--class-counts", "4"},   {"--crowding", "0.3"},    {"--near-cosine", "0.8"},
-                                    {"--dimension", "3"},      {"--classes", "4"},       {"--context-length", "40"},
-                                    {"--search-trials", "70"}, {"--contexts-count", "3"}};
+  const std::vector<Option> options{{"--rule", "kernel"},      {"--kappa", "2"},          {"--gain", "7"},
+                                    {"--rate", "7"},           {"--dimensions", "3"},     {"--context-lengths", "20"},
+                                    {"--class-counts", "4"},   {"--crowding", "0.3"},     {"--near-cosine", "0.8"},
+                                    {"--dimension", "3"},      {"--classes", "4"},        {"--context-length", "40"},
+                                    {"--search-trials", "70"}, {"--contexts-count", "3"}, {"--prototype-sets", "2"},
+                                    {"--context", "3"}};
   const Arguments searching{"--trials", "64", "--search-trials", "64"};
-  for (const std::string figure : {"7", "8a", "16-trend", "elimination"}) {
+  for (const std::string figure : {"8a", "16", "rates", "elimination", "onset"}) {
     try_options({INCONTEXT_CLASSIFY, {"--figure", figure}, joined(searching, {"--dimensions", "2"})}, options);
   }
-  try_options({INCONTEXT_CLASSIFY, {"--figure", "6"}, searching}, options);
+  try_options(
+      {INCONTEXT_CLASSIFY, {"--figure", "7"}, joined(searching, {"--dimensions", "2", "--context-lengths", "40"})},
+      options);
+  for (const std::string figure : {"4", "5", "6", "valley"}) {
+    try_options({INCONTEXT_CLASSIFY, {"--figure", figure}, searching}, options);
+  }
+  try_options({INCONTEXT_CLASSIFY, {"--figure", "laws"}, {"--trials", "64"}}, options);
   try_options({INCONTEXT_CLASSIFY, {}, searching}, {{"--kappa", "2"},
                                                     {"--gain", "7"},
                                                     {"--rate", "7"},
@@ -231,8 +238,8 @@ TEST_CASE("incontext-classify: every option counts or is refused, in every mode"
                                                     {"--near-cosine", "0.8"},
                                                     {"--context-lengths", "20"},
                                                     {"--rule", "kernel"}});
-  try_options({INCONTEXT_CLASSIFY, {"--figure", "8a", "--context-lengths", "20,40"}, searching}, options);
-  try_options({INCONTEXT_CLASSIFY, {"--figure", "8b"}, {"--trials", "64"}}, options);
+  try_options({INCONTEXT_CLASSIFY, {"--figure", "16", "--context-lengths", "20,40"}, searching}, options);
+  try_options({INCONTEXT_CLASSIFY, {"--figure", "8b"}, searching}, options);
   try_options({INCONTEXT_CLASSIFY, {"--rule", "linear"}, searching}, options);
   try_options({INCONTEXT_CLASSIFY, {"--rule", "softmax", "--kappa", "3", "--gain", "7"}, {"--trials", "64"}}, options);
   try_options({INCONTEXT_CLASSIFY, {"--rule", "linear", "--rate", "7"}, {"--trials", "64"}}, options);

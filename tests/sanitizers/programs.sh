@@ -48,10 +48,10 @@ for device in "${devices[@]}"; do
   for figure in temperature frozen schedule normsoftmax queries groups ends; do
     run 0,3 gradients --figure "$figure" --trials 64 "${small[@]:2}"
   done
-  for figure in 4-metrics 6 7 8a elimination; do
+  for figure in rules 5 6 7 8a 8b elimination onset; do
     run 0,3 classify --figure "$figure" --search-trials 16 --trials 256 "${small[@]:2}"
   done
-  run 0,3 classify --figure 8b --trials 256 "${small[@]:2}"
+  run 0,3 classify --figure laws --trials 256 "${small[@]:2}"
 done
 run 0 scores --row 1,2,-inf,3 --weights "$work/weights.npy"
 for figure in approximation ssa-base ssmax-fading ssmax-threshold deviant prompt normsoftmax-bound; do

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "incontext/scoring/ssa.hpp"
+#include "incontext/simulate/adaptive_onset.hpp"
 #include "incontext/simulate/bayes_ridge.hpp"
 #include "incontext/simulate/classification.hpp"
+#include "incontext/simulate/classification_contrasts.hpp"
 #include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/context_attention.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/regression_on_rows.hpp"
@@ -115,6 +118,23 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
   append_bits(lines, "literal-ssa-float", simulate::regression_error<float>(attention, task, 9, ssa, options));
   append_bits(lines, "literal-ssa-double",
               simulate::regression_error<double>(attention, task, 9, ssa, options, included));
+  append_bits(lines, "context-attention-float",
+              simulate::context_attention<float>(
+                  {3, 4, 20}, classification::softmax_construction<double>(3, 4, 5.0, 6.0),
+                  simulate::DotActivation<float>{simulate::DotActivation<float>::Kind::softmax, 0.5f},
+                  QueryToken::included, options)
+                  .run);
+  append_bits(
+      lines, "context-attention-radial-double",
+      simulate::context_attention<double>({2, 3, 12}, classification::rbf_construction<double>(2, 3, 12, 4.0, 30.0),
+                                          simulate::RadialActivation<double>{}, QueryToken::excluded, options)
+          .run);
+  append_bits(
+      lines, "classification-contrasts-float",
+      simulate::classification_contrasts<float>({3, 4, 20, simulate::ContextLaw::balanced, 7},
+                                                {{Rule::linear, 0, 30}, {Rule::adaptive, 5, 6}}, {{1, 0}}, options)
+          .run);
+  append_bits(lines, "adaptive-onset-float", simulate::adaptive_onset<float>({4, 5, 20}, {10.0, 40.0}, options).run);
   return lines;
 }
 

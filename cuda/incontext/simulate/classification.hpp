@@ -19,8 +19,8 @@
 #include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// In-context classification on the sphere, simulated as written: the referee of classification/, and the only answer
-/// to what has no formula there.
+/// In-context classification on the sphere, the rules simulated as sums of votes: what classification/ has no formula
+/// for. Its referee, attention over tokens, is context_attention.hpp.
 namespace incontext::simulate {
 
 /// The metrics of every trial, for medians.

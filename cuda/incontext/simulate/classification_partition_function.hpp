@@ -16,42 +16,11 @@
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/sphere_task.hpp"
 #include "incontext/simulate/trials/classification_partition_function.hpp"
+#include "incontext/simulate/types/classification_partition_function.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 /// The partition function around a query and how classes share a context, simulated.
 namespace incontext::simulate {
-
-/// Estimates for every kernel, all on the same contexts. A partition function is divided by n A_d(kappa) e^(-kappa),
-/// its mean over independent points, and the estimates are compared with the law of independent points.
-///
-/// Units     dimensionless.
-/// Runs on   host
-struct PartitionFunctionSimulation {
-  Simulation run;
-  std::size_t kernels = 0;
-  std::vector<double> independent_variance;  ///< v / n, the variance for independent points
-
-  [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, MassMetric metric) const {
-    return run.estimates.at(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
-  }
-  [[nodiscard]] const statistics::Estimate& at(BalanceMetric metric) const {
-    return run.estimates.at(kernels * detail::mass_metrics + static_cast<std::size_t>(metric));
-  }
-  /// The variance of S over that for independent points. Its standard error treats the mean as known.
-  [[nodiscard]] statistics::Estimate variance_ratio(std::size_t kernel) const {
-    const double off = at(kernel, MassMetric::mass).mean - 1, scale = independent_variance.at(kernel);
-    statistics::Estimate ratio = at(kernel, MassMetric::squared_deviation);
-    ratio.mean = (ratio.mean - off * off) / scale;
-    ratio.standard_error /= scale;
-    ratio.rounding /= scale;
-    return ratio;
-  }
-  /// Coefficient of variation of S.
-  [[nodiscard]] double variation(std::size_t kernel) const {
-    const double variance = variance_ratio(kernel).mean * independent_variance.at(kernel);
-    return std::sqrt(variance) / at(kernel, MassMetric::mass).mean;
-  }
-};
 
 namespace detail {
 

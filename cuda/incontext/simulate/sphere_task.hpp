@@ -21,6 +21,7 @@ inline void validate(const SphereTask& task, std::string_view where = "simulate:
   require_at_least(where, "dimension", task.dimension, std::int64_t{2});
   require_at_least(where, "classes", task.classes, std::int64_t{2});
   require_at_least(where, "context_length", task.context_length, task.classes);
+  require_at_least(where, "prototype_sets", task.prototype_sets, std::int64_t{0});
   if (task.law == ContextLaw::balanced && task.context_length % task.classes != 0) {
     throw_invalid_argument(where, "context_length is no multiple of the number of classes", task.context_length,
                            "a multiple of " + std::to_string(task.classes));
@@ -46,7 +47,10 @@ namespace detail {
 
 template <class T>
 SphereTaskDraw<T> draw_of(const SphereTask& task) {
-  return {static_cast<int>(task.dimension), static_cast<int>(task.classes), task.context_length, task.law};
+  SphereTaskDraw<T> draw{static_cast<int>(task.dimension), static_cast<int>(task.classes), task.context_length,
+                         task.law};
+  draw.prototype_sets = task.prototype_sets;
+  return draw;
 }
 
 }  // namespace detail

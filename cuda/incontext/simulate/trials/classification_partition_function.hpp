@@ -7,38 +7,11 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
+#include "incontext/simulate/types/classification_partition_function.hpp"
 
 namespace incontext::simulate {
 
-/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)): S~ over a
-/// reference value, and the squared deviation of this quotient from 1; then 1/S~ and 1/(1 + S~) without the reference;
-/// and of the weights w_j/S~ their sum of squares, their largest, and the total of the query's own class.
-///
-/// Runs on   host and device
-enum class MassMetric {
-  mass,
-  squared_deviation,
-  inverse_mass,
-  inverse_mass_with_query,
-  ipr,
-  largest_weight,
-  label_share
-};
-
-/// What a trial measures of its classes: the largest and the smallest share of the context's points, the sum of the
-/// squared shares, and the length of the mean point. Shares vary in independent contexts only.
-///
-/// Runs on   host and device
-enum class BalanceMetric { largest_share, smallest_share, squared_shares, mean_point_length };
-
-namespace detail {
-
-inline constexpr int mass_metrics = 7;
-inline constexpr int balance_metrics = 4;
-
-}  // namespace detail
-
-/// A kernel, and the reference value by which its partition function is divided.
+/// A kernel and the mass it is measured by.
 ///
 /// Runs on   host and device
 template <class T>

@@ -40,6 +40,7 @@ struct SphereTaskDraw {
   std::int64_t context_length;
   ContextLaw law;
   std::uint32_t most_failures = 1u << 22;
+  std::int64_t prototype_sets = 0;
 
   INCONTEXT_HD bool is_direct() const { return dimension == 2 || classes <= 3; }
   INCONTEXT_HD std::int64_t class_size() const { return context_length / classes; }
@@ -71,7 +72,7 @@ struct SphereTaskDraw {
 
   template <int W>
   INCONTEXT_HD void draw(random::Trials<W> trials, LaneArray<T, W> scratch) const {
-    draw_prototypes(trials, prototypes(scratch));
+    detail::draw_prototypes(trials, prototype_sets, prototypes(scratch), classes, dimension);
     scratch[attempts_row()] = static_cast<T>(context_length + 1);
     if (law == ContextLaw::independent) return draw_independently(trials, scratch);
     query_label(scratch) = draw_label(trials);
@@ -108,16 +109,6 @@ struct SphereTaskDraw {
   template <int W>
   INCONTEXT_HD void set_wedge(LaneArray<T, W> scratch, int lane, int c) const {
     wedges().set(prototypes(scratch), scratch.after(wedge_row()), lane, c);
-  }
-
-  template <int W>
-  INCONTEXT_HD void draw_prototypes(random::Trials<W> trials, LaneArray<T, W> prototypes) const {
-    const random::LaneStream stream(trials, SphereStream::prototypes);
-    const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
-    for (int c = 0; c < classes && !stop_requested(); ++c) {
-      const auto prototype = prototypes.after(std::int64_t{c} * dimension);
-      draw_sphere_point(prototype, stream, static_cast<std::uint32_t>(c) * blocks, dimension);
-    }
   }
 
   template <int W>

@@ -16,18 +16,21 @@ namespace incontext::simulate {
 /// Runs on   host and device
 enum class ContextLaw { balanced, independent };
 
-/// The parameters of a context: dimension d, classes k, context_length n.
+/// Which contexts: dimension d, classes k, context_length n. With prototype_sets = m > 0 only m sets of prototypes are
+/// shared by all contexts: trial i has set i mod m, which are the prototypes that trial i mod m draws without sharing.
 ///
-/// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24; balanced: context_length a multiple of
-///           classes <= 512; (context_length + 1) x (dimension + 4) <= 4e9 and classes x dimension <= 1e6. A run holds
-///           1024 contexts or more at once: 4 kB x (context_length x (dimension + 3) + 3 classes x dimension) in float,
-///           balanced 4 kB x 2 classes^2 more.
+/// Source    arXiv 2510.10425, App. C: a few sets of class vectors, equally frequent, can be learned by heart.
+/// Domain    dimension >= 2, classes >= 2, classes <= context_length <= 2^24, prototype_sets >= 0; balanced:
+///           context_length a multiple of classes <= 512; (context_length + 1) x (dimension + 4) <= 4e9 and classes x
+///           dimension <= 1e6. A run holds 1024 contexts or more at once: 4 kB x (context_length x (dimension + 3) + 3
+///           classes x dimension) in float, balanced 4 kB x 2 classes^2 more.
 /// Runs on   host
 struct SphereTask {
   std::int64_t dimension = 0;
   std::int64_t classes = 0;
   std::int64_t context_length = 0;
   ContextLaw law = ContextLaw::balanced;
+  std::int64_t prototype_sets = 0;  ///< 0: every context has prototypes of its own
 };
 
 /// One context, as the trials see it.

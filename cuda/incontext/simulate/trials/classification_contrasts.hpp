@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/core/host_device.hpp"
+#include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/trials/classification.hpp"
+#include "incontext/simulate/types/classification_contrasts.hpp"
+
+namespace incontext::simulate {
+
+/// A classification trial, and how much loss and accuracy of some of its points exceed those of others.
+///
+/// Source    ClassificationTrial.
+/// Shapes    the values of ClassificationTrial, then 2 values per pair: first less second, loss and accuracy.
+/// Units     loss in nats.
+/// Domain    as ClassificationTrial; indices of points.
+/// Accuracy  as ClassificationTrial.
+/// Random    as ClassificationTrial: the same contexts.
+/// Runs on   host and device
+template <class T>
+struct ClassificationContrastTrial {
+  using Scalar = T;
+  static constexpr double rounding_in_eps = 32;
+  static constexpr std::string_view grows_with = ClassificationTrial<T>::grows_with;
+  ClassificationTrial<T> trial;
+  const IndexPair* pairs;
+  int size;
+
+  INCONTEXT_HD int outputs() const { return trial.outputs() + 2 * size; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return trial.scratch_rows(); }
+
+  template <int W>
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    trial.run(trials, scratch, values);
+    const auto contrasts = values.after(trial.outputs());
+    for (int i = 0; i < size; ++i) {
+      const auto first = values.after(pairs[i].first * detail::classification_metrics),
+                 second = values.after(pairs[i].second * detail::classification_metrics);
+      contrasts[2 * i] = first[ClassificationMetric::loss] - second[ClassificationMetric::loss];
+      contrasts[2 * i + 1] = first[ClassificationMetric::accuracy] - second[ClassificationMetric::accuracy];
+    }
+  }
+};
+
+}  // namespace incontext::simulate

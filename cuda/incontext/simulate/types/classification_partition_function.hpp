@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "incontext/simulate/types/simulation.hpp"
+#include "incontext/statistics/estimate.hpp"
+
+/// What a simulation of the partition function around a query measures and gives.
+namespace incontext::simulate {
+
+/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference
+/// mass: the mass; its squared deviation from 1; then, of S~ itself, 1/S~ and 1/(1 + S~); of the weights w_j/S~ their
+/// sum of squares, their largest, and the total of the query's own class.
+///
+/// Runs on   host and device
+enum class MassMetric {
+  mass,
+  squared_deviation,
+  inverse_mass,
+  inverse_mass_with_query,
+  ipr,
+  largest_weight,
+  label_share
+};
+
+/// What a trial measures of its classes: the largest and the smallest share of the context's points, the sum of the
+/// squared shares, and the length of the mean point. Shares tell of independent contexts only.
+///
+/// Runs on   host and device
+enum class BalanceMetric { largest_share, smallest_share, squared_shares, mean_point_length };
+
+namespace detail {
+
+inline constexpr int mass_metrics = 7;
+inline constexpr int balance_metrics = 4;
+
+}  // namespace detail
+
+/// Estimates for every kernel, all on the same contexts. Masses are over n A_d(kappa) e^(-kappa), the mean over
+/// independent points, and what is compared with them is the law of those.
+///
+/// Units     dimensionless.
+/// Runs on   host
+struct PartitionFunctionSimulation {
+  Simulation run;
+  std::size_t kernels = 0;
+  std::vector<double> independent_variance;  ///< v / n, that of the mass of independent points
+
+  [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, MassMetric metric) const {
+    return run.estimates.at(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
+  }
+  [[nodiscard]] const statistics::Estimate& at(BalanceMetric metric) const {
+    return run.estimates.at(kernels * detail::mass_metrics + static_cast<std::size_t>(metric));
+  }
+  /// Var S over that of independent points; its standard error takes the mean for known.
+  [[nodiscard]] statistics::Estimate variance_ratio(std::size_t kernel) const {
+    const double off = at(kernel, MassMetric::mass).mean - 1, scale = independent_variance.at(kernel);
+    statistics::Estimate ratio = at(kernel, MassMetric::squared_deviation);
+    ratio.mean = (ratio.mean - off * off) / scale;
+    ratio.standard_error /= scale;
+    ratio.rounding /= scale;
+    return ratio;
+  }
+  /// Coefficient of variation of S.
+  [[nodiscard]] double variation(std::size_t kernel) const {
+    const double variance = variance_ratio(kernel).mean * independent_variance.at(kernel);
+    return std::sqrt(variance) / at(kernel, MassMetric::mass).mean;
+  }
+};
+
+}  // namespace incontext::simulate

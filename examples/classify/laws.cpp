@@ -1,0 +1,248 @@
+#include <incontext/statistics/moments.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "examples/classify/figures.hpp"
+#include "examples/classify/theory.hpp"
+
+namespace incontext::examples::classify {
+
+namespace {
+
+/// The kernel of the checks that do not search for one: about the best of five dimensions.
+constexpr double law_kappa = 4;
+/// Beyond this standard deviation of 1/Z over its mean, rare contexts carry it: no simulation knows its own error.
+constexpr double most_spread = 1;
+constexpr std::int64_t circle_contexts = 2048, cell_contexts = 512;
+
+/// Short contexts, where limits of long ones are wrong and many trials are cheap.
+constexpr std::int64_t referee_length = 20;
+
+/// A mean whose error is that of its difference from the theory, draw by draw.
+class PairedMean {
+ public:
+  void add(double theory, double simulated) {
+    theory_.push_back(theory);
+    simulated_.push_back(simulated);
+    off_.push_back(simulated - theory);
+  }
+  double theory() const { return moments(theory_).mean; }
+  double theory_of(const std::vector<double>& values) const { return moments(values).mean; }
+  statistics::Estimate estimate() const {
+    statistics::Estimate estimate(moments(off_));
+    estimate.mean = moments(simulated_).mean;
+    return estimate;
+  }
+
+ private:
+  static statistics::Moments moments(const std::vector<double>& values) {
+    return statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()));
+  }
+  std::vector<double> theory_, simulated_, off_;
+};
+
+Table law_table(std::string title) {
+  return comparison_table(std::move(title), {{"d"}, parameter_column("kappa", "kappa"), {"quantity"}});
+}
+
+void add_law(Table& table, ClassifyRun& run, std::int64_t d, double kappa, const std::string& quantity, double theory,
+             const statistics::Estimate& estimate) {
+  std::vector<Cell> cells{d, kappa, quantity};
+  const auto comparison = run.judgement.judged({theory, 1e-9 * std::abs(theory)}, estimate);
+  cells.insert(cells.end(), comparison.begin(), comparison.end());
+  table.add_row(std::move(cells));
+}
+
+std::string at(std::int64_t d, double kappa) { return "d = " + std::to_string(d) + ", kappa = " + in_words(kappa); }
+
+/// What softmax divides by, and how its weights concentrate.
+Table independent_table(ClassifyRun& run) {
+  const std::int64_t n = run.options.simulation.context_length;
+  Table table = law_table("Independent points: the adaptive rate and the attention, n = " + std::to_string(n));
+  for (const auto& [d, kappa] : {std::pair<std::int64_t, double>{2, 10}, {3, 10}, {5, 4}, {10, 2}}) {
+    const SphereTask task{d, 2, n, simulate::ContextLaw::independent};
+    const auto simulated = run.simulator.partition_function("independent points", task, {kappa});
+    const IndependentLaw exact = independent_law(d, kappa, n);
+    const auto add = [&, d = d, kappa = kappa](const std::string& quantity, double theory, MassMetric metric) {
+      add_law(table, run, d, kappa, quantity, theory, simulated.at(0, metric));
+    };
+    add("Var Z / (E Z)^2", exact.relative_variance, MassMetric::squared_deviation);
+    const bool is_tame = exact.inverse_spread <= most_spread;
+    if (is_tame) add("E 1/Z", exact.inverse, MassMetric::inverse_mass);
+    add("E 1/(Z + 1)", exact.inverse_with_query, MassMetric::inverse_mass_with_query);
+    add("E sum a^2", exact.ipr, MassMetric::ipr);
+    add("E max a", exact.largest_weight, MassMetric::largest_weight);
+    if (is_tame)
+      run.controls.add("E 1/Z as 1/E Z", at(d, kappa), exact.leading_inverse, exact.inverse,
+                       simulated.at(0, MassMetric::inverse_mass));
+    run.controls.add("E sum a^2, leading order", at(d, kappa), exact.leading_ipr, exact.ipr,
+                     simulated.at(0, MassMetric::ipr));
+  }
+  table.notes = {
+      "Z = sum of e^(kappa (x_j . x - 1)), a = the weights of its terms, the query no key; the adaptive rate "
+      "is n c / Z, or n c / (Z + 1) where the query is a key. E 1/Z has no row where rare empty "
+      "neighborhoods carry it."};
+  return table;
+}
+
+/// Votes of drawn contexts against what is exact given their prototypes and query.
+Table circle_table(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  const SphereTask task{2, o.classes, o.simulation.context_length, simulate::ContextLaw::balanced, o.prototype_sets};
+  Table table = law_table("Balanced cells, given prototypes and query: " + in_words(task));
+  PairedMean mass, variance, own_mass, share, with_query;
+  std::vector<double> limits;
+  std::int64_t drawn = 0;
+  for (; drawn < circle_contexts && !run.simulator.stopped(); ++drawn) {
+    const auto context = run.simulator.context(task, static_cast<std::uint64_t>(drawn));
+    const CircleLaw exact = circle_law(context, task, law_kappa);
+    const KernelVotes votes = kernel_votes(context, task, context.query, law_kappa);
+    const double own = votes.by_class[static_cast<std::size_t>(context.query_label)];
+    mass.add(exact.mass, votes.mass);
+    variance.add(exact.mass_variance, (votes.mass - exact.mass) * (votes.mass - exact.mass));
+    own_mass.add(exact.own_mass, own);
+    share.add(exact.own_share, own / votes.mass);
+    with_query.add(exact.own_share_with_query, own / (votes.mass + 1));
+    limits.push_back(exact.long_share);
+  }
+  run.simulator.count(drawn, circle_contexts);
+  add_law(table, run, 2, law_kappa, "E Z", mass.theory(), mass.estimate());
+  add_law(table, run, 2, law_kappa, "Var Z", variance.theory(), variance.estimate());
+  add_law(table, run, 2, law_kappa, "kernel's vote for y", own_mass.theory(), own_mass.estimate());
+  add_law(table, run, 2, law_kappa, "attention on y, no key", share.theory(), share.estimate());
+  add_law(table, run, 2, law_kappa, "attention on y, softmax", with_query.theory(), with_query.estimate());
+  const double limit = share.theory_of(limits);
+  run.controls.add("attention on y, n = inf", at(2, law_kappa) + ", no key", limit, share.theory(), share.estimate());
+  run.controls.add("attention on y, other key", at(2, law_kappa) + ", softmax", share.theory(), with_query.theory(),
+                   with_query.estimate());
+  table.notes = {
+      "Theory and simulation share prototypes and query: ± error is that of their difference, context by "
+      "context."};
+  return table;
+}
+
+/// The same in higher dimension, where cells are known from draws.
+void add_cells(Table& table, ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  const std::int64_t d = std::max<std::int64_t>(3, o.simulation.dimension);
+  const SphereTask task{d, o.classes, o.simulation.context_length};
+  const double points = static_cast<double>(task.context_length / task.classes);
+  PairedMean kernel, cosine;
+  std::int64_t drawn = 0;
+  for (; drawn < cell_contexts && !run.simulator.stopped(); ++drawn) {
+    const auto context = run.simulator.context(task, static_cast<std::uint64_t>(drawn));
+    const CellLaw exact = cell_law(context, task, law_kappa, static_cast<std::uint64_t>(drawn));
+    const auto own = static_cast<std::size_t>(context.query_label);
+    kernel.add(exact.kernel, kernel_votes(context, task, context.query, law_kappa).by_class[own] / points);
+    double sum = 0;
+    for (std::size_t j = 0; j < context.labels.size(); ++j) {
+      if (context.labels[j] != context.query_label) continue;
+      for (std::size_t i = 0; i < context.query.size(); ++i) {
+        sum += context.inputs[j * context.query.size() + i] * context.query[i];
+      }
+    }
+    cosine.add(exact.cosine, sum / points);
+  }
+  run.simulator.count(drawn, cell_contexts);
+  add_law(table, run, d, law_kappa, "kernel's mean over the cell of y", kernel.theory(), kernel.estimate());
+  add_law(table, run, d, law_kappa, "cosine's mean over the cell of y", cosine.theory(), cosine.estimate());
+}
+
+/// Attention over tokens against the sums of votes that the other figures simulate.
+Table attention_table(ClassifyRun& run) {
+  const std::int64_t k = run.options.classes, points = std::max<std::int64_t>(1, referee_length / k);
+  const SphereTask task{run.options.simulation.dimension, k, points * k};
+  Table table = comparison_table(
+      "Attention, token by token, beside the rules: " + in_words(task),
+      {{"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
+  table.columns[4].heading = "rule";
+  table.columns[6].heading = "attention";
+  const double rate = predicted_rate(task);
+  const std::vector<Classifier> rules{{ClassificationRule::linear, 0, rate},
+                                      {ClassificationRule::kernel, law_kappa, 4 * rate},
+                                      {ClassificationRule::adaptive, law_kappa, rate / law_kappa},
+                                      {ClassificationRule::adaptive_with_query, law_kappa, rate / law_kappa}};
+  const std::vector<RuleChoice> names{RuleChoice::linear, RuleChoice::kernel, RuleChoice::adaptive,
+                                      RuleChoice::adaptive_with_query};
+  const auto votes = run.simulator.metrics("rules", task, rules, Effort::manifold);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto attention = run.simulator.attention("attention", task, rules[i], Effort::manifold);
+    for (const auto& [name, ours, theirs] :
+         {std::tuple{"loss", ClassificationMetric::loss, ContextAttentionMetric::loss},
+          {"accuracy", ClassificationMetric::accuracy, ContextAttentionMetric::accuracy}}) {
+      const auto &a = votes.at(i, ours), &b = attention.at(theirs);
+      statistics::Estimate both = b;
+      both.standard_error = std::hypot(a.standard_error, b.standard_error);
+      std::vector<Cell> cells{name_of(names[i]), rules[i].kappa, rules[i].gain, std::string(name)};
+      const auto comparison =
+          a.count > 1 && b.count > 1 ? run.judgement.judged({a.mean, a.rounding}, both) : unreached_comparison();
+      cells.insert(cells.end(), comparison.begin(), comparison.end());
+      table.add_row(std::move(cells));
+    }
+  }
+  table.notes = {
+      "Weights as the paper constructs them, multiplied with tokens (x; y) on contexts of their own; ± error "
+      "of the difference."};
+  return table;
+}
+
+}  // namespace
+
+Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions) {
+  constexpr std::int64_t n = referee_length;
+  Table table = comparison_table(
+      "Referee: attention, token by token, on two classes, n = " + std::to_string(n),
+      {{"d"}, {"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"of_margin"}});
+  table.columns[4].heading = "of the margin";
+  for (const std::int64_t d : dimensions) {
+    const SphereTask task{d, 2, n};
+    const double rate = two_class_best_rate(d, n).rate;
+    for (const RuleChoice choice :
+         {RuleChoice::linear, RuleChoice::kernel, RuleChoice::adaptive, RuleChoice::adaptive_with_query}) {
+      Classifier by{rule_of(choice), choice == RuleChoice::linear ? 0 : law_kappa, rate};
+      if (choice == RuleChoice::kernel) by.gain = 4 * rate;
+      if (is_softmax(choice)) by.gain = rate / law_kappa;
+      const auto simulated = run.simulator.attention("two classes", task, by, Effort::manifold);
+      const MarginLaw exact = two_class_margin(task, by);
+      const auto add = [&](const std::string& moment, double theory, ContextAttentionMetric metric) {
+        std::vector<Cell> cells{d, name_of(choice), choice == RuleChoice::linear ? Cell() : Cell(by.kappa), by.gain,
+                                moment};
+        const auto comparison = run.judgement.judged({theory, 1e-9 * std::abs(theory)}, simulated.at(metric));
+        cells.insert(cells.end(), comparison.begin(), comparison.end());
+        table.add_row(std::move(cells));
+      };
+      const auto& margin = simulated.at(ContextAttentionMetric::margin);
+      const auto& square = simulated.at(ContextAttentionMetric::squared_margin);
+      add("mean", exact.mean, ContextAttentionMetric::margin);
+      if (exact.mean_square) add("mean square", *exact.mean_square, ContextAttentionMetric::squared_margin);
+      const std::string row = "d = " + std::to_string(d) + ", " + name_of(choice);
+      if (exact.mean_square) {
+        run.controls.add("mean square, n = inf", row, *exact.long_mean_square, *exact.mean_square, square);
+      } else {
+        run.controls.add("margin, n = inf", row, exact.long_mean, exact.mean, margin);
+      }
+    }
+  }
+  table.notes = {
+      "Margin: the logit of the query's class less the other's. Exact at this n: the mean for every rule, the "
+      "mean square where it is a sum over points."};
+  return table;
+}
+
+std::vector<Table> laws_figure(ClassifyRun& run) {
+  const ClassifyOptions& o = run.options;
+  std::vector<Table> tables{independent_table(run), referee_table(run, {o.simulation.dimension})};
+  Table cells = circle_table(run);
+  add_cells(cells, run);
+  tables.push_back(std::move(cells));
+  tables.push_back(attention_table(run));
+  return tables;
+}
+
+}  // namespace incontext::examples::classify
