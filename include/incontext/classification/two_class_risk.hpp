@@ -78,7 +78,7 @@ T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_l
   require_positive("classification::kernel_accuracy", "kappa", kappa);
   kernel_logit_difference(dimension, kappa, T(0), context_length, T(1));
   if (kappa < std::numeric_limits<T>::epsilon()) return linear_accuracy<T>(dimension, context_length);
-  const T excess = detail::mass_excess(dimension, kappa).value;
+  const T excess = detail::kernel_excess(dimension, kappa).value;
   const T n = T(static_cast<double>(context_length));
   return T(1) - detail::query_average<T>(dimension, [&](const T& angle) {
            const T delta = detail::relative_contrast(dimension, kappa, angle);

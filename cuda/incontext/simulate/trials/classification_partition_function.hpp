@@ -33,7 +33,7 @@ enum class BalanceMetric { largest_share, smallest_share, squared_shares, mean_p
 
 namespace detail {
 
-inline constexpr int mass_metrics = 7;
+inline constexpr int partition_function_metrics = 7;
 inline constexpr int balance_metrics = 4;
 
 }  // namespace detail
@@ -66,7 +66,7 @@ struct PartitionFunctionTrial {
   const KernelReference<T>* kernels;
   int size;
 
-  INCONTEXT_HD int outputs() const { return size * detail::mass_metrics + detail::balance_metrics; }
+  INCONTEXT_HD int outputs() const { return size * detail::partition_function_metrics + detail::balance_metrics; }
   INCONTEXT_HD std::int64_t scratch_rows() const { return task.rows() + task.context_length + task.classes; }
 
   template <int W>
@@ -79,7 +79,7 @@ struct PartitionFunctionTrial {
       largest = j == 0 ? scores[j] : max(largest, scores[j]);
     }
     for (int i = 0; i < size && !stop_requested(); ++i) {
-      measure(context, scores, largest, kernels[i], values.take(detail::mass_metrics));
+      measure(context, scores, largest, kernels[i], values.take(detail::partition_function_metrics));
     }
     balance(context, counts, values);
   }
@@ -102,11 +102,11 @@ struct PartitionFunctionTrial {
     }
     const auto top =
         Lanes<T, W>::each([&](int lane) { return elementary::exp(kernel.kappa * (largest[lane] - T(1))); });
-    const Lanes<T, W> mass = sum * top, relative = mass / kernel.mass, share = T(1) / sum;
+    const Lanes<T, W> total = sum * top, relative = total / kernel.mass, share = T(1) / sum;
     values[MassMetric::mass] = relative;
     values[MassMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));
-    values[MassMetric::inverse_mass] = T(1) / mass;
-    values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + mass);
+    values[MassMetric::inverse_mass] = T(1) / total;
+    values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + total);
     values[MassMetric::ipr] = squares * share * share;
     values[MassMetric::largest_weight] = share;
     values[MassMetric::label_share] = own * share;
