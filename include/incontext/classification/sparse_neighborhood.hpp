@@ -70,7 +70,7 @@ T entire_exponential_integral(const T& t) {
 /// Domain    lambda >= 0.
 /// Limits    lambda = 0: J = 1, IPR 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
 ///           inverse participation ratio -> 1/(2 lambda).
-/// Errors    std::domain_error; laws::QuadratureError.
+/// Errors    std::domain_error for lambda outside the domain; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double (tests/classification/sparse_neighborhood.cpp).
 /// Runs on   host
 template <Real T>
