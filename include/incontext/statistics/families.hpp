@@ -37,7 +37,7 @@ inline double p_value(const Agreement& agreement) {
 /// Source    Bonferroni; the first step of Holm: docs/theory/statistics.md#families.
 /// Units     standard errors.
 /// Domain    members >= 1, 0 < level < 1.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for members, std::domain_error for level outside the domain.
 /// Runs on   host
 inline double family_wise_bound(std::size_t members, double level) {
   require_at_least("statistics::family_wise_bound", "members", members, std::size_t{1});
