@@ -17,12 +17,12 @@ Report report_of(const CLI::App& app, GradientOptions& options) {
   require_outputs(options.output);
   Report report{.program = "incontext-gradients", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
-  Judgement judgement;
+  Judgment judgment;
   Simulator simulator(options.simulation, options.output.quiet);
-  GradientRun parts{options, simulator, judgement};
+  GradientRun parts{options, simulator, judgment};
   report.tables = figure_tables(parts);
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   return report;
 }
 

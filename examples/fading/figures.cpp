@@ -57,8 +57,8 @@ void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statis
              const Measured& measured, Rows rows, const std::vector<Cell>& further = {}) {
   const bool trusted = rows == Rows::common && measured.effective_trials >= enough_trials;
   const auto comparison = trusted || measured.mean.count < 2
-                              ? run.judgement.judged(theory, measured.mean)
-                              : run.judgement.not_judged(theory, measured.mean, rare_reason);
+                              ? run.judgment.judged(theory, measured.mean)
+                              : run.judgment.not_judged(theory, measured.mean, rare_reason);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   cells.insert(cells.end(), further.begin(), further.end());
   table.add_row(std::move(cells));

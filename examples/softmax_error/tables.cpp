@@ -76,7 +76,7 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
   for (const NamedMap& one : named) maps.push_back(one.map);
   const Estimates simulated = run.simulator.errors(what, at, maps);
   for (std::size_t i = 0; i < named.size(); ++i) {
-    const std::vector<Cell> compared = run.judgement.judged(exact_error(at, maps[i]), simulated[i]);
+    const std::vector<Cell> compared = run.judgment.judged(exact_error(at, maps[i]), simulated[i]);
     std::vector<Cell> cells = varied;
     cells.insert(cells.end(), {named[i].name, named[i].parameter, compared[0]});
     if (const auto temperature = equal_temperature(at, maps[i])) {

@@ -17,7 +17,7 @@ struct Nested {
   std::shared_ptr<const nlohmann::ordered_json> value;
 };
 
-/// A cell of a comparison that depends on the verdict on its whole family; Judgement::settle replaces it.
+/// A cell of a comparison that depends on the verdict on its whole family; Judgment::settle replaces it.
 struct Pending {
   enum class Field { z, verdict, reason };
   std::size_t comparison;

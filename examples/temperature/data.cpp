@@ -140,21 +140,20 @@ void add_data_rows(Table& table, Run& run, const std::vector<NamedTemperature>& 
   std::size_t next = 0;
   for (const NamedTemperature& one : named) {
     if (!std::isfinite(one.temperature)) {
-      add_row_beside(table, {one.name, Cell()}, run.judgement.not_judged(one.temperature, {}, no_optimum_reason(exact)),
+      add_row_beside(table, {one.name, Cell()}, run.judgment.not_judged(one.temperature, {}, no_optimum_reason(exact)),
                      Cell(), Cell());
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
     const statistics::Theory beside = theory_at(other, one.temperature);
     const double z = statistics::agree(beside, estimate).z;
-    add_row_beside(table, {one.name, one.temperature},
-                   run.judgement.judged(theory_at(exact, one.temperature), estimate), beside.value,
-                   std::isfinite(z) ? Cell(z) : Cell());
+    add_row_beside(table, {one.name, one.temperature}, run.judgment.judged(theory_at(exact, one.temperature), estimate),
+                   beside.value, std::isfinite(z) ? Cell(z) : Cell());
   }
 }
 
 void add_ridge_row(Table& table, const std::string& name, const statistics::Estimate& simulated) {
-  add_row_beside(table, {name, Cell()}, Judgement::shown({}, simulated), Cell(), Cell());
+  add_row_beside(table, {name, Cell()}, Judgment::shown({}, simulated), Cell(), Cell());
 }
 
 /// Adds a note if the means of raw columns are so large that they dominate the scores.

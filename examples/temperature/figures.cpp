@@ -166,9 +166,9 @@ class Figures {
         std::vector<Cell> cells{value, ratio, corrected(situation, ratio)};
         if (std::isfinite(optimal)) {
           const SimulatedOptimum simulated = simulated_optimum(run_, situation, optimal);
-          add_row(table, std::move(cells), run_.judgement.judged(optimal, simulated.temperature, simulated.trials));
+          add_row(table, std::move(cells), run_.judgment.judged(optimal, simulated.temperature, simulated.trials));
         } else {
-          add_row(table, std::move(cells), run_.judgement.not_judged(optimal, {}, no_optimum_reason(error)));
+          add_row(table, std::move(cells), run_.judgment.not_judged(optimal, {}, no_optimum_reason(error)));
         }
       }
       table.notes.push_back(

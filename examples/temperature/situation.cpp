@@ -122,13 +122,13 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
     const bool exists = std::isfinite(one.temperature);
     cells.insert(cells.end(), {one.name, exists ? Cell(one.temperature) : Cell()});
     if (!exists) {
-      add_row(table, std::move(cells), run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory)));
+      add_row(table, std::move(cells), run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory)));
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
     const statistics::Theory value = theory_at(theory, one.temperature);
     add_row(table, std::move(cells),
-            judged ? run.judgement.judged(value, estimate) : Judgement::shown(value.value, estimate));
+            judged ? run.judgment.judged(value, estimate) : Judgment::shown(value.value, estimate));
   }
 }
 
@@ -139,7 +139,7 @@ void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, cons
   const auto simulated = run.simulator.bayes_risk(task, context_length);
   std::vector<Cell> cells = prefix;
   cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
-  add_row(table, std::move(cells), Judgement::shown(equivalent.risk + equivalent.mean_excess, simulated));
+  add_row(table, std::move(cells), Judgment::shown(equivalent.risk + equivalent.mean_excess, simulated));
 }
 
 std::string unusual_in_words(const TemperatureOptions& o) {
