@@ -50,7 +50,7 @@ Table trend_table(double kappa, std::int64_t n) {
   table.notes = {
       "predicted: rate pi sqrt(n k d / 6), gain pi sqrt(n k / 6 v) times 1 + e^kappa / (n A_d) with the query's key: "
       "the boundary's closed forms for two classes, a rule of thumb for more.",
-      "Rates and gains found are known to a few per cent: the loss is flat about its least."};
+      "Rates and gains found are known to a few percent, because the loss is flat near its minimum."};
   return table;
 }
 

@@ -175,7 +175,7 @@ TEST_CASE("every map's gradient by each parameter is the one of central differen
   });
 }
 
-TEST_CASE("several parameters at once") {
+TEST_CASE("the gradients by several parameters at once are those of central differences") {
   const auto scalable = [](const variable_list& in) {
     return adapters::weights<parameter::Scale, parameter::Bias>(scoring::SSMax<double>{}, in[0], in[1], in[2]);
   };
@@ -364,7 +364,7 @@ TEST_CASE("an input changed in place between the passes is found") {
   CHECK_THROWS_AS(result.sum().backward(), c10::Error);
 }
 
-TEST_CASE("ranks and sizes") {
+TEST_CASE("tensors of every rank and size are accepted, empty ones too") {
   const scoring::Softmax<double> map{};
   CHECK(adapters::weights(map, at::zeros({1}, at::kDouble)).item<double>() == 1);
   CHECK(at::equal(adapters::weights(map, at::zeros({4}, at::kDouble)), at::full({4}, 0.25, at::kDouble)));

@@ -228,7 +228,7 @@ TEST_CASE("drawn cells are the limit of long class-balanced contexts", "[classif
   CHECK(worst_unbalanced > 10);
 }
 
-TEST_CASE("drawn cells at the limits of the kernel's width", "[classification]") {
+TEST_CASE("drawn cells have the limits of narrow and wide kernels", "[classification]") {
   SpherePoints points(6, 83);
   const auto prototypes = prototypes_of(points, 4, 6);
   const Vector<double> query = prototypes.row(2).transpose();

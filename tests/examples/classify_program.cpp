@@ -90,7 +90,8 @@ TEST_CASE("every figure of incontext-classify agrees and fits a terminal, and a 
   CHECK(widest <= 100);
 }
 
-TEST_CASE("the rules of low dimension: softmax, then kernel, then fixed width, then linear", "[programs][classify]") {
+TEST_CASE("in low dimension softmax is best, then come the kernel, the fixed width and the linear rule",
+          "[programs][classify]") {
   const Json report = classify_report({"--figure", "7", "--dimensions", "2", "--trials", "32768"});
   const Json row = report["tables"][0]["rows"][0];
   CHECK(number(row, "softmax") < 0.7 * number(row, "kernel"));

@@ -15,7 +15,7 @@
 using namespace incontext::regression;
 using namespace incontext::testing;
 
-TEST_CASE("pretrained parameters against the formula with inverses, in long double") {
+TEST_CASE("pretrained parameters agree with the formula with inverses in long double") {
   using Wide = Matrix<long double>;
   const Eigen::Index d = GENERATE(1, 3, 6);
   RegressionCases cases(61);

@@ -88,7 +88,7 @@ TEST_CASE("the spectral norm lies in the bracket that needs no matrix, also wher
   CHECK(std::abs(norm_of(Softmax<double>{}, {600, 0}) / (2 * tiny) - 1) < 1e-12);
 }
 
-TEST_CASE("masked scores, other scalars, and rows without a Jacobian", "[scoring]") {
+TEST_CASE("masked scores do not count, other scalars agree, and rows without a Jacobian have no norm", "[scoring]") {
   const double plain = norm_of(Softmax<double>{}, {1, 0.5, -2});
   CHECK(std::abs(norm_of(Softmax<double>{}, {1, -infinity, 0.5, -2}) - plain) < 1e-15);
   CHECK(std::abs(static_cast<double>(norm_of(Softmax<float>{}, {1, 0.5F, -2})) - plain) < 1e-6);

@@ -254,7 +254,8 @@ TEST_CASE("partition function: free classes of the circle have Dirichlet shares"
   CHECK(run.at(BalanceMetric::largest_share).mean > 0.2);
 }
 
-TEST_CASE("partition function: trials kept one by one are the run's; devices do not show; bad input is refused") {
+TEST_CASE(
+    "partition function: trials kept one by one are the run's; devices do not change the bits; bad input is refused") {
   const SphereTask task{3, 4, 16};
   const auto run = simulate::partition_function(task, {2}, {.seed = seed, .trials = 1100});
   const auto sample = simulate::partition_function_sample(task, {2}, {.seed = seed, .trials = 1100});

@@ -334,7 +334,7 @@ TEST_CASE("gradient norms: NormSoftmax has its own exact law, whatever the scale
   }
 }
 
-TEST_CASE("gradient norms: devices and threads do not show in the bits") {
+TEST_CASE("gradient norms: devices and threads do not change the bits") {
   const auto run = [](simulate::Device device, int threads) {
     return simulate::gradient_norms({37, 5, GradientMap::normsoftmax}, {0.5, 4},
                                     {.seed = 5, .trials = 2000, .device = device, .threads = threads});
