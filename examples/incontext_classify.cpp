@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
            "  --figure 6            the loss over kappa and gain: the valley c kappa = const\n"
            "  --figure 7            the best loss of each rule against dimension: who is best where (Table 1)\n"
            "  --figure 8a           the best width and gain against dimension or context length\n"
-           "  --figure 8b           one rate in dense and in sparse neighborhoods, d = 2, and softmax' own\n"
+           "  --figure 8b           one rate in dense and in sparse neighborhoods, d = 2, and softmax's own\n"
            "  --figure 16-trend     the best rate and gain of k classes beside their closed forms\n"
            "  --figure elimination  kappa < 0, c < 0: attend to the farthest and subtract their labels\n" +
            std::string(exit_codes_help),

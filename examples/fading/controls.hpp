@@ -11,7 +11,7 @@ struct Verdict;
 }  // namespace incontext::examples
 
 /// Negative controls: laws that hold for infinitely long rows only, compared with simulations at finite length. The
-/// simulation must reject them, or it could not tell a right theory from a wrong one.
+/// simulation must reject them, or it could not distinguish a right theory from a wrong one.
 namespace incontext::examples::fading {
 
 class Controls {

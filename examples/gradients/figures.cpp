@@ -212,7 +212,7 @@ class Figures {
     ratios.notes.push_back(
         "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less "
         "and learns nothing along W_K q; its law has a relative error of order 1/n^2. Approximate where some rows do "
-        "and some do not: softmax' law.");
+        "and some do not: softmax's law.");
     ratios.notes.push_back(common_draws_note);
     return {std::move(ratios)};
   }

@@ -80,7 +80,7 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
     claims.at_least("error at least the infimum", at, detail::smallest_of(error), infimum - 1e-15);
   }
   bounds.notes.push_back(
-      "A weight of the linearization is negative where a score lies more than the temperature below the mean.");
+      "A weight of the linearization is negative where a score is more than the temperature below the mean.");
   return {std::move(weights), std::move(bounds)};
 }
 

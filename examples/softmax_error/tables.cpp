@@ -55,7 +55,7 @@ Table optimum_table(std::vector<Column> varied) {
   return table;
 }
 
-/// By how much the error at the best parameter is below softmax' error at the temperature that is best for approximate
+/// By how much the error at the best parameter is below softmax's error at the temperature that is best for approximate
 /// softmax.
 void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, const Optimum& best) {
   const double approximate = approximate_optimal_temperature(at);

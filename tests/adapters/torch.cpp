@@ -227,7 +227,7 @@ TEST_CASE("a wrong gradient is found") {
   CHECK(!gradients_agree(exchanged, {scores, at::full({}, 0.5, at::kDouble)}));
 }
 
-TEMPLATE_TEST_CASE("rows keep the bits the map gives them alone, forwards and backwards", "", float, double) {
+TEMPLATE_TEST_CASE("rows keep the bits the map gives them alone, forward and backward", "", float, double) {
   using T = TestType;
   Tensor scores = some_masked_scores();
   scores[0][2].fill_(masked);  // NaN in every entry

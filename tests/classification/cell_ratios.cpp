@@ -141,7 +141,7 @@ TEST_CASE("standard errors of drawn cells are the spread over seeds", "[classifi
         errors[i].add(one.standard_error * one.standard_error);
       }
     }
-    // a standard deviation of 400 normals is known to 3.5 %
+    // a standard deviation of 400 normals is known to 3.5%
     for (std::size_t i = 0; i < 9; ++i) CHECK(std::abs(std::sqrt(values[i].variance() / errors[i].mean()) - 1) <= 0.18);
   }
 }

@@ -18,7 +18,7 @@ inline std::vector<double> drawn_cosines(SpherePoints& points, int n) {
 }
 
 /// One balanced context of two classes: kernel sums of the query's side and of the other, in units of e^kappa. The
-/// boundary's normal is the second axis turned towards the query, which is the first.
+/// boundary's normal is the second axis turned toward the query, which is the first.
 struct SideSums {
   double same = 0, other = 0;
   double linear = 0;  ///< sum of signed cosines

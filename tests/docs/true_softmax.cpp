@@ -1,5 +1,4 @@
-// A program of docs/model.md, word for word: approximate and true softmax at the same law, each at its own best
-// temperature.
+// A program of docs/model.md, word for word: the errors of approximate and of true softmax, at the best of each.
 #include <cstdio>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>

@@ -75,7 +75,7 @@ TEST_CASE("norms known in closed form: uniform, a spike over equal scores, two t
   CHECK(std::abs(norm_of_matrix({1, 2, 3, 4, 5, 6}, 2) - norm_of_matrix({1, 4, 2, 5, 3, 6}, 3)) < 1e-13);
 }
 
-TEST_CASE("the spectral norm lies in the bracket that needs no matrix, also where it is tiny", "[scoring]") {
+TEST_CASE("the spectral norm is in the bracket that needs no matrix, also where it is tiny", "[scoring]") {
   Random random(203);
   for (int trial = 0; trial < 60; ++trial) {
     const auto z = random.normals(1 + random.below(20), trial % 3 == 0 ? 40 : 1);

@@ -30,7 +30,7 @@ T side_contrast(std::int64_t dimension, const T& boundary_angle, const T& angle)
   return boost::math::ibeta(T(0.5), T(T(static_cast<double>(dimension - 2)) / T(2)), square);
 }
 
-/// Panels that halve towards the kinks of side_contrast at boundary_angle and pi - boundary_angle.
+/// Panels that halve toward the kinks of side_contrast at boundary_angle and pi - boundary_angle.
 template <Real T>
 std::vector<T> side_edges(std::int64_t dimension, const T& kappa, const T& boundary_angle) {
   using std::exp;
