@@ -22,7 +22,7 @@ constexpr int vertices = 100;
 
 /// A query somewhere on the circle: the votes and the partition function that its context gives it, and its class.
 struct Query {
-  std::vector<double> votes;  ///< kernel sums a class
+  std::vector<double> votes;  ///< kernel sums per class
   double partition_function;  ///< their sum
   std::int64_t label;
   std::int64_t near;  ///< points near it

@@ -19,7 +19,7 @@
 #include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// In-context classification on the sphere, simulated as written: the referee of classification/, and the only answer
+/// In-context classification on the sphere, simulated by its definition: the referee of classification/, and the only answer
 /// to what has no formula there.
 namespace incontext::simulate {
 

@@ -17,7 +17,7 @@ namespace incontext::laws {
 ///     = \max(\beta, 0) + \log\Bigl(1 + e^{-y} \frac{1 - e^{-|\beta|}}{1 - e^{-y}}\Bigr),
 ///     \quad y = \frac{|\beta|}{n-2} \f]
 ///
-/// Source    arXiv 2501.19399, Fig. 3, for an input of n scores; a geometric sum, less its largest term.
+/// Source    arXiv 2501.19399, Fig. 3, for an input of n scores; a geometric sum with its largest term taken out.
 /// Units     inverse_temperature in one over the units of the scores; result in nats.
 /// Domain    count >= 3 (not necessarily whole), inverse_temperature finite.
 /// Limits    inverse_temperature = 0: log(n - 1); n -> infinity at beta = 1: log((n - 2)(e - 1)).

@@ -74,7 +74,7 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations; Fenton 1960.
 /// Units     dimensionless.
-/// Domain    as needle_weight; score_stddev below 18, where e^(x^2) overflows float at 9.
+/// Domain    as needle_weight; noise_stddev below 18, where e^(x^2) overflows float at 9.
 /// Limits    N = 1 or noise_stddev = 0: exact.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_needle_approximations.cpp.
