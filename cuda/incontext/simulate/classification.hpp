@@ -19,8 +19,8 @@
 #include "incontext/simulate/types/classification.hpp"
 #include "incontext/statistics/estimate.hpp"
 
-/// In-context classification on the sphere, simulated by its definition: the referee of classification/, and the only answer
-/// to what has no formula there.
+/// In-context classification on the sphere, simulated by its definition: the referee of classification/, and the only
+/// answer to what has no formula there.
 namespace incontext::simulate {
 
 /// The metrics of every trial, for medians.

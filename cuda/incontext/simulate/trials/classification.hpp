@@ -18,7 +18,7 @@ namespace incontext::simulate {
 ///
 /// \f[ p = \mathrm{softmax}\Bigl(\mathrm{gain} \sum_j a_j y_j\Bigr) \f]
 ///
-/// Source    arXiv 2510.10425: attention as written, over the tokens.
+/// Source    arXiv 2510.10425: attention by its definition, over the tokens.
 /// Shapes    5 values per point, in the order of ClassificationMetric.
 /// Units     as ClassificationMetric.
 /// Domain    as SphereTaskDraw; kernel: kappa >= 0.
