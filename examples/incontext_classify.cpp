@@ -21,15 +21,15 @@ Report report_of(const CLI::App& app, ClassifyOptions& options) {
   require_writable_files(options);
   Report report{.program = "incontext-classify", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
-  Judgement judgement;
+  Judgment judgment;
   Simulator simulator(options.simulation, options.search_trials, options.output.quiet);
   Controls controls;
-  ClassifyRun parts{options, simulator, judgement, controls};
+  ClassifyRun parts{options, simulator, judgment, controls};
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
   if (!options.contexts_file.empty()) write_contexts(options, simulator);
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   controls.join(*report.verdict);
   return report;
 }

@@ -18,16 +18,16 @@ Report report_of(const CLI::App& app, const FadingOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
   require_outputs(options.output);
   Report report{.program = "incontext-fading", .command = command_of(app), .arguments = unused.arguments()};
-  Judgement judgement;
+  Judgment judgment;
   Controls controls;
   Simulator simulator(options.simulation, most_scores(options), options.output.quiet);
   const bool by_trials = !(options.simulation.relative_error > 0);
   if (by_trials || options.figure == FadingFigure::phase) report.arguments["most-scores"] = most_scores(options);
-  FadingRun parts{options, simulator, judgement, controls, report.arguments};
+  FadingRun parts{options, simulator, judgment, controls, report.arguments};
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   controls.join(*report.verdict);
   return report;
 }

@@ -17,14 +17,14 @@ Report report_of(const CLI::App& app, GradientOptions& options) {
   require_outputs(options.output);
   Report report{.program = "incontext-gradients", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
-  Judgement judgement;
+  Judgment judgment;
   Controls controls({{"statement"}, {.name = "score_stddev", .heading = "x", .digits = 4}});
   Simulator simulator(options.simulation, options.output.quiet);
-  GradientRun parts{options, simulator, judgement, controls};
+  GradientRun parts{options, simulator, judgment, controls};
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   controls.join(*report.verdict);
   return report;
 }

@@ -21,12 +21,12 @@ Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   constexpr double matrices = 16;  // the most that the second order and the general law need
   for (const std::int64_t dimension : options.dimensions) require_matrices(dimension, matrices);
   require_matrices(options.simulation.dimension, matrices);
-  Judgement judgement;
+  Judgment judgment;
   Simulator simulator(options.simulation, options.estimator, options.output.quiet);
-  Run parts{options, simulator, judgement};
+  Run parts{options, simulator, judgment};
   report.tables = softmax_error_tables(parts);
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   return report;
 }
 

@@ -17,14 +17,14 @@ Report report_of(const CLI::App& app, TaskOptions& options) {
   require_outputs(options.output);
   Report report{.program = "incontext-tasks", .command = command_of(app), .arguments = unused.arguments()};
   if (options.figure == TaskFigure::baselines) report.arguments["lengths"] = options.lengths;
-  Judgement judgement;
+  Judgment judgment;
   Controls controls({{"statement"}, {"at"}});
   Simulator simulator(options.simulation, options.output.quiet);
-  TaskRun parts{options, simulator, judgement, controls};
+  TaskRun parts{options, simulator, judgment, controls};
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   controls.join(*report.verdict);
   return report;
 }

@@ -29,9 +29,9 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
   }
   constexpr double ridge_matrices = 4 * 64;  // for the 64 trials that a thread computes side by side
   if (options.data.empty()) require_matrices(options.simulation.dimension, ridge_matrices);
-  Judgement judgement;
+  Judgment judgment;
   Simulator simulator(options.simulation, options.output.quiet);
-  Run parts{options, simulator, judgement, report.arguments};
+  Run parts{options, simulator, judgment, report.arguments};
   if (!options.data.empty()) {
     report.tables = data_tables(parts);
   } else {
@@ -41,7 +41,7 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
   report.run = simulator.record();
-  judge(report, judgement);
+  judge(report, judgment);
   return report;
 }
 

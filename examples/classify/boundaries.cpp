@@ -151,7 +151,7 @@ Table shares_table(ClassifyRun& run, const SphereTask& task, const std::vector<C
     all.standard_error = std::hypot(all.standard_error, one.standard_error);
     std::vector<Cell> cells{name_of(rules[r].choice)};
     const bool is_reached = one.count > 1 && all.count > 1;
-    const auto comparison = is_reached ? run.judgement.judged({one.mean, one.rounding}, all) : unreached_comparison();
+    const auto comparison = is_reached ? run.judgment.judged({one.mean, one.rounding}, all) : unreached_comparison();
     cells.insert(cells.end(), comparison.begin(), comparison.end());
     table.add_row(std::move(cells));
     if (r == 0 && is_reached) {

@@ -35,7 +35,7 @@ Table equal_law_table(ClassifyRun& run) {
       statistics::Estimate both = b;
       both.standard_error = std::hypot(a.standard_error, b.standard_error);
       std::vector<Cell> cells{d, selects.kappa, selects.gain, std::string(name)};
-      const auto comparison = run.judgement.judged({a.mean, a.rounding}, both);
+      const auto comparison = run.judgment.judged({a.mean, a.rounding}, both);
       cells.insert(cells.end(), comparison.begin(), comparison.end());
       table.add_row(std::move(cells));
     }

@@ -55,9 +55,9 @@ void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, con
   if (!chosen.reached) {
     comparison = unreached_comparison();
   } else if (known && std::isfinite(known->error)) {
-    comparison = run.judgement.judged({known->value, known->error}, estimate);
+    comparison = run.judgment.judged({known->value, known->error}, estimate);
   } else {
-    comparison = Judgement::shown(known ? std::optional<double>(known->value) : std::nullopt, estimate);
+    comparison = Judgment::shown(known ? std::optional<double>(known->value) : std::nullopt, estimate);
   }
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));

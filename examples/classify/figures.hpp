@@ -7,7 +7,7 @@
 #include "examples/classify/optimum.hpp"
 #include "examples/classify/options.hpp"
 #include "examples/classify/simulator.hpp"
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 #include "examples/support/table.hpp"
 
 /// The figures of in-context classification: simulations, beside closed forms where there are any.
@@ -17,7 +17,7 @@ namespace incontext::examples::classify {
 struct ClassifyRun {
   const ClassifyOptions& options;
   Simulator& simulator;
-  Judgement& judgement;
+  Judgment& judgment;
   Controls& controls;
 };
 

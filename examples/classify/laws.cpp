@@ -54,7 +54,7 @@ Table law_table(std::string title) {
 void add_law(Table& table, ClassifyRun& run, std::int64_t d, double kappa, const std::string& quantity, double theory,
              const statistics::Estimate& estimate) {
   std::vector<Cell> cells{d, kappa, quantity};
-  const auto comparison = run.judgement.judged({theory, 1e-9 * std::abs(theory)}, estimate);
+  const auto comparison = run.judgment.judged({theory, 1e-9 * std::abs(theory)}, estimate);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));
 }
@@ -181,7 +181,7 @@ Table attention_table(ClassifyRun& run) {
       both.standard_error = std::hypot(a.standard_error, b.standard_error);
       std::vector<Cell> cells{name_of(names[i]), rules[i].kappa, rules[i].gain, std::string(name)};
       const auto comparison =
-          a.count > 1 && b.count > 1 ? run.judgement.judged({a.mean, a.rounding}, both) : unreached_comparison();
+          a.count > 1 && b.count > 1 ? run.judgment.judged({a.mean, a.rounding}, both) : unreached_comparison();
       cells.insert(cells.end(), comparison.begin(), comparison.end());
       table.add_row(std::move(cells));
     }
@@ -213,7 +213,7 @@ Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimension
       const auto add = [&](const std::string& moment, double theory, ContextAttentionMetric metric) {
         std::vector<Cell> cells{d, name_of(choice), choice == RuleChoice::linear ? Cell() : Cell(by.kappa), by.gain,
                                 moment};
-        const auto comparison = run.judgement.judged({theory, 1e-9 * std::abs(theory)}, simulated.at(metric));
+        const auto comparison = run.judgment.judged({theory, 1e-9 * std::abs(theory)}, simulated.at(metric));
         cells.insert(cells.end(), comparison.begin(), comparison.end());
         table.add_row(std::move(cells));
       };

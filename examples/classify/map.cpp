@@ -76,7 +76,7 @@ Table map_table(const Map& map, const std::string& title, double rate, bool is_k
     table.add_row(std::move(cells));
   }
   table.notes = {
-      "Loss over the least of the map, @: 0 to 1 % more, 1 to 3 %, 2 to 10 %, 3 to 30 %, 4 to twice, 5 to four times, "
+      "Loss over the least of the map, @: 0 to 1% more, 1 to 3%, 2 to 10%, 3 to 30%, 4 to twice, 5 to four times, "
       ". beyond. The numbers are in --format csv and json."};
   if (!is_kernel) {
     table.notes.push_back("Where kappa is small only c kappa matters, the rate of the linear rule: predicted " +

@@ -20,8 +20,8 @@ constexpr int vertices = 100;
 
 /// A query somewhere on the circle: the votes and the partition function that its context gives it, and its class.
 struct Query {
-  std::vector<double> votes;  ///< kernel sums a class
-  double mass;                ///< their sum
+  std::vector<double> votes;  ///< kernel sums per class
+  double partition_function;  ///< their sum
   std::int64_t label;
   std::int64_t near;  ///< points near it
 };
@@ -87,9 +87,9 @@ Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
     if (mean_point_length(context) < o.crowding) continue;
     const Ends ends = ends_of(context, o.near_cosine);
     for (const auto& [at, half] : {std::pair{&ends.dense, &halves.dense}, {&ends.sparse, &halves.sparse}}) {
-      auto [votes, mass] = kernel_votes(context, task, *at, kappa);
-      half->push_back(
-          {std::move(votes), mass, nearest_prototype(context, *at), points_near(context, *at, o.near_cosine)});
+      auto [votes, partition_function] = kernel_votes(context, task, *at, kappa);
+      half->push_back({std::move(votes), partition_function, nearest_prototype(context, *at),
+                       points_near(context, *at, o.near_cosine)});
     }
   }
   run.simulator.count(halves.tried, is_enough() ? halves.tried : most_tried);
@@ -103,7 +103,7 @@ Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
 template <class Gain>
 statistics::Estimate loss(const std::vector<Query>& queries, const Gain& gain) {
   std::vector<double> values;
-  for (const Query& one : queries) values.push_back(loss_of(one.votes, gain(one.mass), one.label));
+  for (const Query& one : queries) values.push_back(loss_of(one.votes, gain(one.partition_function), one.label));
   return estimate_of(values);
 }
 
@@ -113,7 +113,7 @@ template <class Gain>
 double best_number(const std::vector<Query>& queries, const Gain& gain, double low, double high) {
   const auto at = [&](double log_number) {
     const double number = std::exp(log_number);
-    return loss(queries, [&](double mass) { return gain(number, mass); }).mean;
+    return loss(queries, [&](double sum) { return gain(number, sum); }).mean;
   };
   return std::exp(boost::math::tools::brent_find_minima(at, std::log(low), std::log(high), 20).first);
 }
@@ -138,10 +138,11 @@ void add_rates(Table& table, const std::string& name, const std::vector<Query>& 
     return table.add_row(std::move(cells));
   }
   std::vector<double> rates;
-  for (const Query& one : queries) rates.push_back(scale / (one.mass + self));
+  for (const Query& one : queries) rates.push_back(scale / (one.partition_function + self));
   const auto mean = estimate_of(rates);
   table.add_row({name, mean_of(queries, [](const Query& q) { return static_cast<double>(q.near); }),
-                 mean_of(queries, [](const Query& q) { return q.mass; }), own_best, mean.mean, median_of(rates)});
+                 mean_of(queries, [](const Query& q) { return q.partition_function; }), own_best, mean.mean,
+                 median_of(rates)});
 }
 
 /// The factors on the votes: of kernel descent at a learning rate, and of softmax, which depends on the query's
@@ -150,7 +151,7 @@ auto kernel_gain(double n) {
   return [n](double rate, double) { return rate / n; };
 }
 auto softmax_gain(double self) {
-  return [self](double c, double mass) { return c / (mass + self); };
+  return [self](double c, double sum) { return c / (sum + self); };
 }
 
 /// The best parameters: the kernel rule's rates on each half and on both together, and the gain c of softmax with the
@@ -180,7 +181,7 @@ Table neighborhood_losses(const ClassifyOptions& o, double kappa, const Halves& 
                           trials_column()}};
   const std::vector<Query> both = halves.both();
   const auto add = [&](const std::string& rule, double number, const auto& gain) {
-    const auto at = [&](double mass) { return gain(number, mass); };
+    const auto at = [&](double sum) { return gain(number, sum); };
     const auto dense = loss(halves.dense, at), sparse = loss(halves.sparse, at);
     const Cell used = halves.reached() ? Cell(number) : Cell();
     table.add_row({rule, used, mean_cell(dense), error_cell(dense), mean_cell(sparse), error_cell(sparse),
@@ -204,13 +205,14 @@ Table neighborhood_losses(const ClassifyOptions& o, double kappa, const Halves& 
 }
 
 Table neighborhood_rates(double n, const Halves& halves, const BestNumbers& best) {
-  Table table{.title = "Rates that softmax takes by itself, n c / (mass + its own), where one rate would be best",
-              .columns = {{"neighborhood"},
-                          parameter_column("near", "points near"),
-                          parameter_column("mass", "partition function"),
-                          parameter_column("best_rate", "best rate"),
-                          parameter_column("mean", "mean rate"),
-                          parameter_column("median", "median rate")}};
+  Table table{
+      .title = "Rates that softmax takes by itself, n c / (partition function + its own), where one rate would be best",
+      .columns = {{"neighborhood"},
+                  parameter_column("near", "points near"),
+                  parameter_column("partition_function", "partition function"),
+                  parameter_column("best_rate", "best rate"),
+                  parameter_column("mean", "mean rate"),
+                  parameter_column("median", "median rate")}};
   for (const auto& [key, c, self] : {std::tuple{"", best.gain, 1.0}, {", no key", best.gain_without_key, 0.0}}) {
     add_rates(table, std::string("dense") + key, halves.dense, n * c, self, best.dense_rate);
     add_rates(table, std::string("sparse") + key, halves.sparse, n * c, self, best.sparse_rate);

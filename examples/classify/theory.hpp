@@ -81,7 +81,7 @@ LongContextMetrics long_context_metrics(const Simulator& simulator, const Sphere
 /// Votes of a context at one of its queries by the kernel e^(kappa (x_j . x - 1)): sums over the points of each class.
 struct KernelVotes {
   std::vector<double> by_class;
-  double mass;  ///< their sum
+  double partition_function;  ///< their sum
 };
 KernelVotes kernel_votes(const SphereContext<double>& context, const SphereTask& task, const std::vector<double>& query,
                          double kappa);

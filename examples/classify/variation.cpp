@@ -38,7 +38,7 @@ statistics::Estimate variation_of(const PartitionFunctionSimulation& simulated, 
 void add_judged(Table& table, ClassifyRun& run, std::int64_t d, double sigma, const std::string& points, double theory,
                 const statistics::Estimate& square) {
   std::vector<Cell> cells{d, sigma, points};
-  const auto comparison = run.judgement.judged({theory * theory, 1e-9 * theory * theory}, square);
+  const auto comparison = run.judgment.judged({theory * theory, 1e-9 * theory * theory}, square);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));
 }

@@ -130,7 +130,7 @@ inline Json heat_schedule_case(const Fields& in) {
 
 }  // namespace detail
 
-/// Call it after register_regression. Both rooms have a kind `linear_attention`; the inputs of a case tell which is
+/// Call it after register_regression. Both rooms have a kind `linear_attention`; the inputs of a case determine which is
 /// meant.
 inline void register_attention(Registry& registry) {
   const Evaluator of_task = registry["linear_attention"];

@@ -80,7 +80,7 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
                             laws::retrieval_boundary(column.noise), column.half};
     const bool chosen = i % every == every / 2;
     const auto estimate = chosen ? simulated(run, n, column, column.half) : statistics::Estimate{};
-    const auto compared = chosen ? run.judgement.judged(0.5, estimate) : std::vector<Cell>(comparison_columns().size());
+    const auto compared = chosen ? run.judgment.judged(0.5, estimate) : std::vector<Cell>(comparison_columns().size());
     cells.insert(cells.end(), compared.begin(), compared.end());
     table.add_row(std::move(cells));
     if (!chosen || !frozen) continue;

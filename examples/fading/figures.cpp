@@ -59,8 +59,8 @@ void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statis
              const Measured& measured, Rows rows, const std::vector<Cell>& further = {}) {
   const bool trusted = rows == Rows::common && measured.effective_trials >= enough_trials;
   const auto comparison = trusted || measured.mean.count < 2
-                              ? run.judgement.judged(theory, measured.mean)
-                              : run.judgement.not_judged(theory, measured.mean, rare_reason);
+                              ? run.judgment.judged(theory, measured.mean)
+                              : run.judgment.not_judged(theory, measured.mean, rare_reason);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   cells.insert(cells.end(), further.begin(), further.end());
   table.add_row(std::move(cells));
@@ -68,7 +68,7 @@ void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statis
 
 /// A strong needle leaves the weight Z e^(-beta m) to the others, where Z is a sum of log-normal terms. A few trials
 /// with large terms determine its mean. The first term of Edgeworth's expansion, the skewness of Z over the root of the
-/// number of trials, tells whether z may be trusted.
+/// number of trials, determines whether z may be trusted.
 Rows needle_rows(double weight, double competitors, double score_stddev, const Measured& measured) {
   if (weight < 0.95) return Rows::common;
   const double e = std::exp(score_stddev * score_stddev);
@@ -244,7 +244,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
                                {.name = "threshold", .heading = "m*", .decimals_as = 1},
                                {.name = "boundary", .heading = "long rows", .decimals_as = 1},
                                {.name = "critical_gap", .heading = "1/s", .decimals_as = 1},
-                               {.name = "softmax_threshold", .heading = "softmax' m*", .decimals_as = 1}}};
+                               {.name = "softmax_threshold", .heading = "softmax's m*", .decimals_as = 1}}};
   Table table = comparison_table("Weight of a needle of score m there",
                                  {{.name = "n"},
                                   {.name = "height", .heading = "m / m*", .style = Style::shortest},
@@ -293,7 +293,7 @@ std::vector<Table> bounded_figure(FadingRun& run) {
                                {.name = "threshold", .heading = "m*", .decimals_as = 1},
                                {.name = "with_lag", .heading = "long rows", .decimals_as = 1},
                                {.name = "limit", .heading = "1 + 1/s", .decimals_as = 1},
-                               {.name = "softmax_threshold", .heading = "softmax' m*", .decimals_as = 1}}};
+                               {.name = "softmax_threshold", .heading = "softmax's m*", .decimals_as = 1}}};
   for (const std::int64_t n : lengths_or(run, {100, 1000, 100000, 1000000})) {
     const double count = static_cast<double>(n), beta = o.scale * std::log(count);
     const double threshold = laws::grid_threshold(count, beta);

@@ -6,7 +6,7 @@
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"
 #include "examples/support/controls.hpp"
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 #include "examples/support/table.hpp"
 
 /// Attention over long rows of random scores: the exact law beside simulations.
@@ -16,7 +16,7 @@ namespace incontext::examples::fading {
 struct FadingRun {
   const FadingOptions& options;
   Simulator& simulator;
-  Judgement& judgement;
+  Judgment& judgment;
   Controls& controls;
   nlohmann::ordered_json& arguments;
 };

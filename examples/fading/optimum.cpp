@@ -171,7 +171,7 @@ std::vector<Table> optimum_figure(FadingRun& run) {
       const auto add = [&](const std::string& quantity, const statistics::Theory& theory,
                            const statistics::Estimate& estimate) {
         std::vector<Cell> cells{setting.competitors, setting.needle_text, n, quantity};
-        const auto comparison = run.judgement.judged(theory, estimate);
+        const auto comparison = run.judgment.judged(theory, estimate);
         cells.insert(cells.end(), comparison.begin(), comparison.end());
         table.add_row(std::move(cells));
       };

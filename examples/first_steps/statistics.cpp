@@ -15,7 +15,7 @@ int main() {
   }
   const statistics::Estimate estimate(statistics::moments_of(trials.data(), 20000));
   const auto [lower, upper] = statistics::confidence_interval(estimate, 0.95);
-  std::printf("simulated %.5f +- %.5f, between %.5f and %.5f with 95 %%\n", estimate.mean, estimate.standard_error,
+  std::printf("simulated %.5f +- %.5f, between %.5f and %.5f with 95%%\n", estimate.mean, estimate.standard_error,
               lower, upper);
   const double bound = statistics::family_wise_bound(2, 0.001);
   for (const double theory : {10.0 / 11, 9.0 / 10}) {

@@ -88,12 +88,12 @@ class Figures {
   std::vector<Cell> compared(const statistics::Theory& theory, const statistics::Estimate& estimate,
                              double effective_trials) {
     if (estimate.count < 2 || fewest_effective_trials <= effective_trials) {
-      return run_.judgement.judged(theory, estimate);
+      return run_.judgment.judged(theory, estimate);
     }
-    return run_.judgement.not_judged(theory, estimate,
-                                     "no more than " + std::to_string(std::lround(effective_trials)) + " of the " +
-                                         std::to_string(estimate.count) +
-                                         " trials contribute to the mean, so its error is unknown: increase --trials");
+    return run_.judgment.not_judged(theory, estimate,
+                                    "no more than " + std::to_string(std::lround(effective_trials)) + " of the " +
+                                        std::to_string(estimate.count) +
+                                        " trials contribute to the mean, so its error is unknown: increase --trials");
   }
 
   /// The annealed form where it is too far off to pass.
@@ -115,7 +115,7 @@ class Figures {
     }
     const double theory = law(std::max(x, 1.0)).imbalance;
     if (1 < x * (1 - margin)) return compared(theory, estimate, effective_trials);
-    return Judgement::shown(theory, estimate);
+    return Judgment::shown(theory, estimate);
   }
 
   static Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
@@ -165,7 +165,7 @@ class Figures {
       add(ratios, std::move(more), compared(flow.imbalance, measured.norms.imbalance(i), carry));
       control(point.score_stddev, measured.norms.imbalance(i), carry);
       cells.emplace_back("W_V");
-      add(norms, cells, run_.judgement.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
+      add(norms, cells, run_.judgment.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
       cells.back() = "W_K";
       add(norms, cells, compared(point.score_stddev * point.score_stddev * flow.covariance_isotropic, key, carry));
     }

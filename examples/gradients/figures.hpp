@@ -5,7 +5,7 @@
 #include "examples/gradients/options.hpp"
 #include "examples/gradients/simulator.hpp"
 #include "examples/support/controls.hpp"
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 #include "examples/support/table.hpp"
 
 namespace incontext::examples::gradients {
@@ -14,7 +14,7 @@ namespace incontext::examples::gradients {
 struct GradientRun {
   const GradientOptions& options;
   Simulator& simulator;
-  Judgement& judgement;
+  Judgment& judgment;
   Controls& controls;
 };
 

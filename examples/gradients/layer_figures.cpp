@@ -33,8 +33,8 @@ void add(GradientRun& run, Table& table, std::vector<Cell> cells, const statisti
   const double trials = simulate::effective_trials(estimate);
   const auto comparison =
       estimate.count < 2 || trials >= fewest_carrying_trials
-          ? run.judgement.judged(theory, estimate)
-          : run.judgement.not_judged(theory, estimate, "too few trials make the mean: increase --trials");
+          ? run.judgment.judged(theory, estimate)
+          : run.judgment.not_judged(theory, estimate, "too few trials make the mean: increase --trials");
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));
 }

@@ -60,7 +60,7 @@ Table optimum_table(std::vector<Column> varied) {
   return table;
 }
 
-/// By how much the error at the best parameter is below softmax' error at the temperature that is best for approximate
+/// By how much the error at the best parameter is below softmax's error at the temperature that is best for approximate
 /// softmax.
 void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, const Optimum& best) {
   const double approximate = approximate_optimal_temperature(at);
@@ -81,7 +81,7 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
   for (const NamedMap& one : named) maps.push_back(one.map);
   const Estimates simulated = run.simulator.errors(what, at, maps);
   for (std::size_t i = 0; i < named.size(); ++i) {
-    const std::vector<Cell> compared = run.judgement.judged(exact_error(at, maps[i]), simulated[i]);
+    const std::vector<Cell> compared = run.judgment.judged(exact_error(at, maps[i]), simulated[i]);
     std::vector<Cell> cells = varied;
     cells.insert(cells.end(), {named[i].name, named[i].parameter, compared[0]});
     Cell control;

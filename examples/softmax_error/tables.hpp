@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "examples/softmax_error/options.hpp"
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 
 /// The tables of incontext-softmax-error: errors, and optimal parameters.
 namespace incontext::examples::softmax_error {
@@ -12,7 +12,7 @@ namespace incontext::examples::softmax_error {
 struct Run {
   const SoftmaxErrorOptions& options;
   Simulator& simulator;
-  Judgement& judgement;
+  Judgment& judgment;
 };
 
 std::vector<Table> softmax_error_tables(Run& run);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 #include "examples/support/report.hpp"
 
 namespace incontext::examples {

@@ -36,7 +36,7 @@ struct CsvFile {
   std::vector<std::string> notes = {};  ///< sentences about how the file was read
 };
 
-/// Parses text; `file` is its name in messages. Refused: an empty file, a header without names or with a name
+/// Parses text; `file` is its name in messages. It refuses an empty file, a header without names or with a name
 /// twice, a header of numbers (but for 0, 1, 2, ..., which NumPy's users get from pandas) where one is required, a row
 /// with too few or too many cells, a blank line inside.
 CsvFile parse_csv(const std::string& file, std::string text, Header header = Header::required);
@@ -55,9 +55,9 @@ struct CsvNumbers {
   bool decimal_comma = false;
 };
 
-/// The columns at these places as numbers, side by side. Refused by row, line and column name: a missing cell, text, a
-/// number that is not finite, a decimal point beside decimal commas. Columns without any number are refused all at
-/// once.
+/// The columns at these places as numbers, side by side. A missing cell, text, a number that is not finite, or a
+/// decimal point beside decimal commas is refused by row, line and column name. Columns without any number are refused
+/// all at once.
 CsvNumbers numeric_columns(const CsvFile& csv, const std::vector<std::size_t>& columns, Entries entries,
                            const WaysOut& ways_out = {});
 

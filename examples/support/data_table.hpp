@@ -50,12 +50,12 @@ struct MatrixFile {
   std::vector<std::string> notes = {};
 };
 
-/// A whole file as one matrix of finite numbers, for a covariance. CSV may come without a header line, its numbers
-/// between blanks too.
+/// A whole file as one matrix of finite numbers, for a covariance. A CSV file may have no header line, and
+/// blanks between its numbers.
 MatrixFile read_matrix(const std::string& path);
 
 /// A matrix of attention scores, one query per row: finite numbers, or -inf where a key is masked. An array of one
-/// dimension is one query. Refused: a mask that was written as a large negative number.
+/// dimension is one query. A mask that was written as a large negative number is refused.
 MatrixFile read_scores(const std::string& path);
 
 /// Finds masks written as large negative numbers: several scores a hundred times beyond all others, or one a million

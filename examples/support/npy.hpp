@@ -14,8 +14,8 @@ namespace incontext::examples {
 /// How an array of one dimension is read: as one number per row of a data set, or as one row of scores.
 enum class OneDimension { column, row };
 
-/// Parses the bytes of an .npy file; `file` is its name in messages. Refused: a wrong magic, an unknown version,
-/// a malformed header, another number of dimensions, too few or too many bytes.
+/// Parses the bytes of an .npy file; `file` is its name in messages. It refuses a wrong magic number, an unknown
+/// version, a malformed header, another number of dimensions, too few or too many bytes.
 Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors = OneDimension::column);
 
 Eigen::MatrixXd read_npy(const std::string& path);

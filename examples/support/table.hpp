@@ -8,16 +8,17 @@
 #include <variant>
 #include <vector>
 
-/// Tables of cells, before anybody decides how they look.
+/// Tables of cells, independent of their layout.
 namespace incontext::examples {
 
-/// Anything JSON can hold; a text table shows it on one line. By pointer: who fills no such cell compiles no JSON.
+/// Any JSON value; a text table has it on one line. It is held by a pointer, so that a source file without such a cell
+/// need not compile the JSON library.
 struct Nested {
   Nested(const nlohmann::ordered_json& json);
   std::shared_ptr<const nlohmann::ordered_json> value;
 };
 
-/// A cell of a comparison that depends on the verdict on its whole family; Judgement::settle replaces it.
+/// A cell of a comparison that depends on the verdict on its whole family; Judgment::settle replaces it.
 struct Pending {
   enum class Field { z, verdict, reason };
   std::size_t comparison;
@@ -27,11 +28,11 @@ struct Pending {
 /// A cell: absent, a number, a count, a word, something nested, or not yet known.
 using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested, Pending>;
 
-/// How a column of numbers looks as text: decimal points under each other, as short as it gets (for the values somebody
-/// chose), or two decimals (for z).
+/// How a column of numbers is written as text: with decimal points under each other; each number as short as possible,
+/// for values that the user chose; or with two decimals, for z.
 enum class Style { aligned, shortest, two_decimals };
 
-/// Whether the text report has a column: always, only if one of its cells is not absent, or never.
+/// Whether the text report has a column: always, only if one of its cells is filled, or never.
 enum class InText { shown, where_filled, hidden };
 
 /// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).
@@ -40,7 +41,7 @@ struct Column {
   std::string heading = {};
   std::string unit = {};
   int digits = 6;       ///< significant digits of the text table; CSV and JSON carry all 17
-  int decimals_as = 0;  ///< columns with the same number (not 0) share their count of decimals
+  int decimals_as = 0;  ///< columns with the same number (not 0) have equally many decimals
   Style style = Style::aligned;
   InText in_text = InText::shown;
 };

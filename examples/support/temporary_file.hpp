@@ -22,8 +22,8 @@ int write_all(int descriptor, std::string_view text);
 /// program. The previous handler of such a signal, as the one that stops a simulation, receives the first signal.
 class TemporaryFile {
  public:
-  /// With the access rights of the target or, where there is none, those of any new file. Refused: a target that is a
-  /// folder or read-only, and a folder that takes no new file.
+  /// Creates the file with the access rights of the target or, where there is none, those of any new file. A target that
+  /// is a folder or read-only is refused, and so is a folder in which no file can be created.
   TemporaryFile(const std::string& file, const std::string& option);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

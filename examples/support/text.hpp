@@ -41,7 +41,8 @@ std::string read_whole_file(const std::string& path);
 std::string_view trimmed(std::string_view text);
 
 /// A decimal number `[sign] digits [. digits] [e exponent]`, correctly rounded; nothing for any other text, so that
-/// "nan", "inf", "0x10" and "1,5" are refused. As strtod: infinity past the largest double, 0 below the smallest.
+/// "nan", "inf", "0x10" and "1,5" are refused. Like strtod it returns infinity above the largest double and 0 below the
+/// smallest.
 std::optional<double> parse_decimal(std::string_view text);
 
 /// Whether the text is a number that is not finite, such as "nan", "inf" or "-Infinity".

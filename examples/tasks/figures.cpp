@@ -39,7 +39,7 @@ Table comparison_table(std::string title, std::vector<Column> columns) {
 
 void add(TaskRun& run, Table& table, std::vector<Cell> cells, const statistics::Theory& theory,
          const statistics::Estimate& estimate) {
-  const auto comparison = run.judgement.judged(theory, estimate);
+  const auto comparison = run.judgment.judged(theory, estimate);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));
 }

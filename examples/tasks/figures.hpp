@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "examples/support/controls.hpp"
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 #include "examples/support/table.hpp"
 #include "examples/tasks/options.hpp"
 #include "examples/tasks/simulator.hpp"
@@ -14,7 +14,7 @@ namespace incontext::examples::tasks {
 struct TaskRun {
   const TaskOptions& options;
   Simulator& simulator;
-  Judgement& judgement;
+  Judgment& judgment;
   Controls& controls;
 };
 

@@ -142,21 +142,21 @@ void add_data_rows(Table& table, Run& run, const std::vector<NamedTemperature>& 
   for (const NamedTemperature& one : named) {
     if (!std::isfinite(one.temperature)) {
       add_row_beside(table, {one.name, Cell()},
-                     run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell());
+                     run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell());
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
     const statistics::Theory beside(theory.beside(one.temperature));
     const double z = statistics::agree(beside, estimate).z;
     std::vector<Cell> comparison =
-        theory.exact ? run.judgement.judged(theory.exact(one.temperature), estimate) : Judgement::shown({}, estimate);
+        theory.exact ? run.judgment.judged(theory.exact(one.temperature), estimate) : Judgment::shown({}, estimate);
     add_row_beside(table, {one.name, one.temperature}, std::move(comparison), beside.value,
                    std::isfinite(z) ? Cell(z) : Cell());
   }
 }
 
 void add_ridge_row(Table& table, const std::string& name, const statistics::Estimate& simulated) {
-  add_row_beside(table, {name, Cell()}, Judgement::shown({}, simulated), Cell(), Cell());
+  add_row_beside(table, {name, Cell()}, Judgment::shown({}, simulated), Cell(), Cell());
 }
 
 /// Adds a note if the means of raw columns are so large that they dominate the scores.

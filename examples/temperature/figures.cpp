@@ -219,8 +219,8 @@ class Figures {
         const SimulatedOptimum* found = simulated ? &*simulated : nullptr;
         std::vector<Cell> cells{value};
         std::vector<Cell> comparison = simulated
-                                           ? run_.judgement.judged(optimal, simulated->temperature, simulated->trials)
-                                           : run_.judgement.not_judged(optimal, {}, no_optimum_reason(error.minimum()));
+                                           ? run_.judgment.judged(optimal, simulated->temperature, simulated->trials)
+                                           : run_.judgment.not_judged(optimal, {}, no_optimum_reason(error.minimum()));
         for (const double rule : {ratio, corrected(situation, ratio)}) {
           for (Cell& cell : rule_cells(rule, found)) comparison.push_back(std::move(cell));
         }

@@ -66,7 +66,7 @@ inline statistics::Estimate jackknifed_vertex(const std::vector<Estimates>& batc
   return estimate;
 }
 
-/// The simulated optimal temperature of approximate softmax; `theory` only tells where to look. With --relative-error,
+/// The simulated optimal temperature of approximate softmax; `theory` only determines where to search. With --relative-error,
 /// a first set of batches determines the number of trials of the second.
 inline SimulatedOptimum simulated_optimum(Run& run, const Situation& at, double theory) {
   const std::vector<double> grid{2 * theory, theory, theory / 1.5};

@@ -224,12 +224,12 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
     if (!exists) {
       add_row(
           table, std::move(cells),
-          with_beside(run.judgement.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell()));
+          with_beside(run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell()));
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
     std::vector<Cell> comparison =
-        theory.exact ? run.judgement.judged(theory.exact(one.temperature), estimate) : Judgement::shown({}, estimate);
+        theory.exact ? run.judgment.judged(theory.exact(one.temperature), estimate) : Judgment::shown({}, estimate);
     Cell beside, beside_z;
     if (theory.beside) {
       const double value = theory.beside(one.temperature), z = (estimate.mean - value) / estimate.standard_error;
@@ -248,7 +248,7 @@ void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, cons
   std::vector<Cell> cells = prefix;
   cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
   add_row(table, std::move(cells),
-          with_beside(Judgement::shown(equivalent.risk + equivalent.mean_excess, simulated), Cell(), Cell()));
+          with_beside(Judgment::shown(equivalent.risk + equivalent.mean_excess, simulated), Cell(), Cell()));
 }
 
 std::string scoring_in_words(ScoringChoice scoring) {

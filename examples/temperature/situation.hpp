@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 #include "examples/temperature/options.hpp"
 #include "examples/temperature/simulator.hpp"
 
@@ -29,7 +29,7 @@ using Vector = regression::Vector<double>;
 struct Run {
   const TemperatureOptions& options;
   Simulator& simulator;
-  Judgement& judgement;
+  Judgment& judgment;
   nlohmann::ordered_json& arguments;
 };
 

@@ -175,7 +175,7 @@ TEST_CASE("every map's gradient by each parameter is the one of central differen
   });
 }
 
-TEST_CASE("several parameters at once") {
+TEST_CASE("the gradients by several parameters at once are those of central differences") {
   const auto scalable = [](const variable_list& in) {
     return adapters::weights<parameter::Scale, parameter::Bias>(scoring::SSMax<double>{}, in[0], in[1], in[2]);
   };
@@ -227,7 +227,7 @@ TEST_CASE("a wrong gradient is found") {
   CHECK(!gradients_agree(exchanged, {scores, at::full({}, 0.5, at::kDouble)}));
 }
 
-TEMPLATE_TEST_CASE("rows keep the bits the map gives them alone, forwards and backwards", "", float, double) {
+TEMPLATE_TEST_CASE("rows keep the bits the map gives them alone, forward and backward", "", float, double) {
   using T = TestType;
   Tensor scores = some_masked_scores();
   scores[0][2].fill_(masked);  // NaN in every entry
@@ -364,7 +364,7 @@ TEST_CASE("an input changed in place between the passes is found") {
   CHECK_THROWS_AS(result.sum().backward(), c10::Error);
 }
 
-TEST_CASE("ranks and sizes") {
+TEST_CASE("tensors of every rank and size are accepted, empty ones too") {
   const scoring::Softmax<double> map{};
   CHECK(adapters::weights(map, at::zeros({1}, at::kDouble)).item<double>() == 1);
   CHECK(at::equal(adapters::weights(map, at::zeros({4}, at::kDouble)), at::full({4}, 0.25, at::kDouble)));

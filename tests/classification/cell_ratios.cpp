@@ -141,7 +141,7 @@ TEST_CASE("standard errors of drawn cells are the spread over seeds", "[classifi
         errors[i].add(one.standard_error * one.standard_error);
       }
     }
-    // a standard deviation of 400 normals is known to 3.5 %
+    // a standard deviation of 400 normals is known to 3.5%
     for (std::size_t i = 0; i < 9; ++i) CHECK(std::abs(std::sqrt(values[i].variance() / errors[i].mean()) - 1) <= 0.18);
   }
 }
@@ -228,7 +228,7 @@ TEST_CASE("drawn cells are the limit of long class-balanced contexts", "[classif
   CHECK(worst_unbalanced > 10);
 }
 
-TEST_CASE("drawn cells at the limits of the kernel's width", "[classification]") {
+TEST_CASE("drawn cells have the limits of narrow and wide kernels", "[classification]") {
   SpherePoints points(6, 83);
   const auto prototypes = prototypes_of(points, 4, 6);
   const Vector<double> query = prototypes.row(2).transpose();

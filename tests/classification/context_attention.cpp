@@ -67,7 +67,7 @@ TEST_CASE("gradients and sensitivity are derivatives, for every kind, with and w
   }
 }
 
-TEST_CASE("attention's invariances", "[classification]") {
+TEST_CASE("attention does not change under shifts and scalings that its definition ignores", "[classification]") {
   ContextDraws draws(32);
   const Eigen::Index d = 4, k = 3;
   const auto context = draws.context(d, k, 6);

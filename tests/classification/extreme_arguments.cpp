@@ -105,7 +105,7 @@ TEST_CASE("the mean squared contrast of narrow kernels tends to one as their wid
   CHECK(names(message_of([] { two_class_layer(3, 1e-300, 100); }), "kappa is out of range", "1e-300"));
 }
 
-TEST_CASE("wide kernels vary the mass by their variance, and high dimensions are accepted") {
+TEST_CASE("wide kernels vary the partition function by their variance, and high dimensions are accepted") {
   const Stopwatch watch;
   for (const double kappa : {1e-7, 1e-10, 1e-20, 1e-100}) {
     CAPTURE(kappa);

@@ -16,14 +16,14 @@ TEST_CASE("the contrast is that of drawn points", "[classification]") {
   for (const int d : {2, 3, 6}) {
     const double kappa = 2.5, angle = 0.4;
     SpherePoints points(d, 81);
-    SampleMean signed_mass;
+    SampleMean signed_kernel;
     for (int i = 0; i < 200'000; ++i) {
       const auto u = points.draw();
       const double side = u[0] * std::sin(angle) + u[1] * std::cos(angle);
-      signed_mass.add((side > 0 ? 1 : -1) * std::exp(kappa * u[0]));
+      signed_kernel.add((side > 0 ? 1 : -1) * std::exp(kappa * u[0]));
     }
-    CHECK(std::abs(signed_mass.z(std::exp(hemisphere_contrast(d, kappa, angle).logarithm))) <= 5);
-    CHECK(std::abs(signed_mass.z(std::exp(hemisphere_contrast(d, kappa, angle + 0.05).logarithm))) > 5);
+    CHECK(std::abs(signed_kernel.z(std::exp(hemisphere_contrast(d, kappa, angle).logarithm))) <= 5);
+    CHECK(std::abs(signed_kernel.z(std::exp(hemisphere_contrast(d, kappa, angle + 0.05).logarithm))) > 5);
   }
 }
 

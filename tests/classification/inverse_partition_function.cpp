@@ -73,7 +73,8 @@ TEST_CASE("one point, no kernel, and long contexts are known in closed form", "[
   CHECK(std::abs(nearly.variance / (nearly.mean * nearly.mean) * 1e6 / partition_function_excess(5, 1e-3) - 1) <= 1e-9);
 }
 
-TEST_CASE("the variance of the inverse mass keeps its digits where the kernel is nearly flat", "[classification]") {
+TEST_CASE("the variance of the inverse partition function keeps its digits where the kernel is nearly flat",
+          "[classification]") {
   for (const double kappa : {1e-2, 1e-4, 1e-6, 1e-8}) {
     const double bound = 1e-11 + 2e-24 / (kappa * kappa);
     for (const std::int64_t n : {1, 3, 1'000'000}) {

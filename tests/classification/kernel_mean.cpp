@@ -89,7 +89,7 @@ TEST_CASE("the kernel's mean refuses what is outside its domain", "[classificati
   CHECK(names(message_of([] { mean_resultant_length(-4, 1.0); }), "dimension", "value = -4", "at least 1"));
 }
 
-TEST_CASE("the mean resultant length of a concentration far above the dimension", "[classification]") {
+TEST_CASE("the mean resultant length is right for a concentration far above the dimension", "[classification]") {
   for (const int d : {1, 2, 3, 4}) {  // against Bessel functions, on both sides of where the series takes over
     for (const double kappa : {130.0, 150.0, 230.0, 240.0, 390.0, 400.0, 610.0, 625.0, 700.0}) {
       const double order = 0.5 * d - 1;

@@ -36,7 +36,8 @@ TEST_CASE("at 50 digits the kernel's mean is Boost's Bessel function", "[classif
   }
 }
 
-TEMPLATE_TEST_CASE("rounding of the kernel's mean, resultant length and excess", "[classification]", float, double) {
+TEMPLATE_TEST_CASE("the kernel's mean, resultant length and excess round as stated", "[classification]", float,
+                   double) {
   using T = TestType;
   Worst log_off, rho_off, v_off;
   for (const std::int64_t d : {1, 2, 3, 5, 16, 37, 90, 92, 250, 1000, 20'000, 1'000'000}) {

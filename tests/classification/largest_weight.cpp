@@ -57,7 +57,7 @@ TEST_CASE("two points by quadrature over both, one point, no kernel, narrow kern
   CHECK(std::abs(expected_largest_weight(3, 6.0, 1'000'000, QueryToken::excluded) / leading - 1) <= 1e-4);
 }
 
-TEST_CASE("the largest weight lies between inverse participation ratio and its root", "[classification]") {
+TEST_CASE("the largest weight is between the inverse participation ratio and its root", "[classification]") {
   for (const int d : {2, 5, 100}) {
     for (const int n : {2, 50, 1000}) {
       for (const double kappa : {0.5, 20.0}) {

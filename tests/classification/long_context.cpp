@@ -33,7 +33,7 @@ TEST_CASE("expansions about a long context close in on the exact law by one orde
   }
 }
 
-TEST_CASE("the largest weight of a long context", "[classification]") {
+TEST_CASE("the largest weight of a long context is close to the exact one", "[classification]") {
   for (const int d : {3, 5}) {
     const double exact = expected_largest_weight(d, 4.0, 100'000, QueryToken::excluded);
     CHECK(std::abs(long_context(d, 4.0, 100'000).largest_weight / exact - 1) <= 0.01);
@@ -41,7 +41,7 @@ TEST_CASE("the largest weight of a long context", "[classification]") {
   }
 }
 
-TEST_CASE("a long context without kernel, and refusals", "[classification]") {
+TEST_CASE("a long context without a kernel weighs all points alike, and bad input is refused", "[classification]") {
   const auto flat = long_context(3, 0.0, 50);
   CHECK(std::abs(flat.mean - 0.02) <= 1e-16);
   CHECK(flat.variance == 0);

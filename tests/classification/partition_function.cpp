@@ -43,14 +43,14 @@ TEST_CASE("the variance of the partition function is that of drawn contexts", "[
   const int d = 3, n = 8;
   const double kappa = 2.0;
   SpherePoints points(d, 61);
-  SampleMean mass, square;
+  SampleMean sum, square;
   for (int trial = 0; trial < 100'000; ++trial) {
     double s = 0;
     for (int j = 0; j < n; ++j) s += std::exp(kappa * points.draw()[0]);
-    mass.add(s);
+    sum.add(s);
     square.add(std::pow(s - n * kernel_mean(d, kappa), 2));
   }
-  CHECK(std::abs(mass.z(n * kernel_mean(d, kappa))) <= 5);
+  CHECK(std::abs(sum.z(n * kernel_mean(d, kappa))) <= 5);
   const auto variance = [&](double v) { return n * std::pow(kernel_mean(d, kappa), 2) * v; };
   CHECK(std::abs(square.z(variance(partition_function_excess(d, kappa)))) <= 5);
   CHECK(std::abs(square.z(variance(partition_function_excess(d + 1, kappa)))) > 5);

@@ -35,7 +35,7 @@ TEST_CASE("the exact logit difference of attention is that of drawn contexts", "
   }
 }
 
-TEST_CASE("long contexts, the boundary, the pole", "[classification]") {
+TEST_CASE("the exact logit difference is right in long contexts, at the boundary and at the pole", "[classification]") {
   for (const int d : {2, 3, 8, 64}) {
     const auto exact = expected_adaptive_logit_difference(d, 3.0, 0.3, 1'000'000, 1.0, QueryToken::excluded);
     const auto delta = adaptive_logit_difference(d, 3.0, 0.3, 1'000'000, 1.0, QueryToken::excluded);

@@ -87,7 +87,7 @@ TEST_CASE("the double logarithm keeps its bound everywhere and near 1") {
   for (int i = 0; i < 1000000; ++i) {
     try_at(as_double(least + random() % range));                                             // every binade
     try_at(0.5 + 1.5 * (static_cast<double>(random() >> 12) * 0x1p-52));                     // where it is worst
-    try_at(1 + std::ldexp(static_cast<double>(random() >> 12) * 0x1p-52 - 0.5, -(i % 52)));  // towards 1
+    try_at(1 + std::ldexp(static_cast<double>(random() >> 12) * 0x1p-52 - 0.5, -(i % 52)));  // toward 1
     try_at(std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52, -1 - (i % 53)));    // uniforms
   }
   try_at(std::numeric_limits<double>::min());

@@ -53,7 +53,7 @@ TEST_CASE("a refusal counts only by its type, and with all that its message shou
   CHECK_FALSE(names("", "count"));
 }
 
-TEST_CASE("a sample's mean, variance and z") {
+TEST_CASE("a sample has its mean, variance and z") {
   SampleMean mean;
   for (const double x : {1.0, 2.0, 4.0, 5.0}) mean.add(x);
   CHECK(mean.mean() == 3);

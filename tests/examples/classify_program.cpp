@@ -291,7 +291,7 @@ TEST_CASE("long contexts have the loss of their limit, for every rule, on the ci
   }
 }
 
-TEST_CASE("what context noise lacks to a Gaussian is within what the linear rule's judgement allows",
+TEST_CASE("what context noise lacks to a Gaussian is within what the linear rule's judgment allows",
           "[programs][classify]") {
   const auto [d, n] = GENERATE(table<std::string, std::string>({{"2", "4"}, {"2", "10"}, {"3", "4"}}));
   const double length = std::stod(n), rate = std::acos(-1.0) * std::sqrt(length * 2 * std::stod(d) / 6);

@@ -73,7 +73,7 @@ TEST_CASE("every number type, byte order and version of .npy reads as the same m
         Eigen::Map<const Eigen::VectorXd>(values.data(), 6));
 }
 
-TEST_CASE("half precision: subnormals, signs and infinities", "[npy]") {
+TEST_CASE("half precision keeps subnormals, signs and infinities", "[npy]") {
   const std::string bytes =
       npy(dictionary("<f2", "(5,)"), raw(std::vector<std::uint16_t>{0x0001, 0x83FF, 0x7BFF, 0xFC00, 0x7E00}));
   const Eigen::MatrixXd values = parse_npy("f", bytes);

@@ -159,7 +159,7 @@ TEST_CASE("an unwritable output is refused, the old content stays, and no tempor
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("a device takes the bytes itself and is still a device afterwards", "[output]") {
+TEST_CASE("a device takes the bytes itself and is still a device afterward", "[output]") {
   if (::access("/dev/full", W_OK) != 0) return;  // no such device here
   write_file("/dev/null", "x");
   CHECK(fs::is_character_file("/dev/null"));

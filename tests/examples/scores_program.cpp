@@ -113,7 +113,7 @@ TEST_CASE("every map runs on a row and gives its weights", "[programs][scores]")
   CHECK(near(weights({"--map", "square", "--over", "absolute-sum"})[1], 4.0 / 5));
 }
 
-TEST_CASE("a row's log-weights, derivative, norms and masks", "[programs][scores]") {
+TEST_CASE("a row has log-weights, a derivative, norms and masks", "[programs][scores]") {
   const Json report = report_of({"--row", "0,-inf,0", "--direction", "1,5,0", "--norms"});
   CHECK(report["arguments"]["row"] == Json({0, "-inf", 0}));
   const Json rows = rows_of(report);
@@ -131,7 +131,8 @@ TEST_CASE("a row's log-weights, derivative, norms and masks", "[programs][scores
   CHECK(constant["tables"][1]["notes"][0] == part("no derivative"));
 }
 
-TEST_CASE("a matrix of scores, query by query, also causal, and its weights as a file", "[programs][scores]") {
+TEST_CASE("a matrix of scores is summarized query by query, also causal, and its weights are written to a file",
+          "[programs][scores]") {
   const TemporaryFolder folder;
   Eigen::MatrixXd scores(3, 3);
   scores << 0, 9, 9, 1, 1, 9, 0, -INFINITY, 0;

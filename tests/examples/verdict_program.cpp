@@ -187,8 +187,9 @@ TEST_CASE("the same run gives the same bytes, another seed others", "[programs]"
   CHECK(bytes("5") != bytes("6"));
 }
 
-TEST_CASE("real inputs: exact theory, Gaussian theory and simulation, labels from the law or from the file",
-          "[programs]") {
+TEST_CASE(
+    "real inputs have an exact theory, a Gaussian one and a simulation, with labels from the law or from the file",
+    "[programs]") {
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
   const Json law = temperature({"--data", data, "--without", "progression", "--standardize", "--context-length", "30"});
   CHECK(law["verdict"]["agrees"] == true);

@@ -71,7 +71,7 @@ TEST_CASE("no row breaks the bounds of the largest weight", "[laws]") {
   }
 }
 
-TEST_CASE("two-level rows at their limits", "[laws]") {
+TEST_CASE("two-level rows have their limits", "[laws]") {
   CHECK(two_level_weights(1.0, -700.0).high == 1);
   CHECK(two_level_weights(1.0, 3.0).complement == 0);
   CHECK(two_level_weights(4.0, 0.0).high == 0.25);

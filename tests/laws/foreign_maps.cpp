@@ -42,7 +42,7 @@ PairMoments by_grid(const Asinh<double>& map, double variance) {
 
 }  // namespace
 
-TEST_CASE("moments of a row under a foreign elementwise map", "[laws]") {
+TEST_CASE("moments of a row accept a foreign elementwise map", "[laws]") {
   for (const double steepness : {0.5, 1.5}) {
     for (const double variance : {0.25, 4.0}) {
       const Asinh<double> map(steepness);
@@ -55,7 +55,7 @@ TEST_CASE("moments of a row under a foreign elementwise map", "[laws]") {
   }
 }
 
-TEST_CASE("two levels of scores under a foreign elementwise map", "[laws]") {
+TEST_CASE("two levels of scores accept a foreign elementwise map", "[laws]") {
   const Asinh<double> map(2);
   std::vector<double> scores(50, -1.0), a(50);
   scores[7] = 3;

@@ -25,7 +25,7 @@ double slope_of_ipr(double theta, double n, double m) {
 
 }  // namespace
 
-TEST_CASE("log Z lies between its bounds and tends to the quenched law", "[laws]") {
+TEST_CASE("log Z is between its bounds and tends to the quenched law", "[laws]") {
   for (const double theta : {0.3, 0.7, 1.0, 1.5, 3.0}) {
     double before = 10;
     for (const double n : {1e2, 1e6, 1e12}) {
@@ -96,7 +96,7 @@ TEST_CASE("a frozen row at finite n beats the limit by far", "[laws]") {
       CHECK(exact.ipr - frozen.ipr < (n < 1e6 ? 0.11 : 0.05));
     }
   }
-  // one score in n lies above the quantile
+  // one score in n is above the quantile
   for (const double n : {2.0, 100.0, 1e12}) {
     const double quantile = frozen_row(n, 50.0).quantile;
     CHECK(std::abs(std::erfc(quantile / std::sqrt(2.0)) / 2 * n - 1) < 1e-12);

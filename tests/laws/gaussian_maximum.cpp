@@ -127,7 +127,7 @@ TEST_CASE("the largest weight agrees with sampled rows", "[laws][statistics]") {
   }
 }
 
-TEST_CASE("the largest weight at its limits, up to a trillion scores", "[laws]") {
+TEST_CASE("the largest weight has its limits, up to a trillion scores", "[laws]") {
   CHECK(largest_weight(1.0, 3.0).value == 1);
   for (const double n : {2.0, 1e3, 1e12}) {
     CHECK(relative(largest_weight(n, 0.0).value, 1 / n) < 1e-11);

@@ -8,7 +8,7 @@
 /// The same template at 50 digits against a one-dimensional integral.
 namespace incontext::testing {
 
-TEST_CASE("the larger of two weights to 30 digits", "[laws]") {
+TEST_CASE("the larger of two weights is right to 30 digits", "[laws]") {
   const Real50 x = 2, step = Real50(1) / 64;
   // E logistic(sqrt(2) x |g|), g = exp(v - e^-v): the trapezoidal rule is doubly exponential
   Real50 sum = 0;

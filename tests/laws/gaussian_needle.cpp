@@ -13,7 +13,7 @@ namespace incontext::testing {
 
 using namespace laws;
 
-TEST_CASE("one or two noise tokens: direct integrals over their scores", "[laws]") {
+TEST_CASE("one or two noise tokens agree with direct integrals over their scores", "[laws]") {
   for (const double x : {0.0, 0.3, 1.5, 4.0}) {
     for (const double gap : {-6.0, -0.5, 0.0, 2.0, 9.0}) {
       const double one = normal_mean([&](double g) { return logistic(gap - x * g); });

@@ -173,7 +173,7 @@ TEST_CASE("the error estimate of a row is no less than that of any of its integr
   }
 }
 
-TEST_CASE("a row of normal scores at its limits", "[laws]") {
+TEST_CASE("a row of normal scores has its limits", "[laws]") {
   for (const double n : {2.0, 7.0, 1e9}) {
     const auto uniform = gaussian_row(n, 0.0);
     CHECK(relative(uniform.ipr, 1 / n) < 1e-13);

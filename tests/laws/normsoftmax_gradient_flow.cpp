@@ -83,7 +83,7 @@ TEST_CASE("NormSoftmax's gradients agree with sampled rows", "[laws][statistics]
   }
 }
 
-TEST_CASE("NormSoftmax's gradients in short and in long rows", "[laws]") {
+TEST_CASE("NormSoftmax's gradients agree with sampled short rows and have their limit in long ones", "[laws]") {
   Random random(617);
   SampleMean mean_token, parallel, orthogonal, orthogonal_shape;
   for (int trial = 0; trial < 40000; ++trial) {
@@ -107,7 +107,7 @@ TEST_CASE("NormSoftmax's gradients in short and in long rows", "[laws]") {
     CHECK(std::abs(normsoftmax_gradient_flow(1e10, d).imbalance / std::sqrt(1 - 1 / d) - 1) < 1e-6);
     CHECK_FALSE(std::abs(normsoftmax_gradient_flow(1e3, d).imbalance / std::sqrt(1 - 1 / d) - 1) < 1e-6);
   }
-  CHECK(normsoftmax_gradient_flow(1e10, 1.0).imbalance < 1e-4);  // one component: the one that is not learnt
+  CHECK(normsoftmax_gradient_flow(1e10, 1.0).imbalance < 1e-4);  // one component: the one that is not learned
 }
 
 TEST_CASE("NormSoftmax's gradients refuse what is no layer", "[laws]") {

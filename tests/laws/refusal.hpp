@@ -4,7 +4,7 @@
 
 #include "support/refusal.hpp"
 
-/// Values every law refuses, and how far a number lies from the same template in long double.
+/// Values every law refuses, and how far a number is from the same template in long double.
 namespace incontext::testing {
 
 inline constexpr double out_of_reach[] = {std::numeric_limits<double>::quiet_NaN(),

@@ -12,7 +12,7 @@ namespace incontext::testing {
 
 using namespace laws;
 
-TEST_CASE("thresholds of general laws: normal, uniform and two-valued competitors", "[laws]") {
+TEST_CASE("thresholds of general laws agree with those of normal, uniform and two-valued competitors", "[laws]") {
   for (const double n : {1e2, 1e5, 1e9}) {
     for (const double s : {0.2, 0.43, 1.5}) {
       const double beta = s * std::log(n);

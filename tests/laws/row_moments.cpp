@@ -121,7 +121,7 @@ Worst largest_z(const std::array<SampleMean, 3>& means, const Three& theory) {
 
 }  // namespace
 
-TEST_CASE("rows of two and three scores, by integrals over the scores themselves") {
+TEST_CASE("rows of two and three scores agree with integrals over the scores themselves") {
   const double deviation = GENERATE(0.1, 1.0, 2.0);
   const Softmax<double> softmax{1.25};
   CHECK(largest_off(values(row_moments(softmax, 2, deviation * deviation)), by_definition(softmax, 2, deviation, 0.1)) <
@@ -214,7 +214,7 @@ TEST_CASE("SSA of base 1 / k and a large exponent k is softmax") {
   }
 }
 
-TEST_CASE("row moments at the edges") {
+TEST_CASE("row moments have their limits") {
   CHECK(values(row_moments(Softmax<double>{}, 1, 4.0)) == Three{1, 0, 4});
   CHECK(values(row_moments(SSA<double>{}, 1, 4.0)) == Three{1, 0, 4});
   const auto uniform = row_moments(Softmax<double>{std::numeric_limits<double>::infinity()}, 8, 4.0);
@@ -238,7 +238,7 @@ TEST_CASE("row moments at the edges") {
   CHECK(mirrored.mean_score == -plain.mean_score);
 }
 
-TEMPLATE_TEST_CASE("row moments in float and long double", "", float, long double) {
+TEMPLATE_TEST_CASE("row moments agree in float and long double", "", float, long double) {
   using T = TestType;
   const double tolerance = std::is_same_v<T, float> ? 2e-5 : 1e-12;
   for (const double variance : {0.25, 4.0, 100.0}) {

@@ -36,7 +36,7 @@ double mean_of(double variance, const Function& f, int steps = 4000) {
 
 }  // namespace
 
-TEST_CASE("one or two scores under SSA: direct integrals", "[laws]") {
+TEST_CASE("one or two scores under SSA agree with direct integrals", "[laws]") {
   for (const Map map : {Map{1, 1.5}, Map{0.1, 1.0}, Map{20, 3.0}, Map{2, 8.0}}) {
     for (const double v : {0.01, 1.0, 9.0}) {
       INFO("b " << map.base << ", k " << map.exponent << ", v " << v);
@@ -131,7 +131,7 @@ TEST_CASE("the error estimate of an SSA row is the larger one of its two integra
   CHECK(second_is_larger > 0);
 }
 
-TEST_CASE("SSA on normal scores at its limits", "[laws]") {
+TEST_CASE("SSA on normal scores has its limits", "[laws]") {
   const Map map{1, 1.5};
   const auto flat = ssa_row(map, 9.0, 0.0);
   CHECK(relative(flat.ipr, 1.0 / 9) < 1e-12);

@@ -45,7 +45,7 @@ TEST_CASE("norms of a two-level Jacobian are those of the matrix", "[laws]") {
   }
 }
 
-TEST_CASE("norms of a two-level Jacobian at their limits", "[laws]") {
+TEST_CASE("norms of a two-level Jacobian have their limits", "[laws]") {
   for (const double n : {3.0, 1e6, 1e15}) {
     const auto uniform = two_level_jacobian(n, 1 / n);
     CHECK(std::abs(uniform.spectral_norm * n - 1) < 1e-14);

@@ -77,7 +77,7 @@ TEST_CASE("a needle among uniform scores agrees with sampled rows", "[laws][stat
   }
 }
 
-TEST_CASE("uniform competitors at their limits", "[laws]") {
+TEST_CASE("uniform competitors have their limits", "[laws]") {
   for (const double n : {1.0, 7.0, 1e6, 1e12}) {
     for (const double gap : {-3.0, 0.0, std::log(n), std::log(n) + 30}) {
       const double equal = 1 / (1 + n * std::exp(-gap));

@@ -86,7 +86,7 @@ TEST_CASE("the error on rows is the mean over every context and query, to 40 dig
   }
 }
 
-TEMPLATE_TEST_CASE("rounding of the error on rows", "", float, double) {
+TEMPLATE_TEST_CASE("the error on rows rounds as stated", "", float, double) {
   using T = TestType;
   Worst worst;
   for (const Eigen::Index d : dimensions) {

@@ -31,7 +31,9 @@ RidgePosterior<long double> printed(const Matrix<double>& inputs, const Vector<d
 
 }  // namespace
 
-TEST_CASE("the posterior against the printed formula, more and fewer examples than dimensions, both factorizations") {
+TEST_CASE(
+    "the posterior agrees with the printed formula for more and fewer examples than dimensions, by both "
+    "factorizations") {
   const auto [l, d] =
       GENERATE(std::pair<Eigen::Index, Eigen::Index>{2, 1}, std::pair<Eigen::Index, Eigen::Index>{12, 4},
                std::pair<Eigen::Index, Eigen::Index>{4, 4}, std::pair<Eigen::Index, Eigen::Index>{5, 4},
@@ -88,7 +90,7 @@ TEST_CASE("without noise the posterior interpolates and keeps the prior where th
   }
 }
 
-TEST_CASE("repeated inputs and inputs without spread") {
+TEST_CASE("repeated inputs and inputs that do not vary have a posterior") {
   RegressionCases cases(73);
   const Matrix<double> covariance = cases.covariance(3);
   const Vector<double> mean = cases.vector(3);

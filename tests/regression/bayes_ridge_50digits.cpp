@@ -34,7 +34,7 @@ RidgePosterior<T> posterior(const Context& c, const T& noise) {
 
 }  // namespace
 
-TEST_CASE("rounding of the posterior") {
+TEST_CASE("the posterior rounds as stated") {
   using T = double;
   Worst worst_mean, worst_covariance;
   for (const auto& [l, d] : {std::pair{2, 1}, {12, 3}, {20, 6}, {3, 6}, {2, 8}}) {
@@ -69,7 +69,7 @@ TEST_CASE("without noise the posterior is the limit of small noise, at 50 digits
   }
 }
 
-TEST_CASE("both factorizations at 50 digits: one posterior on either side of the choice") {
+TEST_CASE("both factorizations at 50 digits give one posterior on either side of the choice") {
   for (const auto& [l, d] : {std::pair{9, 4}, {4, 9}}) {
     const Context c = context(l, d);
     const Matrix<Real50> centered = as<Real50>(c.inputs).rowwise() - as<Real50>(c.inputs).colwise().mean();

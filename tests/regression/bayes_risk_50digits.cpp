@@ -25,7 +25,7 @@ Real50 printed_limit(std::int64_t d, std::int64_t l, const Real50& a, const Real
 
 }  // namespace
 
-TEST_CASE("rounding of the isotropic limit, on both sides of d = n") {
+TEST_CASE("the isotropic limit rounds as stated, on both sides of d = n") {
   using T = double;
   Worst worst;
   for (const std::int64_t d : {1, 20, 64, 1000}) {
@@ -45,7 +45,7 @@ TEST_CASE("rounding of the isotropic limit, on both sides of d = n") {
   CHECK(worst > 0.0);
 }
 
-TEST_CASE("rounding of the deterministic equivalent") {
+TEST_CASE("the deterministic equivalent rounds as stated") {
   using T = double;
   Worst worst, worst_excess;
   for (const Eigen::Index d : {1, 3, 8}) {

@@ -19,7 +19,7 @@ constexpr std::int64_t lengths[] = {2, 3, 40, 100'000};
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("rounding of the error of approximate softmax", "", float, double, long double) {
+TEMPLATE_TEST_CASE("the error of approximate softmax rounds as stated", "", float, double, long double) {
   using T = TestType;
   Worst worst;
   for (const Eigen::Index d : dimensions) {
@@ -47,7 +47,7 @@ TEMPLATE_TEST_CASE("rounding of the error of approximate softmax", "", float, do
   CHECK(worst > 0.0);
 }
 
-TEMPLATE_TEST_CASE("rounding of the error with the query included", "", float, double, long double) {
+TEMPLATE_TEST_CASE("the error with the query included rounds as stated", "", float, double, long double) {
   using T = TestType;
   Worst worst;
   for (const Eigen::Index d : dimensions) {
@@ -70,7 +70,7 @@ TEMPLATE_TEST_CASE("rounding of the error with the query included", "", float, d
   CHECK(worst > 0.0);
 }
 
-TEMPLATE_TEST_CASE("rounding of the error of linear attention", "", float, double, long double) {
+TEMPLATE_TEST_CASE("the error of linear attention rounds as stated", "", float, double, long double) {
   using T = TestType;
   Worst worst;
   for (const Eigen::Index d : dimensions) {

@@ -196,7 +196,7 @@ TEST_CASE("two and three examples: the coefficients are sums over every value of
   }
 }
 
-TEST_CASE("one input dimension and two examples") {
+TEST_CASE("one input dimension and two examples agree with the literal errors") {
   const auto [attention, task] = centered_trial(1);
   const Parabola theory = generalization_error(attention, task, 2);
   const auto at = temperatures(theory);

@@ -11,7 +11,7 @@ using Parabola = incontext::regression::InverseTemperatureParabola<double>;
 
 TEST_CASE("a parabola is plain data") { STATIC_REQUIRE(incontext::DevicePlain<Parabola>); }
 
-TEST_CASE("values, optimum and minimum of a parabola against exact arithmetic") {
+TEST_CASE("values, optimum and minimum of a parabola agree with exact arithmetic") {
   // G = 3 - 2 * 2 / tau + 4 / tau^2: optimum 2, minimum 3 - 4 / 4 = 2.
   const Parabola error{3.0, 2.0, 4.0};
   CHECK(error(1.0) == 3.0);
@@ -24,7 +24,7 @@ TEST_CASE("values, optimum and minimum of a parabola against exact arithmetic") 
   CHECK(error.excess(2.0) == 0.0);
 }
 
-TEST_CASE("rounding of a parabola against long double") {
+TEST_CASE("a parabola rounds as stated") {
   std::mt19937_64 engine(5);
   std::uniform_real_distribution<double> uniform(0.01, 10.0);
   const double eps = std::numeric_limits<double>::epsilon();
@@ -65,7 +65,7 @@ TEST_CASE("a parabola without a positive optimum answers infinity and the consta
   CHECK(flat(1e-300) == 3.0);
 }
 
-TEST_CASE("the edges of the temperature") {
+TEST_CASE("the parabola ends in its constant at infinite temperature and is NaN outside its domain") {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Parabola error{3.0, 2.0, 4.0};

@@ -61,7 +61,7 @@ TEST_CASE("the error on labeled rows is the mean over every context and query, t
   }
 }
 
-TEMPLATE_TEST_CASE("rounding of the error on labeled rows", "", float, double, long double) {
+TEMPLATE_TEST_CASE("the error on labeled rows rounds as stated", "", float, double, long double) {
   using T = TestType;
   Worst worst;
   for (const Eigen::Index d : dimensions) {

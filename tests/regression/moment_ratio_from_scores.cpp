@@ -19,7 +19,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-TEST_CASE("the estimate in numbers") {
+TEST_CASE("the estimate of three queries has the numbers computed by hand") {
   Matrix<double> scores(3, 2);
   scores << 1, 3, 2, 0, 1, 1;
   Vector<double> selves(3);

@@ -35,7 +35,7 @@ TEST_CASE("the isotropic closed form is the parabola's optimum at every context 
   CHECK(std::abs(optimal_temperature(attention, task, l, {.query = QueryToken::included}) - closed) > 1e-5 * closed);
 }
 
-TEST_CASE("the isotropic closed form in numbers") {
+TEST_CASE("the isotropic closed form has the number computed by hand") {
   const IsotropicTask<double> law{.dimension = 5, .input_variance = 2.0, .task_variance = 0.5, .noise_variance = 0.25};
   // 0.5 * 3 * (2 * (1 + 5/10) + 0.25 / (0.5 * 10)) = 1.5 * 3.05
   CHECK(std::abs(optimal_temperature_isotropic<double>({.key_query_scale = 0.5, .label_value = 3.0}, law, 10) -

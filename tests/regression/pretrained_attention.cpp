@@ -15,7 +15,7 @@
 using namespace incontext::regression;
 using namespace incontext::testing;
 
-TEST_CASE("pretrained parameters against the formula with inverses, in long double") {
+TEST_CASE("pretrained parameters agree with the formula with inverses in long double") {
   using Wide = Matrix<long double>;
   const Eigen::Index d = GENERATE(1, 3, 6);
   RegressionCases cases(61);
@@ -74,16 +74,16 @@ TEST_CASE("pretraining on data finds the attention of the data's law") {
   for (Eigen::Index i = 0; i < rows; ++i) {
     inputs.row(i) = (task.input_mean() + root * standard_normals(3, engine)).transpose();
   }
-  const auto learnt = pretrained_attention_from_data(inputs, task.task_mean(), task.task_covariance(), 0.25, 10);
+  const auto learned = pretrained_attention_from_data(inputs, task.task_mean(), task.task_covariance(), 0.25, 10);
   const auto exact = pretrained_attention(task, 10);
-  CHECK((learnt.key_query - exact.key_query).norm() <= 0.05 * exact.key_query.norm());
-  CHECK((learnt.input_value - exact.input_value).norm() <= 0.05 * exact.input_value.norm());
+  CHECK((learned.key_query - exact.key_query).norm() <= 0.05 * exact.key_query.norm());
+  CHECK((learned.input_value - exact.input_value).norm() <= 0.05 * exact.input_value.norm());
 
   // Exactly: the attention of the covariance about the mean, divided by the number of rows.
   const Matrix<double> centered = inputs.rowwise() - inputs.colwise().mean();
   const Matrix<double> covariance = centered.transpose() * centered / static_cast<double>(rows);
   const auto same = pretrained_attention(task.with_input_covariance(covariance), 10);
-  CHECK((learnt.key_query - same.key_query).norm() <= 1e-12 * same.key_query.norm());
+  CHECK((learned.key_query - same.key_query).norm() <= 1e-12 * same.key_query.norm());
 }
 
 TEST_CASE("pretrained_attention refuses a context of one, and data that determine nothing") {

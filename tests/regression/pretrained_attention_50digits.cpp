@@ -18,7 +18,7 @@ constexpr Eigen::Index dimensions[] = {1, 2, 4, 8};
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("rounding of the pretrained attention and of the moment ratio", "", float, double, long double) {
+TEMPLATE_TEST_CASE("the pretrained attention and the moment ratio round as stated", "", float, double, long double) {
   using T = TestType;
   Worst worst_m, worst_v, worst_ratio;
   for (const Eigen::Index d : dimensions) {

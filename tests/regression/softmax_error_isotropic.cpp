@@ -49,7 +49,7 @@ double by_definition(const Map& map, double a, double b, double m, double v, dou
 
 }  // namespace
 
-TEST_CASE("one dimension and two examples, by the integral over the inputs") {
+TEST_CASE("one dimension and two examples agree with the integral over the inputs") {
   const double temperature = GENERATE(1.4, 2.5, 20.0);
   const IsotropicTask<double> line{1, 1.25, 0.5, 0.3};
   const IsotropicAttention<double> on_line{0.8, 0.9};

@@ -11,7 +11,8 @@ using namespace incontext;
 using namespace incontext::regression;
 using namespace incontext::testing;
 
-TEMPLATE_TEST_CASE("softmax's second order and its exact error in float and long double", "", float, long double) {
+TEMPLATE_TEST_CASE("softmax's second order and its exact error agree in float and long double", "", float,
+                   long double) {
   using T = TestType;
   const bool is_single = std::is_same_v<T, float>;
   RegressionCases cases(303);

@@ -29,12 +29,12 @@ std::vector<double> results_of(int caller) {
   const auto reduced = simulate::reduced_softmax_error(testing::plain_attention(3), testing::isotropic_task(3), 12,
                                                        scoring::Softmax{1.5}, options);
   const double x = 1 + caller;
-  const auto mass = classification::inverse_partition_function(3, x, 50, classification::QueryToken::included);
+  const auto inverse = classification::inverse_partition_function(3, x, 50, classification::QueryToken::included);
   return {single.mean,
           full.mean,
           full.standard_error,
           reduced.mean,
-          mass.variance,
+          inverse.variance,
           classification::log_kernel_mean(40, 10 * x),
           laws::gaussian_row(1000.0, x).entropy,
           laws::needle_weight(1000, x, 2 * x).value};

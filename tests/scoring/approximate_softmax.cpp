@@ -27,7 +27,7 @@ TEST_CASE("the approximate softmax is the tangent of softmax at equal scores", "
   CHECK(distance(jvp_of(ApproximateSoftmax<double>{2}, u, u), jvp_of(Softmax<double>{2}, {5, 5, 5, 5}, u)) < 1e-16);
 }
 
-TEST_CASE("a weight is negative exactly where the score lies more than tau below the mean", "[scoring]") {
+TEST_CASE("a weight is negative exactly where the score is more than tau below the mean", "[scoring]") {
   Random random(111);
   const auto z = random.normals(200);
   const double mean = total(z) / 200;

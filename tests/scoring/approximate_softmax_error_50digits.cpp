@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "support/real50.hpp"
 
-// Rounding of the approximate softmax' error and of its bounds, against the same templates at 50 digits.
+// Rounding of the approximate softmax's error and of its bounds, against the same templates at 50 digits.
 namespace incontext::testing {
 
 using namespace scoring;

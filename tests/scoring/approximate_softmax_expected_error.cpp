@@ -117,7 +117,7 @@ TEST_CASE("outputs of both maps on normal tokens differ by the stated distance",
   CHECK_FALSE(std::abs(mean - 2 * expected) <= 5 * standard_error);
 }
 
-TEST_CASE("expected errors at their limits and outside their domain", "[scoring]") {
+TEST_CASE("expected errors have their limits, and are NaN outside their domain", "[scoring]") {
   CHECK(approximate_softmax_expected_absolute_error_limit(0.0) == 0);
   CHECK(approximate_softmax_expected_squared_error(1, 2.0, 1.0) == 0);
   CHECK(approximate_softmax_negative_weight_probability(1, 2.0) == 0);

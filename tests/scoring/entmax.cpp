@@ -132,7 +132,7 @@ TEST_CASE("entmax is one-hot exactly from a gap of 1/(alpha - 1)", "[scoring]") 
   }
 }
 
-TEST_CASE("entmax tends to softmax for alpha towards 1, also in its derivatives", "[scoring]") {
+TEST_CASE("entmax tends to softmax for alpha toward 1, also in its derivatives", "[scoring]") {
   const std::vector<double> z{0.5, -1, 2, 0}, u{1, -2, 0.5, 3};
   double last_gap = 1;
   for (const double alpha : {1.01, 1.0001, 1.000001}) {

@@ -50,7 +50,7 @@ TEST_CASE("the support shrinks to one score at the gap 1 / (alpha - 1) and not b
   }
 }
 
-TEST_CASE("one score, masks, and rows without weights", "[scoring]") {
+TEST_CASE("one score is its own support, masked scores are in none, and rows without weights have none", "[scoring]") {
   const auto of = [](const auto& map, std::vector<double> z) { return entmax_support(map, view(z)); };
   CHECK(of(Entmax<double>{1.5}, {4}).threshold == 1);
   CHECK(of(Entmax<double>{1.5}, {4}).size == 1);

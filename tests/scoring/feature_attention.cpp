@@ -84,7 +84,7 @@ TEST_CASE("attention through features is attention through weights", "[scoring]"
   }
 }
 
-TEST_CASE("linear attention and cosFormer as kernel attention: normalization and floor", "[scoring]") {
+TEST_CASE("linear attention and cosFormer have their normalization and floor as kernel attention", "[scoring]") {
   const LinearAttention<double> raw{2, LinearNormalization::none};
   CHECK(as_kernel_attention(raw).normalization == KernelNormalization::none);
   CHECK(as_kernel_attention(LinearAttention<double>{2}).normalization == KernelNormalization::context_length);

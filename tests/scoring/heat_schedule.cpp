@@ -43,7 +43,7 @@ TEST_CASE("half shapes have arrived at half of the epochs, and the cosine is at 
   CHECK(HeatSchedule<double>{0.25, 8, 10, HeatShape::constant}.temperature(9) == 0.25);
 }
 
-TEST_CASE("a single epoch is scheduled, what lies outside is NaN", "[scoring]") {
+TEST_CASE("a single epoch is scheduled, and what is outside of it is NaN", "[scoring]") {
   CHECK(HeatSchedule<double>{0.25, 8, 1}.temperature(0) == 8);
   CHECK(HeatSchedule<double>{0.25, 8, 1, HeatShape::linear_inverse}.temperature(0) == 8);
   CHECK(HeatSchedule<double>{0.25, 8, 1, HeatShape::constant}.temperature(0) == 0.25);

@@ -75,7 +75,7 @@ TEST_CASE("norms known in closed form: uniform, a spike over equal scores, two t
   CHECK(std::abs(norm_of_matrix({1, 2, 3, 4, 5, 6}, 2) - norm_of_matrix({1, 4, 2, 5, 3, 6}, 3)) < 1e-13);
 }
 
-TEST_CASE("the spectral norm lies in the bracket that needs no matrix, also where it is tiny", "[scoring]") {
+TEST_CASE("the spectral norm is in the bracket that needs no matrix, also where it is tiny", "[scoring]") {
   Random random(203);
   for (int trial = 0; trial < 60; ++trial) {
     const auto z = random.normals(1 + random.below(20), trial % 3 == 0 ? 40 : 1);
@@ -88,7 +88,7 @@ TEST_CASE("the spectral norm lies in the bracket that needs no matrix, also wher
   CHECK(std::abs(norm_of(Softmax<double>{}, {600, 0}) / (2 * tiny) - 1) < 1e-12);
 }
 
-TEST_CASE("masked scores, other scalars, and rows without a Jacobian", "[scoring]") {
+TEST_CASE("masked scores do not count, other scalars agree, and rows without a Jacobian have no norm", "[scoring]") {
   const double plain = norm_of(Softmax<double>{}, {1, 0.5, -2});
   CHECK(std::abs(norm_of(Softmax<double>{}, {1, -infinity, 0.5, -2}) - plain) < 1e-15);
   CHECK(std::abs(static_cast<double>(norm_of(Softmax<float>{}, {1, 0.5F, -2})) - plain) < 1e-6);

@@ -362,7 +362,7 @@ TEST_CASE("a map outside its domain gives NaN in every entry", "[scoring]") {
   CHECK_FALSE(all_nan(weights_of(Entmax<double>{1.0625}, generic)));
 }
 
-TEST_CASE("one score alone", "[scoring]") {
+TEST_CASE("one score alone has weight 1 if weights sum to one", "[scoring]") {
   for (const double z : {-3.0, 0.0, 2.5}) {
     for_each_map<double>([&](auto map, const Facts& facts) {
       INFO(facts.name << " at " << z);

@@ -116,7 +116,7 @@ TEST_CASE("the comparison refuses weights of another temperature", "[scoring]") 
   CHECK(rounding(Softmax<double>{1}, z, weights_of(Softmax<double>{1 + 1e-13}, z)) > 4);
 }
 
-TEMPLATE_TEST_CASE("strided rows, rows backwards and a row on itself round as stated", "[scoring]", float, double) {
+TEMPLATE_TEST_CASE("strided rows, rows in reverse and a row on itself round as stated", "[scoring]", float, double) {
   using T = TestType;
   Random random(13);
   for (const std::size_t n : {16u, 64u, 100u, 333u}) {

@@ -291,7 +291,7 @@ TEST_CASE("classification: trials kept one by one are the run's") {
   CHECK(sample.median(0, ClassificationMetric::loss) < run.at(0, ClassificationMetric::loss).mean);
 }
 
-TEST_CASE("classification: devices and threads do not show in the bits") {
+TEST_CASE("classification: devices and threads do not change the bits") {
   const std::vector<Classifier> some{classifiers[0], classifiers[3], classifiers[9]};
   CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
     return simulate::classification({4, 5, 20}, some, {.seed = 5, .trials = 1500, .device = device, .threads = threads})

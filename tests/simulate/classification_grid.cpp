@@ -187,7 +187,7 @@ TEST_CASE("classification grid: row by row or all at once, the same bits, whatev
   }
 }
 
-TEST_CASE("classification search: the least loss of a fine grid, to a tenth of the noise") {
+TEST_CASE("classification search: it finds the least loss of a fine grid, to a tenth of the noise") {
   const SphereTask task{2, 3, 60};
   const auto found = best_of(task, {ClassificationRule::adaptive, log_grid(1, 300, 9), log_grid(1, 100, 7)}, 2048);
   CHECK(found.is_inside());

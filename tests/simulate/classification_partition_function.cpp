@@ -20,7 +20,7 @@
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
-namespace classification_mass_test {
+namespace classification_partition_function_test {
 
 // Compares partition functions trial by trial with the definition, those of independent contexts with the exact laws,
 // and those of balanced contexts of two classes and of the circle with theirs (|z| <= 5, fixed seeds). Each law is
@@ -64,22 +64,22 @@ double largest_deviation(const SphereTask& task, bool perturbed = false) {
     for (std::size_t i = 0; i < 3; ++i) {
       const double kappa = static_cast<double>(kernels[i].kappa) * (perturbed ? 1.001 : 1),
                    reference = static_cast<double>(kernels[i].mass);
-      double mass = 0, squares = 0, top = 0, own = 0;
+      double sum = 0, squares = 0, top = 0, own = 0;
       for (std::size_t j = 0; j < drawn.labels.size(); ++j) {
         const double w = std::exp(kappa * (context.inputs.row(static_cast<Eigen::Index>(j)).dot(context.query) - 1));
-        mass += w;
+        sum += w;
         squares += w * w;
         top = std::max(top, w);
         own += drawn.labels[j] == drawn.query_label ? w : 0;
       }
       const T* out = &values[7 * i];
-      compare(out[0], mass / reference);
-      if (std::abs(mass / reference - 1) > 0.1) compare(out[1], std::pow(mass / reference - 1, 2));
-      compare(out[2], 1 / mass);
-      compare(out[3], 1 / (1 + mass));
-      compare(out[4], squares / (mass * mass));
-      compare(out[5], top / mass);
-      if (own > 1e-3 * mass) compare(out[6], own / mass);
+      compare(out[0], sum / reference);
+      if (std::abs(sum / reference - 1) > 0.1) compare(out[1], std::pow(sum / reference - 1, 2));
+      compare(out[2], 1 / sum);
+      compare(out[3], 1 / (1 + sum));
+      compare(out[4], squares / (sum * sum));
+      compare(out[5], top / sum);
+      if (own > 1e-3 * sum) compare(out[6], own / sum);
     }
     std::vector<double> shares(static_cast<std::size_t>(task.classes), 0);
     for (const std::int64_t label : drawn.labels) {
@@ -188,10 +188,10 @@ TEST_CASE(
     }
     const auto law =
         classification::circle_cells<double>(prototypes, std::atan2(drawn.query[1], drawn.query[0]), kappa, 100, 1.0);
-    const double mass = testing::values_of<1>(trial, seed, index)[0];
-    cells.add((mass - law.mean_mass) / std::sqrt(law.mass_variance));
-    squares.add(std::pow(mass - law.mean_mass, 2) / law.mass_variance);
-    free.add(mass);
+    const double drawn_sum = testing::values_of<1>(trial, seed, index)[0];
+    cells.add((drawn_sum - law.mean_mass) / std::sqrt(law.mass_variance));
+    squares.add(std::pow(drawn_sum - law.mean_mass, 2) / law.mass_variance);
+    free.add(drawn_sum);
   }
   CHECK(std::abs(cells.z(0)) <= 5);
   CHECK(std::abs(squares.z(1)) <= 5);
@@ -214,12 +214,12 @@ TEST_CASE(
   };
   for (std::size_t i = 0; i < 3; ++i) {
     CAPTURE(kappas[i]);
-    const auto& mass = circle.at(i, MassMetric::mass);
-    CHECK(is_mean(mass, mean[i]));
+    const auto& sum = circle.at(i, MassMetric::mass);
+    CHECK(is_mean(sum, mean[i]));
     CHECK(is_ratio(circle.variance_ratio(i), variance[i]));
-    CHECK(mass.mean < 2.0 * 4 / 5);  // the limit of narrow kernels
+    CHECK(sum.mean < 2.0 * 4 / 5);  // the limit of narrow kernels
     // Power: the law of independent points is rejected, though independent points pass it.
-    CHECK(!is_mean(mass, 1));
+    CHECK(!is_mean(sum, 1));
     CHECK(!is_ratio(circle.variance_ratio(i), 1));
     CHECK(is_mean(points.at(i, MassMetric::mass), 1));
     CHECK(is_ratio(points.variance_ratio(i), 1));
@@ -254,7 +254,8 @@ TEST_CASE("partition function: free classes of the circle have Dirichlet shares"
   CHECK(run.at(BalanceMetric::largest_share).mean > 0.2);
 }
 
-TEST_CASE("partition function: trials kept one by one are the run's; devices do not show; bad input is refused") {
+TEST_CASE(
+    "partition function: trials kept one by one are the run's; devices do not change the bits; bad input is refused") {
   const SphereTask task{3, 4, 16};
   const auto run = simulate::partition_function(task, {2}, {.seed = seed, .trials = 1100});
   const auto sample = simulate::partition_function_sample(task, {2}, {.seed = seed, .trials = 1100});
@@ -272,14 +273,16 @@ TEST_CASE("partition function: trials kept one by one are the run's; devices do 
 }
 
 TEST_CASE(
-    "partition function: a mean mass that underflows is refused by kappa, and below that every value is a number") {
+    "partition function: a mean partition function that underflows is refused by kappa, and below that every value is "
+    "a number") {
   const SphereTask task{50, 2, 4};
   const simulate::Options options{.seed = seed, .trials = 64};
   const auto message = [&](double kappa) {
     return testing::message_of([&] { (void)simulate::partition_function_sample(task, {1, kappa}, options); });
   };
   CHECK(message(1000) ==
-        "incontext::simulate::partition_function_sample: kappa is too large: the mean mass underflows (value = 1000; "
+        "incontext::simulate::partition_function_sample: kappa is too large: the mean partition function underflows "
+        "(value = 1000; "
         "needs n "
         "A_d e^-kappa >= 2^-126)");
   CHECK(testing::names(message(1e39), "kappa is too large", "e+38", "at most 1e9"));
@@ -293,4 +296,4 @@ TEST_CASE(
   CHECK_NOTHROW(simulate::partition_function_sample<double>(task, {1000}, options));
 }
 
-}  // namespace classification_mass_test
+}  // namespace classification_partition_function_test

@@ -313,7 +313,8 @@ TEST_CASE("gradient norms: NormSoftmax is balanced at every scale, softmax is no
   CHECK(std::abs(testing::z_of(law(64, 1, 32).imbalance, ratio)) > 5);
   CHECK(std::abs(law(64, 1, 32).imbalance / ratio.mean - 1) <= 0.1);
   CHECK(soft.imbalance(0).mean < 0.02 * ratio.mean);
-  for (const auto kind : {GradientNorm::key, GradientNorm::value}) {  // wide rows are softmax' own, tau the temperature
+  for (const auto kind :
+       {GradientNorm::key, GradientNorm::value}) {  // wide rows are softmax's own, tau the temperature
     CHECK(norm.at(2, kind).mean == soft.at(2, kind).mean);
   }
 }
@@ -334,7 +335,7 @@ TEST_CASE("gradient norms: NormSoftmax has its own exact law, whatever the scale
   }
 }
 
-TEST_CASE("gradient norms: devices and threads do not show in the bits") {
+TEST_CASE("gradient norms: devices and threads do not change the bits") {
   const auto run = [](simulate::Device device, int threads) {
     return simulate::gradient_norms({37, 5, GradientMap::normsoftmax}, {0.5, 4},
                                     {.seed = 5, .trials = 2000, .device = device, .threads = threads});

@@ -213,7 +213,7 @@ TEST_CASE("reduced softmax: rows of 1e5 lose nothing to single precision") {
               at_once(SSMax{0.0, factor}, 1.0, row), 3e-6));
 }
 
-TEMPLATE_TEST_CASE("reduced softmax: agreement with the exact error at every temperature, and only with it", "", float,
+TEMPLATE_TEST_CASE("reduced softmax: it agrees with the exact error at every temperature, and only with it", "", float,
                    double) {
   const std::int64_t l = GENERATE(2, 10, 40);
   const auto task = centered_task();
@@ -235,7 +235,7 @@ TEMPLATE_TEST_CASE("reduced softmax: agreement with the exact error at every tem
   CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return approximate(temperatures[i]); }) > 5);
 }
 
-TEST_CASE("reduced softmax: the mean of the literal trial, with a fraction of its standard deviation") {
+TEST_CASE("reduced softmax: it has the mean of the literal trial, with a fraction of its standard deviation") {
   const std::int64_t l = GENERATE(3, 25);
   const auto task = centered_task();
   const auto attention = label_attention();

@@ -256,7 +256,7 @@ TEST_CASE("score rows: a needle among normal scores has the exact weight, fixed 
   }
 }
 
-TEST_CASE("score rows: a needle among uniform scores and on the grid") {
+TEST_CASE("score rows: a needle has its exact weight among uniform scores and on the grid") {
   const std::int64_t competitors = 999;
   const double beta = 0.43 * std::log(1000.0);
   for (const double needle : {1.0, 2.5, 3.2}) {
@@ -364,7 +364,7 @@ TEST_CASE("score rows: where rare rows carry the mean, few trials count and the 
   CHECK(sample.median(0, weight) < 0.01 * rare.at(0, weight).mean);
 }
 
-TEST_CASE("score rows: devices and threads do not show in the bits") {
+TEST_CASE("score rows: devices and threads do not change the bits") {
   const auto run = [](simulate::Device device, int threads) {
     return simulate::score_rows(simulate::uniform_scores(37, 0, 1).with_needle(2, 1), {1.0, 8.0},
                                 {.seed = 5, .trials = 2000, .device = device, .threads = threads});

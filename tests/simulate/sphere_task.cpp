@@ -319,7 +319,7 @@ TEST_CASE("sphere task: independent contexts keep no wedges") {
   CHECK(rows(ContextLaw::independent) <= 1000 * 4 + 500 * 3 + 10);
 }
 
-TEST_CASE("sphere task: a longer mean point tells of a crowd on one side") {
+TEST_CASE("sphere task: contexts with points crowded on one side have a longer mean point") {
   const SphereContext<double> context{{1, 0, 0, 1, 1, 0, 0, 1}, {0, 1, 0, 1}, {1, 0}, 0, {1, 0, 0, 1}, 5};
   CHECK(std::abs(simulate::mean_point_length(context) - std::sqrt(0.5)) <= 1e-15);
 }

@@ -222,7 +222,7 @@ TEST_CASE("the resolution is the deviation seen nine times in ten") {
   CHECK(std::abs(binomial_z(seen_at_less, trials, 0.9)) > 5);
 }
 
-TEST_CASE("Holm's procedure on textbook families") {
+TEST_CASE("Holm's procedure gives the verdicts of textbook families") {
   // in order of size: 0.005 <= 0.05/4, 0.01 <= 0.05/3, 0.03 > 0.05/2 stops, though 0.04 <= 0.05
   CHECK(holm_rejections({0.01, 0.04, 0.03, 0.005}, 0.05) == std::vector<bool>{true, false, false, true});
   // every step just passes, with equality at the last

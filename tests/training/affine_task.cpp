@@ -75,7 +75,7 @@ TEST_CASE("the error after one example of a narrow affine task keeps its digits"
   }
 }
 
-TEST_CASE("the affine task at its limits", "[training]") {
+TEST_CASE("the affine task has its limits", "[training]") {
   CHECK(mean_inverse_one_plus_square(0.0) == 1);
   CHECK(relative(1 - mean_inverse_one_plus_square(1e-4), 1e-8) < 1e-6);
   CHECK(relative(mean_inverse_one_plus_square(0.3535), mean_inverse_one_plus_square(0.3536)) < 1e-3);

@@ -56,7 +56,7 @@ Simulation run_ridge(const regression::Matrix<double>& numbers, const regression
 /// Shapes    one estimate.
 /// Units     label units squared.
 /// Domain    context_length >= 2, noise_variance > 0.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for context_length or options, std::domain_error for the noise variance.
 /// Accuracy  standard error in the result, and a bound on its rounding; double throughout:
 ///           tests/simulate/bayes_ridge.cpp.
 /// Random    bits depend on seed and number of trials alone.
@@ -82,7 +82,8 @@ inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, s
 /// Shapes    (rows: n x d, task_covariance: d x d) -> one estimate
 /// Units     label units squared.
 /// Domain    as above; task_covariance positive definite; the rows' second moment positive definite.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for context_length, options or shapes; std::domain_error for noise_variance, or for
+///           a matrix that is not positive definite.
 /// Accuracy  standard error in the result, and a bound on its rounding; double throughout:
 ///           tests/simulate/bayes_ridge.cpp.
 /// Random    bits depend on seed and number of trials alone.

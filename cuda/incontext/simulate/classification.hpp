@@ -106,7 +106,8 @@ auto with_classification_trial(std::string_view where, Device device, const Sphe
 /// Units     as ClassificationMetric.
 /// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa that
 ///           are side by side share their kernel.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for task, options or no classifier; std::domain_error for kappa or gain of a
+///           classifier.
 /// Accuracy  standard error in the result, and a bound on its rounding; T = float adds about 1e-6 of the size of the
 ///           logits per trial: tests/simulate/classification.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
@@ -137,7 +138,7 @@ ClassificationSimulation classification(const SphereTask& task, const std::vecto
 /// Shapes    as Sample.
 /// Units     as classification.
 /// Domain    as classification; options.trials >= 1.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    as classification.
 /// Random    as classification: the same trials.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
@@ -157,7 +158,7 @@ ClassificationSample classification_sample(const SphereTask& task, const std::ve
 /// Shapes    a point for each pair.
 /// Units     as AlignmentMetric.
 /// Domain    as classification.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for task, options or no pair; std::domain_error for kappa or gain of a classifier.
 /// Accuracy  as classification; the cosine of a class whose derivative underflows is taken as 0.
 /// Random    as classification: the same contexts.
 /// Runs on   serial, OpenMP, TBB, CUDA

@@ -23,7 +23,7 @@ namespace incontext::simulate {
 ///
 /// Shapes    count numbers, the ends exact.
 /// Domain    0 < low < high, count >= 2.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::domain_error for low or high, std::invalid_argument for count outside the domain.
 /// Runs on   host
 inline std::vector<double> log_grid(double low, double high, std::int64_t count) {
   constexpr auto where = "simulate::log_grid";
@@ -154,7 +154,8 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
 /// Shapes    kappas x gains; reference kappa x gains + gain, the index of a loss.
 /// Units     nats.
 /// Domain    as SphereTask and ClassificationGrid; -1 <= reference < kappas x gains; options.trials, no relative_error.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for task, sizes or chart of the grid, options or reference; std::domain_error for a
+///           kappa or gain of the grid.
 /// Accuracy  as classification; with T = float a small kappa of chart slope magnifies rounding by 1 / kappa.
 /// Random    as classification: the same contexts.
 /// Runs on   serial, OpenMP, TBB, CUDA

@@ -30,20 +30,21 @@ template <class T>
 KernelReference<T> reference_of(std::string_view where, const SphereTask& task, double kappa) {
   require_non_negative(where, "kappa", kappa);
   if (kappa > 1e9) {
-    throw_domain_error(where, "kappa is too large: the mean mass is lost to rounding", kappa, "at most 1e9");
+    throw_domain_error(where, "kappa is too large: the mean partition function is lost to rounding", kappa,
+                       "at most 1e9");
   }
-  const double mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
-  const double mass = static_cast<double>(task.context_length) * mean;
-  if (!(mass >= static_cast<double>(std::numeric_limits<T>::min()))) {
-    throw_domain_error(where, "kappa is too large: the mean mass underflows", kappa,
+  const double kernel_mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
+  const double mean = static_cast<double>(task.context_length) * kernel_mean;
+  if (!(mean >= static_cast<double>(std::numeric_limits<T>::min()))) {
+    throw_domain_error(where, "kappa is too large: the mean partition function underflows", kappa,
                        "n A_d e^-kappa >= 2^" + std::to_string(std::numeric_limits<T>::min_exponent - 1));
   }
-  return {static_cast<T>(kappa), static_cast<T>(mass)};
+  return {static_cast<T>(kappa), static_cast<T>(mean)};
 }
 
 template <class T, class Visit>
-auto with_mass_trial(std::string_view where, Device device, const SphereTask& task, const std::vector<double>& kappas,
-                     Visit visit) {
+auto with_partition_function_trial(std::string_view where, Device device, const SphereTask& task,
+                                   const std::vector<double>& kappas, Visit visit) {
   validate(task, where);
   require_at_least(where, "kappas.size()", kappas.size(), std::size_t{1});
   std::vector<KernelReference<T>> kernels;
@@ -67,7 +68,7 @@ auto with_mass_trial(std::string_view where, Device device, const SphereTask& ta
 /// Shapes    (kappas: m) -> m kernels.
 /// Units     dimensionless.
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for task, options or no kappa, std::domain_error for a kappa outside its domain.
 /// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts dominate
 ///           the mean, which happens for narrow kernels in low dimension, and for 1/S~ there.
 ///           tests/simulate/classification_partition_function.cpp.
@@ -79,19 +80,21 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
   validate(options);
   const Device device = resolve(options.device);
   PartitionFunctionSimulation result;
-  result.run = detail::with_mass_trial<T>("simulate::partition_function", device, task, kappas,
-                                          [&](auto system, const PartitionFunctionTrial<T>& trial) -> Simulation {
-                                            return run_on<decltype(system)>(device, trial, options);
-                                          });
+  result.run =
+      detail::with_partition_function_trial<T>("simulate::partition_function", device, task, kappas,
+                                               [&](auto system, const PartitionFunctionTrial<T>& trial) -> Simulation {
+                                                 return run_on<decltype(system)>(device, trial, options);
+                                               });
   result.kernels = kappas.size();
   for (std::size_t i = 0; i < result.run.estimates.size(); ++i) {
-    const std::size_t kernel = i / detail::mass_metrics;
+    const std::size_t kernel = i / detail::partition_function_metrics;
     statistics::Estimate& estimate = result.run.estimates[i];
     if (kernel >= result.kernels || estimate.count == 0) continue;
     // The exponents kappa (x_j . x - 1) and the weights have errors of kappa eps; a squared deviation has the sum's
     // error.
     const double amplitude = (64 + 4 * kappas[kernel]) * detail::eps_of<T>;
-    const bool is_square = i % detail::mass_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
+    const bool is_square =
+        i % detail::partition_function_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
     estimate.rounding +=
         is_square ? detail::rounding_of_square(estimate.mean, amplitude) : amplitude * std::abs(estimate.mean);
   }
@@ -110,7 +113,7 @@ struct PartitionFunctionSample {
   Sample sample;
 
   [[nodiscard]] double median(std::size_t kernel, MassMetric metric) const {
-    return sample.median(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
+    return sample.median(kernel * detail::partition_function_metrics + static_cast<std::size_t>(metric));
   }
 };
 
@@ -120,14 +123,14 @@ struct PartitionFunctionSample {
 /// Shapes    as Sample.
 /// Units     as partition_function.
 /// Domain    as partition_function; options.trials >= 1.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    as partition_function.
 /// Random    as partition_function: the same trials.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
 PartitionFunctionSample partition_function_sample(const SphereTask& task, const std::vector<double>& kappas,
                                                   const Options& options) {
   validate(options);
-  return detail::with_mass_trial<T>(
+  return detail::with_partition_function_trial<T>(
       "simulate::partition_function_sample", resolve(options.device), task, kappas,
       [&](auto system, const PartitionFunctionTrial<T>& trial) -> PartitionFunctionSample {
         return {sample_on<decltype(system)>(trial, options)};

@@ -104,7 +104,8 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 /// Shapes    as ClassificationOptimum.
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for task, sizes of the grid, options or zooms; std::domain_error for a value of the
+///           grid or the tolerance.
 /// Accuracy  the optimum of the mean over these contexts. Its loss is estimated on the same contexts and is therefore a
 ///           little low: tests/simulate/classification_grid.cpp.
 /// Random    as classification: the same contexts.

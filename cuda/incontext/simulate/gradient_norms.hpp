@@ -74,7 +74,8 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 /// Shapes    a point for each x.
 /// Units     as GradientNorm.
 /// Domain    as GradientRow; score_stddevs positive and finite. A trial keeps tokens x (3 + number of x) numbers.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for row, options or no x; std::domain_error for an x that is not positive and
+///           finite.
 /// Accuracy  standard error in the result, and a bound on its rounding: tests/simulate/gradient_norms.cpp; W_K's norms
 ///           have heavy tails where rows freeze.
 /// Random    as GradientNormsTrial.
@@ -101,7 +102,7 @@ GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector
 /// Shapes    as Sample.
 /// Units     as gradient_norms.
 /// Domain    as gradient_norms; options.trials >= 1.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    as gradient_norms.
 /// Random    as gradient_norms: the same trials.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>

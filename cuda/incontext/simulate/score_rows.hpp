@@ -144,7 +144,8 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
 /// Shapes    (inverse_temperatures: m) -> m points
 /// Units     inverse_temperatures in one over the units of the scores.
 /// Domain    as ScoreRow; inverse_temperatures positive and finite.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for competitors, options or no inverse temperature; std::domain_error for another
+///           field of row or for an inverse temperature.
 /// Accuracy  standard error in the result, to be trusted where effective_trials is large, and a bound on its rounding;
 ///           T = float adds a relative bias below 1e-5: tests/simulate/score_rows.cpp.
 /// Random    bits depend on seed and number of trials alone.
@@ -169,7 +170,7 @@ ScoreRowSimulation score_rows(const ScoreRow& row, const std::vector<double>& in
 /// Shapes    as ScoreRowSample: 8 bytes per trial, point and functional.
 /// Units     as score_rows.
 /// Domain    as score_rows; options.trials >= 1, relative_error 0.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    as score_rows; std::invalid_argument for no trials.
 /// Random    as score_rows: the same trials.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>

@@ -15,7 +15,7 @@ namespace incontext::simulate {
 
 /// Refuses a task that cannot be drawn.
 ///
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for a field outside its range; the message names the field.
 /// Runs on   host
 inline void validate(const SphereTask& task, std::string_view where = "simulate::SphereTask") {
   require_at_least(where, "dimension", task.dimension, std::int64_t{2});

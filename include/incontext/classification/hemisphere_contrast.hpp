@@ -89,7 +89,7 @@ HemisphereContrast<T> hemisphere_contrast(std::int64_t dimension, const T& kappa
   const T relative = detail::relative_contrast(dimension, kappa, boundary_angle);
   const T logarithm = T(0) < relative ? T(log(relative) + detail::log_mean(dimension, kappa).plain)
                                       : T(-std::numeric_limits<T>::infinity());
-  return {relative, logarithm, detail::mass_excess(dimension, kappa).value - relative * relative};
+  return {relative, logarithm, detail::kernel_excess(dimension, kappa).value - relative * relative};
 }
 
 }  // namespace incontext::classification

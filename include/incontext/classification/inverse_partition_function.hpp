@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/detail/mass_law.hpp"
+#include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
@@ -59,7 +59,7 @@ class InverseMassIntegrals {
   }
 
  private:
-  using Moments = MassMoments<T>;
+  using Moments = KernelMoments<T>;
 
   static T log_of(const T& x) {
     using std::log;
@@ -110,7 +110,7 @@ InversePartitionFunction<T> even_partition_function(std::int64_t dimension, cons
                                                     QueryToken query) {
   using std::exp;
   const T n = T(static_cast<double>(context_length)), mean = exp(log_mean(dimension, kappa).scaled);
-  const T variance = mean * mean * mass_excess(dimension, kappa).value;
+  const T variance = mean * mean * kernel_excess(dimension, kappa).value;
   const T inverse = T(1) / (n * mean + (query == QueryToken::included ? T(1) : T(0))), square = inverse * inverse;
   const T first = inverse * (T(1) + n * square * variance), spread = n * square * square * variance;
   return {first, first * first + spread, spread, n * square * (mean * mean + variance)};
@@ -141,7 +141,7 @@ InversePartitionFunction<T> inverse_partition_function(std::int64_t dimension, c
   constexpr auto where = "classification::inverse_partition_function";
   require_at_least(where, "dimension", dimension, std::int64_t{2});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  detail::require_mass_law(where, dimension, kappa, query);
+  detail::require_partition_function_law(where, dimension, kappa, query);
   using std::exp;
   using std::log;
   const T even = exp(T(log(T(std::numeric_limits<T>::epsilon())) * T(0.375)));

@@ -55,7 +55,7 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 /// \f[ \rho_d(\kappa) = \frac{A_d'(\kappa)}{A_d(\kappa)} = \frac{I_{d/2}(\kappa)}{I_{d/2-1}(\kappa)} =
 ///     \frac{\kappa}{d + \kappa\,\rho_{d+2}(\kappa)} \f]
 ///
-/// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backwards from Amos' upper
+/// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backward from Amos' upper
 ///           bound, whose error at order m is below (m + 1) / max(m, kappa)^2; each step multiplies the error by less
 ///           than rho^2.
 /// Units     dimensionless.

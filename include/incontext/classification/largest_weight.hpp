@@ -6,7 +6,7 @@
 
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/detail/largest_weight_integral.hpp"
-#include "incontext/classification/detail/mass_law.hpp"
+#include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
@@ -30,7 +30,7 @@ T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t c
   using std::log;
   constexpr auto where = "classification::expected_largest_weight";
   require_at_least(where, "context_length", context_length, std::int64_t{1});
-  detail::require_mass_law(where, dimension, kappa, query);
+  detail::require_partition_function_law(where, dimension, kappa, query);
   const T n = T(static_cast<double>(context_length));
   const T self = query == QueryToken::included ? T(1) : T(0);
   if (!(T(0) < kappa)) return T(1) / (n + self);

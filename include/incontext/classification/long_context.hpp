@@ -56,19 +56,19 @@ LongContext<T> long_context(std::int64_t dimension, const T& kappa, std::int64_t
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   require_non_negative(where, "kappa", kappa);
   detail::require_concentration(where, kappa);
-  const T n = T(static_cast<double>(context_length)), v = detail::mass_excess(dimension, kappa).value;
+  const T n = T(static_cast<double>(context_length)), v = detail::kernel_excess(dimension, kappa).value;
   const auto mean = detail::log_mean(dimension, kappa), thrice = detail::log_mean(dimension, T(T(3) * kappa));
   const T third = expm1(T(thrice.scaled - T(3) * mean.scaled));  // r_3 - 1
   if (!(third <= (std::numeric_limits<T>::max)() / T(8))) {
     throw_domain_error(where, "kappa is too large for the kernel's third moment in this dimension", kappa, "less");
   }
-  const T skewness = third - T(3) * v, inverse_mass = exp(T(-mean.scaled)) / n;
+  const T skewness = third - T(3) * v, inverse_mean = exp(T(-mean.scaled)) / n;
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
   const T nearest =
       boost::math::tgamma(T(T(1) + T(1) / q)) * exp(T(-(sphere_constants<T>(dimension).log_cap + log(n)) / q));
-  return {inverse_mass * (T(1) + v / n + (T(3) * v * v - skewness) / (n * n)),
-          inverse_mass * inverse_mass * (v / n + (T(8) * v * v - T(2) * skewness) / (n * n)),
-          (T(1) + v + (T(3) * v * (T(1) + v) - T(2) * (third - v)) / n) / n, inverse_mass * exp(T(-kappa * nearest))};
+  return {inverse_mean * (T(1) + v / n + (T(3) * v * v - skewness) / (n * n)),
+          inverse_mean * inverse_mean * (v / n + (T(8) * v * v - T(2) * skewness) / (n * n)),
+          (T(1) + v + (T(3) * v * (T(1) + v) - T(2) * (third - v)) / n) / n, inverse_mean * exp(T(-kappa * nearest))};
 }
 
 }  // namespace incontext::classification

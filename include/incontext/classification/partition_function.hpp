@@ -20,12 +20,12 @@ namespace detail {
 
 /// v = partition_function_excess and log(1 + v).
 template <Real T>
-struct MassExcess {
+struct KernelExcess {
   T value, log_second_moment;
 };
 
 template <Real T>
-MassExcess<T> mass_excess(std::int64_t dimension, const T& kappa) {
+KernelExcess<T> kernel_excess(std::int64_t dimension, const T& kappa) {
   using std::expm1;
   const auto mean = log_mean(dimension, kappa), twice = log_mean(dimension, T(T(2) * kappa));
   // the two differences are equal; the one with the smaller terms rounds less and keeps at least half of their size
@@ -61,7 +61,7 @@ template <Real T>
 T partition_function_excess(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::partition_function_excess", "dimension", dimension, std::int64_t{1});
   detail::require_concentration("classification::partition_function_excess", kappa);
-  return detail::mass_excess(dimension, math::magnitude(kappa)).value;
+  return detail::kernel_excess(dimension, math::magnitude(kappa)).value;
 }
 
 /// Logarithm of the second moment of the kernel over its squared mean, for use where the excess itself exceeds the
@@ -80,7 +80,7 @@ template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
   detail::require_concentration("classification::log_kernel_second_moment_ratio", kappa);
-  return detail::mass_excess(dimension, math::magnitude(kappa)).log_second_moment;
+  return detail::kernel_excess(dimension, math::magnitude(kappa)).log_second_moment;
 }
 
 /// Coefficient of variation of the partition function: how unevenly the points of contexts crowd around queries.
@@ -103,7 +103,7 @@ T partition_function_variation(std::int64_t dimension, const T& kappa, std::int6
   require_at_least(where, "dimension", dimension, std::int64_t{1});
   require_at_least(where, "context_length", context_length, std::int64_t{1});
   detail::require_concentration(where, kappa);
-  const auto excess = detail::mass_excess(dimension, math::magnitude(kappa));
+  const auto excess = detail::kernel_excess(dimension, math::magnitude(kappa));
   const T log_n = log(T(static_cast<double>(context_length)));
   const auto mean = detail::log_mean(dimension, math::magnitude(kappa));
   // for kappa < 0 the query's own term e^kappa is the smallest possible, not the largest

@@ -70,7 +70,7 @@ T entire_exponential_integral(const T& t) {
 /// Domain    lambda >= 0.
 /// Limits    lambda = 0: J = 1, IPR 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
 ///           inverse participation ratio -> 1/(2 lambda).
-/// Errors    std::domain_error; laws::QuadratureError.
+/// Errors    std::domain_error for lambda outside the domain; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double (tests/classification/sparse_neighborhood.cpp).
 /// Runs on   host
 template <Real T>
@@ -129,13 +129,13 @@ struct Nodes {
 /// Psi is the mean of ((u + g)_+)^q over a standard Gumbel variate g. For large u it is a power of u and a correction
 /// from an interval of width about 1.
 template <Real T>
-class PoissonMass {
+class PoissonPartitionFunction {
  public:
   struct Values {
     T exponent, second;
   };
 
-  PoissonMass(std::int64_t dimension, const T& lambda)
+  PoissonPartitionFunction(std::int64_t dimension, const T& lambda)
       : q_(T(static_cast<double>(dimension - 1)) / T(2)), log_lambda_(log_of(lambda)) {
     using std::sqrt;
     const T digits = -log_of(T(std::numeric_limits<T>::epsilon())) + T(4);
@@ -221,10 +221,10 @@ SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambd
   const T digits = -log(T(std::numeric_limits<T>::epsilon())) + T(4);
   const T log_reach = T(0) < lambda ? T((log(T(T(2) * digits)) - log(lambda)) / q) : T(1e4);
   if (T(0.9) * log((std::numeric_limits<T>::max)()) < log_reach) return {T(1), T(1)};
-  const detail::PoissonMass<T> mass(dimension, lambda);
+  const detail::PoissonPartitionFunction<T> law(dimension, lambda);
   // the transform falls near t = e^center; it changes with powers of t below and with powers of log t above
-  const T log_mass = log(lambda) + boost::math::lgamma(T(q + T(1)));
-  const T center = log_mass < T(0) ? T(0) : T(-log_mass);
+  const T log_mean_sum = log(lambda) + boost::math::lgamma(T(q + T(1)));
+  const T center = log_mean_sum < T(0) ? T(0) : T(-log_mean_sum);
   const T low = -asinh(T(digits / T(2)));
   const auto integral = [&](const T& high_u, const auto& f) {
     const T width = asinh(T((high_u - center) / T(2))) - low;
@@ -235,9 +235,9 @@ SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambd
                                    })
         .value;
   };
-  const T self = integral(log(digits), [&](const T& u) { return T(exp(T(u - exp(u) - mass(u).exponent))); });
+  const T self = integral(log(digits), [&](const T& u) { return T(exp(T(u - exp(u) - law(u).exponent))); });
   const T ipr = integral(T(exp(log_reach) + T(10)), [&](const T& u) {
-    const auto at = mass(u);
+    const auto at = law(u);
     return T(at.second * exp(T(-at.exponent)));
   });
   return {self, ipr};

@@ -32,7 +32,7 @@ struct SphereConstants {
 /// Domain    dimension >= 2.
 /// Limits    dimension -> infinity: R_d -> sqrt(d / (2 pi)); c_d is infinity where it exceeds the range of T, log c_d
 ///           is not.
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for dimension outside the domain.
 /// Accuracy  R_d and m_d 16 eps relative, log c_d 16 eps of 1 + d (tests/classification/sphere_constants.cpp).
 /// Runs on   host
 template <Real T>

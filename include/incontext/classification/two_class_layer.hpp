@@ -90,7 +90,7 @@ TwoClassLayer<T> two_class_layer(std::int64_t dimension, const T& kappa, std::in
   detail::require_balanced(where, context_length, 2);
   const T d = T(static_cast<double>(dimension)), n = T(static_cast<double>(context_length));
   const auto mean = detail::log_mean(dimension, kappa);
-  const auto excess = detail::mass_excess(dimension, kappa);
+  const auto excess = detail::kernel_excess(dimension, kappa);
   const T v = excess.value;
   // where v overflows, its root may still be finite
   const T log_root = excess.log_second_moment / T(2);

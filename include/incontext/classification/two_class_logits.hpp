@@ -51,7 +51,7 @@ template <Real T>
 SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, const T& kappa, const T& boundary_angle) {
   const T delta = relative_contrast(dimension, kappa, boundary_angle);
   const T twice = relative_contrast(dimension, T(T(2) * kappa), boundary_angle);
-  const T v = mass_excess(dimension, kappa).value;
+  const T v = kernel_excess(dimension, kappa).value;
   if (!(v <= (std::numeric_limits<T>::max)() / T(4))) {
     throw_domain_error(where, "kappa is too large for the kernel's second moment in this dimension", kappa, "less");
   }
@@ -103,7 +103,7 @@ LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, 
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
   detail::require_factor(where, "learning_rate", learning_rate);
   const T delta = detail::relative_contrast(dimension, kappa, boundary_angle);
-  const auto excess = detail::mass_excess(dimension, kappa);
+  const auto excess = detail::kernel_excess(dimension, kappa);
   const T scaled = detail::log_mean(dimension, kappa).scaled, n = T(static_cast<double>(context_length));
   const T scale = learning_rate * exp(scaled);
   // where A_2 / A^2 may overflow, A_2 e^(-2 kappa) is computed from its logarithm

@@ -50,7 +50,7 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
 /// Units     dimensionless.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length -> infinity: 1 - (d - 1)/sqrt(2 pi n d).
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for dimension or context_length outside the domain.
 /// Accuracy  1e-12 relative in double (tests/classification/two_class_risk.cpp).
 /// Runs on   host
 template <Real T>
@@ -78,7 +78,7 @@ T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_l
   require_positive("classification::kernel_accuracy", "kappa", kappa);
   kernel_logit_difference(dimension, kappa, T(0), context_length, T(1));
   if (kappa < std::numeric_limits<T>::epsilon()) return linear_accuracy<T>(dimension, context_length);
-  const T excess = detail::mass_excess(dimension, kappa).value;
+  const T excess = detail::kernel_excess(dimension, kappa).value;
   const T n = T(static_cast<double>(context_length));
   return T(1) - detail::query_average<T>(dimension, [&](const T& angle) {
            const T delta = detail::relative_contrast(dimension, kappa, angle);
@@ -104,7 +104,7 @@ struct BestRate {
 /// Source    derived: docs/theory/classification.md#boundary-layer; exact in the layer.
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for dimension or context_length outside the domain.
 /// Accuracy  16 eps; as an approximation of best_linear_rate 3% (rate) and 5% for n >= 10 d:
 ///           tests/classification/two_class_risk.cpp.
 /// Runs on   host
@@ -127,7 +127,8 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length >> dimension: best_linear_rate_leading.
-/// Errors    std::invalid_argument; boost::math::evaluation_error if there is no bracket.
+/// Errors    std::invalid_argument for dimension or context_length outside the domain; boost::math::evaluation_error if
+///           there is no bracket.
 /// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp).
 /// Runs on   host
 template <Real T>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/detail/mass_law.hpp"
-#include "incontext/classification/detail/signed_mass_integral.hpp"
+#include "incontext/classification/detail/partition_function_law.hpp"
+#include "incontext/classification/detail/signed_sum_integral.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/core/contracts.hpp"
@@ -40,7 +40,7 @@ T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, con
   using std::sqrt;
   constexpr auto where = "classification::expected_adaptive_logit_difference";
   detail::require_two_classes(where, dimension, kappa, boundary_angle, context_length);
-  detail::require_mass_law(where, dimension, kappa, query);
+  detail::require_partition_function_law(where, dimension, kappa, query);
   require_finite(where, "gain", gain);
   if (!(T(0) < kappa && T(0) < boundary_angle)) return T(0);
   const T n = T(static_cast<double>(context_length)), self = query == QueryToken::included ? T(1) : T(0);
@@ -54,7 +54,7 @@ T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, con
     return expected_adaptive_logit_difference(dimension, kappa, linear, context_length, gain, query) *
            (sin(boundary_angle) / sin(linear));
   }
-  const detail::SignedMassIntegrand<T> integrand(dimension, kappa, boundary_angle, n, self);
+  const detail::SignedSumIntegrand<T> integrand(dimension, kappa, boundary_angle, n, self);
   const T log_least = T(0) < self ? T(0) : T(log(n) - T(2) * kappa);
   const detail::LocatedIntegrals<T> integrals(log_least, log(T(n + self)));
   std::vector<T> sizes;

@@ -34,7 +34,7 @@ struct TwoLevelWeights {
 /// Units     exponent_gap = beta g dimensionless; weights dimensionless.
 /// Domain    count >= 1, not necessarily whole; exponent_gap finite, of either sign.
 /// Limits    count = 1: high 1; exponent_gap = 0: uniform; softmax, n -> infinity: high ~ e^(beta g) / n.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or exponent_gap outside the domain.
 /// Accuracy  4 eps (1 + |beta g|) relative, each field: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
@@ -61,7 +61,7 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_ga
 /// Units     exponent_gap = beta g dimensionless.
 /// Domain    count >= 1, exponent_gap >= 0.
 /// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or exponent_gap outside the domain.
 /// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
@@ -79,7 +79,7 @@ T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
 /// Units     exponent_range = beta D dimensionless.
 /// Domain    count >= 1, exponent_range >= 0.
 /// Limits    exponent_range = 0: 1/n. SSMax, n -> infinity: 0 for s D < 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or exponent_range outside the domain.
 /// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>

@@ -17,11 +17,11 @@ namespace incontext::laws {
 ///     = \max(\beta, 0) + \log\Bigl(1 + e^{-y} \frac{1 - e^{-|\beta|}}{1 - e^{-y}}\Bigr),
 ///     \quad y = \frac{|\beta|}{n-2} \f]
 ///
-/// Source    arXiv 2501.19399, Fig. 3, for an input of n scores; a geometric sum, less its largest term.
+/// Source    arXiv 2501.19399, Fig. 3, for an input of n scores; a geometric sum with its largest term taken out.
 /// Units     inverse_temperature in one over the units of the scores; result in nats.
 /// Domain    count >= 3 (not necessarily whole), inverse_temperature finite.
 /// Limits    inverse_temperature = 0: log(n - 1); n -> infinity at beta = 1: log((n - 2)(e - 1)).
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or inverse_temperature outside the domain.
 /// Accuracy  8 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
@@ -48,7 +48,7 @@ T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
 /// Domain    as grid_log_sum, inverse_temperature > 0.
 /// Limits    softmax: diverges like log n; SSMax: 1 + 1/s - log(s log n) / (s log n) + o(1), ssmax_bounded_threshold
 ///           with edge 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or inverse_temperature outside the domain.
 /// Accuracy  10 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
@@ -66,7 +66,7 @@ T grid_threshold(const Count<T>& count, const T& inverse_temperature) {
 /// Units     dimensionless.
 /// Domain    as grid_log_sum; z_max finite, not necessarily above the grid.
 /// Limits    z_max = z_*: 1/2.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count, inverse_temperature or z_max outside the domain.
 /// Accuracy  8 eps (1 + |log S| + |beta z_max|) relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
@@ -88,7 +88,7 @@ T grid_weight(const Count<T>& count, const T& inverse_temperature, const T& z_ma
 /// Units     of the scores.
 /// Domain    inverse_temperature > 0.
 /// Limits    SSMax: falls like 1 / log n; softmax: does not depend on n.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for inverse_temperature outside the domain.
 /// Accuracy  4 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>

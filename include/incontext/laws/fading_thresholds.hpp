@@ -21,7 +21,7 @@ namespace incontext::laws {
 /// Units     exponent_gap = beta g dimensionless; a number of scores, not necessarily whole.
 /// Domain    exponent_gap finite, 0 < weight < 1.
 /// Limits    weight = 1/2: 1 + e^(beta g).
-/// Errors    std::domain_error; infinity where e^(beta g) overflows.
+/// Errors    std::domain_error for exponent_gap or weight outside the domain; infinity where e^(beta g) overflows.
 /// Accuracy  4 eps (1 + |beta g|) relative: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>
@@ -40,7 +40,7 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
 /// Units     dimensionless: the gap times the inverse temperature.
 /// Domain    count > 1, 0 < weight < 1.
 /// Limits    weight = 1/n: 0.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or weight outside the domain.
 /// Accuracy  4 eps (1 + log n + |log(w / (1 - w))|) absolute: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
@@ -61,7 +61,7 @@ T two_level_exponent_gap(const N& count, const T& weight = T(0.5)) {
 /// Units     a number of scores, not necessarily whole.
 /// Domain    scale > 0, bias finite.
 /// Limits    s = 0.43, b = 0: 10.2.
-/// Errors    std::domain_error; infinity on overflow.
+/// Errors    std::domain_error for scale or bias outside the domain; infinity on overflow.
 /// Accuracy  4 eps (1 + |1 - b| / s) relative: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>
@@ -83,7 +83,7 @@ T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
 /// Source    arXiv 2501.19399; derived: docs/theory/laws.md#thresholds.
 /// Units     of the scores.
 /// Domain    scale > 0.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for scale outside the domain.
 /// Accuracy  1 eps: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>
@@ -101,7 +101,7 @@ T ssmax_critical_gap(const T& scale) {
 /// Source    derived: docs/theory/laws.md#thresholds.
 /// Units     dimensionless.
 /// Domain    scale > 0, gap finite.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for scale or gap outside the domain.
 /// Accuracy  exact for the rounded product s g: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>
@@ -121,7 +121,7 @@ T ssmax_two_level_limit(const T& scale, const T& gap) {
 /// Units     a number of scores, not necessarily whole.
 /// Domain    scale > 0, scale gap > 1; otherwise the weight falls for every n.
 /// Limits    s g -> infinity: 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for scale, or for a product of scale and gap that is not above 1 and finite.
 /// Accuracy  4 eps (1 + 1 / (s g - 1)) relative: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>
@@ -160,7 +160,7 @@ struct BoundedScores {
 /// Source    derived: docs/theory/laws.md#grid; the caption of Fig. 3 of arXiv 2501.19399 has its limit, 1 + 1/s.
 /// Units     of the scores.
 /// Domain    count > 1, scale > 0, law as BoundedScores.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count, scale or a field of law outside the domain.
 /// Accuracy  asymptotic: 2e-4 of the grid's exact threshold for s log n > 6: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
@@ -196,7 +196,7 @@ struct CompetitorLevel {
 /// Units     dimensionless.
 /// Domain    scale > 0, at least one level, finite gaps >= 0 and exponents.
 /// Limits    no gap below g, exponent 1 at g: 1 - s g.
-/// Errors    std::invalid_argument for no level, std::domain_error.
+/// Errors    std::invalid_argument for no level, std::domain_error for scale or a field of a level outside the domain.
 /// Accuracy  2 eps (1 + |s g|): tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>
@@ -220,7 +220,7 @@ T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) 
 /// Source    derived: docs/theory/laws.md#thresholds; sparsemax (alpha = 2): Martins & Astudillo 2016.
 /// Units     of the scores.
 /// Domain    alpha > 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for alpha outside the domain.
 /// Accuracy  2 eps alpha / (alpha - 1): tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <Real T>

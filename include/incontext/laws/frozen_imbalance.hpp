@@ -41,7 +41,7 @@ struct FrozenLayer {
 /// Units     dimensionless.
 /// Domain    row_length >= 2, score_stddev > h, dimension >= 1, 0 < share < 1.
 /// Limits    x -> infinity: log R_q / x -> log(q) / h.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for share or a field of layer outside the domain.
 /// Accuracy  an approximation of order m = h / x that neglects the third largest score. The logarithm of the median at
 ///           n = 64 and 512, d = 16: within 0.3 at x = 16, 0.19 at x = 32, 2% and 0.18 at x = 64, where the test's
 ///           samples themselves scatter by 0.09 and 0.18 (tests/simulate/gradient_norms.cpp).

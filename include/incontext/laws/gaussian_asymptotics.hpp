@@ -25,7 +25,7 @@ namespace incontext::laws {
 /// Units     dimensionless.
 /// Domain    count >= 1.
 /// Limits    count = 1: 0.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count outside the domain.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
@@ -46,7 +46,7 @@ T critical_score_stddev(const N& count) {
 /// Units     nats.
 /// Domain    count >= 1, score_stddev >= 0.
 /// Limits    theta < 1, n -> infinity: E log Z.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or score_stddev outside the domain.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
@@ -66,7 +66,7 @@ T annealed_log_partition(const Count<T>& count, const T& score_stddev) {
 /// Units     nats.
 /// Domain    count >= 1, score_stddev >= 0.
 /// Limits    continuous with its derivative at theta = 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or score_stddev outside the domain.
 /// Accuracy  leading order: for theta in 1.25 ... 3 more than 1 too large at n = 1e2 to 1e9, within 5% of E log Z at
 ///           n = 1e12: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
@@ -87,7 +87,7 @@ T quenched_log_partition(const Count<T>& count, const T& score_stddev) {
 /// Units     nats.
 /// Domain    count >= 1, score_stddev >= 0.
 /// Limits    score_stddev = 0: log n.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or score_stddev outside the domain.
 /// Accuracy  leading order, within 1% of E H at n = 1e9 for theta <= 0.5: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
@@ -107,7 +107,7 @@ T quenched_entropy(const Count<T>& count, const T& score_stddev) {
 /// Units     dimensionless.
 /// Domain    count >= 1, score_stddev >= 0; meaningful for theta < 1/sqrt(3).
 /// Limits    score_stddev = 0: 1/n.
-/// Errors    std::domain_error; infinity on overflow.
+/// Errors    std::domain_error for count or score_stddev outside the domain; infinity on overflow.
 /// Accuracy  useless for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
@@ -139,7 +139,7 @@ struct GaussianPowers {
 /// Units     theta = score_stddev / critical_score_stddev(n).
 /// Domain    theta >= 0.
 /// Limits    theta >= 1: all 0.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for theta outside the domain.
 /// Accuracy  of E Y_2: the exact row's slope between n = 1e12 and 1e15 agrees within 0.01 for theta <= 0.5 and 0.05 for
 ///           0.65 and 0.8: tests/laws/gaussian_asymptotics.cpp. The typical powers are of leading order and not tested.
 /// Runs on   host
@@ -176,7 +176,7 @@ struct FrozenRow {
 /// Units     as FrozenRow.
 /// Domain    count >= 2, score_stddev > h.
 /// Limits    score_stddev -> infinity: E log Z / x -> b + gamma / h.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or score_stddev outside the domain.
 /// Accuracy  theta in 1.25 ... 3, n from 1e2 to 1e9: E log Z too large by at most 0.45; Y_2 too small, by at most 0.11
 ///           and, from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host

@@ -22,7 +22,7 @@ namespace incontext::laws {
 /// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.
 /// Domain    1 <= count <= 1e200 and whole, score_stddev >= 0.
 /// Limits    count = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for count or score_stddev outside the domain; QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>

@@ -44,7 +44,7 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, noise_stddev >= 0, gap finite.
 /// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)) (Jensen).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Where the weight is close to 1,
 ///           noise_weight keeps the digits of what is left.
 /// Runs on   host
@@ -64,7 +64,7 @@ Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, 
 /// Units     dimensionless.
 /// Domain    as needle_weight.
 /// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
@@ -100,7 +100,7 @@ struct RandomNeedle {
 /// Units     dimensionless.
 /// Domain    as RandomNeedle.
 /// Limits    gap_stddev = 0: needle_weight; a needle with the noise's own law: 1 / (N + 1).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for a field of needle outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
@@ -131,7 +131,7 @@ Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
 /// Units     dimensionless.
 /// Domain    as needle_weight.
 /// Limits    noise_stddev = 0: the weight itself.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
 /// Accuracy  8 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_needle.cpp.
 /// Runs on   host
 template <Real T>
@@ -152,7 +152,7 @@ T needle_weight_annealed(const Count<T>& noise_count, const T& noise_stddev, con
 /// Units     dimensionless.
 /// Domain    as needle_weight; an upper bound everywhere.
 /// Limits    beta m -> infinity: noise_weight.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
 /// Accuracy  4 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_needle.cpp.
 /// Runs on   host
 template <Real T>

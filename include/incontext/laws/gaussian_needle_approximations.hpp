@@ -37,7 +37,7 @@ T logistic(const T& gap) {
 /// Units     log_partition = E log Z of the noise alone, gaussian_row(N, x).log_partition, in nats.
 /// Domain    finite arguments.
 /// Limits    noise_stddev = 0: exact.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for log_partition or gap outside the domain.
 /// Accuracy  at theta = 0.2, 0.6, 1: 3e-5, 0.003, 0.03: tests/laws/gaussian_needle_approximations.cpp.
 /// Runs on   host
 template <Real T>
@@ -55,7 +55,8 @@ T needle_weight_quenched(const T& log_partition, const T& gap) {
 /// Units     dimensionless.
 /// Domain    as needle_weight; meaningful for theta < 1/2.
 /// Limits    noise_stddev = 0: exact.
-/// Errors    std::domain_error; may exceed 1 in the frozen phase.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; the result may exceed 1 in
+///           the frozen phase.
 /// Accuracy  at theta = 0.2, 0.4: 1e-7, 6e-5: tests/laws/gaussian_needle_approximations.cpp.
 /// Runs on   host
 template <Real T>
@@ -73,9 +74,9 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations; Fenton 1960.
 /// Units     dimensionless.
-/// Domain    as needle_weight; score_stddev below 18, where e^(x^2) overflows float at 9.
+/// Domain    as needle_weight; noise_stddev below 18, where e^(x^2) overflows float at 9.
 /// Limits    N = 1 or noise_stddev = 0: exact.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_needle_approximations.cpp.
 /// Runs on   host
 template <Real T>
@@ -103,7 +104,7 @@ Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noi
 /// Units     dimensionless.
 /// Domain    as frozen_row.
 /// Limits    noise_stddev -> infinity at fixed m: Phi(m / sqrt(v))^N up to the law of extremes.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  at theta = 1.1, 1.5, 2.5: 0.13, 0.035, 0.017: tests/laws/gaussian_needle_approximations.cpp.
 /// Runs on   host
 template <Real T>
@@ -130,7 +131,7 @@ Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const T& noise_s
 /// Units     dimensionless.
 /// Domain    as needle_weight, noise_stddev > 0.
 /// Limits    noise_stddev -> infinity at fixed m / sqrt(v): exact.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
 /// Accuracy  at theta = 1.5, 2.5: 0.16, 0.06: tests/laws/gaussian_needle_approximations.cpp.
 /// Runs on   host
 template <Real T>

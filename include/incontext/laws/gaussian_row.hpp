@@ -167,7 +167,7 @@ class RowFunctionals {
 ///           0.
 /// Limits    count = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has weight 1;
 ///           n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for count or score_stddev outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_row.cpp, precision_slow.cpp; at 50 digits 28 digits of the references:
 ///           tests/laws/gaussian_row_50digits.cpp.
 /// Runs on   host

@@ -44,7 +44,7 @@ struct GradientFlow {
 /// Units     row: gaussian_row(n, score_stddev); score_stddev = x.
 /// Domain    score_stddev >= 0, dimension >= 1.
 /// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for score_stddev or dimension outside the domain.
 /// Accuracy  1e-11 relative: tests/laws/gradient_flow.cpp.
 /// Runs on   host
 template <Real T>
@@ -95,7 +95,7 @@ T query_imbalance(const GradientFlow<T>& flow, const Count<T>& key_dimension) {
 /// Units     dimensionless.
 /// Domain    count >= 1, score_stddev >= 0, dimension >= 1.
 /// Limits    score_stddev = 0: 0; score_stddev -> infinity: score_stddev, which is not the imbalance.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count, score_stddev or dimension outside the domain.
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host
 template <Real T>

@@ -23,7 +23,7 @@ namespace incontext::laws {
 /// Units     dimensionless.
 /// Domain    0 < index < 1, power > index.
 /// Limits    power = 1: 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for index or power outside the domain.
 /// Accuracy  64 eps relative for powers up to 10: tests/laws/poisson_dirichlet.cpp.
 /// Runs on   host
 template <Real T>
@@ -45,7 +45,7 @@ T poisson_dirichlet_power_sum(const T& index, const T& power) {
 /// Units     nats.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 0; index -> 1: infinity.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for index outside the domain.
 /// Accuracy  64 eps relative: tests/laws/poisson_dirichlet.cpp.
 /// Runs on   host
 template <Real T>
@@ -67,7 +67,7 @@ T poisson_dirichlet_entropy(const T& index) {
 /// Units     dimensionless.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 1; index -> 1: 0.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for index outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/poisson_dirichlet.cpp.
 /// Runs on   host
 template <Real T>

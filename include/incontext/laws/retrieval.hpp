@@ -23,7 +23,7 @@ enum class NoisePhase { self_averaging, frozen };
 /// Source    derived: docs/theory/laws.md#retrieval; x / x_c = sqrt(y / 2).
 /// Units     dimensionless.
 /// Domain    noise >= 0.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for noise outside the domain.
 /// Accuracy  exact.
 /// Runs on   host
 template <Real T>
@@ -40,7 +40,7 @@ NoisePhase noise_phase(const T& noise) {
 /// Units     dimensionless.
 /// Domain    noise = y >= 0.
 /// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for noise outside the domain.
 /// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 is lower, by
 ///           up to 6% for y < 2 and 14% above.
 /// Runs on   host
@@ -60,7 +60,7 @@ T retrieval_boundary(const T& noise) {
 /// Units     of the scores.
 /// Domain    count > 1, scale > 0, variance >= 0.
 /// Limits    variance = 0: 1/s.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count, scale or variance outside the domain.
 /// Accuracy  as retrieval_boundary.
 /// Runs on   host
 template <Real T>
@@ -81,7 +81,7 @@ T ssmax_gaussian_threshold(const Count<T>& count, const T& scale, const T& varia
 /// Units     a number of scores, not necessarily whole.
 /// Domain    scale > 0, variance > 0.
 /// Limits    s = 0.43, v = 1: 5e4.
-/// Errors    std::domain_error; infinity on overflow.
+/// Errors    std::domain_error for scale or variance outside the domain; infinity on overflow.
 /// Accuracy  4 eps (1 + 2 / (s^2 v)) relative: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
@@ -100,7 +100,7 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
 /// Units     a number of scores, not necessarily whole.
 /// Domain    score >= 0, variance > 0.
 /// Limits    score = 0: 1.
-/// Errors    std::domain_error; infinity on overflow.
+/// Errors    std::domain_error for score or variance outside the domain; infinity on overflow.
 /// Accuracy  4 eps (1 + m^2 / (2 v)) relative: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
@@ -117,7 +117,7 @@ T longest_retrievable_count(const T& score, const T& variance) {
 /// Units     dimensionless; divide by beta for the score.
 /// Domain    noise_count >= 1 and whole, score_stddev >= 0, 0 < weight < 1.
 /// Limits    score_stddev = 0: log N + log(w / (1 - w)).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, score_stddev or weight outside the domain; QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
@@ -142,7 +142,7 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
 /// Units     standard deviations of the other scores.
 /// Domain    count >= 1, where (log n + 1/2)^2 < n.
 /// Limits    n -> infinity: log n + 1/2.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count outside the domain.
 /// Accuracy  leading order: the mean weight there is within 0.05 of 1/2 for n = 100 and 1000: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>

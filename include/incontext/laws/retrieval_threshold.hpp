@@ -98,7 +98,7 @@ struct RetrievalThreshold {
 /// Units     as RetrievalThreshold.
 /// Domain    count > 1, inverse_temperature > 0.
 /// Limits    NormalLaw: ssmax_gaussian_threshold (retrieval.hpp). Law with an upper edge: ssmax_bounded_threshold.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or inverse_temperature outside the domain.
 /// Accuracy  1e-12 relative of the limit: tests/laws/retrieval_threshold.cpp.
 /// Runs on   host
 template <Real T, ScoreLaw<T> Law>

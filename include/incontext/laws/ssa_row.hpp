@@ -61,7 +61,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// Domain    count >= 1 and whole, in double at most 1.3e145 (the square of 1/count underflows); variance >= 0; map in
 ///           its domain, with w^2 finite at scores of 12 standard deviations.
 /// Limits    count = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for count, variance or map outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
 template <Real T>
@@ -100,7 +100,7 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& va
 /// Units     dimensionless.
 /// Domain    as ssa_row; noise_count >= 1 and whole, score finite.
 /// Limits    variance = 0: w(m) / (w(m) + N).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, variance, map or score outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
 template <Real T>

@@ -31,7 +31,7 @@ struct TwoLevelJacobian {
 /// Units     as TwoLevelJacobian.
 /// Domain    count >= 2, 0 <= weight <= 1.
 /// Limits    weight = 1/n: |P|_2 = 1/n = e^-H; weight -> 1: all vanish, linearly in 1 - p.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for count or weight outside the domain.
 /// Accuracy  8 eps relative: tests/laws/two_level_jacobian.cpp.
 /// Runs on   host
 template <Real T>

@@ -26,7 +26,7 @@ namespace incontext::laws {
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, span >= 0, gap finite.
 /// Limits    span = 0: 1 / (1 + N e^(-gap)). Never below 1 / (1 + N (e^w - 1) / w e^(-gap)) (Jensen).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, span or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp. Where the weight is close to 1, uniform_noise_weight keeps
 ///           the digits of what is left.
 /// Runs on   host
@@ -47,7 +47,7 @@ Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, 
 /// Units     dimensionless.
 /// Domain    as uniform_needle_weight.
 /// Limits    gap -> infinity: N (e^w - 1) / w e^(-gap).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, span or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp.
 /// Runs on   host
 template <Real T>
@@ -63,7 +63,7 @@ Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, c
 /// Units     dimensionless; divide by beta for the score above the lower edge.
 /// Domain    noise_count >= 1 and whole, span >= 0, 0 < weight < 1.
 /// Limits    span = 0: log N + log(w / (1 - w)). SSMax, n -> infinity: ssmax_bounded_threshold (fading_thresholds.hpp).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error for noise_count, span or weight outside the domain; QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/uniform_needle.cpp.
 /// Runs on   host
 template <Real T>

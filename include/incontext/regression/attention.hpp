@@ -54,7 +54,7 @@ using incontext::QueryToken;
 enum class Offset { kept, removed };
 
 /// The model that an error refers to: whether the query is among the tokens, and whether the offset is kept. At l = 12,
-/// d = 4 the choice of the query token moves the error by 9%.
+/// d = 4 the choice of the query token changes the error by 9%.
 ///
 /// Runs on   host
 struct ErrorConvention {

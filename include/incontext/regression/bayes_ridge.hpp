@@ -44,7 +44,7 @@ class WhitenedContext {
     whitened_ = centered_ * prior_factor_;
   }
 
-  /// From the surprise, which is the centered labels less their prediction by the prior mean: the shift from the prior
+  /// From the surprise, which is the centered labels minus their prediction by the prior mean: the shift from the prior
   /// mean to the posterior mean, and the posterior covariance.
   RidgePosterior<T> posterior(const Vector<T>& surprise) const {
     using std::cbrt;

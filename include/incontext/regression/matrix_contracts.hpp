@@ -67,7 +67,7 @@ float smallest_eigenvalue(const Matrix<T>& matrix) {
 
 /// Accepts a matrix of this shape.
 ///
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for another shape.
 /// Runs on   host
 template <class Derived>
 void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
@@ -143,7 +143,7 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
 
 /// Accepts the number of examples of a context: at least two.
 ///
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for context_length < 2.
 /// Runs on   host
 inline void require_context_length(std::string_view where, std::int64_t context_length) {
   require_at_least(where, "context_length", context_length, std::int64_t{2});

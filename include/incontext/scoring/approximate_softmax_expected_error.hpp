@@ -56,7 +56,7 @@ INCONTEXT_HD T normal_probability_between(const T& a, const T& b) {
 }
 
 /// Root of x - log(1 + x) = level > 0 on the side of `start`, by Newton's method on this convex function. The start is
-/// beyond the root, so the iterates move towards 0 until rounding stops them.
+/// beyond the root, so the iterates move toward 0 until rounding stops them.
 template <Real T>
 INCONTEXT_HD T outer_root(const T& level, const T& start) {
   T x = start;

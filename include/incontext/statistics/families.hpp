@@ -37,7 +37,7 @@ inline double p_value(const Agreement& agreement) {
 /// Source    Bonferroni; the first step of Holm: docs/theory/statistics.md#families.
 /// Units     standard errors.
 /// Domain    members >= 1, 0 < level < 1.
-/// Errors    std::invalid_argument, std::domain_error.
+/// Errors    std::invalid_argument for members, std::domain_error for level outside the domain.
 /// Runs on   host
 inline double family_wise_bound(std::size_t members, double level) {
   require_at_least("statistics::family_wise_bound", "members", members, std::size_t{1});
@@ -53,7 +53,7 @@ inline double family_wise_bound(std::size_t members, double level) {
 /// Source    Holm 1979: in order, reject while p_(i) <= level / (m - i). Proof: docs/theory/statistics.md#families.
 /// Shapes    p_values: m -> m verdicts, true where rejected.
 /// Domain    0 < level < 1; p-values in [0, 1]; NaN is rejected (it is no evidence of agreement).
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for level outside the domain.
 /// Accuracy  family-wise error by simulation in tests/statistics/agreement.cpp.
 /// Runs on   host
 inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, double level) {
@@ -77,7 +77,7 @@ inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, do
 ///
 /// Source    holm_rejections on the p-values.
 /// Shapes    m agreements -> m verdicts.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for level outside the domain.
 /// Runs on   host
 inline std::vector<Verdict> verdicts(const std::vector<Agreement>& family, double level) {
   std::vector<double> p_values;

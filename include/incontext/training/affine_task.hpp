@@ -88,7 +88,7 @@ T squared_excess(const T& t) {
 /// Units     dimensionless, x as a pure number.
 /// Domain    input_stddev >= 0.
 /// Limits    input_stddev = 0: 1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for input_stddev outside the domain.
 /// Accuracy  64 eps relative: tests/training/affine_task.cpp.
 /// Runs on   host
 template <Real T>
@@ -120,7 +120,7 @@ struct AffineRisks {
 /// Units     as AffineRisks.
 /// Domain    standard deviations >= 0.
 /// Limits    input_stddev = 1: one example leaves sigma_F^2, whatever the law of x_1.
-/// Errors    std::domain_error.
+/// Errors    std::domain_error for a standard deviation outside the domain.
 /// Accuracy  64 eps relative: tests/training/affine_task.cpp.
 /// Runs on   host
 template <Real T>
@@ -149,7 +149,7 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
 /// Units     label units squared; bound in label units.
 /// Domain    standard deviations >= 0, bound >= 0.
 /// Limits    bound = 0: sigma_F^2 (1 + sigma_I^2); bound -> infinity: 0.
-/// Errors    std::domain_error; laws::QuadratureError.
+/// Errors    std::domain_error for a standard deviation or bound outside the domain; laws::QuadratureError.
 /// Accuracy  1e-11 relative for bound <= 10 sigma_F: tests/training/affine_task.cpp.
 /// Runs on   host
 template <Real T>

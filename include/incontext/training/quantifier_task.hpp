@@ -30,7 +30,7 @@ struct QuantifierTask {
 /// Units     as QuantifierTask.
 /// Domain    length >= 1; lengths from 1075 on round 2^-i to 0.
 /// Limits    length = 1: the first input answers both.
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for length outside the domain.
 /// Accuracy  1 eps: tests/training/quantifier_task.cpp.
 /// Runs on   host
 template <Real T = double>

@@ -34,7 +34,7 @@ struct ReasoningTask {
 /// Units     as ReasoningTask.
 /// Domain    1 <= largest_value < 55000, so that the number of inputs fits in 63 bits.
 /// Limits    n = 10: 60/121, 6/11, 721/1331, 731/1331, (10/11) h(60/121).
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for largest_value outside the domain.
 /// Accuracy  8 eps; enumeration of all inputs: tests/training/reasoning_task.cpp.
 /// Runs on   host
 template <Real T = double>

@@ -27,7 +27,7 @@ def mean_resultant_length(d, kappa):
     return kappa / d * kernel_mean(d + 2, kappa) / kernel_mean(d, kappa)
 
 
-def mass_excess(d, kappa):
+def kernel_excess(d, kappa):
     """v = A(2 kappa) / A(kappa)^2 - 1."""
     with mp.extradps(30):
         return kernel_mean(d, 2 * mp.mpf(kappa)) / kernel_mean(d, kappa) ** 2 - 1
@@ -42,10 +42,10 @@ def mean_absolute_cosine(d):
     return 2 * density_constant(d) / (d - 1)
 
 
-def cv_mass(case):
+def partition_function_variation(case):
     d, n, kappa = case["d"], case["n"], mp.mpf(case["kappa"])
     own = mp.exp(kappa) / (n * kernel_mean(d, kappa)) if case["include_query"] else 0
-    return {"value": mp.sqrt(mass_excess(d, kappa) / n) / (1 + own)}
+    return {"value": mp.sqrt(kernel_excess(d, kappa) / n) / (1 + own)}
 
 
 def sphere_constants(case):
@@ -67,26 +67,26 @@ def laplace_grid(kappa, include_query, step=mp.mpf("0.14")):
     return step, [i * step for i in range(int(-62 / step), int(high / step) + 1)]
 
 
-def inverse_mass(case):
+def inverse_partition_function(case):
     """E 1/S, E 1/S^2 and E sum p^2 of S = sum exp(kappa (t - 1)), plus 1 with the query's own key."""
     d, n, kappa, own = case["d"], case["n"], mp.mpf(case["kappa"]), case["include_query"]
     angles, chances = angle_nodes(d, (0, mp.pi), 140)
-    masses = [mp.exp(kappa * (mp.cos(angle) - 1)) for angle in angles]
+    values = [mp.exp(kappa * (mp.cos(angle) - 1)) for angle in angles]
     step, grid = laplace_grid(kappa, own)
     first = second = ipr = mp.mpf(0)
     for s in grid:
         t = mp.exp(s)
-        kernels = [c * mp.exp(-t * w) for c, w in zip(chances, masses)]
+        kernels = [c * mp.exp(-t * w) for c, w in zip(chances, values)]
         psi = mp.fsum(kernels)
         measure = step * t * (mp.exp(-t) if own else 1)
         first += measure * psi**n
         second += measure * t * psi**n
-        ipr += measure * t * n * mp.fsum(k * w**2 for k, w in zip(kernels, masses)) * psi ** (n - 1)
+        ipr += measure * t * n * mp.fsum(k * w**2 for k, w in zip(kernels, values)) * psi ** (n - 1)
     return {"E_inv": first, "E_inv2": second, "var_inv": second - first**2, "E_sum_p2": ipr}
 
 
 def largest_weight(case):
-    """d = 3, where t is uniform: E of exp(-t w) over masses below w is a difference of exponential integrals."""
+    """d = 3, where t is uniform: E of exp(-t w) over kernel values below w is a difference of exponential integrals."""
     n, kappa = case["n"], mp.mpf(case["kappa"])
     nodes = [(mp.exp(kappa * (t - 1)), weight / 2) for t, weight in gauss_legendre(mp.mpf(-1), mp.mpf(1), 64)]
     step, grid = laplace_grid(kappa, False)
@@ -124,7 +124,7 @@ def contrast(d, kappa, alpha):
 def hemispheres(case):
     d, kappa = case["d"], case["kappa"]
     b, a = contrast(d, kappa, case["alpha"]), kernel_mean(d, kappa)
-    return {"Delta": b / a, "log_B": mp.log(b), "var_S_over_n_A2": mass_excess(d, kappa) - (b / a) ** 2}
+    return {"Delta": b / a, "log_B": mp.log(b), "var_S_over_n_A2": kernel_excess(d, kappa) - (b / a) ** 2}
 
 
 def logit_differences(case):
@@ -142,12 +142,12 @@ def logit_differences(case):
     }
     covariance = n * (contrast(d, 2 * kappa, alpha) - 2 * a * b)
     for query in (0, 1):
-        mass, difference = n * a + query * top, n * b
-        ratio = difference / mass
+        total, difference = n * a + query * top, n * b
+        ratio = difference / total
         spread = variance * n
         out[f"softmax_limit_q{query}"] = gain * ratio
-        out[f"softmax_delta_mean_q{query}"] = gain * (ratio - covariance / mass**2 + ratio * spread / mass**2)
-        out[f"softmax_delta_var_q{query}"] = (gain / mass) ** 2 * (spread * (1 + ratio**2) - 2 * ratio * covariance)
+        out[f"softmax_delta_mean_q{query}"] = gain * (ratio - covariance / total**2 + ratio * spread / total**2)
+        out[f"softmax_delta_var_q{query}"] = (gain / total) ** 2 * (spread * (1 + ratio**2) - 2 * ratio * covariance)
     return out
 
 
@@ -182,18 +182,18 @@ def exact_softmax(case):
     pieces = [mp.mpf(0), alpha, mp.pi - alpha, mp.pi]
     nodes = [node for low, high in zip(pieces, pieces[1:]) for node in sharp_nodes(low, high)]
     total = mp.fsum(w * mp.sin(angle) ** (d - 2) for angle, w in nodes)
-    masses = [mp.exp(kappa * (mp.cos(angle) - 1)) for angle, _ in nodes]
+    values = [mp.exp(kappa * (mp.cos(angle) - 1)) for angle, _ in nodes]
     above = [chance_above(d, angle, alpha) for angle, _ in nodes]
     weights = [2 * w * mp.sin(angle) ** (d - 2) / total for angle, w in nodes]
     step, grid = laplace_grid(kappa, own)
     result = mp.mpf(0)
     for s in grid:
         t = mp.exp(s)
-        kernels = [c * mp.exp(-t * w) for c, w in zip(weights, masses)]
+        kernels = [c * mp.exp(-t * w) for c, w in zip(weights, values)]
         up = [k * p for k, p in zip(kernels, above)]
         down = [k * (1 - p) for k, p in zip(kernels, above)]
         psi_up, psi_down = mp.fsum(up), mp.fsum(down)
-        slope_up, slope_down = dot(up, masses), dot(down, masses)
+        slope_up, slope_down = dot(up, values), dot(down, values)
         difference = slope_up / psi_up - slope_down / psi_down
         result += step * t * (mp.exp(-t) if own else 1) * half * (psi_up * psi_down) ** half * difference
     return {"value": result}
@@ -260,7 +260,7 @@ def mean_squared_contrast(d, kappa, terms=161):
 
 def boundary_layer(case):
     d, n, kappa = case["d"], case["n"], mp.mpf(case["kappa"])
-    a, v, lead = kernel_mean(d, kappa), mass_excess(d, kappa), mean_absolute_cosine(d)
+    a, v, lead = kernel_mean(d, kappa), kernel_excess(d, kappa), mean_absolute_cosine(d)
     slope = lead * kappa * kernel_mean(d + 1, kappa) / a
     ratio = mp.sqrt(v / n) / slope * mp.sqrt(mp.mpf(n) * d) * lead
     linear_error = (d - 1) / mp.sqrt(2 * mp.pi * n * d)
@@ -290,21 +290,21 @@ def arcs(angles):
 
 
 def circle_cells(case):
-    """Masses of cells about a query, for long class-balanced contexts."""
+    """Kernel sums of cells about a query, for long class-balanced contexts."""
     query, kappa, gain, n = mp.mpf(case["query_angle"]), mp.mpf(case["kappa"]), mp.mpf(case["c"]), mp.mpf(case["n"])
     cells = arcs(vector(case["prototype_angles"]))
 
-    def mass(sharpness, low, high):
+    def kernel_sum(sharpness, low, high):
         turns = [query + k * mp.pi for k in range(-2, 3)]
         points = sorted([low, high] + [turn for turn in turns if low < turn < high])
         return mp.quad(lambda angle: mp.exp(sharpness * (mp.cos(angle - query) - 1)), points) / (2 * mp.pi)
 
     normalized = lambda values: [x / mp.fsum(values) for x in values]
     volume = [(high - low) / (2 * mp.pi) for low, high in cells]
-    masses = [mass(kappa, *cell) for cell in cells]
-    squares = [mass(2 * kappa, *cell) / v for cell, v in zip(cells, volume)]
-    means = [m / v for m, v in zip(masses, volume)]
-    probability, balanced = normalized(masses), normalized(means)
+    sums = [kernel_sum(kappa, *cell) for cell in cells]
+    squares = [kernel_sum(2 * kappa, *cell) / v for cell, v in zip(cells, volume)]
+    means = [m / v for m, v in zip(sums, volume)]
+    probability, balanced = normalized(sums), normalized(means)
     per_class = n / len(cells)
     return {
         "volume": volume,
@@ -321,10 +321,10 @@ GENERATORS = {
     "log_A": lambda case: {"value": mp.log(kernel_mean(case["d"], case["kappa"]))},
     "A": lambda case: {"value": kernel_mean(case["d"], case["kappa"])},
     "mean_resultant_length": lambda case: {"value": mean_resultant_length(case["d"], mp.mpf(case["kappa"]))},
-    "v_excess": lambda case: {"value": mass_excess(case["d"], case["kappa"])},
-    "cv_S": cv_mass,
+    "v_excess": lambda case: {"value": kernel_excess(case["d"], case["kappa"])},
+    "cv_S": partition_function_variation,
     "sphere_constants": sphere_constants,
-    "inverse_S_moments": inverse_mass,
+    "inverse_S_moments": inverse_partition_function,
     "E_max_weight": largest_weight,
     "poisson_d3": poisson_neighborhood,
     "k2_hemisphere": hemispheres,

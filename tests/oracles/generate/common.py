@@ -95,7 +95,7 @@ def text(value):
 
 
 def largest_entry(value):
-    """Of an array of numbers; nothing for an array of objects."""
+    """The largest absolute value in an array of numbers; None for an array of objects."""
     if isinstance(value, dict):
         return None
     if isinstance(value, list):
@@ -105,7 +105,7 @@ def largest_entry(value):
 
 
 def deviations(computed, reference, place, scale=None):
-    """Pairs of a place and the relative distance there; in an array relative to its largest entry."""
+    """Yields each place and the relative distance there; in an array it is relative to the largest entry."""
     if isinstance(reference, dict):
         for name, part in reference.items():
             if name not in computed:
@@ -132,7 +132,7 @@ def deviations(computed, reference, place, scale=None):
 
 
 def like(computed, reference):
-    """What a file has of the computed values: everything where it has nothing yet."""
+    """The computed values that a file has, or all of them where it has none yet."""
     if isinstance(reference, dict):
         return {name: like(computed[name], part) for name, part in reference.items()}
     return computed

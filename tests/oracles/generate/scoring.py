@@ -183,7 +183,7 @@ def normsoftmax_case(case):
 
 
 def normsoftmax_matrix_case(case):
-    """One spread for all rows."""
+    """One standard deviation (or variance) for all rows."""
     rows = [vector(row) for row in case["scores"]]
     spread = score_stddev_of([x for row in rows for x in row], case["scale_kind"])
     divisor = min(mp.mpf(case["tau"]), spread)
@@ -191,7 +191,7 @@ def normsoftmax_matrix_case(case):
 
 
 def normsoftmax_bound_case(case):
-    """One score above n - 1 equal ones, which the spread puts n / sqrt(n - 1) apart."""
+    """One score above n - 1 equal ones, whose standardized gap is n / sqrt(n - 1)."""
     n = mp.mpf(case["n"])
     return {"bound": 1 / (1 + (n - 1) * mp.exp(-n / mp.sqrt(n - 1)))}
 

@@ -184,7 +184,7 @@ TEST_CASE("the comparison with the matrix form sees a wrong map") {
   CHECK(wrong_tokens.first > 1e-3);
 }
 
-TEMPLATE_TEST_CASE("the number of lanes does not show in a trial", "", float, double) {
+TEMPLATE_TEST_CASE("the number of lanes does not change a trial", "", float, double) {
   using T = TestType;
   const auto task = testing::general_task();
   const auto attention = testing::general_attention();

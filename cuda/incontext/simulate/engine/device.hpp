@@ -60,7 +60,7 @@ inline Device resolve(Device device) {
 
 /// Refuses a number of threads that is negative or above most_threads.
 ///
-/// Errors    std::invalid_argument.
+/// Errors    std::invalid_argument for such a number.
 /// Runs on   host
 inline void require_threads(std::string_view where, int threads) {
   require_at_least(where, "threads", threads, 0);

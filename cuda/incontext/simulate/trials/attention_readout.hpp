@@ -9,9 +9,9 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 
-/// Attention as written, streamed. A readout receives the tokens of a context (score and value) a few at a time, and at
-/// the end returns the layer's prediction at every temperature of a grid. No token is kept, so memory does not grow
-/// with the context, and the whole grid costs one pass.
+/// Attention by its definition, over a stream of tokens. A readout receives the tokens of a context (score and value) a
+/// few at a time, and at the end returns the layer's prediction at every temperature of a grid. No token is kept, so
+/// memory does not grow with the context, and the whole grid costs one pass.
 ///
 /// A readout is plain data with rows(), start, add (scores and values of one tile of tokens) and predict. Scores arrive
 /// with their expectation over the inputs subtracted; `score_mean` restores it where it matters (linear attention, and

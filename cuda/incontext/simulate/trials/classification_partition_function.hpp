@@ -39,7 +39,7 @@ struct PartitionFunctionTrial {
   const KernelReference<T>* kernels;
   int size;
 
-  INCONTEXT_HD int outputs() const { return size * detail::mass_metrics + detail::balance_metrics; }
+  INCONTEXT_HD int outputs() const { return size * detail::partition_function_metrics + detail::balance_metrics; }
   INCONTEXT_HD std::int64_t scratch_rows() const { return task.rows() + task.context_length + task.classes; }
 
   template <int W>
@@ -52,7 +52,7 @@ struct PartitionFunctionTrial {
       largest = j == 0 ? scores[j] : max(largest, scores[j]);
     }
     for (int i = 0; i < size && !stop_requested(); ++i) {
-      measure(context, scores, largest, kernels[i], values.take(detail::mass_metrics));
+      measure(context, scores, largest, kernels[i], values.take(detail::partition_function_metrics));
     }
     balance(context, counts, values);
   }
@@ -75,11 +75,11 @@ struct PartitionFunctionTrial {
     }
     const auto top =
         Lanes<T, W>::each([&](int lane) { return elementary::exp(kernel.kappa * (largest[lane] - T(1))); });
-    const Lanes<T, W> mass = sum * top, relative = mass / kernel.mass, share = T(1) / sum;
+    const Lanes<T, W> total = sum * top, relative = total / kernel.mass, share = T(1) / sum;
     values[MassMetric::mass] = relative;
     values[MassMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));
-    values[MassMetric::inverse_mass] = T(1) / mass;
-    values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + mass);
+    values[MassMetric::inverse_mass] = T(1) / total;
+    values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + total);
     values[MassMetric::ipr] = squares * share * share;
     values[MassMetric::largest_weight] = share;
     values[MassMetric::label_share] = own * share;

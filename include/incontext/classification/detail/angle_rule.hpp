@@ -51,7 +51,7 @@ T panel_integral(const std::vector<T>& edges, const Function& f) {
   return sum;
 }
 
-/// Edges that halve towards `point` from `from`, down to a distance of `least`.
+/// Edges that halve toward `point` from `from`, down to a distance of `least`.
 template <Real T>
 void add_graded_edges(std::vector<T>& edges, const T& point, const T& from, const T& least) {
   T distance = from - point;

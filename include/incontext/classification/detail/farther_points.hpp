@@ -46,7 +46,7 @@ class FartherPoints {
 
   /// The mean of the farther points' partition function, in units of the kernel at s0:
   /// lambda q int_0^infinity (s0 + r)^(q-1) e^-r dr.
-  T mean_mass() const {
+  T mean_partition_function() const {
     using std::exp;
     T sum = T(0);
     for (std::size_t i = 0; i < nodes_.at.size(); ++i) sum += nodes_.share[i] * exp(T(-nodes_.at[i]));
@@ -89,7 +89,7 @@ T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
   using std::exp;
   using std::log;
   const T digits = T(4) - log(T(std::numeric_limits<T>::epsilon()));
-  const T scale = T(1) / (T(1) + farther.mean_mass());
+  const T scale = T(1) / (T(1) + farther.mean_partition_function());
   T most = digits;
   for (int i = 0; i < 2000 && scale * most + farther(T(scale * most)) < digits; ++i) most *= T(2);
   return integral_from_zero<T>(where, scale, most, [&](const T& tau) { return T(exp(T(-tau - farther(tau)))); });

@@ -18,7 +18,7 @@
 
 namespace incontext::classification::detail {
 
-/// Average over queries, whose angle above the boundary has density 2 R_d cos^(d-2). The panels halve towards the
+/// Average over queries, whose angle above the boundary has density 2 R_d cos^(d-2). The panels halve toward the
 /// boundary, so that they resolve the layer in which the noise decides, however thin it is.
 template <Real T, class Function>
 T query_average(std::int64_t dimension, const Function& f) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/detail/mass_law.hpp"
+#include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"

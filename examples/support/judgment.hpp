@@ -33,10 +33,10 @@ std::vector<Column> comparison_columns();
 std::vector<Cell> unreached_comparison();
 
 /// Collects every comparison of a run. The bound on |z| depends on how many there are, so the verdicts come last.
-class Judgement {
+class Judgment {
  public:
-  Judgement();
-  ~Judgement();
+  Judgment();
+  ~Judgment();
 
   /// The cells of a row to be judged; `trials` if it differs from the estimate's count.
   std::vector<Cell> judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
@@ -73,6 +73,6 @@ class Judgement {
 };
 
 /// The verdict of a report whose tables are complete.
-void judge(Report& report, Judgement& judgement);
+void judge(Report& report, Judgment& judgment);
 
 }  // namespace incontext::examples

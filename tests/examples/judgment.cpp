@@ -1,4 +1,4 @@
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 
 #include <incontext/statistics/estimate.hpp>
 
@@ -17,7 +17,7 @@ using incontext::statistics::Estimate;
 using incontext::statistics::Theory;
 using incontext::testing::part;
 
-namespace judgement_test {
+namespace judgment_test {
 
 namespace {
 
@@ -43,12 +43,12 @@ Table table_of(std::vector<std::vector<Cell>> comparisons) {
 }
 
 Verdict verdict_of(const std::vector<Estimate>& estimates, const Theory& theory = 1) {
-  Judgement judgement;
+  Judgment judgment;
   std::vector<std::vector<Cell>> cells;
-  for (const Estimate& estimate : estimates) cells.push_back(judgement.judged(theory, estimate));
+  for (const Estimate& estimate : estimates) cells.push_back(judgment.judged(theory, estimate));
   std::vector<Table> tables{table_of(std::move(cells))};
-  judgement.settle(tables);
-  return judgement.verdict();
+  judgment.settle(tables);
+  return judgment.verdict();
 }
 
 /// A row's cell by its column's name.
@@ -73,7 +73,7 @@ int exit_code(const Verdict& verdict, bool complete = true) {
 
 }  // namespace
 
-TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgement]") {
+TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgment]") {
   CHECK(verdict_of({off_by(3.2)}).agrees == true);
   CHECK(verdict_of({off_by(3.4)}).agrees == false);  // the bound for one comparison is 3.29
   CHECK(verdict_of({off_by(-3.4)}).agrees == false);
@@ -87,7 +87,7 @@ TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgem
 }
 
 TEST_CASE("a theory that is off by more than the resolution is rejected, by less than half of it is not",
-          "[judgement]") {
+          "[judgment]") {
   const std::vector<Estimate> exact(12, off_by(0));
   const double resolution = verdict_of(exact).details["worst_resolution"];
   CHECK_THAT(resolution, Catch::Matchers::WithinRel(0.01 * (3.935 + 1.2816), 1e-3));
@@ -95,7 +95,7 @@ TEST_CASE("a theory that is off by more than the resolution is rejected, by less
   CHECK(verdict_of(exact, 1 + resolution / 2).agrees == true);
 }
 
-TEST_CASE("fewer than 1000 trials do not call a theory wrong, because their mean may not be normal", "[judgement]") {
+TEST_CASE("fewer than 1000 trials do not call a theory wrong, because their mean may not be normal", "[judgment]") {
   const Verdict few = verdict_of({off_by(9, 999), off_by(0)});
   CHECK_FALSE(few.agrees.has_value());
   CHECK(exit_code(few) == 3);
@@ -104,18 +104,18 @@ TEST_CASE("fewer than 1000 trials do not call a theory wrong, because their mean
   CHECK(verdict_of({off_by(1, 999)}).agrees == true);
 }
 
-TEST_CASE("few batches of many trials have the wider bound of Student's t", "[judgement]") {
+TEST_CASE("few batches of many trials have the wider bound of Student's t", "[judgment]") {
   const auto of_batches = [](double deviations) {
-    Judgement judgement;
-    std::vector<Table> tables{table_of({judgement.judged(1, off_by(deviations, 64), 64 * 1024)})};
-    judgement.settle(tables);
-    return judgement.verdict().agrees;
+    Judgment judgment;
+    std::vector<Table> tables{table_of({judgment.judged(1, off_by(deviations, 64), 64 * 1024)})};
+    judgment.settle(tables);
+    return judgment.verdict().agrees;
   };
   CHECK(of_batches(3.4) == true);
   CHECK(of_batches(3.6) == false);
 }
 
-TEST_CASE("the verdict names the row of the worst resolution, and states the median resolution", "[judgement]") {
+TEST_CASE("the verdict names the row of the worst resolution, and states the median resolution", "[judgment]") {
   std::vector<Estimate> rows(5, off_by(0));
   rows[2].standard_error = 0.2;
   const Verdict verdict = verdict_of(rows);
@@ -125,7 +125,7 @@ TEST_CASE("the verdict names the row of the worst resolution, and states the med
                              "the worst (row = 3)"));
 }
 
-TEST_CASE("a comparison that is not finite is not judged, and the family does not agree", "[judgement]") {
+TEST_CASE("a comparison that is not finite is not judged, and the family does not agree", "[judgment]") {
   Estimate estimate = off_by(0);
   estimate.non_finite = 1;
   for (const Verdict& verdict : {verdict_of({estimate}), verdict_of({off_by(0)}, std::nan(""))}) {
@@ -142,27 +142,27 @@ TEST_CASE("a comparison that is not finite is not judged, and the family does no
 }
 
 TEST_CASE("exit codes: a disagreement takes precedence over an incomplete run, and a stopped run never ends with 0",
-          "[judgement]") {
+          "[judgment]") {
   CHECK(exit_code(verdict_of({off_by(0)})) == 0);
   CHECK(exit_code(verdict_of({off_by(9)})) == 1);
   CHECK(exit_code(verdict_of({off_by(0)}), false) == 3);
   CHECK(exit_code(verdict_of({off_by(9)}), false) == 1);
-  CHECK(exit_code(Judgement().verdict()) == 3);
+  CHECK(exit_code(Judgment().verdict()) == 3);
   CHECK(exit_code_of({.program = "p"}) == 0);  // there is nothing to judge
   CHECK(exit_code_of({.program = "p", .run = {.complete = false}}) == 3);
 }
 
 TEST_CASE("cells of a comparison that was judged, that was not judged with its reason, and beside an approximation",
-          "[judgement]") {
-  Judgement judgement;
+          "[judgment]") {
+  Judgment judgment;
   Estimate coarse = off_by(0);
   coarse.rounding = 0.5;
   std::vector<Table> tables{
-      table_of({judgement.judged(1, off_by(1)), judgement.judged(1, coarse),
-                judgement.not_judged(1, off_by(0), "rare rows"), judgement.judged(1, {}),
-                Judgement::shown(0.9, off_by(0)), Judgement::shown({}, {}), judgement.judged(1, off_by(2), 4096)})};
-  CHECK(judgement.size() == 5);
-  judgement.settle(tables);
+      table_of({judgment.judged(1, off_by(1)), judgment.judged(1, coarse),
+                judgment.not_judged(1, off_by(0), "rare rows"), judgment.judged(1, {}), Judgment::shown(0.9, off_by(0)),
+                Judgment::shown({}, {}), judgment.judged(1, off_by(2), 4096)})};
+  CHECK(judgment.size() == 5);
+  judgment.settle(tables);
   const Table& table = tables[0];
   CHECK(std::get<double>(cell(table, 0, "z")) == Approx(1));
   CHECK(std::get<std::int64_t>(cell(table, 0, "trials")) == 65536);
@@ -186,18 +186,18 @@ TEST_CASE("cells of a comparison that was judged, that was not judged with its r
   CHECK(absent(table, 5, "verdict"));
   CHECK(std::get<std::int64_t>(cell(table, 6, "trials")) == 4096);
   CHECK(table.notes.back() == part("in all of 3 comparisons"));  // the unresolved one is tested, too
-  CHECK(judgement.verdict().details["judged"] == 2);
-  CHECK(judgement.verdict().details["not_judged"] == 3);
+  CHECK(judgment.verdict().details["judged"] == 2);
+  CHECK(judgment.verdict().details["not_judged"] == 3);
 }
 
-TEST_CASE("requested rows that cannot be tested are not part of the family", "[judgement]") {
-  Judgement judgement;
-  std::vector<std::vector<Cell>> cells{judgement.judged(1, off_by(3.2))};
-  for (int i = 0; i < 30; ++i) cells.push_back(judgement.not_judged(1, off_by(50), "rare rows"));
+TEST_CASE("requested rows that cannot be tested are not part of the family", "[judgment]") {
+  Judgment judgment;
+  std::vector<std::vector<Cell>> cells{judgment.judged(1, off_by(3.2))};
+  for (int i = 0; i < 30; ++i) cells.push_back(judgment.not_judged(1, off_by(50), "rare rows"));
   std::vector<Table> tables{table_of(std::move(cells))};
-  judgement.settle(tables);
-  CHECK(judgement.verdict().details["disagreements"] == 0);
-  CHECK(judgement.verdict().details["bound"].get<double>() < 3.3);
+  judgment.settle(tables);
+  CHECK(judgment.verdict().details["disagreements"] == 0);
+  CHECK(judgment.verdict().details["bound"].get<double>() < 3.3);
 }
 
-}  // namespace judgement_test
+}  // namespace judgment_test

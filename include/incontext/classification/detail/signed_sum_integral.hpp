@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/detail/mass_law.hpp"
+#include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/core/contracts.hpp"
@@ -30,7 +30,7 @@ T side_contrast(std::int64_t dimension, const T& boundary_angle, const T& angle)
   return boost::math::ibeta(T(0.5), T(T(static_cast<double>(dimension - 2)) / T(2)), square);
 }
 
-/// Panels that halve towards the kinks of side_contrast at boundary_angle and pi - boundary_angle.
+/// Panels that halve toward the kinks of side_contrast at boundary_angle and pi - boundary_angle.
 template <Real T>
 std::vector<T> side_edges(std::int64_t dimension, const T& kappa, const T& boundary_angle) {
   using std::exp;
@@ -50,9 +50,9 @@ std::vector<T> side_edges(std::int64_t dimension, const T& kappa, const T& bound
 /// The integrand over s = log t of E[N e^(-t D)] t, where N and D are the signed and unsigned kernel sums of a balanced
 /// context.
 template <Real T>
-class SignedMassIntegrand {
+class SignedSumIntegrand {
  public:
-  SignedMassIntegrand(std::int64_t dimension, const T& kappa, const T& boundary_angle, const T& count, const T& self)
+  SignedSumIntegrand(std::int64_t dimension, const T& kappa, const T& boundary_angle, const T& count, const T& self)
       : rule_(dimension, kappa, side_edges(dimension, kappa, boundary_angle)),
         contrasts_(contrasts(rule_, dimension, boundary_angle)),
         sums_(rule_.shares),

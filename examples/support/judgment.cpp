@@ -1,4 +1,4 @@
-#include "examples/support/judgement.hpp"
+#include "examples/support/judgment.hpp"
 
 #include <incontext/core/contracts.hpp>
 #include <incontext/statistics/agreement.hpp>
@@ -15,7 +15,7 @@
 
 namespace incontext::examples {
 
-struct Judgement::Entry {
+struct Judgment::Entry {
   statistics::Agreement agreement;
   bool testable = true;  ///< false if the caller gave a reason not to judge it
   statistics::Verdict verdict = statistics::Verdict::not_judged;
@@ -94,7 +94,7 @@ std::string counted(std::size_t comparisons) {
 }  // namespace
 
 /// The mean of a few trials of a skewed quantity is not normal, so they are too few to call a theory wrong.
-void Judgement::Entry::doubt() {
+void Judgment::Entry::doubt() {
   verdict = statistics::Verdict::not_judged;
   agreement.reason = "z = " + fixed(agreement.excess, 1) + ", but the mean of " + std::to_string(trials) +
                      " trials may not be normal: --trials, at least " + std::to_string(fewest_trials);
@@ -117,12 +117,12 @@ std::vector<Cell> unreached_comparison() {
   return cells;
 }
 
-Judgement::Judgement() = default;
-Judgement::~Judgement() = default;
+Judgment::Judgment() = default;
+Judgment::~Judgment() = default;
 
-std::size_t Judgement::size() const { return entries_.size(); }
+std::size_t Judgment::size() const { return entries_.size(); }
 
-std::vector<Cell> Judgement::add(Entry entry, std::int64_t trials) {
+std::vector<Cell> Judgment::add(Entry entry, std::int64_t trials) {
   const std::size_t at = entries_.size();
   std::vector<Cell> cells{finite(entry.agreement.theory), Cell()};
   for (Cell& cell : simulation_cells(entry.agreement.estimate)) cells.push_back(std::move(cell));
@@ -133,20 +133,20 @@ std::vector<Cell> Judgement::add(Entry entry, std::int64_t trials) {
   return cells;
 }
 
-std::vector<Cell> Judgement::judged(const statistics::Theory& theory, const Estimate& estimate,
-                                    std::optional<std::int64_t> trials) {
+std::vector<Cell> Judgment::judged(const statistics::Theory& theory, const Estimate& estimate,
+                                   std::optional<std::int64_t> trials) {
   if (trials_of(estimate) == 0) return not_judged(theory, estimate, not_reached);
   return add({.agreement = statistics::agree(theory, estimate)}, trials.value_or(trials_of(estimate)));
 }
 
-std::vector<Cell> Judgement::not_judged(const statistics::Theory& theory, const Estimate& estimate,
-                                        const std::string& reason) {
+std::vector<Cell> Judgment::not_judged(const statistics::Theory& theory, const Estimate& estimate,
+                                       const std::string& reason) {
   Entry entry{.agreement = statistics::agree(theory, estimate), .testable = false};
   entry.agreement.reason = reason;
   return add(std::move(entry), trials_of(estimate));
 }
 
-std::vector<Cell> Judgement::shown(std::optional<double> approximate, const Estimate& estimate) {
+std::vector<Cell> Judgment::shown(std::optional<double> approximate, const Estimate& estimate) {
   std::vector<Cell> cells{Cell(), approximate ? finite(*approximate) : Cell()};
   for (Cell& cell : simulation_cells(estimate)) cells.push_back(std::move(cell));
   const Cell reason = trials_of(estimate) == 0 ? Cell(std::string(not_reached)) : Cell();
@@ -154,7 +154,7 @@ std::vector<Cell> Judgement::shown(std::optional<double> approximate, const Esti
   return cells;
 }
 
-std::string Judgement::note() const {
+std::string Judgment::note() const {
   const auto tested =
       std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.tested(); });
   if (tested == 0) return {};
@@ -162,7 +162,7 @@ std::string Judgement::note() const {
          " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
 }
 
-Cell Judgement::Entry::cell(Pending::Field field) const {
+Cell Judgment::Entry::cell(Pending::Field field) const {
   const bool judged = verdict != statistics::Verdict::not_judged;
   if (field == Pending::Field::verdict) return word(verdict);
   if (field == Pending::Field::reason) return judged ? Cell() : Cell(agreement.reason);
@@ -171,7 +171,7 @@ Cell Judgement::Entry::cell(Pending::Field field) const {
   return finite(agreement.excess == 0 ? 0 : std::copysign(agreement.excess, off));
 }
 
-void Judgement::settle(std::vector<Table>& tables) {
+void Judgment::settle(std::vector<Table>& tables) {
   std::vector<statistics::Agreement> family;
   for (const Entry& entry : entries_) {
     if (entry.testable) family.push_back(entry.agreement);
@@ -199,14 +199,14 @@ void Judgement::settle(std::vector<Table>& tables) {
   }
 }
 
-struct Judgement::Tally {
+struct Judgment::Tally {
   std::size_t judged = 0, disagreements = 0;
   const Entry *largest = nullptr, *coarsest = nullptr;  ///< by largest |z|, and by worst resolution
   std::vector<double> resolutions = {};
   std::vector<std::string> rows = {};  ///< a line for each row that does not agree
 };
 
-Judgement::Tally Judgement::tally() const {
+Judgment::Tally Judgment::tally() const {
   Tally tally;
   const double bound = this->bound();
   double worst = -1;
@@ -231,7 +231,7 @@ Judgement::Tally Judgement::tally() const {
   return tally;
 }
 
-std::string Judgement::headline(const Tally& tally) const {
+std::string Judgment::headline(const Tally& tally) const {
   const std::size_t left = entries_.size() - tally.judged;
   if (entries_.empty()) return "Nothing was judged: no row has both an exact theory and a simulation.";
   if (tally.judged == 0) return "Nothing was judged of " + counted(entries_.size()) + ".";
@@ -248,7 +248,7 @@ std::string Judgement::headline(const Tally& tally) const {
          percent(tally.coarsest->agreement.resolution(bound())) + " in the worst (" + tally.coarsest->row + ").";
 }
 
-Verdict Judgement::verdict() const {
+Verdict Judgment::verdict() const {
   const Tally tally = this->tally();
   const std::size_t left = entries_.size() - tally.judged;
   Verdict result{.text = headline(tally), .rows = tally.rows};
@@ -271,13 +271,13 @@ Verdict Judgement::verdict() const {
   return result;
 }
 
-void judge(Report& report, Judgement& judgement) {
-  judgement.settle(report.tables);
-  report.verdict = judgement.verdict();
+void judge(Report& report, Judgment& judgment) {
+  judgment.settle(report.tables);
+  report.verdict = judgment.verdict();
 }
 
 /// statistics::family_wise_bound, with the tails of Student's t where the error is known from few batches only.
-double Judgement::bound() const {
+double Judgment::bound() const {
   std::int64_t fewest = std::int64_t{1} << 40, tested = 0;
   for (const Entry& entry : entries_) {
     if (!entry.testable || !(entry.agreement.excess >= 0)) continue;

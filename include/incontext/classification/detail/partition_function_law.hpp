@@ -21,7 +21,7 @@ namespace incontext::classification::detail {
 /// Refuses arguments for which the integrals over the angle and over s = log t would be too long: without the query's
 /// key, s ranges over the kernel's logarithm, an interval of length 2 kappa.
 template <Real T>
-void require_mass_law(std::string_view where, std::int64_t dimension, const T& kappa, QueryToken query) {
+void require_partition_function_law(std::string_view where, std::int64_t dimension, const T& kappa, QueryToken query) {
   require_angle_dimension(where, dimension);
   require_non_negative(where, "kappa", kappa);
   const bool has_key = query == QueryToken::included;
@@ -47,7 +47,7 @@ Transition<T> transition(const T& kappa, const T& count) {
 
 /// Expectations over the kernel w = e^(kappa (u.x - 1)) of one point at t = e^s.
 template <Real T>
-struct MassMoments {
+struct KernelMoments {
   T log_psi;          ///< log E e^(-t w)
   T first;            ///< E t w e^(-t w)
   T second;           ///< E (t w)^2 e^(-t w)
@@ -79,13 +79,13 @@ class WeightLaw {
   WeightLaw(std::int64_t dimension, const T& kappa, const T& count)
       : rule_(dimension, kappa, angle_edges(dimension, kappa)), sums_(rule_.shares), edge_(transition(kappa, count)) {}
 
-  MassMoments<T> operator()(const T& s, const T& log_center) const {
+  KernelMoments<T> operator()(const T& s, const T& log_center) const {
     using std::exp;
     using std::expm1;
     const auto [first, last] = band(rule_.exponents, s, edge_);
     const T log_tb = s + log_center, tb = exp(log_tb);
     T share = sums_.from[last], complement = sums_.before[first];
-    MassMoments<T> m{T(0), T(0), T(0), -tb * share, tb * tb * share};
+    KernelMoments<T> m{T(0), T(0), T(0), -tb * share, tb * tb * share};
     for (std::size_t i = first; i < last; ++i) {
       const T y = s + rule_.exponents[i], tw = exp(y), fall = expm1(T(-tw)), f = rule_.shares[i];
       const T mass = f * (fall + T(1));
