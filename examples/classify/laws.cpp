@@ -69,20 +69,21 @@ Table independent_table(ClassifyRun& run) {
     const SphereTask task{d, 2, n, simulate::ContextLaw::independent};
     const auto simulated = run.simulator.partition_function("independent points", task, {kappa});
     const IndependentLaw exact = independent_law(d, kappa, n);
-    const auto add = [&, d = d, kappa = kappa](const std::string& quantity, double theory, MassMetric metric) {
+    const auto add = [&, d = d, kappa = kappa](const std::string& quantity, double theory,
+                                               PartitionFunctionMetric metric) {
       add_law(table, run, d, kappa, quantity, theory, simulated.at(0, metric));
     };
-    add("Var Z / (E Z)^2", exact.relative_variance, MassMetric::squared_deviation);
+    add("Var Z / (E Z)^2", exact.relative_variance, PartitionFunctionMetric::squared_deviation);
     const bool is_tame = exact.inverse_spread <= most_spread;
-    if (is_tame) add("E 1/Z", exact.inverse, MassMetric::inverse_mass);
-    add("E 1/(Z + 1)", exact.inverse_with_query, MassMetric::inverse_mass_with_query);
-    add("E sum a^2", exact.ipr, MassMetric::ipr);
-    add("E max a", exact.largest_weight, MassMetric::largest_weight);
+    if (is_tame) add("E 1/Z", exact.inverse, PartitionFunctionMetric::inverse);
+    add("E 1/(Z + 1)", exact.inverse_with_query, PartitionFunctionMetric::inverse_with_query);
+    add("E sum a^2", exact.ipr, PartitionFunctionMetric::ipr);
+    add("E max a", exact.largest_weight, PartitionFunctionMetric::largest_weight);
     if (is_tame)
       run.controls.add("E 1/Z as 1/E Z", at(d, kappa), exact.leading_inverse, exact.inverse,
-                       simulated.at(0, MassMetric::inverse_mass));
+                       simulated.at(0, PartitionFunctionMetric::inverse));
     run.controls.add("E sum a^2, leading order", at(d, kappa), exact.leading_ipr, exact.ipr,
-                     simulated.at(0, MassMetric::ipr));
+                     simulated.at(0, PartitionFunctionMetric::ipr));
   }
   table.notes = {
       "Z = sum of e^(kappa (x_j . x - 1)), a = the weights of its terms, the query no key; the adaptive rate "
@@ -105,7 +106,7 @@ Table circle_table(ClassifyRun& run) {
     const KernelVotes votes = kernel_votes(context, task, context.query, law_kappa);
     const double own = votes.by_class[static_cast<std::size_t>(context.query_label)];
     mass.add(exact.mass, votes.mass);
-    variance.add(exact.mass_variance, (votes.mass - exact.mass) * (votes.mass - exact.mass));
+    variance.add(exact.partition_function_variance, (votes.mass - exact.mass) * (votes.mass - exact.mass));
     own_mass.add(exact.own_mass, own);
     share.add(exact.own_share, own / votes.mass);
     with_query.add(exact.own_share_with_query, own / (votes.mass + 1));

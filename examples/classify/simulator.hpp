@@ -26,7 +26,8 @@ using simulate::AdaptiveOnsetMetric, simulate::AdaptiveOnsetSimulation, simulate
     simulate::ClassificationGridSimulation, simulate::ClassificationMetric, simulate::ClassificationOptimum,
     simulate::ClassificationRule, simulate::ClassificationSimulation, simulate::Classifier, simulate::ClassifierPair,
     simulate::ContextAttentionMetric, simulate::ContextAttentionSimulation, simulate::GridChart, simulate::IndexPair,
-    simulate::MassMetric, simulate::PartitionFunctionSimulation, simulate::SphereContext, simulate::SphereTask;
+    simulate::PartitionFunctionMetric, simulate::PartitionFunctionSimulation, simulate::SphereContext,
+    simulate::SphereTask;
 
 /// Whether a simulation runs the trials of a search, those of the options, twice as many, for small differences, or 16
 /// times as many, where a trial is quick.

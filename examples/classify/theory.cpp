@@ -164,7 +164,12 @@ CircleLaw circle_law(const SphereContext<double>& drawn, const SphereTask& at, d
   const auto without = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::excluded);
   const auto with = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::included);
   const double share = cells.balanced_weights[own];
-  return {cells.mean_mass, cells.mass_variance, share * cells.mean_mass, without[own], with[own], share};
+  return {cells.mean_partition_function,
+          cells.partition_function_variance,
+          share * cells.mean_partition_function,
+          without[own],
+          with[own],
+          share};
 }
 
 CellLaw cell_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa, std::uint64_t seed) {

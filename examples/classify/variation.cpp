@@ -26,7 +26,8 @@ std::vector<double> kappas() {
 
 /// Standard deviation over mean, and its error to first order, from a simulated relative mass.
 statistics::Estimate variation_of(const PartitionFunctionSimulation& simulated, std::size_t i) {
-  const auto &mass = simulated.at(i, MassMetric::mass), &square = simulated.at(i, MassMetric::squared_deviation);
+  const auto &mass = simulated.at(i, PartitionFunctionMetric::partition_function),
+             &square = simulated.at(i, PartitionFunctionMetric::squared_deviation);
   statistics::Estimate result = square;
   const double off = mass.mean - 1, variance = square.mean - off * off;
   result.mean = std::sqrt(variance) / mass.mean;
@@ -84,9 +85,9 @@ std::vector<Table> variation_figure(ClassifyRun& run) {
            simulated.count});
       if (sigma > 1 || law.independent > most_judged) continue;
       add_judged(judged, run, d, sigma, "independent", law.independent,
-                 independent.at(i, MassMetric::squared_deviation));
+                 independent.at(i, PartitionFunctionMetric::squared_deviation));
       add_judged(judged, run, d, sigma, "two classes", law_of_two.two_classes,
-                 two.at(i, MassMetric::squared_deviation));
+                 two.at(i, PartitionFunctionMetric::squared_deviation));
       if (o.classes > 2 && d == o.dimensions.front() && sigma >= 0.4) {
         run.controls.add(
             "independent points",
@@ -97,7 +98,7 @@ std::vector<Table> variation_figure(ClassifyRun& run) {
         run.controls.add("independent, squared",
                          "two classes, d = " + std::to_string(d) + ", sigma = " + in_words(sigma),
                          law.independent * law.independent, law_of_two.two_classes * law_of_two.two_classes,
-                         two.at(i, MassMetric::squared_deviation));
+                         two.at(i, PartitionFunctionMetric::squared_deviation));
       }
     }
   }

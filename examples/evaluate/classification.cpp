@@ -69,7 +69,9 @@ void register_two_classes(Registry& registry) {
   using namespace classification;
   registry["k2_hemisphere"] = [](const Fields& in) -> Json {
     const auto contrast = hemisphere_contrast(in.count("d"), in.number("kappa"), in.number("alpha"));
-    return {{"Delta", contrast.relative}, {"log_B", contrast.logarithm}, {"var_S_over_n_A2", contrast.mass_variance}};
+    return {{"Delta", contrast.relative},
+            {"log_B", contrast.logarithm},
+            {"var_S_over_n_A2", contrast.partition_function_variance}};
   };
   registry["k2_expected_logit_difference"] = [](const Fields& in) -> Json {
     const auto d = in.count("d"), n = in.count("n");
@@ -131,8 +133,8 @@ Json cells_of(const Fields& in) {
           {"weights_balanced", cells.balanced_weights},
           {"p_balanced", cells.balanced_classes},
           {"p_iid", cells.independent_classes},
-          {"scaled_mean_S", cells.mean_mass},
-          {"scaled_var_S", cells.mass_variance}};
+          {"scaled_mean_S", cells.mean_partition_function},
+          {"scaled_var_S", cells.partition_function_variance}};
 }
 
 /// A context whose coordinates are integers divided by 2^shift.

@@ -49,8 +49,8 @@ TEST_CASE("cells on the circle are those of the nearest prototype, by counting",
     CHECK(std::abs(cells.probability[c] - mass[c] / total) <= 2e-5);
     CHECK(std::abs(cells.balanced_weights[c] - mass[c] / volume[c] * (n / k) / mean) <= 1e-4);
   }
-  CHECK(std::abs(cells.mean_mass / mean - 1) <= 1e-4);
-  CHECK(std::abs(cells.mass_variance / variance - 1) <= 1e-3);
+  CHECK(std::abs(cells.mean_partition_function / mean - 1) <= 1e-4);
+  CHECK(std::abs(cells.partition_function_variance / variance - 1) <= 1e-3);
   // power: the probabilities are not the weights of balanced contexts where cells differ in size
   CHECK(std::abs(cells.probability[1] - cells.balanced_weights[1]) > 0.01);
 }
@@ -60,10 +60,10 @@ TEST_CASE("cells on the circle meet their limits", "[classification]") {
   CHECK(std::abs(whole.volume[0] - 1) <= 1e-15);
   CHECK(std::abs(whole.probability[0] - 1) <= 1e-13);
   CHECK(whole.balanced_classes[0] == 1);
-  CHECK(std::abs(whole.mean_mass - 3 * std::exp(log_kernel_mean(2, 5.0) - 5.0)) <= 1e-13);
+  CHECK(std::abs(whole.mean_partition_function - 3 * std::exp(log_kernel_mean(2, 5.0) - 5.0)) <= 1e-13);
   const auto flat = cells_of({0.1, 2.0, 3.0}, 0.0, 0.0, 6, 4.0);
   for (const double weight : flat.balanced_weights) CHECK(std::abs(weight - 1 / 3.0) <= 1e-15);
-  CHECK(flat.mass_variance <= 1e-28);
+  CHECK(flat.partition_function_variance <= 1e-28);
   const auto narrow = cells_of({0.1, 2.0, 4.0}, 0.1, 1e4, 6, 4.0);
   CHECK(std::abs(narrow.probability[0] - 1) <= 1e-12);
   const auto turned = cells_of({0.1 + 20, 2.0 + 20, 3.0 + 20}, 20.5, 2.0, 6, 4.0);

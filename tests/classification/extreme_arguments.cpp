@@ -82,7 +82,7 @@ TEST_CASE("the contrast of a kernel far narrower than the query's angle is the e
     const double angle = 0.7 / std::sqrt(kappa);
     check_close(hemisphere_contrast(5, kappa, angle).relative, std::erf(0.7 / std::sqrt(2.0)), 1e-6 + 4 / kappa);
   }
-  CHECK(std::isinf(hemisphere_contrast(5, 1e300, 0.5).mass_variance));
+  CHECK(std::isinf(hemisphere_contrast(5, 1e300, 0.5).partition_function_variance));
   CHECK(names(message_of([] { hemisphere_contrast(5, 1e308, 0.5); }), "kappa is too large", "1e+308"));
   check_close(kernel_logit_difference(5, 1e300, 0.5, 10, 1.0).variance + 1, 1, eps);
   CHECK(names(message_of([] { adaptive_logit_difference(5, 1e300, 0.5, 10, 1.0, QueryToken::included); }), "kappa",
@@ -160,8 +160,8 @@ TEST_CASE("cells of the circle are right for kernels far narrower than they are"
     for (const double query : {0.3, 6.0}) {  // on either side of the angle 0
       const auto cells = circle_cells<double>(prototypes, query, kappa, 30, 1.0);
       CHECK(cells.balanced_weights[0] == 1);
-      check_close(cells.mean_mass, 10 / width * std::sqrt(2 * pi / kappa), 1 / kappa + 1e-12);
-      check_close(cells.mass_variance, 10 / width * std::sqrt(pi / kappa), 3 / std::sqrt(kappa) + 1e-12);
+      check_close(cells.mean_partition_function, 10 / width * std::sqrt(2 * pi / kappa), 1 / kappa + 1e-12);
+      check_close(cells.partition_function_variance, 10 / width * std::sqrt(pi / kappa), 3 / std::sqrt(kappa) + 1e-12);
     }
   }
   CHECK(names(message_of([&] { circle_cells<double>(prototypes, 1e300, 1.0, 30, 1.0); }), "query is out of range"));

@@ -104,7 +104,7 @@ TEST_CASE("laws of two classes return a number or refuse, for every dimension, k
       for (const double angle : angles) {
         check_answers("hemisphere_contrast", {real(d), kappa, angle}, [&] {
           const auto c = hemisphere_contrast(d, kappa, angle);
-          return Numbers{c.relative, c.logarithm, c.mass_variance};
+          return Numbers{c.relative, c.logarithm, c.partition_function_variance};
         });
         for (const double factor : factors) {
           check_answers("kernel_logit_difference", {real(d), kappa, angle, factor}, [&] {
@@ -159,7 +159,7 @@ TEST_CASE("cells of the circle and sparse neighborhoods return a number or refus
           check_answers("circle_cells", {query, kappa, gain, second}, [&] {
             const std::array<double, 3> prototypes{0, second, 4};
             const auto c = circle_cells<double>(prototypes, query, kappa, 30, gain);
-            Numbers all{c.mean_mass, c.mass_variance};
+            Numbers all{c.mean_partition_function, c.partition_function_variance};
             for (const auto* part : {&c.volume, &c.probability, &c.balanced_weights, &c.balanced_classes}) {
               all.insert(all.end(), part->begin(), part->end());
             }

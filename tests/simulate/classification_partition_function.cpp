@@ -32,7 +32,7 @@ using namespace incontext;
 using classification::QueryToken;
 using simulate::BalanceMetric;
 using simulate::ContextLaw;
-using simulate::MassMetric;
+using simulate::PartitionFunctionMetric;
 using simulate::SphereTask;
 
 constexpr std::uint64_t seed = 37;
@@ -63,7 +63,7 @@ double largest_deviation(const SphereTask& task, bool perturbed = false) {
     const auto context = testing::host_context(drawn);
     for (std::size_t i = 0; i < 3; ++i) {
       const double kappa = static_cast<double>(kernels[i].kappa) * (perturbed ? 1.001 : 1),
-                   reference = static_cast<double>(kernels[i].mass);
+                   reference = static_cast<double>(kernels[i].reference);
       double sum = 0, squares = 0, top = 0, own = 0;
       for (std::size_t j = 0; j < drawn.labels.size(); ++j) {
         const double w = std::exp(kappa * (context.inputs.row(static_cast<Eigen::Index>(j)).dot(context.query) - 1));
@@ -114,27 +114,27 @@ TEST_CASE("partition function: independent points have its exact law, that of it
         simulate::partition_function({d, 3, n, ContextLaw::independent}, kappas, {.seed = seed, .trials = 1 << 16});
     for (std::size_t i = 0; i < 2; ++i) {
       CAPTURE(d, kappas[i]);
-      const auto z = [&](MassMetric metric, double theory) {
+      const auto z = [&](PartitionFunctionMetric metric, double theory) {
         return std::abs(testing::z_of(theory, run.at(i, metric)));
       };
-      CHECK(z(MassMetric::mass, 1) <= 5);
-      CHECK(z(MassMetric::squared_deviation, run.independent_variance[i]) <= 5);
+      CHECK(z(PartitionFunctionMetric::partition_function, 1) <= 5);
+      CHECK(z(PartitionFunctionMetric::squared_deviation, run.independent_variance[i]) <= 5);
       CHECK(std::abs(testing::z_of(1, run.variance_ratio(i))) <= 5);
       const auto law = [&](std::int64_t length, QueryToken query) {
         return classification::inverse_partition_function(d, kappas[i], length, query);
       };
-      CHECK(z(MassMetric::inverse_mass, law(n, QueryToken::excluded).mean) <= 5);
-      CHECK(z(MassMetric::inverse_mass_with_query, law(n, QueryToken::included).mean) <= 5);
-      CHECK(z(MassMetric::ipr, law(n, QueryToken::excluded).ipr) <= 5);
+      CHECK(z(PartitionFunctionMetric::inverse, law(n, QueryToken::excluded).mean) <= 5);
+      CHECK(z(PartitionFunctionMetric::inverse_with_query, law(n, QueryToken::included).mean) <= 5);
+      CHECK(z(PartitionFunctionMetric::ipr, law(n, QueryToken::excluded).ipr) <= 5);
       const auto largest = [&](std::int64_t length) {
         return classification::expected_largest_weight(d, kappas[i], length, QueryToken::excluded);
       };
-      CHECK(z(MassMetric::largest_weight, largest(n)) <= 5);
+      CHECK(z(PartitionFunctionMetric::largest_weight, largest(n)) <= 5);
       // Power: one point more or less.
-      CHECK(z(MassMetric::inverse_mass, law(n + 1, QueryToken::excluded).mean) > 5);
-      CHECK(z(MassMetric::inverse_mass_with_query, law(n + 1, QueryToken::included).mean) > 5);
-      CHECK(z(MassMetric::ipr, law(n - 1, QueryToken::excluded).ipr) > 5);
-      CHECK(z(MassMetric::largest_weight, largest(n - 1)) > 5);
+      CHECK(z(PartitionFunctionMetric::inverse, law(n + 1, QueryToken::excluded).mean) > 5);
+      CHECK(z(PartitionFunctionMetric::inverse_with_query, law(n + 1, QueryToken::included).mean) > 5);
+      CHECK(z(PartitionFunctionMetric::ipr, law(n - 1, QueryToken::excluded).ipr) > 5);
+      CHECK(z(PartitionFunctionMetric::largest_weight, largest(n - 1)) > 5);
     }
   }
 }
@@ -149,9 +149,10 @@ TEST_CASE("partition function: two balanced classes keep the mean and lower the 
       const double contrast = query_mean(d, [&](double angle) {
         return std::pow(classification::hemisphere_contrast(d, kappas[i], angle).relative, 2);
       });
-      CHECK(std::abs(testing::z_of(1, run.at(i, MassMetric::mass))) <= 5);
-      CHECK(std::abs(testing::z_of((excess - contrast) / 20, run.at(i, MassMetric::squared_deviation))) <= 5);
-      if (d < 6) CHECK(testing::z_of(excess / 20, run.at(i, MassMetric::squared_deviation)) < -5);
+      CHECK(std::abs(testing::z_of(1, run.at(i, PartitionFunctionMetric::partition_function))) <= 5);
+      CHECK(std::abs(testing::z_of((excess - contrast) / 20, run.at(i, PartitionFunctionMetric::squared_deviation))) <=
+            5);
+      if (d < 6) CHECK(testing::z_of(excess / 20, run.at(i, PartitionFunctionMetric::squared_deviation)) < -5);
     }
   }
 }
@@ -167,8 +168,8 @@ TEST_CASE("partition function: attention's weight on the right one of two classe
                return classification::expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryToken::excluded);
              });
     };
-    CHECK(std::abs(testing::z_of(share(10), run.at(0, MassMetric::label_share))) <= 5);
-    CHECK(std::abs(testing::z_of(share(4), run.at(0, MassMetric::label_share))) > 5);
+    CHECK(std::abs(testing::z_of(share(10), run.at(0, PartitionFunctionMetric::label_share))) <= 5);
+    CHECK(std::abs(testing::z_of(share(4), run.at(0, PartitionFunctionMetric::label_share))) > 5);
   }
 }
 
@@ -189,8 +190,8 @@ TEST_CASE(
     const auto law =
         classification::circle_cells<double>(prototypes, std::atan2(drawn.query[1], drawn.query[0]), kappa, 100, 1.0);
     const double drawn_sum = testing::values_of<1>(trial, seed, index)[0];
-    cells.add((drawn_sum - law.mean_mass) / std::sqrt(law.mass_variance));
-    squares.add(std::pow(drawn_sum - law.mean_mass, 2) / law.mass_variance);
+    cells.add((drawn_sum - law.mean_partition_function) / std::sqrt(law.partition_function_variance));
+    squares.add(std::pow(drawn_sum - law.mean_partition_function, 2) / law.partition_function_variance);
     free.add(drawn_sum);
   }
   CHECK(std::abs(cells.z(0)) <= 5);
@@ -214,14 +215,14 @@ TEST_CASE(
   };
   for (std::size_t i = 0; i < 3; ++i) {
     CAPTURE(kappas[i]);
-    const auto& sum = circle.at(i, MassMetric::mass);
+    const auto& sum = circle.at(i, PartitionFunctionMetric::partition_function);
     CHECK(is_mean(sum, mean[i]));
     CHECK(is_ratio(circle.variance_ratio(i), variance[i]));
     CHECK(sum.mean < 2.0 * 4 / 5);  // the limit of narrow kernels
     // Power: the law of independent points is rejected, though independent points pass it.
     CHECK(!is_mean(sum, 1));
     CHECK(!is_ratio(circle.variance_ratio(i), 1));
-    CHECK(is_mean(points.at(i, MassMetric::mass), 1));
+    CHECK(is_mean(points.at(i, PartitionFunctionMetric::partition_function), 1));
     CHECK(is_ratio(points.variance_ratio(i), 1));
   }
   CHECK(std::abs(circle.variation(0) - 0.19) <= 0.01);
@@ -234,9 +235,9 @@ TEST_CASE("partition function: in ten dimensions balanced contexts are almost as
   };
   const auto wide = run(10), circle = run(2);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(std::abs(wide.at(i, MassMetric::mass).mean - 1) <= 0.01);
+    CHECK(std::abs(wide.at(i, PartitionFunctionMetric::partition_function).mean - 1) <= 0.01);
     CHECK(std::abs(wide.variance_ratio(i).mean - 1) <= 0.05);
-    CHECK(circle.at(i, MassMetric::mass).mean > 1.01);
+    CHECK(circle.at(i, PartitionFunctionMetric::partition_function).mean > 1.01);
     CHECK(circle.variance_ratio(i).mean > 1.05);
   }
 }
@@ -261,8 +262,8 @@ TEST_CASE(
   const auto sample = simulate::partition_function_sample(task, {2}, {.seed = seed, .trials = 1100});
   double sum = 0;
   for (std::int64_t i = 0; i < 1100; ++i) sum += sample.sample.sorted(0)[i];
-  CHECK(std::abs(sum / 1100 / run.at(0, MassMetric::mass).mean - 1) <= 1e-9);
-  CHECK(sample.median(0, MassMetric::inverse_mass) < run.at(0, MassMetric::inverse_mass).mean);
+  CHECK(std::abs(sum / 1100 / run.at(0, PartitionFunctionMetric::partition_function).mean - 1) <= 1e-9);
+  CHECK(sample.median(0, PartitionFunctionMetric::inverse) < run.at(0, PartitionFunctionMetric::inverse).mean);
   CHECK(testing::devices_agree([&](simulate::Device device, int threads) {
     return simulate::partition_function(task, {2, 9}, {.seed = 5, .trials = 1500, .device = device, .threads = threads})
         .run;

@@ -94,7 +94,7 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
     // error.
     const double amplitude = (64 + 4 * kappas[kernel]) * detail::eps_of<T>;
     const bool is_square =
-        i % detail::partition_function_metrics == static_cast<std::size_t>(MassMetric::squared_deviation);
+        i % detail::partition_function_metrics == static_cast<std::size_t>(PartitionFunctionMetric::squared_deviation);
     estimate.rounding +=
         is_square ? detail::rounding_of_square(estimate.mean, amplitude) : amplitude * std::abs(estimate.mean);
   }
@@ -112,7 +112,7 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
 struct PartitionFunctionSample {
   Sample sample;
 
-  [[nodiscard]] double median(std::size_t kernel, MassMetric metric) const {
+  [[nodiscard]] double median(std::size_t kernel, PartitionFunctionMetric metric) const {
     return sample.median(kernel * detail::partition_function_metrics + static_cast<std::size_t>(metric));
   }
 };

@@ -11,7 +11,7 @@
 
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/detail/angle_rule.hpp"
-#include "incontext/classification/detail/mass_law.hpp"
+#include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"

@@ -31,8 +31,8 @@ struct CircleCells {
   std::vector<T> balanced_weights;     ///< limit of attention on each class in long class-balanced contexts
   std::vector<T> balanced_classes;     ///< predicted probabilities in these contexts
   std::vector<T> independent_classes;  ///< predicted probabilities in long contexts of independent points
-  T mean_mass;                         ///< E S~ over balanced contexts
-  T mass_variance;                     ///< Var S~
+  T mean_partition_function;           ///< E S~ over balanced contexts
+  T partition_function_variance;       ///< Var S~
 };
 
 namespace detail {
@@ -163,9 +163,9 @@ CircleCells<T> circle_cells(std::span<const T> prototypes, const T& query, const
     cells.probability.push_back(mean * cells.volume[c] / scaled_mean);
     cells.balanced_weights.push_back(mean);
     total += mean;
-    cells.mass_variance += per_class * spread;
+    cells.partition_function_variance += per_class * spread;
   }
-  cells.mean_mass = per_class * total;
+  cells.mean_partition_function = per_class * total;
   for (T& weight : cells.balanced_weights) weight /= total;
   cells.balanced_classes = detail::softmax(cells.balanced_weights, gain);
   cells.independent_classes = detail::softmax(cells.probability, gain);

@@ -24,9 +24,9 @@ namespace incontext::classification {
 /// Runs on   host
 template <Real T>
 struct HemisphereContrast {
-  T relative;       ///< Delta = B / A: correct side minus wrong side of the kernel's mean
-  T logarithm;      ///< log B, B = E sign(u.b) e^(kappa u.x)
-  T mass_variance;  ///< Var[S | boundary] / (n A^2) = v - Delta^2 with n/2 points per side
+  T relative;                     ///< Delta = B / A: correct side minus wrong side of the kernel's mean
+  T logarithm;                    ///< log B, B = E sign(u.b) e^(kappa u.x)
+  T partition_function_variance;  ///< Var[S | boundary] / (n A^2) = v - Delta^2 with n/2 points per side
 };
 
 namespace detail {

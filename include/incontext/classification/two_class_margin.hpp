@@ -91,7 +91,7 @@ MarginMoments<T> kernel_margin(std::int64_t dimension, const T& kappa, std::int6
   const T contrast = detail::smooth_query_average<T>(
       dimension, kappa, [&](const T& angle) { return detail::relative_contrast(dimension, kappa, angle); });
   const T square = two_class_layer(dimension, kappa, context_length).mean_squared_contrast;
-  const T v = detail::mass_excess(dimension, kappa).value, n = T(static_cast<double>(context_length));
+  const T v = detail::kernel_excess(dimension, kappa).value, n = T(static_cast<double>(context_length));
   const T scale = learning_rate * exp(detail::log_mean(dimension, kappa).scaled);
   return {scale * contrast, scale * scale * (square + (v - square) / n)};
 }

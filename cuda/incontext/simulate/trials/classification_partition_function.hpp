@@ -11,20 +11,20 @@
 
 namespace incontext::simulate {
 
-/// A kernel and the mass it is measured by.
+/// A kernel, and the reference value by which its partition function is divided.
 ///
 /// Runs on   host and device
 template <class T>
 struct KernelReference {
   T kappa;
-  T mass;
+  T reference;
 };
 
 /// One trial of the partition function around a query, for every kernel of a list, and of the shares of the classes.
 ///
 /// Source    the definition. It is the referee of classification::kernel_mean, inverse_partition_function and
 ///           circle_cells.
-/// Shapes    7 values per kernel in the order of MassMetric, then 4 in the order of BalanceMetric.
+/// Shapes    7 values per kernel in the order of PartitionFunctionMetric, then 4 in the order of BalanceMetric.
 /// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.
 /// Limits    1/S~ above the range of T: infinity.
@@ -75,14 +75,14 @@ struct PartitionFunctionTrial {
     }
     const auto top =
         Lanes<T, W>::each([&](int lane) { return elementary::exp(kernel.kappa * (largest[lane] - T(1))); });
-    const Lanes<T, W> total = sum * top, relative = total / kernel.mass, share = T(1) / sum;
-    values[MassMetric::mass] = relative;
-    values[MassMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));
-    values[MassMetric::inverse_mass] = T(1) / total;
-    values[MassMetric::inverse_mass_with_query] = T(1) / (T(1) + total);
-    values[MassMetric::ipr] = squares * share * share;
-    values[MassMetric::largest_weight] = share;
-    values[MassMetric::label_share] = own * share;
+    const Lanes<T, W> total = sum * top, relative = total / kernel.reference, share = T(1) / sum;
+    values[PartitionFunctionMetric::partition_function] = relative;
+    values[PartitionFunctionMetric::squared_deviation] = (relative - T(1)) * (relative - T(1));
+    values[PartitionFunctionMetric::inverse] = T(1) / total;
+    values[PartitionFunctionMetric::inverse_with_query] = T(1) / (T(1) + total);
+    values[PartitionFunctionMetric::ipr] = squares * share * share;
+    values[PartitionFunctionMetric::largest_weight] = share;
+    values[PartitionFunctionMetric::label_share] = own * share;
   }
 
   template <int W>

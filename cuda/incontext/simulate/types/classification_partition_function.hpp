@@ -10,30 +10,30 @@
 /// What a simulation of the partition function around a query measures and gives.
 namespace incontext::simulate {
 
-/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)), over a reference
-/// mass: the mass; its squared deviation from 1; then, of S~ itself, 1/S~ and 1/(1 + S~); of the weights w_j/S~ their
-/// sum of squares, their largest, and the total of the query's own class.
+/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)): S~ over a
+/// reference value, and the squared deviation of this quotient from 1; then 1/S~ and 1/(1 + S~) without the reference;
+/// and of the weights w_j/S~ their sum of squares, their largest, and the total of the query's own class.
 ///
 /// Runs on   host and device
-enum class MassMetric {
-  mass,
+enum class PartitionFunctionMetric {
+  partition_function,
   squared_deviation,
-  inverse_mass,
-  inverse_mass_with_query,
+  inverse,
+  inverse_with_query,
   ipr,
   largest_weight,
   label_share
 };
 
 /// What a trial measures of its classes: the largest and the smallest share of the context's points, the sum of the
-/// squared shares, and the length of the mean point. Shares tell of independent contexts only.
+/// squared shares, and the length of the mean point. Shares vary in independent contexts only.
 ///
 /// Runs on   host and device
 enum class BalanceMetric { largest_share, smallest_share, squared_shares, mean_point_length };
 
 namespace detail {
 
-inline constexpr int mass_metrics = 7;
+inline constexpr int partition_function_metrics = 7;
 inline constexpr int balance_metrics = 4;
 
 }  // namespace detail
@@ -48,16 +48,17 @@ struct PartitionFunctionSimulation {
   std::size_t kernels = 0;
   std::vector<double> independent_variance;  ///< v / n, that of the mass of independent points
 
-  [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, MassMetric metric) const {
-    return run.estimates.at(kernel * detail::mass_metrics + static_cast<std::size_t>(metric));
+  [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, PartitionFunctionMetric metric) const {
+    return run.estimates.at(kernel * detail::partition_function_metrics + static_cast<std::size_t>(metric));
   }
   [[nodiscard]] const statistics::Estimate& at(BalanceMetric metric) const {
-    return run.estimates.at(kernels * detail::mass_metrics + static_cast<std::size_t>(metric));
+    return run.estimates.at(kernels * detail::partition_function_metrics + static_cast<std::size_t>(metric));
   }
   /// Var S over that of independent points; its standard error takes the mean for known.
   [[nodiscard]] statistics::Estimate variance_ratio(std::size_t kernel) const {
-    const double off = at(kernel, MassMetric::mass).mean - 1, scale = independent_variance.at(kernel);
-    statistics::Estimate ratio = at(kernel, MassMetric::squared_deviation);
+    const double off = at(kernel, PartitionFunctionMetric::partition_function).mean - 1,
+                 scale = independent_variance.at(kernel);
+    statistics::Estimate ratio = at(kernel, PartitionFunctionMetric::squared_deviation);
     ratio.mean = (ratio.mean - off * off) / scale;
     ratio.standard_error /= scale;
     ratio.rounding /= scale;
@@ -66,7 +67,7 @@ struct PartitionFunctionSimulation {
   /// Coefficient of variation of S.
   [[nodiscard]] double variation(std::size_t kernel) const {
     const double variance = variance_ratio(kernel).mean * independent_variance.at(kernel);
-    return std::sqrt(variance) / at(kernel, MassMetric::mass).mean;
+    return std::sqrt(variance) / at(kernel, PartitionFunctionMetric::partition_function).mean;
   }
 };
 
