@@ -97,7 +97,7 @@ Table circle_table(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
   const SphereTask task{2, o.classes, o.simulation.context_length, simulate::ContextLaw::balanced, o.prototype_sets};
   Table table = law_table("Balanced cells, given prototypes and query: " + in_words(task));
-  PairedMean mass, variance, own_mass, share, with_query;
+  PairedMean sum, variance, own_sum, share, with_query;
   std::vector<double> limits;
   std::int64_t drawn = 0;
   for (; drawn < circle_contexts && !run.simulator.stopped(); ++drawn) {
@@ -105,17 +105,18 @@ Table circle_table(ClassifyRun& run) {
     const CircleLaw exact = circle_law(context, task, law_kappa);
     const KernelVotes votes = kernel_votes(context, task, context.query, law_kappa);
     const double own = votes.by_class[static_cast<std::size_t>(context.query_label)];
-    mass.add(exact.mass, votes.mass);
-    variance.add(exact.partition_function_variance, (votes.mass - exact.mass) * (votes.mass - exact.mass));
-    own_mass.add(exact.own_mass, own);
-    share.add(exact.own_share, own / votes.mass);
-    with_query.add(exact.own_share_with_query, own / (votes.mass + 1));
+    sum.add(exact.partition_function, votes.partition_function);
+    variance.add(exact.partition_function_variance, (votes.partition_function - exact.partition_function) *
+                                                        (votes.partition_function - exact.partition_function));
+    own_sum.add(exact.own_sum, own);
+    share.add(exact.own_share, own / votes.partition_function);
+    with_query.add(exact.own_share_with_query, own / (votes.partition_function + 1));
     limits.push_back(exact.long_share);
   }
   run.simulator.count(drawn, circle_contexts);
-  add_law(table, run, 2, law_kappa, "E Z", mass.theory(), mass.estimate());
+  add_law(table, run, 2, law_kappa, "E Z", sum.theory(), sum.estimate());
   add_law(table, run, 2, law_kappa, "Var Z", variance.theory(), variance.estimate());
-  add_law(table, run, 2, law_kappa, "kernel's vote for y", own_mass.theory(), own_mass.estimate());
+  add_law(table, run, 2, law_kappa, "kernel's vote for y", own_sum.theory(), own_sum.estimate());
   add_law(table, run, 2, law_kappa, "attention on y, no key", share.theory(), share.estimate());
   add_law(table, run, 2, law_kappa, "attention on y, softmax", with_query.theory(), with_query.estimate());
   const double limit = share.theory_of(limits);

@@ -38,7 +38,7 @@ IndependentLaw independent_law(std::int64_t dimension, double kappa, std::int64_
 /// What is exact about a query on the circle given the prototypes: mean and variance of the partition function, the
 /// kernel's mean sum over the query's own class, the mean attention on that class, and its limit of long contexts.
 struct CircleLaw {
-  double mass, partition_function_variance, own_mass, own_share, own_share_with_query, long_share;
+  double partition_function, partition_function_variance, own_sum, own_share, own_share_with_query, long_share;
 };
 CircleLaw circle_law(const SphereContext<double>& context, const SphereTask& task, double kappa);
 

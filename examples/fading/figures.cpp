@@ -173,7 +173,7 @@ Table critical_lengths(FadingRun& run) {
       const bool endless = !std::isfinite(critical.weight_beyond);
       if (critical.length < 2 || critical.length > drawn_at_most) {
         cells[2] = endless ? Cell() : Cell(critical.length);
-        std::vector<Cell> shown = Judgement::shown({}, {});
+        std::vector<Cell> shown = Judgment::shown({}, {});
         shown.front() = critical.weight;
         shown.back() = std::string(endless               ? "kept in every row up to 5.6e14"
                                    : critical.length < 2 ? "not kept in any row of two scores"
@@ -189,7 +189,7 @@ Table critical_lengths(FadingRun& run) {
     const auto plain = laws::softmax_critical_length(stddev, score, weight);
     add("softmax", plain, 1.0);
     if (plain.length > 1 && plain.length <= drawn_at_most) {
-      run.controls.add("1 / (1 + (n - 1) e^(v/2 - m))", plain.length, "w = " + short_text(weight, 4),
+      run.controls.add({"1 / (1 + (n - 1) e^(v/2 - m))", plain.length, "w = " + short_text(weight, 4)},
                        1 / (1 + static_cast<double>(plain.length - 1) * std::exp(o.variance / 2 - score)), plain.weight,
                        needle(run, normal_row(o, plain.length - 1), 1.0, score).mean);
     }

@@ -10,6 +10,7 @@
 #include "incontext/scoring.hpp"
 #include "incontext/simulate.hpp"
 #include "incontext/statistics.hpp"
+#include "incontext/training.hpp"
 
 namespace incontext::snippets {
 
@@ -18,6 +19,8 @@ inline const auto task =
 inline const auto attention = regression::pretrained_attention(task, 40);
 inline const regression::Vector<double> beta = regression::Vector<double>::Ones(20);
 inline const regression::Matrix<double> rows = regression::Matrix<double>::Random(100, 20);
+inline const classification::Context<double> context{
+    regression::Matrix<double>::Identity(4, 3), {0, 1, 0, 1}, regression::Vector<double>::Unit(3, 0)};
 inline const std::vector<scoring::Softmax<double>> maps{{1.0}, {2.0}};
 
 inline constexpr double theory = 1.0;

@@ -135,7 +135,7 @@ struct NormSoftmaxPass {
     const T pull = slope * sum.value();
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
-        if (is_visible(scores(r, i))) out(r, i) -= center.deviation(scores(r, i)) * pull;
+        if (is_visible(scores(r, i))) out(r, i) = out(r, i) - center.deviation(scores(r, i)) * pull;
       }
     }
   }
