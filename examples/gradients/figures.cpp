@@ -27,8 +27,8 @@ constexpr double fewest_effective_trials = 50;
 /// The least row length for which the law of NormSoftmax is used.
 constexpr double fewest_tokens_of_own_spread = 4;
 
-/// From this x on the annealed form is a near miss.
-constexpr double near_miss_from = 1.5;
+/// From this x on the annealed form is a near miss, and below the other one the form of uncorrelated tokens.
+constexpr double near_miss_from = 1.5, narrow_below = 0.5;
 
 constexpr const char* common_draws_note = "All rows of a map share their draws, so their z are correlated.";
 
@@ -96,12 +96,18 @@ class Figures {
                                         " trials contribute to the mean, so its error is unknown: increase --trials");
   }
 
-  /// The annealed form where it is too far off to pass.
+  /// The closed form of frozen or of narrow rows where it is too far off to pass.
   void control(double score_stddev, const statistics::Estimate& ratio, double effective_trials) {
-    if (!(near_miss_from <= score_stddev && fewest_effective_trials <= effective_trials)) return;
-    run_.controls.add({"the annealed closed form", score_stddev},
-                      laws::annealed_imbalance(tokens(), score_stddev, dimension()), law(score_stddev).imbalance,
-                      ratio);
+    if (!(fewest_effective_trials <= effective_trials)) return;
+    const double exact = law(score_stddev).imbalance;
+    if (near_miss_from <= score_stddev) {
+      run_.controls.add({"the annealed closed form", score_stddev},
+                        laws::annealed_imbalance(tokens(), score_stddev, dimension()), exact, ratio);
+    } else if (score_stddev < narrow_below && !narrow_row_tried_) {
+      narrow_row_tried_ = true;
+      run_.controls.add({"R = x sqrt(n / d)", score_stddev}, score_stddev * std::sqrt(tokens() / dimension()), exact,
+                        ratio);
+    }
   }
 
   /// NormSoftmax's R. The standard deviation of one row's scores is x (1 +- 1 / sqrt(2n)). If nearly all rows are below
@@ -244,6 +250,7 @@ class Figures {
 
   GradientRun& run_;
   const GradientOptions& options_;
+  bool narrow_row_tried_ = false;
 };
 
 }  // namespace
