@@ -302,9 +302,9 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
 
 TEST_CASE("the reason of an exit code other than 0 is on standard error when standard output is CSV",
           "[programs][incomplete]") {
-  const Finished finished =
-      run_program(INCONTEXT_TEMPERATURE, {"--scoring", "softmax", "--query", "included", "--mean-shift", "1", "--trials",
-                                         "512", "--format", "csv"});
+  const Finished finished = run_program(
+      INCONTEXT_TEMPERATURE,
+      {"--scoring", "softmax", "--query", "included", "--mean-shift", "1", "--trials", "512", "--format", "csv"});
   CHECK(finished.exit_code == 3);
   CHECK(finished.errors == part("incontext-temperature: Nothing was judged"));
 }

@@ -144,17 +144,22 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
   for (Option& option : of_figures) {
     if (option.name == "--offset") option.value = "kept";
   }
-  for (const Mode& mode : modes) try_options(mode, mode.mode.size() > 1 && mode.mode[0] == "--figure" ? of_figures : options);
+  for (const Mode& mode : modes)
+    try_options(mode, mode.mode.size() > 1 && mode.mode[0] == "--figure" ? of_figures : options);
 }
 
 TEST_CASE("incontext-softmax-error: every option counts or is refused, in every mode", "[programs][options]") {
-  const std::vector<Option> options{
-      {"--temperatures", "2.5"},    {"--context-lengths", "7"}, {"--dimensions", "3"},      {"--scales", "0.7"},
-      {"--exponents", "2"},         {"--input-variance", "2"},  {"--task-variance", "0.7"}, {"--noise-variance", "0.7"},
-      {"--key-query-scale", "0.5"}, {"--label-value", "0.5"},   {"--estimator", "literal"}, {"--dimension", "3"},
-      {"--context-length", "8"},    {"--test-noise-variance", "0.6"}, {"--input-scale", "2"}, {"--task-scale", "2"},
-      {"--mean-shift", "0.5"},      {"--task-mean", "0.5"},     {"--test-task-mean", "0.7"}, {"--query", "included"},
-      {"--attention", "pretrained"}};
+  const std::vector<Option> options{{"--temperatures", "2.5"},    {"--context-lengths", "7"},
+                                    {"--dimensions", "3"},        {"--scales", "0.7"},
+                                    {"--exponents", "2"},         {"--input-variance", "2"},
+                                    {"--task-variance", "0.7"},   {"--noise-variance", "0.7"},
+                                    {"--key-query-scale", "0.5"}, {"--label-value", "0.5"},
+                                    {"--estimator", "literal"},   {"--dimension", "3"},
+                                    {"--context-length", "8"},    {"--test-noise-variance", "0.6"},
+                                    {"--input-scale", "2"},       {"--task-scale", "2"},
+                                    {"--mean-shift", "0.5"},      {"--task-mean", "0.5"},
+                                    {"--test-task-mean", "0.7"},  {"--query", "included"},
+                                    {"--attention", "pretrained"}};
   // Optima are slow: few laws are tried, and of the maps only their own options.
   const Arguments small{"--trials", "64", "--temperatures", "1"};
   const Arguments by_length = joined(small, {"--context-lengths", "5"}),
@@ -183,7 +188,8 @@ TEST_CASE("incontext-gradients: every option counts or is refused, in every mode
 TEST_CASE("incontext-fading: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{
       {"--lengths", "40"}, {"--s", "0.7"},       {"--variance", "0.7"}, {"--score-stddevs", "0.6"},
-      {"--gap", "3"}, {"--weights", "0.7"}, {"--gap", "3"},      {"--weights", "0.7"}, {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
+      {"--gap", "3"},      {"--weights", "0.7"}, {"--gap", "3"},        {"--weights", "0.7"},
+      {"--height", "3"},   {"--heights", "0.9"}, {"--points", "3"},     {"--most-scores", "15000"}};
   for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram"}) {
     Arguments small{"--trials", "1500", "--lengths", "20"};
     if (figure == "diagram") small = joined(small, {"--points", "2"});
