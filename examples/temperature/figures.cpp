@@ -2,6 +2,7 @@
 
 #include <incontext/regression/optimal_temperature.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -151,12 +152,29 @@ class Figures {
     return notes;
   }
 
+  /// What the least error exceeds the noise by, over what the Bayes ridge exceeds it by.
+  std::string excess_note(const LinearTask& test, std::int64_t longest) const {
+    const double noise = test.noise_variance();
+    const ErrorTheory theory = theory_of(at(test, longest), options_.reading);
+    const double best = std::isfinite(theory.optimal) ? theory.exact(theory.optimal).value : theory.limit;
+    const double bayes = regression::bayes_risk_deterministic_equivalent(test, longest).risk;
+    const double signal = (test.input_covariance() * test.task_second_moment()).trace();
+    return "Both tend to the noise; at l = " + std::to_string(longest) + " attention at τ* exceeds it by " +
+           in_words((best - noise) / (bayes - noise)) +
+           " times as much as the Bayes ridge. Without a shift the limit of that is 1 + tr(R Σ)/σ² = " +
+           in_words(1 + signal / noise) + ".";
+  }
+
   std::vector<Table> by_context_length(const std::string& title, const LinearTask& test) {
     Table table = comparison_table(title + setting(false) + ", tested with noise " + in_words(test.noise_variance()),
                                    {{.name = "context_length", .heading = "l"}}, options_.reading);
     run_.arguments["test-noise-variance"] = test.noise_variance();
-    for (const std::int64_t l : lengths({10, 20, 40, 100, 200, 400})) add_rows(table, {l}, at(test, l));
+    const std::vector<std::int64_t> used = lengths({10, 20, 40, 100, 200, 400});
+    for (const std::int64_t l : used) add_rows(table, {l}, at(test, l));
     table.notes = notes_of(table);
+    if (test.noise_variance() > 0 && options_.reading.scoring == ScoringChoice::approximate_softmax) {
+      table.notes.push_back(excess_note(test, *std::max_element(used.begin(), used.end())));
+    }
     return {std::move(table)};
   }
 

@@ -82,7 +82,7 @@ ErrorTheory of_softmax(const Situation& at, regression::QueryToken query) {
     if (!is_known) theory.limit = approximate.constant;
   } catch (const std::invalid_argument&) {  // the query included, with means
   }
-  theory.optimal = theory.approximate_optimal;
+  if (theory.beside) theory.optimal = theory.approximate_optimal;
   if (!is_known) return theory;
   theory.exact = exact;
   theory.optimal = best_temperature([&](double t) { return exact(t).value; }, guess, theory.limit);
@@ -133,7 +133,9 @@ std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, const
   if (theory.exact && theory.approximate_optimal > 0 && std::isfinite(theory.approximate_optimal)) {
     result.push_back({"attention, approximate τ*", theory.approximate_optimal});
   }
-  result.push_back({theory.exact ? "attention, τ*" : "attention, approximate τ*", theory.optimal});
+  if (!std::isnan(theory.optimal)) {
+    result.push_back({theory.exact ? "attention, τ*" : "attention, approximate τ*", theory.optimal});
+  }
   std::stable_sort(result.begin(), result.end(),
                    [](const auto& a, const auto& b) { return a.temperature < b.temperature; });
   return result;

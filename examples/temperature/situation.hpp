@@ -43,9 +43,9 @@ struct Situation {
 struct ErrorTheory {
   std::function<statistics::Theory(double temperature)> exact = {};  ///< empty where no exact law is known
   std::function<double(double temperature)> beside = {};  ///< leading order; for softmax, approximate softmax
-  double optimal = 0;                                     ///< of exact, else of beside; infinity where none is
-  double approximate_optimal = 0;                         ///< of approximate softmax, for softmax alone
-  double limit = 0;                                       ///< what the error tends to as the temperature grows
+  double optimal = NAN;            ///< of exact, else of beside; infinity where none is, NaN where neither is known
+  double approximate_optimal = 0;  ///< of approximate softmax, for softmax alone
+  double limit = 0;                ///< what the error tends to as the temperature grows
 };
 
 /// Approximate softmax and linear attention: the exact parabola. Softmax: exact, unless the query is among the keys and

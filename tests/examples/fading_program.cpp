@@ -38,7 +38,7 @@ void refused(const Arguments& arguments, const std::string& expected) {
 TEST_CASE("every figure of incontext-fading agrees, and its controls are rejected", "[programs][fading]") {
   const auto [figure, tables, comparisons, controls] =
       GENERATE(table<std::string, std::size_t, std::size_t, std::size_t>({{"phase", 2, 30, 6},
-                                                                          {"fading", 1, 4, 0},
+                                                                          {"fading", 3, 8, 3},
                                                                           {"retrieval", 3, 6, 2},
                                                                           {"bounded", 3, 6, 2},
                                                                           {"diagram", 3, 8, 4}}));
