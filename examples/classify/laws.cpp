@@ -19,7 +19,7 @@ namespace {
 constexpr double law_kappa = 4;
 /// Beyond this standard deviation of 1/Z over its mean, rare contexts carry it: no simulation knows its own error.
 constexpr double most_spread = 1;
-constexpr std::int64_t circle_contexts = 2048, cell_contexts = 512;
+constexpr std::int64_t circle_contexts = 1024, cell_contexts = 512;
 
 /// Short contexts, where limits of long ones are wrong and many trials are cheap.
 constexpr std::int64_t referee_length = 20;

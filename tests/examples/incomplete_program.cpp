@@ -187,7 +187,7 @@ TEST_CASE("a run that was stopped ends with 3, keeps its rows, and says complete
       {INCONTEXT_CLASSIFY, {"--figure", "6", "--search-trials", "1e8"}},
       {INCONTEXT_CLASSIFY, {"--figure", "7", "--search-trials", "1e8"}},
       {INCONTEXT_CLASSIFY, {"--figure", "8a", "--search-trials", "1e8"}},
-      {INCONTEXT_CLASSIFY, {"--figure", "16-trend", "--search-trials", "1e8"}},
+      {INCONTEXT_CLASSIFY, {"--figure", "rates", "--search-trials", "1e8"}},
       {INCONTEXT_CLASSIFY, {"--figure", "elimination", "--trials", "1e12"}}};
   for (auto [program, arguments] : runs) {
     CAPTURE(program, arguments);
