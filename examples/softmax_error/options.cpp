@@ -148,6 +148,10 @@ void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments)
   arguments["temperatures"] = o.temperatures;
   if (o.vary == Vary::context_length) arguments["context-lengths"] = o.context_lengths;
   if (o.vary == Vary::dimension) arguments["dimensions"] = o.dimensions;
+  if (o.vary != Vary::dimension && o.law.task_covariance.empty()) {
+    arguments["task-variance"] =
+        o.has_task_variance ? o.task_variance : 1 / static_cast<double>(o.simulation.dimension);
+  }
   arguments["estimator"] = o.estimator == EstimatorChoice::reduced ? "reduced" : "literal";
   if (o.vary != Vary::map) return;
   arguments["scales"] = o.scales;

@@ -43,7 +43,9 @@ TEST_CASE("every figure of incontext-fading agrees, and its controls are rejecte
                                                                           {"bounded", 3, 6, 2},
                                                                           {"diagram", 3, 8, 4}}));
   CAPTURE(figure);
-  const Json report = report_of({"--figure", figure, "--lengths", "100,1000", "--most-scores", "2e6"});
+  // the control at w = 0.1 is 0.3% off and needs more rows to be told from the right value
+  const std::string scores = figure == "fading" ? "1e7" : "2e6";
+  const Json report = report_of({"--figure", figure, "--lengths", "100,1000", "--most-scores", scores});
   CHECK(report["program"] == "incontext-fading");
   REQUIRE(report["tables"].size() == tables);
   CHECK(report["verdict"]["agrees"] == true);

@@ -123,7 +123,6 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
   const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
-  if (out.data != scores.data) return pass.vjp_apart(scores, cotangent, out);
   const T pull = pass.pull(scores, cotangent);
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), pull, out.row(r));
 }

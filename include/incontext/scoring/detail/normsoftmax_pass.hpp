@@ -121,25 +121,6 @@ struct NormSoftmaxPass {
     }
   }
 
-  /// The transposed Jacobian of a matrix whose output is not its scores. Softmax's own, y / D, waits in the output, so
-  /// that every row is read for it once.
-  INCONTEXT_HD void vjp_apart(MatrixView<const T> scores, MatrixView<const T> cotangent, MatrixView<T> out) const {
-    Sum<T> sum;
-    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
-      const Row<const T> row = scores.row(r);
-      write_softmax_vjp<T>([&](std::ptrdiff_t) { return Quotient<T>{divisor}; }, row, cotangent.row(r), out.row(r));
-      for (std::ptrdiff_t i = 0; i < row.size; ++i) {
-        if (is_visible(row[i])) sum.add(center.deviation(row[i]) / divisor * out(r, i));
-      }
-    }
-    const T pull = slope * sum.value();
-    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
-      for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
-        if (is_visible(scores(r, i))) out(r, i) = out(r, i) - center.deviation(scores(r, i)) * pull;
-      }
-    }
-  }
-
   INCONTEXT_HD void temperature_derivative(Row<const T> scores, Row<T> out) const {
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, math::not_a_number<T>());
