@@ -18,7 +18,7 @@ using namespace incontext::testing;
 namespace {
 
 template <Real T>
-detail::WeightedChiSquareQueries<T> queries(const Vector<double>& lambda, const Vector<double>& mean,
+regression::detail::WeightedChiSquareQueries<T> queries(const Vector<double>& lambda, const Vector<double>& mean,
                                             const Matrix<double>& square, const Vector<double>& linear) {
   return {"test",
           as<T>(lambda),
