@@ -173,8 +173,11 @@ TEST_CASE("softmax_error refuses what it cannot mean, and says which value") {
   CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, model.task, 1, map); },
                                   {"context_length", "value = 1"}));
   const auto shifted = model.task.with_input_mean(Vector<double>{{0.0, 2.0}});
-  CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, shifted, 5, SSA<double>{1.0, 2.0}); },
-                                  {"input_mean(1, 0)", "value = 2"}));
+  CHECK(refuses<std::logic_error>(
+      [&] {
+        softmax_error(model.attention, shifted, 5, SSA<double>{1.0, 2.0});
+      },
+      {"input_mean(1, 0)", "value = 2"}));
   auto wide = model.attention;
   wide.key_query = Matrix<double>::Identity(3, 3);
   CHECK(refuses<std::logic_error>([&] { softmax_error(wide, model.task, 5, map); }, {"key_query", "3 x 3"}));

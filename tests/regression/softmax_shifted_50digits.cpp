@@ -19,7 +19,7 @@ namespace {
 
 template <Real T>
 regression::detail::WeightedChiSquareQueries<T> queries(const Vector<double>& lambda, const Vector<double>& mean,
-                                            const Matrix<double>& square, const Vector<double>& linear) {
+                                                        const Matrix<double>& square, const Vector<double>& linear) {
   return {"test",
           as<T>(lambda),
           as<T>(mean),
