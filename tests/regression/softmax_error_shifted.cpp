@@ -34,7 +34,8 @@ Model shifted_model(std::uint64_t seed, Eigen::Index d) {
 /// queries about their mean: two dimensions.
 template <class Map>
 double over_shifted_queries(const Model& model, std::int64_t l, const Map& map, double step = 0.4) {
-  const auto& [attention, task] = model;
+  const Attention<double>& attention = model.attention;
+  const LinearTask<double>& task = model.task;
   const Matrix<double>&s = task.input_covariance(), &w = task.task_covariance();
   const Matrix<double> root = s.llt().matrixL();
   const Vector<double>&mu = task.input_mean(), &task_mean = task.task_mean();

@@ -18,8 +18,8 @@ using namespace incontext::testing;
 namespace {
 
 template <Real T>
-detail::WeightedChiSquareQueries<T> queries(const Vector<double>& lambda, const Vector<double>& mean,
-                                            const Matrix<double>& square, const Vector<double>& linear) {
+regression::detail::WeightedChiSquareQueries<T> queries(const Vector<double>& lambda, const Vector<double>& mean,
+                                                        const Matrix<double>& square, const Vector<double>& linear) {
   return {"test",
           as<T>(lambda),
           as<T>(mean),

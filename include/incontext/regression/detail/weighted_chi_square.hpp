@@ -124,8 +124,8 @@ class WeightedChiSquareQueries {
   /// log |e^(K(y) - K(y_0))|.
   static T log_size(const T& t, const T& c, const T& q, const Saddle& saddle) {
     using std::log;
-    const auto x = T(1.0) - c * t * t * saddle.slopes.array(), y = t * saddle.slopes.array();
-    const auto square = x.square() + y.square();
+    const Eigen::Array<T, Eigen::Dynamic, 1> x = T(1.0) - c * t * t * saddle.slopes.array();
+    const Eigen::Array<T, Eigen::Dynamic, 1> square = x.square() + (t * saddle.slopes.array()).square();
     return (saddle.pull.array() * (x / square - T(1.0)) - square.log() / T(2.0)).sum() / T(2.0) -
            c * t * t * q / T(2.0);
   }
