@@ -161,8 +161,9 @@ class Figures {
     const double signal = (test.input_covariance() * test.task_second_moment()).trace();
     return "Both tend to the noise; at l = " + std::to_string(longest) + " attention at τ* exceeds it by " +
            in_words((best - noise) / (bayes - noise)) +
-           " times as much as the Bayes ridge. Without a shift the limit of that is 1 + tr(R Σ)/σ² = " +
-           in_words(1 + signal / noise) + ".";
+           " times as much as the Bayes ridge. Without a shift and with the offset removed the limit of that is 1 + (1 "
+           "+ 1/d) tr(R Σ)/σ² = " +
+           in_words(1 + (1 + 1 / static_cast<double>(test.dimension())) * signal / noise) + ".";
   }
 
   std::vector<Table> by_context_length(const std::string& title, const LinearTask& test) {
