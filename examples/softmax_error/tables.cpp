@@ -24,9 +24,12 @@ std::string in_words(double value) { return detail::number_text(value, std::char
 
 std::string law_in_words(const SoftmaxErrorOptions& o) {
   const bool scaled = o.attention == AttentionChoice::scaled;
-  return "inputs' variance " + in_words(o.input_variance) + ", tasks' " +
-         (o.has_task_variance ? in_words(o.task_variance) : std::string("1/d")) + ", noise " +
-         in_words(o.law.noise_variance) + unusual_in_words(o.law) +
+  // A covariance from a file takes the place of the variance, and unusual_in_words names it.
+  return (o.law.input_covariance.empty() ? "inputs' variance " + in_words(o.input_variance) + ", " : std::string()) +
+         (o.law.task_covariance.empty()
+              ? "tasks' " + (o.has_task_variance ? in_words(o.task_variance) : std::string("1/d")) + ", "
+              : std::string()) +
+         "noise " + in_words(o.law.noise_variance) + unusual_in_words(o.law) +
          (o.law.has_test_noise ? ", tested with noise " + in_words(o.law.test_noise_variance) : "") +
          (scaled ? ", m = " + in_words(o.key_query_scale) + ", v = " + in_words(o.label_value) : ", pretrained") +
          (o.query == regression::QueryToken::included ? ", query included" : "") +

@@ -65,6 +65,20 @@ TEST_CASE("sphere: points have length 1 to rounding") {
   }
 }
 
+TEST_CASE("sphere: a point whose normals are all zero is the first axis, not a quotient of zeros") {
+  // Found by search: in float a normal pair is (0, 0) where its first uniform is 1.
+  constexpr std::uint64_t trial = 53290162;
+  Lanes<float, 1> normal[random::normals_per_block<float>];
+  random::normals(random::LaneStream<1>({41, trial}, random::StreamTag(7)), 0u, normal);
+  REQUIRE(normal[0][0] == 0.0f);
+  REQUIRE(normal[1][0] == 0.0f);
+  CHECK(sphere_points<1, float>(2, trial, 0) == std::vector<float>{1.0f, 0.0f});
+  const auto rows = sphere_points<64, float>(2, trial - 50, 0);
+  CHECK(rows[50] == 1.0f);
+  CHECK(rows[64 + 50] == 0.0f);
+  CHECK(std::abs(std::hypot(rows[49], rows[64 + 49]) - 1) < 1e-6f);
+}
+
 TEST_CASE("sphere: a cosine has the moments of its dimension and of no other") {
   for (const int d : {2, 3, 4, 9}) {
     CAPTURE(d);

@@ -26,6 +26,7 @@ INCONTEXT_HD constexpr std::uint32_t sphere_blocks(int dimension) {
 /// Shapes    component i of trial lane at out[i * stride + lane].
 /// Units     unit vectors.
 /// Domain    dimension >= 1 (1: a sign).
+/// Limits    all normals 0, which in float and dimension 2 one point in 2^24 has: the first axis.
 /// Accuracy  length 1 to 4 + d/4 eps; moments of the cosine to the fourth: tests/random/sphere.cpp.
 /// Random    sphere_blocks counters from first_block on; bits depend on neither libm, compiler, nor instruction set.
 /// Runs on   host and device
@@ -44,6 +45,11 @@ INCONTEXT_HD void sphere_point(const LaneStream<W>& stream, std::uint32_t first_
         scale[lane] += normal[k][lane] * normal[k][lane];
       }
     }
+  }
+  for (int lane = 0; lane < W; ++lane) {
+    const bool lost = !(T(0) < scale[lane]);
+    out[lane] = lost ? T(1) : out[lane];
+    scale[lane] = lost ? T(1) : scale[lane];
   }
   scale = T(1) / sqrt(scale);
   for (int i = 0; i < dimension; ++i) {
