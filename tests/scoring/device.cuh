@@ -39,14 +39,14 @@ struct RowWork {
 
 /// A map of matrices: 4 rows of 6 scores.
 template <class Map>
-struct GridWork {
+struct MatrixWork {
   using T = typename Map::value_type;
   Map map;
   INCONTEXT_HD void operator()(const T* in, T* out) const {
-    const scoring::Grid<const T> scores(in, 4, 6), direction(in + device_columns, 4, 6);
-    weights(map, scores, scoring::Grid<T>(out, 4, 6));
-    jvp(map, scores, direction, scoring::Grid<T>(out + device_columns, 4, 6));
-    vjp(map, scores, direction, scoring::Grid<T>(out + 2 * device_columns, 4, 6));
+    const scoring::MatrixView<const T> scores(in, 4, 6), direction(in + device_columns, 4, 6);
+    weights(map, scores, scoring::MatrixView<T>(out, 4, 6));
+    jvp(map, scores, direction, scoring::MatrixView<T>(out + device_columns, 4, 6));
+    vjp(map, scores, direction, scoring::MatrixView<T>(out + 2 * device_columns, 4, 6));
   }
 };
 
@@ -57,11 +57,11 @@ struct KernelWork {
   scoring::KernelAttention<K> map;
   INCONTEXT_HD void operator()(const T* in, T* out) const {
     const scoring::Row<const T> query(in, 4), query_direction(in + device_columns, 4);
-    const scoring::Grid<const T> keys(in + 4, 5, 4), key_direction(in + device_columns + 4, 5, 4);
+    const scoring::MatrixView<const T> keys(in + 4, 5, 4), key_direction(in + device_columns + 4, 5, 4);
     weights(map, query, keys, scoring::Row<T>(out, 5));
     jvp(map, query, keys, query_direction, key_direction, scoring::Row<T>(out + device_columns, 5));
     vjp(map, query, keys, scoring::Row<const T>(in + device_columns, 5), scoring::Row<T>(out + 2 * device_columns, 4),
-        scoring::Grid<T>(out + 2 * device_columns + 4, 5, 4));
+        scoring::MatrixView<T>(out + 2 * device_columns + 4, 5, 4));
   }
 };
 
@@ -78,7 +78,7 @@ struct FactsWork {
     ssa_softmax_correction(T(8), scores, Row<T>(out + n, n));
     log_weights(Softmax<T>{}, scores, Row<T>(out + 2 * n, n));
     derivative(SSMax<T>{}, parameter::Scale{}, scores, Row<T>(out + 3 * n, n));
-    out[4 * n] = jacobian_spectral_norm(Softmax<T>{}, scores, Grid<T>(scratch, n, n));
+    out[4 * n] = jacobian_spectral_norm(Softmax<T>{}, scores, MatrixView<T>(scratch, n, n));
     out[4 * n + 1] = entmax_support(Entmax<T>{T(1.5)}, scores).threshold;
     out[4 * n + 2] = normsoftmax_divisor(NormSoftmax<T>{T(64)}, scores).divisor;
     out[4 * n + 3] = normsoftmax_largest_weight<T>(n);
@@ -160,8 +160,8 @@ void compare_softmax_like() {
   compare("softmax", RowWork<Softmax<T>>{{T(0.75)}});
   compare("SSMax", RowWork<SSMax<T>>{{T(0.5), T(0.25)}});
   compare("SSA", RowWork<SSA<T>>{{T(0.5), T(2), T(4)}});
-  compare("NormSoftmax", RowWork<NormSoftmax<T>>{{T(64), Spread::population_stddev}});
-  compare("NormSoftmax of a matrix", GridWork<MatrixNormSoftmax<T>>{{T(64), Spread::sample_stddev}});
+  compare("NormSoftmax", RowWork<NormSoftmax<T>>{{T(64), ScoreScale::population_stddev}});
+  compare("NormSoftmax of a matrix", MatrixWork<MatrixNormSoftmax<T>>{{T(64), ScoreScale::sample_stddev}});
   compare("SA-softmax", RowWork<SaSoftmax<T>>{});
   compare("SA-softmax, normalized", RowWork<NormalizedSaSoftmax<T>>{});
 }
@@ -185,7 +185,7 @@ template <class T>
 void compare_hybrid_heads() {
   using namespace scoring;
   const auto heads = hybrid_heads(Softmax<T>{}, RatioScore<Average, T>{}, RatioScore<Tanh, T>{}, SSA<T>{});
-  compare("hybrid heads", GridWork<std::decay_t<decltype(heads)>>{heads});
+  compare("hybrid heads", MatrixWork<std::decay_t<decltype(heads)>>{heads});
 }
 
 template <class T>
