@@ -24,21 +24,21 @@ namespace incontext::laws {
 ///
 /// Source    arXiv 2501.19399, Fig. 1; arXiv 2508.14685. SSA depends on both scores, not on their gap alone.
 /// Units     scores in the map's units.
-/// Domain    count >= 1, finite scores of either order, map in its domain.
+/// Domain    row_length >= 1, finite scores of either order, map in its domain.
 /// Limits    n -> infinity: softmax e^gap / n, SSA w(high) / (n w(low)), SSMax ssmax_two_level_limit.
-/// Errors    std::invalid_argument for the count, std::domain_error.
+/// Errors    std::invalid_argument for the row_length, std::domain_error.
 /// Accuracy  as two_level_weights of a gap: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <scoring::SoftmaxLike Map>
-TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t count,
+TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t row_length,
                                                        const scoring::Value<Map>& high,
                                                        const scoring::Value<Map>& low) {
   using T = scoring::Value<Map>;
   scoring::require_valid(map);
-  const T n = detail::require_two_levels(count, high, low);
-  const auto phi = map.elementwise(count);
+  const T n = detail::require_two_levels(row_length, high, low);
+  const auto phi = map.elementwise(row_length);
   if (!phi.in_domain()) {
-    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", count,
+    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", row_length,
                        "a map in its domain");
   }
   return two_level_weights(n, T(phi.difference(high, low)));
@@ -57,10 +57,10 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 /// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t count, const T& high,
-                                     const T& low) {
+TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t row_length,
+                                     const T& high, const T& low) {
   scoring::validate(map);
-  const T n = detail::require_two_levels(count, high, low);
+  const T n = detail::require_two_levels(row_length, high, low);
   const T gap = (high - low) / map.temperature;
   return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
 }
@@ -81,16 +81,16 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
 /// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t count, const T& high,
+TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {
   using std::sqrt;
   scoring::validate(map);
-  const T n = detail::require_two_levels(count, high, low);
+  const T n = detail::require_two_levels(row_length, high, low);
   const T gap = high - low, size = math::magnitude(gap);
   T scale = size * sqrt(T(n - T(1))) / n;
   if (map.scale == scoring::ScoreScale::sample_stddev) scale = size / sqrt(n);
   if (map.scale == scoring::ScoreScale::population_variance) scale = scale * scale;
-  if (count == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
+  if (row_length == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
   return two_level_weights(n, T(gap / (scale < map.temperature ? scale : map.temperature)));
 }
 
@@ -104,8 +104,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
 /// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t count, const T& high, const T& low) {
-  const T n = detail::require_two_levels(count, high, low);
+TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  const T n = detail::require_two_levels(row_length, high, low);
   if (low < high) return detail::two_levels(n, T(1), T(0));
   if (high < low) return detail::two_levels(n, T(0), T(T(1) / (n - T(1))));
   return detail::two_levels(n, T(T(1) / n), T(T(1) / n));
@@ -124,9 +125,10 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t count, const T& high, const T& low) {
+TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
   scoring::validate(map);
-  const T n = detail::require_two_levels(count, high, low);
+  const T n = detail::require_two_levels(row_length, high, low);
   return detail::two_level_entmax(n, T(high - low), map.alpha);
 }
 
@@ -140,8 +142,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff
 /// Accuracy  as entmax.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t count, const T& high, const T& low) {
-  const T n = detail::require_two_levels(count, high, low);
+TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  const T n = detail::require_two_levels(row_length, high, low);
   return detail::two_level_entmax(n, T(high - low), T(2));
 }
 

@@ -20,17 +20,17 @@ namespace incontext::laws {
 ///
 /// Source    derived: docs/theory/laws.md#largest-weight.
 /// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.
-/// Domain    1 <= count <= 1e200 and whole, score_stddev >= 0.
-/// Limits    count = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
-/// Errors    std::domain_error for count or score_stddev outside the domain; QuadratureError.
+/// Domain    1 <= row_length <= 1e200 and whole, score_stddev >= 0.
+/// Limits    row_length = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> largest_weight(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
-  detail::require_whole("laws::largest_weight", "count", n, 1);
+Quadrature<T> largest_weight(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
+  detail::require_whole("laws::largest_weight", "row_length", n, 1);
   require_non_negative("laws::largest_weight", "score_stddev", score_stddev);
-  if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "count is too large", n, "at most 1e200");
+  if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "row_length is too large", n, "at most 1e200");
   if (n <= T(1)) return {T(1), T(0)};
   detail::LargestShare<T> share(n, score_stddev);
   const T tolerance = quadrature_tolerance<T>();

@@ -53,18 +53,17 @@ struct GaussianRow {
 /// Source    derived: docs/theory/laws.md#normal-scores.
 /// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless. For SSMax
 ///           beta = s log n + b.
-/// Domain    count >= 1 and whole, in double at most 3.5e72 (the fourth power of 1/count underflows); score_stddev >=
-///           0.
-/// Limits    count = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has weight 1;
-///           n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
-/// Errors    std::domain_error for count or score_stddev outside the domain; QuadratureError.
+/// Domain    row_length = n >= 1 and whole, in double at most 3.5e72 (n^-4 underflows beyond); score_stddev >= 0.
+/// Limits    row_length = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has all
+///           weight; n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_row.cpp, precision_slow.cpp; at 50 digits 28 digits of the references:
 ///           tests/laws/gaussian_row_50digits.cpp.
 /// Runs on   host
 template <Real T>
-GaussianRow<T> gaussian_row(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
-  detail::require_row("laws::gaussian_row", "count", n, 4);
+GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
+  detail::require_row("laws::gaussian_row", "row_length", n, 4);
   require_non_negative("laws::gaussian_row", "score_stddev", score_stddev);
   if (n <= T(1)) return detail::single_score<T>();
   return detail::RowFunctionals<T>(n, score_stddev).all();

@@ -27,8 +27,8 @@ GaussianRow<T> single_score() {
 template <Real T>
 class RowFunctionals {
  public:
-  RowFunctionals(const T& count, const T& score_stddev)
-      : row_(normal_row(count, score_stddev)),
+  RowFunctionals(const T& row_length, const T& score_stddev)
+      : row_(normal_row(row_length, score_stddev)),
         pairs_(row_.distinct(2)),
         triples_(row_.distinct(3)),
         quadruples_(row_.distinct(4)) {}

@@ -15,27 +15,27 @@
 namespace incontext::laws::detail {
 
 template <Real T>
-T require_two_levels(std::ptrdiff_t count, const T& high, const T& low) {
-  require_at_least("laws::two_level_weights", "count", count, std::ptrdiff_t{1});
+T require_two_levels(std::ptrdiff_t row_length, const T& high, const T& low) {
+  require_at_least("laws::two_level_weights", "row_length", row_length, std::ptrdiff_t{1});
   require_finite("laws::two_level_weights", "high", high);
   require_finite("laws::two_level_weights", "low", low);
-  return math::from_count<T>(count);
+  return math::from_count<T>(row_length);
 }
 
 /// The two-level weights, given the weight of the high score and that of each low score.
 template <Real T>
-TwoLevelWeights<T> two_levels(const T& count, const T& high, const T& low) {
-  if (!(T(1) < count)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
-  return {high, low, (count - T(1)) * low};
+TwoLevelWeights<T> two_levels(const T& row_length, const T& high, const T& low) {
+  if (!(T(1) < row_length)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
+  return {high, low, (row_length - T(1)) * low};
 }
 
 /// alpha-entmax: the low weight is u^p, where (u + c)^p + (n - 1) u^p = 1, c = (alpha - 1) gap, p = 1 / (alpha - 1).
 template <Real T>
-TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha) {
+TwoLevelWeights<T> two_level_entmax(const T& row_length, const T& gap, const T& alpha) {
   using std::exp;
   using std::pow;
-  const T others = count - T(1), power = T(1) / (alpha - T(1)), offset = (alpha - T(1)) * gap;
-  if (!(T(0) < others) || T(1) <= offset) return two_levels(count, T(1), T(0));
+  const T others = row_length - T(1), power = T(1) / (alpha - T(1)), offset = (alpha - T(1)) * gap;
+  if (!(T(0) < others) || T(1) <= offset) return two_levels(row_length, T(1), T(0));
   const auto excess = [&](const T& u) {
     const T top = u + offset;
     T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
@@ -50,7 +50,7 @@ TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha
   const auto bracket = boost::math::tools::toms748_solve(excess, T(0), most, close, steps);
   const T u = (bracket.first + bracket.second) / T(2);
   const T top = u + offset;
-  return two_levels(count, T(0) < top ? T(pow(top, power)) : T(0), T(pow(u, power)));
+  return two_levels(row_length, T(0) < top ? T(pow(top, power)) : T(0), T(pow(u, power)));
 }
 
 }  // namespace incontext::laws::detail
