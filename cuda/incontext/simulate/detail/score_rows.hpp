@@ -76,7 +76,7 @@ auto with_row_trial(Device device, const ScoreRow& row, const std::vector<double
                                  row.competitors,
                                  static_cast<T>(row.location),
                                  static_cast<T>(row.scale),
-                                 row.has_needle,
+                                 row.needle_token,
                                  static_cast<T>(row.needle),
                                  static_cast<T>(row.needle_stddev),
                                  address(grid),
