@@ -29,7 +29,7 @@ namespace incontext::simulate {
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument for task, options or no kappa, std::domain_error for a kappa outside its domain.
 /// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts dominate
-///           the mean, which happens for narrow kernels in low dimension, and for 1/S~ there.
+///           the mean, which happens for narrow kernels in low dimension, and for 1/Z~ there.
 ///           tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
@@ -64,7 +64,7 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
   return result;
 }
 
-/// The partition functions of every trial, for medians: the mean of 1/S~ is often dominated by a few contexts without
+/// The partition functions of every trial, for medians: the mean of 1/Z~ is often dominated by a few contexts without
 /// points near the query.
 ///
 /// Runs on   host

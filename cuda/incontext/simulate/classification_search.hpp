@@ -14,14 +14,15 @@
 
 namespace incontext::simulate {
 
-/// When a search stops.
+/// When a search stops: at steps within the tolerance, or after so many zooms.
 ///
-/// Units     tolerance relative: the step of both axes over the value (for kappas, over the largest |kappa| given).
+/// Units     tolerance relative: the step of an axis over the value at which it is (if kappas may be 0 or negative,
+///           over the largest |kappa| of the grid).
 /// Domain    tolerance > 0, zooms >= 0.
 /// Runs on   host
 struct SearchOptions {
   double tolerance = 0.01;
-  int zooms = 40;  ///< at most
+  int zooms = 40;  ///< the largest number of zooms
 };
 
 /// The kappa and gain of least mean loss: one pass over a grid, then zooms about the best point, all on one set of
@@ -35,7 +36,7 @@ struct SearchOptions {
 ///     const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0, 2, 10}, {3, 11}};
 ///     const auto best = simulate::classification_search({3, 3, 30}, grid, {.seed = 1, .trials = 4096});
 ///
-/// Source    arXiv 2510.10425, App. I, by a grid of 100 x 100; the zooms are ours.
+/// Source    arXiv 2510.10425, App. I searches a grid of 100 x 100 points; the zooms are added here.
 /// Shapes    as ClassificationOptimum.
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.

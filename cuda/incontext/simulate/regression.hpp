@@ -29,7 +29,7 @@ namespace incontext::simulate {
 template <class Map>
 concept StreamedScoring = requires { sizeof(detail::ReadoutFor<Map>); };
 
-/// Copies of a map, one per temperature: the grid of a run.
+/// Copies of a map that differ in temperature only: a grid of maps for regression_error.
 ///
 /// Shapes    as many maps as temperatures.
 /// Runs on   host
@@ -90,9 +90,9 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
   return simulation;
 }
 
-/// regression_error of one map, which returns its estimate alone.
+/// The mean squared error of one map: the estimate that regression_error has for it.
 ///
-/// Source    as above.
+/// Source    as regression_error of a grid of maps.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float, StreamedScoring Map>
 statistics::Estimate regression_error(const regression::Attention<double>& attention,

@@ -21,7 +21,7 @@ namespace incontext::classification {
 /// Mean attention on each class of the circle, over class-balanced contexts about given prototypes and a given query:
 /// the mean logits of the context-adaptive step over its gain, exact at any context length and number of classes.
 ///
-/// \f[ E\frac{S_c}{\sum_b S_b + [q] e^\kappa} = m \int_0^\infty e^{-q t}\, \psi_c\, \varphi_c^{m-1}
+/// \f[ E\frac{Z_c}{\sum_b Z_b + [q] e^\kappa} = m \int_0^\infty e^{-q t}\, \psi_c\, \varphi_c^{m-1}
 ///     \prod_{b \ne c} \varphi_b^m\, dt,\qquad \varphi_c(t) = E[e^{-t w} | C_c],\quad \psi_c = E[w e^{-t w} | C_c],
 ///     \quad m = n/k \f]
 ///

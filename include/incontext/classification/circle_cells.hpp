@@ -19,7 +19,7 @@ namespace incontext::classification {
 
 /// Long-context limits at a query among cells on the circle.
 ///
-/// Units     dimensionless; the partition function as S~ = sum_j e^(kappa (u_j.x - 1)).
+/// Units     dimensionless; the partition function as Z~ = sum_j e^(kappa (u_j.x - 1)).
 /// Runs on   host
 template <Real T>
 struct CircleCells {
@@ -28,8 +28,8 @@ struct CircleCells {
   std::vector<T> balanced_weights;     ///< limit of attention on each class in long class-balanced contexts
   std::vector<T> balanced_classes;     ///< predicted probabilities in these contexts
   std::vector<T> independent_classes;  ///< predicted probabilities in long contexts of independent points
-  T mean_partition_function;           ///< E S~ over balanced contexts
-  T partition_function_variance;       ///< Var S~
+  T mean_partition_function;           ///< E Z~ over balanced contexts
+  T partition_function_variance;       ///< Var Z~
 };
 
 /// Long-context predictions of the context-adaptive step on the circle, and the variance of the partition function.
@@ -37,7 +37,7 @@ struct CircleCells {
 /// \f[ P_c = \int_{C_c} \frac{e^{\kappa\cos\theta}}{2\pi I_0(\kappa)} d\theta,\quad
 ///     \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad
 ///     p = \mathrm{softmax}(c\,\pi)\ \text{or}\ \mathrm{softmax}(c P) \f]
-/// \f[ E\tilde S = \frac nk \sum_c a_c,\quad \mathrm{Var}\tilde S = \frac nk \sum_c \mathrm{Var}[w | C_c],\quad
+/// \f[ E\tilde Z = \frac nk \sum_c a_c,\quad \mathrm{Var}\tilde Z = \frac nk \sum_c \mathrm{Var}[w | C_c],\quad
 ///     a_c = E[w | C_c] \f]
 ///
 /// Source    derived: docs/theory/classification.md#cells-in-long-contexts; balanced weights are P_c / vol_c.

@@ -14,23 +14,23 @@
 
 namespace incontext::classification {
 
-/// Moments of 1/S~ over contexts, S~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse
-/// participation ratio of the context's weights. The context-adaptive step has the effective learning rate n c / S~.
+/// Moments of 1/Z~ over contexts, Z~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse
+/// participation ratio of the context's weights. The context-adaptive step has the effective learning rate n c / Z~.
 ///
 /// Units     dimensionless.
 /// Runs on   host
 template <Real T>
 struct InversePartitionFunction {
-  T mean;           ///< E 1/S~
-  T second_moment;  ///< E 1/S~^2
-  T variance;       ///< Var 1/S~
-  T ipr;            ///< E sum_j p_j^2 over context points, p_j = e^(kappa (u_j.x - 1)) / S~
+  T mean;           ///< E 1/Z~
+  T second_moment;  ///< E 1/Z~^2
+  T variance;       ///< Var 1/Z~
+  T ipr;            ///< E sum_j p_j^2 over context points, p_j = e^(kappa (u_j.x - 1)) / Z~
 };
 
 /// Moments of the inverse partition function and of the inverse participation ratio (IPR) of attention, exact at any
 /// context length.
 ///
-/// \f[ E\tilde S^{-k} = \int_0^\infty \frac{t^{k-1}}{\Gamma(k)} e^{-q t} \varphi(t)^n dt,\quad
+/// \f[ E\tilde Z^{-k} = \int_0^\infty \frac{t^{k-1}}{\Gamma(k)} e^{-q t} \varphi(t)^n dt,\quad
 ///     E \sum_j p_j^2 = n \int_0^\infty t\, \varphi''(t)\, \varphi(t)^{n-1} e^{-q t} dt,\quad
 ///     \varphi(t) = E\, e^{-t e^{\kappa(u\cdot x - 1)}} \f]
 ///

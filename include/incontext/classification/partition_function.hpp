@@ -11,7 +11,7 @@
 #include "incontext/core/query_token.hpp"
 #include "incontext/core/real.hpp"
 
-/// The partition function around a query, S = sum_j e^(kappa u_j.x), over n independent uniform context points of the
+/// The partition function around a query, Z = sum_j e^(kappa u_j.x), over n independent uniform context points of the
 /// sphere.
 namespace incontext::classification {
 
@@ -22,7 +22,7 @@ using incontext::QueryToken;
 /// \f[ v_d(\kappa) = \frac{A_d(2\kappa)}{A_d(\kappa)^2} - 1 \f]
 ///
 /// Source    derived: docs/theory/classification.md#partition-function.
-/// Units     dimensionless; Var S = n A^2 v.
+/// Units     dimensionless; Var Z = n A^2 v.
 /// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where the value exceeds the
 ///           range of T.
@@ -58,7 +58,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 
 /// Coefficient of variation of the partition function: how unevenly the points of contexts crowd around queries.
 ///
-/// \f[ CV(S) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
+/// \f[ CV(Z) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
 ///
 /// Source    derived: docs/theory/classification.md#partition-function; [q] = 1 if the query is a key.
 /// Units     dimensionless.

@@ -21,7 +21,7 @@ namespace incontext::classification {
 /// Runs on   host
 template <Real T>
 struct SparseNeighborhood {
-  T self_weight;  ///< J = E 1/(1 + S~): the mean weight of the query among keys that include it
+  T self_weight;  ///< J = E 1/(1 + Z~): the mean weight of the query among keys that include it
   T ipr;          ///< E sum_j p_j^2 without the query
 };
 

@@ -14,9 +14,10 @@ namespace incontext::laws {
 /// \f[ E \max_j a_j = n \int ds \int dg\, \varphi(g) F_1(s + x g)
 ///     \Bigl[\int_{-\infty}^g dg'\, \varphi(g') e^{-e^{s + x g'}}\Bigr]^{n-1},\qquad F_1(y) = e^{y - e^y} \f]
 ///
-/// Trapezoidal sums over the largest score g, over s, and over the distance of another score below g. The integrands
-/// fall off doubly exponentially or like a normal density at their ends. Each step is halved until a sum with twice the
-/// step would be accurate enough too.
+/// Each of the three integrals, over s, over the largest score g and over the distance g - g' of another score below
+/// it, is a trapezoidal sum. Such sums converge fast here, because the integrands are smooth and fall at both ends
+/// either doubly exponentially or like a normal density. A step is halved until doubling it would change the result by
+/// less than the tolerance; that change is its part of the error estimate.
 ///
 /// Source    derived: docs/theory/laws.md#largest-weight.
 /// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.

@@ -20,7 +20,9 @@
 /// Runs the trials of regression on one system, and bounds their rounding.
 namespace incontext::simulate::detail {
 
-/// Refuses what no trial can be run for, and turns the maps into the points of a readout's grid.
+/// Refuses combinations of map, convention and estimator that no trial simulates, and returns one point per map: its
+/// parameters in the form in which its readout takes them. A readout is the part of a trial that turns the scores and
+/// values of a context into predictions.
 template <class T, class Map>
 auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
                   const regression::ErrorConvention& convention, Estimator estimator) {
@@ -40,7 +42,7 @@ auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
   return ReadoutFor<Map>::template points<T>(where, maps, context_length + (included ? 1 : 0));
 }
 
-/// Runs the literal trial with the given tokens on one system.
+/// Runs the literal trial on one system. `tokens` draws the inputs and labels of a context.
 template <class System, class Map, class T, class Tokens, class Point>
 Simulation run_literal(Device device, const RegressionModel<T>& model, const Tokens& tokens,
                        const std::vector<Point>& points, const regression::ErrorConvention& convention,
@@ -62,7 +64,8 @@ inline constexpr bool reads_raw_scores<scoring::ApproximateSoftmax<U>> = false;
 template <class U>
 inline constexpr bool reads_raw_scores<scoring::Softmax<U>> = false;
 
-/// The sizes of the terms that a trial adds for normal inputs, whose scores are drawn without their mean.
+/// The root mean squares of what a trial adds, on which its rounding error depends, for normal inputs. A trial draws
+/// their scores without the scores' mean, and only maps that depend on the mean add it again.
 template <class Map>
 RegressionScales scales_of(const regression::Attention<double>& attention, const regression::LinearTask<double>& task) {
   const regression::Matrix<double> task_moment =
@@ -79,7 +82,8 @@ RegressionScales scales_of(const regression::Attention<double>& attention, const
   return scales;
 }
 
-/// Replaces the rounding that the run gave its estimates by the rounding of the trial's sums.
+/// Sets the rounding of the estimates to a bound on that of the trial's sums. It replaces the bound of the run, which
+/// does not know how large the terms of these sums are.
 template <class T, class Map>
 void set_rounding(Simulation& simulation, const RegressionScales& scales, std::int64_t dimension,
                   std::int64_t context_length, const std::vector<Map>& maps, regression::QueryToken query) {
@@ -89,6 +93,8 @@ void set_rounding(Simulation& simulation, const RegressionScales& scales, std::i
                              ReadoutFor<Map>::factors(maps, tokens, scales.raw_score));
 }
 
+/// Runs the trial that averages over the labels in closed form, on one system. `Moments` draws the moments of a
+/// context, from its tokens or directly from their law.
 template <class System, class Moments, class T>
 Simulation run_conditional(Device device, const RegressionModel<T>& model, const std::vector<T>& inverse_temperatures,
                            AffineAttention kind, const Options& options) {

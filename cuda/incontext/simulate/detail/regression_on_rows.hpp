@@ -9,8 +9,8 @@
 /// The sizes of what a trial on the rows of a data set adds.
 namespace incontext::simulate::detail {
 
-/// The sizes of the terms that a trial adds. Scores are computed with their mean over the rows, which is then
-/// subtracted.
+/// The root mean squares of what a trial adds, on which its rounding error depends, for contexts drawn from the rows of
+/// a data set. Their scores are computed with the mean over the rows, which is then subtracted.
 template <class Map>
 RegressionScales scales_on_rows(const regression::Attention<double>& attention, const regression::Matrix<double>& rows,
                                 const RowLabels& labels) {

@@ -10,8 +10,9 @@
 /// One axis of the search for the best classifier, and the rules by which the search goes on.
 namespace incontext::simulate::detail {
 
-/// One axis during a search: the points to try next, and the distance of the outer ones from the center. Distances are
-/// in the logarithm where all numbers are positive.
+/// One of the two axes of a search, kappa or gain: its points to try next, which are around a center, and
+/// the step, which is the distance of the outermost points from the center. Where all numbers of the axis are positive,
+/// distances are those of the logarithms.
 class SearchAxis {
  public:
   std::vector<double> points;
@@ -54,8 +55,9 @@ class SearchAxis {
   double step_ = 0, first_step_ = 0;
 };
 
-/// Whether every loss about the best one is within a standard error of it. Diagonal neighbors count too, because
-/// valleys may be diagonal.
+/// Whether noise hides which point is the best: every loss of the grid exceeds the reference's by at most one standard
+/// error of their paired difference. All points count, the diagonal neighbors too, because a valley of the loss may run
+/// diagonally.
 inline bool is_lost_in_noise(const ClassificationGridSimulation& run) {
   for (std::size_t i = 0; i < run.kappas * run.gains; ++i) {
     const auto& difference = run.loss_difference(i / run.gains, i % run.gains);
@@ -64,6 +66,7 @@ inline bool is_lost_in_noise(const ClassificationGridSimulation& run) {
   return true;
 }
 
+/// The index of the least loss of the grid.
 inline std::size_t least_loss(const ClassificationGridSimulation& run) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < run.kappas * run.gains; ++i) {

@@ -73,7 +73,7 @@ class InversePartitionFunctionIntegrals {
                       [&](const T& s) { return T(exp(log_integrand(s, law_(s, log_center_)))); });
   }
 
-  /// E (1/S~ - E 1/S~)^2 as one positive integral, which loses nothing where S~ hardly varies.
+  /// E (1/Z~ - E 1/Z~)^2 as one positive integral, which loses nothing where Z~ hardly varies.
   T variance() const {
     using std::exp;
     const T largest = log_of((std::numeric_limits<T>::max)()) / T(2) - T(10) - log_of(count_);
