@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"

@@ -1,15 +1,9 @@
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <limits>
-
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
-#include "incontext/laws/detail/iid_row.hpp"
-#include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/detail/row_functionals.hpp"
 
 namespace incontext::laws {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/gaussian_error.hpp"
 #include "incontext/regression/detail/query_included.hpp"

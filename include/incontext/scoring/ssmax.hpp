@@ -7,6 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/scalable_exponent.hpp"
+#include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::scoring {
 
