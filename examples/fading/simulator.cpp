@@ -144,8 +144,9 @@ std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const st
     const auto one = [&](RowFunctional functional) {
       return measured(run.at(point, functional), sample.sample.trials > 0 ? &sample : nullptr, point, functional);
     };
-    result.push_back({one(RowFunctional::ipr), one(RowFunctional::largest_weight), one(RowFunctional::entropy),
-                      row.has_needle ? one(RowFunctional::needle_weight) : Measured{}});
+    result.push_back(
+        {one(RowFunctional::ipr), one(RowFunctional::largest_weight), one(RowFunctional::entropy),
+         row.needle_token == simulate::NeedleToken::present ? one(RowFunctional::needle_weight) : Measured{}});
   }
   return result;
 }

@@ -115,7 +115,7 @@ TEST_CASE("wide kernels vary the partition function by their variance, and high 
     check_close(law.ipr, 10.0 / 121, 4 * kappa + 4 * eps);
   }
   CHECK(inverse_partition_function(3, 1e-300, 10, QueryToken::excluded).variance == 0);
-  // The two formulas agree where one takes over from the other: 1/S~ is e^kappa times as large, and its variance is
+  // The two formulas agree where one takes over from the other: 1/Z~ is e^kappa times as large, and its variance is
   // kappa^2 e^(2 kappa).
   const auto below = inverse_partition_function(3, 1.3e-6, 10, QueryToken::excluded);
   const auto above = inverse_partition_function(3, 1.4e-6, 10, QueryToken::excluded);

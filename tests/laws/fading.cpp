@@ -84,16 +84,16 @@ TEST_CASE("two-level rows have their limits", "[laws]") {
 }
 
 TEST_CASE("two-level rows refuse what is no row", "[laws]") {
-  CHECK(refuses([] { two_level_weights(0.5, 1.0); }, {"two_level_weights", "count", "0.5", "at least 1"}));
+  CHECK(refuses([] { two_level_weights(0.5, 1.0); }, {"two_level_weights", "row_length", "0.5", "at least 1"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { two_level_weights(x, 1.0); }, {"count"}));
+    CHECK(refuses([x] { two_level_weights(x, 1.0); }, {"row_length"}));
     CHECK(refuses([x] { two_level_weights(3.0, x); }, {"exponent_gap"}));
     CHECK(refuses([x] { largest_weight_lower_bound(3.0, x); }, {"exponent_gap"}));
     CHECK(refuses([x] { largest_weight_upper_bound(3.0, x); }, {"exponent_range"}));
   }
   CHECK(refuses([] { largest_weight_lower_bound(3.0, -1.0); }, {"exponent_gap", "-1"}));
   CHECK(refuses([] { largest_weight_upper_bound(3.0, -1.0); }, {"exponent_range", "-1"}));
-  CHECK(refuses([] { largest_weight_upper_bound(0.0, 1.0); }, {"count", "value = 0"}));
+  CHECK(refuses([] { largest_weight_upper_bound(0.0, 1.0); }, {"row_length", "value = 0"}));
 }
 
 }  // namespace incontext::testing

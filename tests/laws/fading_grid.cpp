@@ -79,12 +79,12 @@ TEST_CASE("SSMax on the grid reaches 1 + 1/s with a lag that the bounded law giv
 }
 
 TEST_CASE("grid rows refuse what is no grid", "[laws]") {
-  CHECK(refuses([] { grid_log_sum(2.0, 1.0); }, {"grid_log_sum", "count", "value = 2", "at least 3"}));
+  CHECK(refuses([] { grid_log_sum(2.0, 1.0); }, {"grid_log_sum", "row_length", "value = 2", "at least 3"}));
   CHECK(refuses([] { grid_threshold(9.0, 0.0); }, {"grid_threshold", "inverse_temperature", "value = 0"}));
   CHECK(refuses([] { grid_threshold(9.0, -1.0); }, {"inverse_temperature", "-1"}));
   CHECK(refuses([] { logistic_width(-2.0); }, {"inverse_temperature", "-2"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { grid_log_sum(x, 1.0); }, {"count"}));
+    CHECK(refuses([x] { grid_log_sum(x, 1.0); }, {"row_length"}));
     CHECK(refuses([x] { grid_log_sum(5.0, x); }, {"inverse_temperature"}));
     CHECK(refuses([x] { grid_weight(5.0, 1.0, x); }, {"z_max"}));
     CHECK(refuses([x] { logistic_width(x); }, {"inverse_temperature"}));

@@ -140,18 +140,18 @@ TEST_CASE("entmax is one-hot from the stated gap on", "[laws]") {
 TEST_CASE("thresholds of fading refuse what has none", "[laws]") {
   CHECK(refuses([] { two_level_count(1.0, 0.0); }, {"weight", "value = 0"}));
   CHECK(refuses([] { two_level_count(1.0, 1.0); }, {"weight"}));
-  CHECK(refuses([] { two_level_exponent_gap(1.0, 0.5); }, {"count", "value = 1"}));
+  CHECK(refuses([] { two_level_exponent_gap(1.0, 0.5); }, {"row_length", "value = 1"}));
   CHECK(refuses([] { two_level_exponent_gap(3.0, -0.5); }, {"weight", "-0.5"}));
   CHECK(refuses([] { ssmax_crossover_count(0.0); }, {"scale", "value = 0"}));
   CHECK(refuses([] { ssmax_critical_gap(-1.0); }, {"scale", "-1"}));
   CHECK(refuses([] { ssmax_two_level_limit(-1.0, 2.0); }, {"scale"}));
   CHECK(refuses([] { ssmax_weakest_count(0.5, 2.0); }, {"scale times gap", "value = 1"}));
-  CHECK(refuses([] { ssmax_bounded_threshold(1.0, 0.5, BoundedScores<double>{1}); }, {"count"}));
+  CHECK(refuses([] { ssmax_bounded_threshold(1.0, 0.5, BoundedScores<double>{1}); }, {"row_length"}));
   CHECK(refuses([] { ssmax_bounded_threshold(9.0, 0.5, BoundedScores<double>{1, -1}); }, {"edge_exponent"}));
   CHECK(refuses([] { entmax_one_hot_gap(1.0); }, {"alpha", "value = 1"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { two_level_count(x); }, {"exponent_gap"}));
-    CHECK(refuses([x] { two_level_exponent_gap(x); }, {"count"}));
+    CHECK(refuses([x] { two_level_exponent_gap(x); }, {"row_length"}));
     CHECK(refuses([x] { ssmax_crossover_count(1.0, x); }, {"bias"}));
     CHECK(refuses([x] { ssmax_critical_gap(x); }, {"scale"}));
     CHECK(refuses([x] { ssmax_two_level_limit(1.0, x); }, {"gap"}));

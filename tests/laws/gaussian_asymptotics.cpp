@@ -135,13 +135,13 @@ TEST_CASE("asymptotics keep their digits", "[laws]") {
 }
 
 TEST_CASE("asymptotics refuse what is no row", "[laws]") {
-  CHECK(refuses([] { critical_score_stddev(0.5); }, {"critical_score_stddev", "count", "0.5"}));
+  CHECK(refuses([] { critical_score_stddev(0.5); }, {"critical_score_stddev", "row_length", "0.5"}));
   CHECK(refuses([] { annealed_log_partition(5.0, -1.0); }, {"score_stddev", "-1"}));
   CHECK(refuses([] { gaussian_powers(-0.1); }, {"theta", "-0.1"}));
-  CHECK(refuses([] { frozen_row(1.0, 5.0); }, {"frozen_row", "count", "value = 1"}));
+  CHECK(refuses([] { frozen_row(1.0, 5.0); }, {"frozen_row", "row_length", "value = 1"}));
   CHECK(refuses([] { frozen_row(100.0, 0.5); }, {"score_stddev", "frozen phase", "0.5"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { critical_score_stddev(x); }, {"count"}));
+    CHECK(refuses([x] { critical_score_stddev(x); }, {"row_length"}));
     CHECK(refuses([x] { annealed_log_partition(5.0, x); }, {"score_stddev"}));
     CHECK(refuses([x] { quenched_log_partition(5.0, x); }, {"score_stddev"}));
     CHECK(refuses([x] { quenched_entropy(5.0, x); }, {"score_stddev"}));

@@ -141,11 +141,11 @@ TEST_CASE("the largest weight has its limits, up to a trillion scores", "[laws]"
 }
 
 TEST_CASE("the largest weight refuses what is no row", "[laws]") {
-  CHECK(refuses([] { largest_weight(0.0, 1.0); }, {"largest_weight", "count", "value = 0"}));
-  CHECK(refuses([] { largest_weight(2.5, 1.0); }, {"count", "2.5"}));
+  CHECK(refuses([] { largest_weight(0.0, 1.0); }, {"largest_weight", "row_length", "value = 0"}));
+  CHECK(refuses([] { largest_weight(2.5, 1.0); }, {"row_length", "2.5"}));
   CHECK(refuses([] { largest_weight(3.0, -1.0); }, {"score_stddev", "-1"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { largest_weight(x, 1.0); }, {"count"}));
+    CHECK(refuses([x] { largest_weight(x, 1.0); }, {"row_length"}));
     CHECK(refuses([x] { largest_weight(3.0, x); }, {"score_stddev"}));
   }
 }

@@ -211,11 +211,11 @@ TEST_CASE("a deeply frozen row keeps the digits of what is left", "[laws]") {
 }
 
 TEST_CASE("a row of normal scores refuses what is no row", "[laws]") {
-  CHECK(refuses([] { gaussian_row(0.0, 1.0); }, {"gaussian_row", "count", "value = 0", "at least 1"}));
-  CHECK(refuses([] { gaussian_row(2.5, 1.0); }, {"count", "not whole", "2.5"}));
+  CHECK(refuses([] { gaussian_row(0.0, 1.0); }, {"gaussian_row", "row_length", "value = 0", "at least 1"}));
+  CHECK(refuses([] { gaussian_row(2.5, 1.0); }, {"row_length", "not whole", "2.5"}));
   CHECK(refuses([] { gaussian_row(5.0, -0.5); }, {"score_stddev", "-0.5"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { gaussian_row(x, 1.0); }, {"count"}));
+    CHECK(refuses([x] { gaussian_row(x, 1.0); }, {"row_length"}));
     CHECK(refuses([x] { gaussian_row(5.0, x); }, {"score_stddev"}));
   }
 }
@@ -238,10 +238,10 @@ TEST_CASE("a row as long as the scalar's range allows is right, and a longer one
     }
   }
   for (const double n : {4e72, 1e75, 1e85, 1e100, 1e154, 1e300}) {
-    CHECK(refuses([n] { gaussian_row(n, 1.0); }, {"gaussian_row", "count", "too large", "3.5"}));
-    CHECK(refuses([n] { normsoftmax_gradient_flow(n, 8); }, {"count", "too large"}));
+    CHECK(refuses([n] { gaussian_row(n, 1.0); }, {"gaussian_row", "row_length", "too large", "3.5"}));
+    CHECK(refuses([n] { normsoftmax_gradient_flow(n, 8); }, {"row_length", "too large"}));
   }
-  CHECK(refuses([] { gaussian_row(3e7f, 1.0f); }, {"count", "too large"}));  // a float has a shorter range
+  CHECK(refuses([] { gaussian_row(3e7f, 1.0f); }, {"row_length", "too large"}));  // a float has a shorter range
 }
 
 }  // namespace incontext::testing

@@ -145,7 +145,7 @@ TEST_CASE("gradient flow refuses what is no layer", "[laws]") {
   const auto row = gaussian_row(5.0, 1.0);
   CHECK(refuses([&] { gradient_flow(row, -1.0, 3.0); }, {"gradient_flow", "score_stddev", "-1"}));
   CHECK(refuses([&] { gradient_flow(row, 1.0, 0.5); }, {"dimension", "0.5"}));
-  CHECK(refuses([] { annealed_imbalance(0.0, 1.0, 3.0); }, {"annealed_imbalance", "count", "value = 0"}));
+  CHECK(refuses([] { annealed_imbalance(0.0, 1.0, 3.0); }, {"annealed_imbalance", "row_length", "value = 0"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([&] { gradient_flow(row, x, 3.0); }, {"score_stddev"}));
     CHECK(refuses([&] { gradient_flow(row, 1.0, x); }, {"dimension"}));

@@ -111,11 +111,11 @@ TEST_CASE("NormSoftmax's gradients agree with sampled short rows and have their 
 }
 
 TEST_CASE("NormSoftmax's gradients refuse what is no layer", "[laws]") {
-  CHECK(refuses([] { normsoftmax_gradient_flow(3.0, 4.0); }, {"normsoftmax_gradient_flow", "count", "value = 3"}));
-  CHECK(refuses([] { normsoftmax_gradient_flow(5.5, 4.0); }, {"count", "not whole", "5.5"}));
+  CHECK(refuses([] { normsoftmax_gradient_flow(3.0, 4.0); }, {"normsoftmax_gradient_flow", "row_length", "value = 3"}));
+  CHECK(refuses([] { normsoftmax_gradient_flow(5.5, 4.0); }, {"row_length", "not whole", "5.5"}));
   CHECK(refuses([] { normsoftmax_gradient_flow(8.0, 0.5); }, {"dimension", "0.5"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { normsoftmax_gradient_flow(x, 4.0); }, {"count"}));
+    CHECK(refuses([x] { normsoftmax_gradient_flow(x, 4.0); }, {"row_length"}));
     CHECK(refuses([x] { normsoftmax_gradient_flow(8.0, x); }, {"dimension"}));
   }
 }

@@ -96,12 +96,12 @@ TEST_CASE("NormSoftmax retrieves a needle from the stated height", "[laws][stati
     CHECK(above.mean() > 0.75);
   }
   CHECK(std::abs(normsoftmax_needle_height(1e15) - std::log(1e15) - 0.5) < 1e-10);
-  CHECK(refuses([] { normsoftmax_needle_height(0.5); }, {"normsoftmax_needle_height", "count", "0.5"}));
+  CHECK(refuses([] { normsoftmax_needle_height(0.5); }, {"normsoftmax_needle_height", "row_length", "0.5"}));
 }
 
 TEST_CASE("retrieval refuses what is no row", "[laws]") {
   CHECK(refuses([] { retrieval_boundary(-1.0); }, {"noise", "-1"}));
-  CHECK(refuses([] { ssmax_gaussian_threshold(0.5, 0.4, 1.0); }, {"count", "0.5"}));
+  CHECK(refuses([] { ssmax_gaussian_threshold(0.5, 0.4, 1.0); }, {"row_length", "0.5"}));
   CHECK(refuses([] { ssmax_gaussian_threshold(5.0, -0.4, 1.0); }, {"scale", "-0.4"}));
   CHECK(refuses([] { ssmax_gaussian_threshold(5.0, 0.4, -1.0); }, {"variance", "-1"}));
   CHECK(refuses([] { ssmax_freezing_count(0.4, 0.0); }, {"variance", "value = 0"}));
@@ -109,7 +109,7 @@ TEST_CASE("retrieval refuses what is no row", "[laws]") {
   CHECK(refuses([] { retrieval_gap(5.0, 1.0, 1.0); }, {"weight"}));
   for (const double x : out_of_reach) {
     CHECK(refuses([x] { retrieval_boundary(x); }, {"noise"}));
-    CHECK(refuses([x] { ssmax_gaussian_threshold(x, 0.4, 1.0); }, {"count"}));
+    CHECK(refuses([x] { ssmax_gaussian_threshold(x, 0.4, 1.0); }, {"row_length"}));
     CHECK(refuses([x] { ssmax_freezing_count(x, 1.0); }, {"scale"}));
     CHECK(refuses([x] { longest_retrievable_count(x, 1.0); }, {"score"}));
     CHECK(refuses([x] { retrieval_gap(x, 1.0); }, {"noise_count"}));
@@ -117,8 +117,9 @@ TEST_CASE("retrieval refuses what is no row", "[laws]") {
 }
 
 TEST_CASE("the threshold of SSMax among normal scores needs more than one of them", "[laws]") {
-  CHECK(refuses([] { ssmax_gaussian_threshold(1, 0.5, 1.0); }, {"ssmax_gaussian_threshold", "count", "more than 1"}));
-  CHECK(refuses([] { ssmax_gaussian_threshold(0.5, 0.5, 1.0); }, {"count", "0.5"}));
+  CHECK(refuses([] { ssmax_gaussian_threshold(1, 0.5, 1.0); },
+                {"ssmax_gaussian_threshold", "row_length", "more than 1"}));
+  CHECK(refuses([] { ssmax_gaussian_threshold(0.5, 0.5, 1.0); }, {"row_length", "0.5"}));
   CHECK(std::abs(ssmax_gaussian_threshold(1 + 1e-12, 0.5, 1.0) - 2) < 1e-11);  // its limit, 1 / s
 }
 

@@ -67,10 +67,10 @@ TEST_CASE("uniform scores whose width is a rounding of their size keep the digit
 
 TEST_CASE("thresholds of general laws refuse what is no row", "[laws]") {
   const NormalLaw<double> law{1};
-  CHECK(refuses([&] { retrieval_threshold(law, 1.0, 1.0); }, {"retrieval_threshold", "count", "value = 1"}));
+  CHECK(refuses([&] { retrieval_threshold(law, 1.0, 1.0); }, {"retrieval_threshold", "row_length", "value = 1"}));
   CHECK(refuses([&] { retrieval_threshold(law, 9.0, 0.0); }, {"inverse_temperature", "value = 0"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([&] { retrieval_threshold(law, x, 1.0); }, {"count"}));
+    CHECK(refuses([&] { retrieval_threshold(law, x, 1.0); }, {"row_length"}));
     CHECK(refuses([&] { retrieval_threshold(law, 9.0, x); }, {"inverse_temperature"}));
   }
 }

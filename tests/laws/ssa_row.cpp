@@ -144,13 +144,13 @@ TEST_CASE("SSA on normal scores has its limits", "[laws]") {
 
 TEST_CASE("SSA on normal scores refuses what is no row", "[laws]") {
   const Map map{1, 1.5};
-  CHECK(refuses([&] { ssa_row(map, 0.0, 1.0); }, {"ssa_row", "count", "value = 0"}));
-  CHECK(refuses([&] { ssa_row(map, 2.5, 1.0); }, {"count", "2.5"}));
+  CHECK(refuses([&] { ssa_row(map, 0.0, 1.0); }, {"ssa_row", "row_length", "value = 0"}));
+  CHECK(refuses([&] { ssa_row(map, 2.5, 1.0); }, {"row_length", "2.5"}));
   CHECK(refuses([&] { ssa_row(map, 5.0, -1.0); }, {"variance", "-1"}));
   CHECK(refuses([] { ssa_row(Map{-1, 1.5}, 5.0, 1.0); }, {"base", "-1"}));
   CHECK(refuses([] { ssa_row(Map{1, 0.5}, 5.0, 1.0); }, {"exponent", "0.5"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([&] { ssa_row(map, x, 1.0); }, {"count"}));
+    CHECK(refuses([&] { ssa_row(map, x, 1.0); }, {"row_length"}));
     CHECK(refuses([&] { ssa_row(map, 5.0, x); }, {"variance"}));
     CHECK(refuses([&] { ssa_needle_weight(map, 5.0, 1.0, x); }, {"score"}));
     CHECK(refuses([&] { ssa_needle_weight(map, x, 1.0, 1.0); }, {"noise_count"}));
@@ -166,7 +166,7 @@ TEST_CASE("a row of SSA as long as the scalar's range allows is right, and a lon
     CHECK(std::abs(row.log_partition - std::log(n) - std::log(row.mean_weight)) <= 1e-11 * std::log(n));
   }
   for (const double n : {1.4e145, 1e150, 1e160, 1e200, 1e300}) {
-    CHECK(refuses([&] { ssa_row(map, n, 1.0); }, {"ssa_row", "count", "too large"}));
+    CHECK(refuses([&] { ssa_row(map, n, 1.0); }, {"ssa_row", "row_length", "too large"}));
   }
 }
 

@@ -65,11 +65,11 @@ TEST_CASE("norms of a two-level Jacobian have their limits", "[laws]") {
 }
 
 TEST_CASE("norms of a two-level Jacobian refuse what is no row", "[laws]") {
-  CHECK(refuses([] { two_level_jacobian(1.0, 0.5); }, {"two_level_jacobian", "count", "value = 1"}));
+  CHECK(refuses([] { two_level_jacobian(1.0, 0.5); }, {"two_level_jacobian", "row_length", "value = 1"}));
   CHECK(refuses([] { two_level_jacobian(5.0, 1.5); }, {"weight", "1.5"}));
   CHECK(refuses([] { two_level_jacobian(5.0, -0.5); }, {"weight", "-0.5"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { two_level_jacobian(x, 0.5); }, {"count"}));
+    CHECK(refuses([x] { two_level_jacobian(x, 0.5); }, {"row_length"}));
     CHECK(refuses([x] { two_level_jacobian(5.0, x); }, {"weight"}));
   }
 }

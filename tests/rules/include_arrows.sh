@@ -1,7 +1,7 @@
 #!/bin/bash
 # The only includes between rooms are the arrows below; outside libraries likewise. A room not named here is a breach.
-# detail/ is closed: no room includes the detail/ of another one, or names what is in its namespace detail. (What is in
-# simulate::detail is not in a detail/ but in simulate/engine/, which apply runs on too.)
+# detail/ is closed: no room includes the detail/ of another one, or names what is in its namespace detail. (Names
+# of simulate::detail are free: simulate/engine/, which apply runs on too, puts them there.)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 declare -A rooms=(
@@ -48,7 +48,7 @@ while read -r header; do
     target=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]([^">]*)[">].*/\1/' <<<"$text")
     case $target in
       incontext/simulate/*)
-        # within the room: doors, then trials, then the engine, then types
+        # within the room: doors with their detail/, then trials, then the engine, then types
         part=${header#cuda/incontext/simulate/}
         part=${part%%/*}
         case $part in
@@ -56,6 +56,8 @@ while read -r header; do
           engine) [[ $target =~ /(engine|types)/ ]] || breach "$header:$line: engine/ must not include $target" ;;
           trials) [[ $target =~ /(engine|trials|types)/ ]] || breach "$header:$line: trials/ must not include $target" ;;
         esac
+        [ "$room" = simulate ] || [[ $target != */detail/* ]] ||
+          breach "$header:$line: $room must not include the detail/ of simulate ($target)"
         [ "$room" = simulate ] || [[ " ${rooms[$room]} " == *" simulate "* ]] ||
           breach "$header:$line: $room must not include simulate ($target)"
         ;;

@@ -138,7 +138,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows umbrellas plain_headers doc_blocks floating_point tracked_words quoted_programs pages; do
+for rule in include_arrows umbrellas declarations_first plain_headers doc_blocks floating_point tracked_words quoted_programs pages; do
   fresh
   accepts "$rule"
 done
@@ -177,6 +177,11 @@ fresh; header include/incontext/regression/a.hpp '#include "incontext/scoring/de
 refuses include_arrows 'regression/a.hpp:2: regression must not include the detail/ of scoring'
 fresh; header cuda/incontext/simulate/a.hpp '#include "incontext/regression/detail/b.hpp"'
 refuses include_arrows 'simulate/a.hpp:2: simulate must not include the detail/ of regression'
+fresh; mkdir "$work/tree/cuda/incontext/apply"; header cuda/incontext/apply/a.hpp '#include "incontext/simulate/detail/b.hpp"'
+refuses include_arrows 'apply/a.hpp:2: apply must not include the detail/ of simulate'
+fresh; mkdir "$work/tree/cuda/incontext/simulate/trials"
+header cuda/incontext/simulate/trials/a.hpp '#include "incontext/simulate/detail/b.hpp"'
+refuses include_arrows 'trials/ must not include incontext/simulate/detail/b.hpp'
 fresh; header include/incontext/regression/a.hpp 'inline int f() { return scoring::detail::f(); }'
 refuses include_arrows 'regression/a.hpp:2: regression must not name scoring::detail'
 fresh; header include/incontext/scoring/a.hpp '#include "incontext/scoring/detail/b.hpp"\n// regression::detail\nint x = scoring::detail::x;'
@@ -209,6 +214,25 @@ fresh; rm "$work/tree/cuda/incontext/simulate.hpp"
 refuses umbrellas 'cuda/incontext/simulate.hpp:1: the umbrella header of simulate does not exist'
 fresh; header include/incontext/loose.hpp ''
 refuses umbrellas 'loose.hpp:1: no room has this name'
+
+# ---- declarations first
+# helpers LINES: a block of namespace detail with so many lines, each of which ends a function
+helpers() { printf 'namespace detail {\\n'; printf '}\\n%.0s' $(seq "$1"); printf '}  // namespace detail\\n'; }
+fresh; header include/incontext/regression/a.hpp "namespace incontext::regression {\\n$(helpers 21)${doc}double f(double x);\\n}"
+refuses declarations_first 'regression/a.hpp:3: 21 lines of helpers before a documented name'
+fresh; header include/incontext/regression/a.hpp "$(helpers 20)${doc}double f(double x);"
+accepts declarations_first
+fresh; header include/incontext/regression/a.hpp "${doc}struct S {};\\n$(helpers 61)${doc}double f(double x);"
+refuses declarations_first 'regression/a.hpp:5: 61 lines of helpers before a documented name'
+fresh; header cuda/incontext/simulate/a.hpp "/// Of the room.\\nnamespace incontext::simulate {\\n$(helpers 61)${doc}struct S {};"
+refuses declarations_first 'simulate/a.hpp:4: 61 lines'
+fresh; header include/incontext/regression/a.hpp "${doc}struct S {};\\n$(helpers 60)${doc}double f(double x);\\n$(helpers 99)double f(double x) { return x; }"
+accepts declarations_first
+fresh; header include/incontext/regression/a.hpp 'namespace detail {\n}'
+refuses declarations_first 'regression/a.hpp:2: the rule did not find the end'
+fresh; mkdir "$work/tree/include/incontext/regression/detail"
+header include/incontext/regression/detail/a.hpp "$(helpers 61)${doc}double f(double x);"
+accepts declarations_first
 
 # ---- quoted programs
 fresh; echo 'int main() { return 1; }' >>"$work/tree/tests/consume/simulate.cpp"

@@ -42,11 +42,14 @@ TEST_CASE("the derivatives of a trial are differences of the rules' losses on it
       for (std::size_t i = 0; i < 2; ++i) {
         const auto loss = [&](double kappa, double slope) { return loss_at(context, drawn.query_label, kappa, slope); };
         const double h = 1e-3, rate = rates[i];
-        CHECK(std::abs(values[3 * i] - loss(0, rate)) <= 1e-12);
+        const auto out = [&](AdaptiveOnsetMetric metric) {
+          return values[simulate::detail::adaptive_onset_metrics * i + static_cast<std::size_t>(metric)];
+        };
+        CHECK(std::abs(out(AdaptiveOnsetMetric::loss) - loss(0, rate)) <= 1e-12);
         const double by_rate = (loss(0, rate * std::exp(h)) - loss(0, rate * std::exp(-h))) / (2 * h);
-        CHECK(std::abs(values[3 * i + 1] - by_rate) <= 2e-5 * (1 + rate));
+        CHECK(std::abs(out(AdaptiveOnsetMetric::rate_slope) - by_rate) <= 2e-5 * (1 + rate));
         const double by_kappa = (loss(h, rate) - loss(-h, rate)) / (2 * h);
-        CHECK(std::abs(values[3 * i + 2] - by_kappa) <= 2e-6 * (1 + rate));
+        CHECK(std::abs(out(AdaptiveOnsetMetric::kappa_slope) - by_kappa) <= 2e-6 * (1 + rate));
       }
     }
   }

@@ -83,7 +83,9 @@ double largest_deviation(const SphereTask& task, bool perturbed) {
       if (perturbed) exact.gain *= 1.001;
       const auto expected = metrics(testing::host_prediction(context, exact), drawn.query_label);
       for (std::size_t k = 0; k < 5; ++k) {
-        const double off = std::abs(static_cast<double>(values[5 * i + k]) - expected[k]) / (1 + expected[k]);
+        const double off =
+            std::abs(static_cast<double>(values[simulate::detail::classification_metrics * i + k]) - expected[k]) /
+            (1 + expected[k]);
         largest = testing::worse(largest, off);
       }
     }
@@ -121,10 +123,12 @@ std::pair<double, int> alignment_deviation(const SphereTask& task, bool perturbe
       const double expected[] = {(a.probabilities - b.probabilities).norm(), cosine / static_cast<double>(task.classes),
                                  (a.sensitivity - b.sensitivity).norm()};
       for (std::size_t k = 0; k < 3; ++k) {
-        if (k == 1 && smallest > 0 && smallest < 1e-3) continue;  // the direction of a vector that is nearly 0
-        cosines += k == 1 ? 1 : 0;
+        const bool is_cosine = k == static_cast<std::size_t>(AlignmentMetric::cosine_similarity);
+        if (is_cosine && smallest > 0 && smallest < 1e-3) continue;  // the direction of a vector that is nearly 0
+        cosines += is_cosine ? 1 : 0;
         largest = testing::worse(
-            largest, std::abs(static_cast<double>(values[3 * i + k]) - expected[k]) / (1 + std::abs(expected[k])));
+            largest, std::abs(static_cast<double>(values[simulate::detail::alignment_metrics * i + k]) - expected[k]) /
+                         (1 + std::abs(expected[k])));
       }
     }
   }

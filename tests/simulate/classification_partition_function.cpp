@@ -72,14 +72,18 @@ double largest_deviation(const SphereTask& task, bool perturbed = false) {
         top = std::max(top, w);
         own += drawn.labels[j] == drawn.query_label ? w : 0;
       }
-      const T* out = &values[7 * i];
-      compare(out[0], sum / reference);
-      if (std::abs(sum / reference - 1) > 0.1) compare(out[1], std::pow(sum / reference - 1, 2));
-      compare(out[2], 1 / sum);
-      compare(out[3], 1 / (1 + sum));
-      compare(out[4], squares / (sum * sum));
-      compare(out[5], top / sum);
-      if (own > 1e-3 * sum) compare(out[6], own / sum);
+      const auto out = [&](PartitionFunctionMetric metric) {
+        return values[simulate::detail::partition_function_metrics * i + static_cast<std::size_t>(metric)];
+      };
+      compare(out(PartitionFunctionMetric::partition_function), sum / reference);
+      if (std::abs(sum / reference - 1) > 0.1) {
+        compare(out(PartitionFunctionMetric::squared_deviation), std::pow(sum / reference - 1, 2));
+      }
+      compare(out(PartitionFunctionMetric::inverse), 1 / sum);
+      compare(out(PartitionFunctionMetric::inverse_with_query), 1 / (1 + sum));
+      compare(out(PartitionFunctionMetric::ipr), squares / (sum * sum));
+      compare(out(PartitionFunctionMetric::largest_weight), top / sum);
+      if (own > 1e-3 * sum) compare(out(PartitionFunctionMetric::label_share), own / sum);
     }
     std::vector<double> shares(static_cast<std::size_t>(task.classes), 0);
     for (const std::int64_t label : drawn.labels) {
@@ -87,10 +91,14 @@ double largest_deviation(const SphereTask& task, bool perturbed = false) {
     }
     double square = 0;
     for (const double share : shares) square += share * share;
-    compare(values[21], *std::max_element(shares.begin(), shares.end()));
-    CHECK(std::abs(static_cast<double>(values[22]) - *std::min_element(shares.begin(), shares.end())) <= 1e-6);
-    compare(values[23], square);
-    compare(values[24], simulate::mean_point_length(drawn));
+    const auto balance = [&](BalanceMetric metric) {
+      return values[simulate::detail::partition_function_metrics * 3 + static_cast<std::size_t>(metric)];
+    };
+    compare(balance(BalanceMetric::largest_share), *std::max_element(shares.begin(), shares.end()));
+    const double smallest = *std::min_element(shares.begin(), shares.end());
+    CHECK(std::abs(static_cast<double>(balance(BalanceMetric::smallest_share)) - smallest) <= 1e-6);
+    compare(balance(BalanceMetric::squared_shares), square);
+    compare(balance(BalanceMetric::mean_point_length), simulate::mean_point_length(drawn));
   }
   return largest;
 }

@@ -36,6 +36,8 @@ using Matrix = training::Matrix<double>;
 
 constexpr std::uint64_t seed = 91;
 
+constexpr std::size_t at(GradientNorm norm) { return static_cast<std::size_t>(norm); }
+
 template <class T>
 double drawn(std::uint64_t trial, GradientStream stream, std::int64_t block, std::int64_t index) {
   constexpr int per_block = random::normals_per_block<T>;
@@ -67,8 +69,12 @@ struct Layer {
     direction.normalize();
   }
 
+  struct SquaredNorms {
+    double key, value;
+  };
+
   /// |dW_K|^2 and |dW_V|^2 for the upstream gradient h.
-  std::vector<double> gradients(GradientMap map, double score_stddev, const Matrix& h) const {
+  SquaredNorms gradients(GradientMap map, double score_stddev, const Matrix& h) const {
     const Eigen::Index d = tokens.cols();
     const Matrix one = Matrix::Identity(d, d);
     Matrix query = Matrix::Zero(1, d);
@@ -80,18 +86,19 @@ struct Layer {
     return {result.gradient.key.squaredNorm(), result.gradient.value.squaredNorm()};
   }
 
+  /// In the order of GradientNorm; for the ratio |dW_K|, and -1 for what one dimension does not have.
   std::vector<double> norms(GradientMap map, double score_stddev) const {
     const auto isotropic = gradients(map, score_stddev, direction);
     Matrix along = Matrix::Zero(1, tokens.cols()), across = along;
     along(0, 0) = 1;
     if (tokens.cols() > 1) across(0, 1) = 1;
-    const double key = isotropic[0], value = isotropic[1];
+    const double key = isotropic.key, value = isotropic.value;
     return {value,
             key,
             key * value,
             std::sqrt(key),
-            gradients(map, score_stddev, along)[0],
-            tokens.cols() > 1 ? gradients(map, score_stddev, across)[0] : -1};
+            gradients(map, score_stddev, along).key,
+            tokens.cols() > 1 ? gradients(map, score_stddev, across).key : -1};
   }
 };
 
@@ -115,7 +122,7 @@ double largest_deviation(const GradientRow& row, double floor) {
         const std::vector<double> norms = layer.norms(row.map, static_cast<double>(static_cast<T>(score_stddev)));
         for (std::size_t k = 0; k < norms.size(); ++k) {
           double value = static_cast<double>(values[output++ * W + lane]);
-          if (k == static_cast<std::size_t>(GradientNorm::ratio)) value *= std::sqrt(norms[0]);
+          if (k == at(GradientNorm::ratio)) value *= std::sqrt(norms[at(GradientNorm::value)]);
           const double expected = norms[k];
           if (expected < 0) continue;
           const double off = std::abs(value - expected) / (floor + expected);
@@ -149,14 +156,15 @@ TEST_CASE("gradient norms: an estimate's rounding bounds its error in single pre
         }
         for (const auto norm : {GradientNorm::value, GradientNorm::key, GradientNorm::key_orthogonal}) {
           const auto& estimate = run.at(point, norm);
-          const double off = std::abs(estimate.mean - exact[static_cast<std::size_t>(norm)]);
+          const double off = std::abs(estimate.mean - exact[at(norm)]);
           CAPTURE(row.tokens, row.dimension, static_cast<int>(map), score_stddevs[point], static_cast<int>(norm),
                   estimate.mean, estimate.rounding);
           CHECK(off <= estimate.rounding);
           largest_share.add(off / estimate.rounding, "point ", point);
         }
         const auto ratio = run.imbalance(point);
-        CHECK(std::abs(ratio.mean - std::sqrt(exact[1] / exact[0])) <= ratio.rounding);
+        CHECK(std::abs(ratio.mean - std::sqrt(exact[at(GradientNorm::key)] / exact[at(GradientNorm::value)])) <=
+              ratio.rounding);
       }
     }
   }
@@ -280,7 +288,7 @@ TEST_CASE("gradient norms: trials kept one by one are the run's and the definiti
     std::vector<double> ratios;
     for (std::uint64_t trial = 0; trial < 300; ++trial) {
       const auto norms = Layer<float>(row, trial).norms(GradientMap::softmax, point == 0 ? 0.5 : 20.0);
-      ratios.push_back(std::sqrt(norms[1] / norms[0]));
+      ratios.push_back(std::sqrt(norms[at(GradientNorm::key)] / norms[at(GradientNorm::value)]));
     }
     std::sort(ratios.begin(), ratios.end());
     const double median = (ratios[149] + ratios[150]) / 2;

@@ -63,7 +63,7 @@ std::vector<double> whole_row(const ScoreRow& row, double beta, std::uint64_t tr
                          : drawn<T>(row.law, trial, RowStream::scores, j);
     z.push_back(row.location + row.scale * g);
   }
-  if (row.has_needle) {
+  if (row.needle_token == simulate::NeedleToken::present) {
     z.push_back(row.needle + row.needle_stddev * drawn<T>(ScoreLaw::normal, trial, RowStream::needle, 0));
   }
   const testing::SampledRow sampled(z, beta);
@@ -75,7 +75,7 @@ std::vector<double> whole_row(const ScoreRow& row, double beta, std::uint64_t tr
   const double second = sampled.sum_of_powers(2);
   std::vector<double> values{second,  sampled.sum_of_powers(3), second * second, largest,
                              entropy, sampled.log_partition};
-  if (row.has_needle) values.push_back(sampled.weights.back());
+  if (row.needle_token == simulate::NeedleToken::present) values.push_back(sampled.weights.back());
   return values;
 }
 
@@ -88,7 +88,7 @@ double largest_deviation(const ScoreRow& row) {
                                          row.competitors,
                                          static_cast<T>(row.location),
                                          static_cast<T>(row.scale),
-                                         row.has_needle,
+                                         row.needle_token,
                                          static_cast<T>(row.needle),
                                          static_cast<T>(row.needle_stddev),
                                          grid.data(),
@@ -140,7 +140,7 @@ statistics::Estimate needle_weight_of(const ScoreRow& row, double beta, std::int
 TEST_CASE("score rows: every trial is the whole row in double, whatever the lanes") {
   for (const std::int64_t count : {1, 2, 15, 16, 17, 300}) {
     for (const ScoreRow& row : rows_of(count)) {
-      CAPTURE(count, static_cast<int>(row.law), row.has_needle);
+      CAPTURE(count, static_cast<int>(row.law), static_cast<int>(row.needle_token));
       CHECK(largest_deviation<double, 1>(row) <= 1e-13);
       CHECK(largest_deviation<double, 64>(row) <= 1e-13);
       CHECK(largest_deviation<float, 1>(row) <= 5e-6);
@@ -185,7 +185,7 @@ TEST_CASE("score rows: an estimate's rounding bounds its error in single precisi
       }
       for (std::size_t k = 0; k < exact.size(); ++k) {
         const auto& estimate = single.at(point, static_cast<RowFunctional>(k));
-        CAPTURE(betas[point], row.competitors, row.has_needle, k, estimate.mean, estimate.rounding);
+        CAPTURE(betas[point], row.competitors, static_cast<int>(row.needle_token), k, estimate.mean, estimate.rounding);
         CHECK(std::abs(estimate.mean - exact[k]) <= estimate.rounding);
         largest_share.add(std::abs(estimate.mean - exact[k]) / estimate.rounding, "point ", point, ", k ", k);
       }

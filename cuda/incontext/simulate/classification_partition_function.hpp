@@ -3,14 +3,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/partition_function.hpp"
-#include "incontext/core/contracts.hpp"
+#include "incontext/simulate/detail/classification_partition_function.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
@@ -21,43 +17,6 @@
 
 /// The partition function around a query and how classes share a context, simulated.
 namespace incontext::simulate {
-
-namespace detail {
-
-/// Accepts a kernel whose reference, the mean for independent points, is a normal number of T. With a smaller one the
-/// quotients would be zeros over zeros.
-template <class T>
-KernelReference<T> reference_of(std::string_view where, const SphereTask& task, double kappa) {
-  require_non_negative(where, "kappa", kappa);
-  if (kappa > 1e9) {
-    throw_domain_error(where, "kappa is too large: the mean partition function is lost to rounding", kappa,
-                       "at most 1e9");
-  }
-  const double kernel_mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
-  const double mean = static_cast<double>(task.context_length) * kernel_mean;
-  if (!(mean >= static_cast<double>(std::numeric_limits<T>::min()))) {
-    throw_domain_error(where, "kappa is too large: the mean partition function underflows", kappa,
-                       "n A_d e^-kappa >= 2^" + std::to_string(std::numeric_limits<T>::min_exponent - 1));
-  }
-  return {static_cast<T>(kappa), static_cast<T>(mean)};
-}
-
-template <class T, class Visit>
-auto with_partition_function_trial(std::string_view where, Device device, const SphereTask& task,
-                                   const std::vector<double>& kappas, Visit visit) {
-  validate(task, where);
-  require_at_least(where, "kappas.size()", kappas.size(), std::size_t{1});
-  std::vector<KernelReference<T>> kernels;
-  for (const double kappa : kappas) kernels.push_back(reference_of<T>(where, task, kappa));
-  return with_system(device, [&](auto system) {
-    using System = decltype(system);
-    const typename System::template Memory<KernelReference<T>> list(kernels.begin(), kernels.end());
-    const PartitionFunctionTrial<T> trial{draw_of<T>(task), address(list), static_cast<int>(kernels.size())};
-    return visit(system, trial);
-  });
-}
-
-}  // namespace detail
 
 /// The partition function around queries for several kernels, and the shares of the classes, on common contexts.
 ///
@@ -70,7 +29,7 @@ auto with_partition_function_trial(std::string_view where, Device device, const 
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument for task, options or no kappa, std::domain_error for a kappa outside its domain.
 /// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts dominate
-///           the mean, which happens for narrow kernels in low dimension, and for 1/S~ there.
+///           the mean, which happens for narrow kernels in low dimension, and for 1/Z~ there.
 ///           tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
@@ -105,7 +64,7 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
   return result;
 }
 
-/// The partition functions of every trial, for medians: the mean of 1/S~ is often dominated by a few contexts without
+/// The partition functions of every trial, for medians: the mean of 1/Z~ is often dominated by a few contexts without
 /// points near the query.
 ///
 /// Runs on   host

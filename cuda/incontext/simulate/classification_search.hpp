@@ -8,86 +8,22 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/detail/search_axis.hpp"
 #include "incontext/simulate/types/classification_grid.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 namespace incontext::simulate {
 
-/// When a search stops.
+/// When a search stops: at steps within the tolerance, or after so many zooms.
 ///
-/// Units     tolerance relative: the step of both axes over the value (for kappas, over the largest |kappa| given).
+/// Units     tolerance relative: the step of an axis over the value at which it is (if kappas may be 0 or negative,
+///           over the largest |kappa| of the grid).
 /// Domain    tolerance > 0, zooms >= 0.
 /// Runs on   host
 struct SearchOptions {
   double tolerance = 0.01;
-  int zooms = 40;  ///< at most
+  int zooms = 40;  ///< the largest number of zooms
 };
-
-namespace detail {
-
-/// One axis during a search: the points to try next, and the distance of the outer ones from the center. Distances are
-/// in the logarithm where all numbers are positive.
-class SearchAxis {
- public:
-  std::vector<double> points;
-
-  explicit SearchAxis(const std::vector<double>& axis)
-      : points(axis), low_(axis.front()), high_(axis.back()), is_even_(!(axis.front() > 0)) {}
-
-  [[nodiscard]] AxisPlace place(double x) const {
-    if (low_ == high_) return AxisPlace::fixed;
-    return x == low_ ? AxisPlace::lowest : x == high_ ? AxisPlace::highest : AxisPlace::inside;
-  }
-  [[nodiscard]] double step_at(double x) const { return is_even_ ? step_ : x * std::expm1(step_); }
-
-  /// Sets the step after the first grid, so that the neighbors of point `at` are the outer points.
-  void start(std::size_t at) {
-    const double below = at > 0 ? apart(points[at - 1], points[at]) : 0;
-    const double above = at + 1 < points.size() ? apart(points[at], points[at + 1]) : 0;
-    step_ = first_step_ = std::max(below, above);
-  }
-  /// Whether the new best point is a whole step away from the old one, so that there may be a better one beyond.
-  [[nodiscard]] bool is_outer(double from, double to) const {
-    return place(to) == AxisPlace::inside && apart(from, to) > 0.75 * step_;
-  }
-  void halve() { step_ /= 2; }
-  void widen() { step_ = std::min(2 * step_, first_step_); }
-  void center(double x) {
-    points.clear();
-    for (const double part : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
-      const double y = part == 0 ? x : is_even_ ? x + part * step_ : x * std::exp(part * step_);
-      const double inside = std::clamp(y, low_, high_);
-      if (points.empty() || inside > points.back()) points.push_back(inside);
-    }
-  }
-
- private:
-  [[nodiscard]] double apart(double a, double b) const { return std::abs(is_even_ ? b - a : std::log(b / a)); }
-
-  double low_, high_;
-  bool is_even_;
-  double step_ = 0, first_step_ = 0;
-};
-
-/// Whether every loss about the best one is within a standard error of it. Diagonal neighbors count too, because
-/// valleys may be diagonal.
-inline bool is_lost_in_noise(const ClassificationGridSimulation& run) {
-  for (std::size_t i = 0; i < run.kappas * run.gains; ++i) {
-    const auto& difference = run.loss_difference(i / run.gains, i % run.gains);
-    if (!(difference.mean <= difference.standard_error)) return false;
-  }
-  return true;
-}
-
-inline std::size_t least_loss(const ClassificationGridSimulation& run) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < run.kappas * run.gains; ++i) {
-    if (run.run.estimates[i].mean < run.run.estimates[best].mean) best = i;
-  }
-  return best;
-}
-
-}  // namespace detail
 
 /// The kappa and gain of least mean loss: one pass over a grid, then zooms about the best point, all on one set of
 /// contexts.
@@ -100,7 +36,7 @@ inline std::size_t least_loss(const ClassificationGridSimulation& run) {
 ///     const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0, 2, 10}, {3, 11}};
 ///     const auto best = simulate::classification_search({3, 3, 30}, grid, {.seed = 1, .trials = 4096});
 ///
-/// Source    arXiv 2510.10425, App. I, by a grid of 100 x 100; the zooms are ours.
+/// Source    arXiv 2510.10425, App. I searches a grid of 100 x 100 points; the zooms are added here.
 /// Shapes    as ClassificationOptimum.
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
+#include "incontext/simulate/detail/regression_on_rows.hpp"
 #include "incontext/simulate/engine/factors.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/regression.hpp"
@@ -14,34 +14,6 @@
 #include "incontext/simulate/types/regression.hpp"
 
 namespace incontext::simulate {
-
-namespace detail {
-
-/// The sizes of the terms that a trial adds. Scores are computed with their mean over the rows, which is then
-/// subtracted.
-template <class Map>
-RegressionScales scales_on_rows(const regression::Attention<double>& attention, const regression::Matrix<double>& rows,
-                                const RowLabels& labels) {
-  const double share = 1 / static_cast<double>(rows.rows());
-  const regression::Matrix<double> moment = share * plain_product(rows.transpose(), rows);
-  const regression::Matrix<double> centered = rows.rowwise() - plain_mean(rows).transpose();
-  const regression::Matrix<double> covariance = share * plain_product(centered.transpose(), centered);
-  double label_square = labels.noise_variance, label_variance = labels.noise_variance;
-  if (labels.labels.size() > 0) {
-    label_square = share * labels.labels.squaredNorm();
-    label_variance = share * (labels.labels.array() - labels.labels.mean()).square().sum();
-  } else {
-    const regression::Matrix<double> task_moment =
-        labels.task_covariance + plain_product(labels.task_mean, labels.task_mean.transpose());
-    label_square += trace_of_product(task_moment, moment);
-    label_variance += trace_of_product(task_moment, covariance);
-  }
-  RegressionScales scales = regression_scales(attention, moment, covariance, label_square, label_variance);
-  if constexpr (reads_raw_scores<Map>) scales.score = scales.raw_score;
-  return scales;
-}
-
-}  // namespace detail
 
 /// The mean squared error of single-layer attention, simulated, when contexts and queries are rows of a data set, drawn
 /// with replacement.

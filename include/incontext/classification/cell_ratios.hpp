@@ -53,6 +53,30 @@ struct CellRatios {
   std::vector<Estimated> mean_cosine;       ///< E[u.x | C_c]: limit of k z_c / eta of linear descent
 };
 
+/// How a query's kernel is shared among the cells: the long-context limits of the algorithms for any number of classes.
+///
+/// \f[ \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad
+///     \frac{P_c}{\mathrm{vol}_c} = \frac{E[e^{\kappa (u\cdot x - 1)} | C_c]}{A_d(\kappa)\, e^{-\kappa}} \f]
+///
+/// As class-balanced contexts grow, the context-adaptive step tends to softmax(c pi), kernel descent to the logits
+/// (eta/k) e^-kappa A_d P_c/vol_c, and linear descent to the logits (eta/k) E[u.x | C_c].
+///
+/// Source    derived: docs/theory/classification.md#cell-ratios. The classes share their draws; errors are by the delta
+///           method. A class that received no draw about the query has density 0 with the error of one draw. That error
+///           is not normal: the truth is beyond 14 of them with probability 1 in 10^6.
+/// Shapes    (prototypes: k x d, query: d) -> k each
+/// Units     dimensionless.
+/// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.
+/// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: all weight in the query's own cell.
+/// Errors    std::invalid_argument for shapes and counts, std::domain_error for values, TooFewDraws where a cell
+///           received fewer than 8.
+/// Accuracy  standard errors; compared by z with circle_cells and with contexts of 4000 points
+///           (tests/classification/cell_ratios.cpp).
+/// Random    draw i takes the counters of trial i in the streams uniform and about_query; deterministic for a seed.
+/// Runs on   host
+CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
+                       std::int64_t draws = 65536, std::uint64_t seed = 1, CellDraws kind = CellDraws::automatic);
+
 namespace detail {
 
 class CellSampler {
@@ -159,30 +183,8 @@ class CellSampler {
 
 }  // namespace detail
 
-/// How a query's kernel is shared among the cells: the long-context limits of the algorithms for any number of classes.
-///
-/// \f[ \pi_c = \frac{P_c/\mathrm{vol}_c}{\sum_{c'} P_{c'}/\mathrm{vol}_{c'}},\quad
-///     \frac{P_c}{\mathrm{vol}_c} = \frac{E[e^{\kappa (u\cdot x - 1)} | C_c]}{A_d(\kappa)\, e^{-\kappa}} \f]
-///
-/// As class-balanced contexts grow, the context-adaptive step tends to softmax(c pi), kernel descent to the logits
-/// (eta/k) e^-kappa A_d P_c/vol_c, and linear descent to the logits (eta/k) E[u.x | C_c].
-///
-/// Source    derived: docs/theory/classification.md#cell-ratios. The classes share their draws; errors are by the delta
-///           method. A class that received no draw about the query has density 0 with the error of one draw. That error
-///           is not normal: the truth is beyond 14 of them with probability 1 in 10^6.
-/// Shapes    (prototypes: k x d, query: d) -> k each
-/// Units     dimensionless.
-/// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.
-/// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: all weight in the query's own cell.
-/// Errors    std::invalid_argument for shapes and counts, std::domain_error for values, TooFewDraws where a cell
-///           received fewer than 8.
-/// Accuracy  standard errors; compared by z with circle_cells and with contexts of 4000 points
-///           (tests/classification/cell_ratios.cpp).
-/// Random    draw i takes the counters of trial i in the streams uniform and about_query; deterministic for a seed.
-/// Runs on   host
 inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
-                              std::int64_t draws = 65536, std::uint64_t seed = 1,
-                              CellDraws kind = CellDraws::automatic) {
+                              std::int64_t draws, std::uint64_t seed, CellDraws kind) {
   constexpr auto where = "classification::cell_ratios";
   const Eigen::Index k = prototypes.rows(), d = query.size();
   require_at_least(where, "prototypes.rows()", std::int64_t{k}, std::int64_t{1});

@@ -18,15 +18,15 @@
 /// Two classes: their cells are hemispheres, and a query is at an angle above the boundary between them.
 namespace incontext::classification {
 
-/// The difference between the kernel's mean on the query's side of the boundary and on the other side.
+/// How much larger the kernel's mean is on the query's side of the boundary than on the other side.
 ///
 /// Units     dimensionless.
 /// Runs on   host
 template <Real T>
 struct HemisphereContrast {
-  T relative;                     ///< Delta = B / A: correct side minus wrong side of the kernel's mean
-  T logarithm;                    ///< log B, B = E sign(u.b) e^(kappa u.x)
-  T partition_function_variance;  ///< Var[S | boundary] / (n A^2) = v - Delta^2 with n/2 points per side
+  T relative;                     ///< Delta = B / A: the difference of the two means over their sum
+  T logarithm;                    ///< log B, B = E sign(u.b) e^(kappa u.x), b normal to the boundary
+  T partition_function_variance;  ///< Var[Z | boundary] / (n A^2) = v - Delta^2 with n/2 points per side
 };
 
 namespace detail {
@@ -38,7 +38,7 @@ void require_boundary_angle(std::string_view where, const T& angle) {
   }
 }
 
-/// Delta for checked arguments.
+/// The relative contrast Delta. The arguments have been checked.
 template <Real T>
 T relative_contrast(std::int64_t dimension, const T& kappa, const T& angle) {
   using std::cos;
@@ -65,7 +65,8 @@ T relative_contrast(std::int64_t dimension, const T& kappa, const T& angle) {
 
 }  // namespace detail
 
-/// Contrast of the kernel between the query's side of the boundary and the other.
+/// The contrast of two classes at a query: the difference between the kernel's means over the points on the query's
+/// side of the boundary and over those on the other side, divided by the sum of the two means.
 ///
 /// \f[ \Delta = \frac{B_d}{A_d},\quad B_d(\kappa,\alpha) = E\,\mathrm{sign}(u\cdot b) e^{\kappa u\cdot x} =
 ///     m_d \kappa \int_0^\alpha A_{d+1}(\kappa\cos a) \cos a\,da \f]

@@ -13,7 +13,7 @@
 
 namespace incontext::classification {
 
-/// Expected weight of the context point nearest to the query, among attention weights e^(kappa (u.x - 1)) / S~.
+/// Expected weight of the context point nearest to the query, among attention weights e^(kappa (u.x - 1)) / Z~.
 ///
 /// \f[ E \max_j p_j = n \int dF(w)\, w \int_0^\infty e^{-t w - q t} \varphi_w(t)^{n-1} dt,\qquad
 ///     \varphi_w(t) = E[e^{-t w'}; w' \le w] \f]

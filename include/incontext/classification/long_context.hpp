@@ -21,15 +21,15 @@ namespace incontext::classification {
 /// Runs on   host
 template <Real T>
 struct LongContext {
-  T mean;            ///< E 1/S~ to order 1/n^2
-  T variance;        ///< Var 1/S~ to order 1/n^2
+  T mean;            ///< E 1/Z~ to order 1/n^2
+  T variance;        ///< Var 1/Z~ to order 1/n^2
   T ipr;             ///< E sum_j p_j^2 to order 1/n^2
   T largest_weight;  ///< E max_j p_j to leading order
 };
 
 /// Closed forms of inverse_partition_function and expected_largest_weight for long contexts.
 ///
-/// \f[ E \tilde S^{-1} \approx \frac{1}{\mu}\left[1 + \frac vn + \frac{3 v^2 - g_3}{n^2}\right],\quad
+/// \f[ E \tilde Z^{-1} \approx \frac{1}{\mu}\left[1 + \frac vn + \frac{3 v^2 - g_3}{n^2}\right],\quad
 ///     \mathrm{Var} \approx \frac{1}{\mu^2}\left[\frac vn + \frac{8 v^2 - 2 g_3}{n^2}\right],\quad
 ///     \mu = n A e^{-\kappa} \f]
 /// \f[ E \sum_j p_j^2 \approx \frac1n\left[r_2 + \frac{3 v r_2 - 2 (r_3 - r_2)}{n}\right],\quad

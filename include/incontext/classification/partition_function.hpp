@@ -4,52 +4,25 @@
 #include <cstdint>
 
 #include "incontext/classification/detail/contracts.hpp"
+#include "incontext/classification/detail/kernel_excess.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/query_token.hpp"
 #include "incontext/core/real.hpp"
 
-/// The partition function around a query, S = sum_j e^(kappa u_j.x), over n independent uniform context points of the
+/// The partition function around a query, Z = sum_j e^(kappa u_j.x), over n independent uniform context points of the
 /// sphere.
 namespace incontext::classification {
 
 using incontext::QueryToken;
-
-namespace detail {
-
-/// v = partition_function_excess and log(1 + v).
-template <Real T>
-struct KernelExcess {
-  T value, log_second_moment;
-};
-
-template <Real T>
-KernelExcess<T> kernel_excess(std::int64_t dimension, const T& kappa) {
-  using std::expm1;
-  const auto mean = log_mean(dimension, kappa), twice = log_mean(dimension, T(T(2) * kappa));
-  // the two differences are equal; the one with the smaller terms rounds less and keeps at least half of their size
-  const T log_ratio =
-      twice.plain < -twice.scaled ? T(twice.plain - T(2) * mean.plain) : T(twice.scaled - T(2) * mean.scaled);
-  return {expm1(log_ratio), log_ratio};
-}
-
-/// log(1 + e^x) without overflow.
-template <Real T>
-T softplus(const T& x) {
-  using std::exp;
-  using std::log1p;
-  return T(0) < x ? T(x + log1p(exp(T(-x)))) : T(log1p(exp(x)));
-}
-
-}  // namespace detail
 
 /// Excess of the second moment of the kernel over its squared mean: the squared coefficient of variation of one term.
 ///
 /// \f[ v_d(\kappa) = \frac{A_d(2\kappa)}{A_d(\kappa)^2} - 1 \f]
 ///
 /// Source    derived: docs/theory/classification.md#partition-function.
-/// Units     dimensionless; Var S = n A^2 v.
+/// Units     dimensionless; Var Z = n A^2 v.
 /// Domain    dimension >= 1, |kappa| at most a sixteenth of the largest T; even in kappa.
 /// Limits    kappa -> 0: kappa^2/d; dimension 3, kappa -> infinity: kappa - 1; infinity where the value exceeds the
 ///           range of T.
@@ -85,7 +58,7 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 
 /// Coefficient of variation of the partition function: how unevenly the points of contexts crowd around queries.
 ///
-/// \f[ CV(S) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
+/// \f[ CV(Z) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
 ///
 /// Source    derived: docs/theory/classification.md#partition-function; [q] = 1 if the query is a key.
 /// Units     dimensionless.

@@ -28,7 +28,7 @@ struct TwoClassLayer {
   T best_gain;              ///< c* of the adaptive step without the query's key
   T best_gain_with_query;   ///< c* with the query's key
   T mean_squared_contrast;  ///< E Delta^2 over queries
-  T variance_ratio;         ///< Var S of a balanced context over that of independent points
+  T variance_ratio;         ///< Var Z of a balanced context over that of independent points
 };
 
 namespace detail {
@@ -65,7 +65,7 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 /// \f[ \Delta'(0) = m_d \kappa \frac{A_{d+1}}{A_d},\quad \frac{r_\kappa}{r_0} = \frac{\sqrt{d v} A_d}{\kappa A_{d+1}},
 ///     \quad \mathrm{error} = \frac{d-1}{\sqrt{2\pi n d}} \frac{r_\kappa}{r_0},\quad c^* = \pi\sqrt{\frac{n}{3 v}}
 ///     \left(1 + [q]\frac{e^\kappa}{n A_d}\right) \f]
-/// \f[ E \Delta^2 = A_d^{-2} \sum_{l\ odd} N_l (b_l \lambda_l)^2,\qquad \frac{\mathrm{Var} S}{n A^2 v} =
+/// \f[ E \Delta^2 = A_d^{-2} \sum_{l\ odd} N_l (b_l \lambda_l)^2,\qquad \frac{\mathrm{Var} Z}{n A^2 v} =
 ///     1 - \frac{E\Delta^2}{v} \f]
 ///
 /// Source    derived: docs/theory/classification.md#boundary-layer and #mean-squared-contrast; the noise ratio is below

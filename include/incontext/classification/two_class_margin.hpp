@@ -98,7 +98,7 @@ MarginMoments<T> kernel_margin(std::int64_t dimension, const T& kappa, std::int6
 
 /// Mean margin of the context-adaptive step over contexts and queries, exact at any context length.
 ///
-/// \f[ c \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; E\frac{S_+ - S_-}{S_+ + S_- + [q] e^\kappa}\, d\alpha \f]
+/// \f[ c \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; E\frac{Z_+ - Z_-}{Z_+ + Z_- + [q] e^\kappa}\, d\alpha \f]
 ///
 /// Source    derived: docs/theory/classification.md#margins; the integrand is expected_adaptive_logit_difference.
 /// Units     nats; gain = c in nats.

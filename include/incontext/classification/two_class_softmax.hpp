@@ -17,7 +17,7 @@ namespace incontext::classification {
 
 /// Mean logit difference of the context-adaptive step over balanced contexts of two classes, exact at any length.
 ///
-/// \f[ c\, E\frac{S_+ - S_-}{S_+ + S_- + [q] e^\kappa} = c \int_0^\infty \frac n2 e^{-q t}\left[
+/// \f[ c\, E\frac{Z_+ - Z_-}{Z_+ + Z_- + [q] e^\kappa} = c \int_0^\infty \frac n2 e^{-q t}\left[
 ///     \psi_+ \varphi_+^{n/2-1} \varphi_-^{n/2} - \psi_- \varphi_-^{n/2-1} \varphi_+^{n/2}\right] dt \f]
 /// \f[ \varphi_\pm = E[e^{-t w}|\pm],\quad \psi_\pm = E[w e^{-t w}|\pm],\quad
 ///     P(+|\theta) = \tfrac12\left[1 + \mathrm{sign}(\cos\theta) I_{\min(1,\tan^2\alpha\cot^2\theta)}

@@ -16,40 +16,6 @@
 /// the map itself.
 namespace incontext {
 
-namespace detail {
-
-/// The value as text. A number has enough digits to be read back exactly; a number of another library is converted by
-/// its own member function (Boost.Multiprecision's str, the value of an automatic-differentiation scalar).
-template <class Value>
-std::string contract_text(const Value& value) {
-  if constexpr (std::convertible_to<const Value&, std::string_view>) {
-    return std::string(std::string_view(value));
-  } else if constexpr (std::integral<Value>) {
-    return std::to_string(value);
-  } else if constexpr (std::floating_point<Value>) {
-    char text[64];
-    const int digits = std::numeric_limits<Value>::max_digits10;
-    std::snprintf(text, sizeof text, "%.*Lg", digits, static_cast<long double>(value));
-    return text;
-  } else if constexpr (requires { std::string(value.str()); }) {
-    return value.str();
-  } else if constexpr (requires { value.value(); }) {
-    return contract_text(value.value());
-  } else {
-    return contract_text(static_cast<double>(value));
-  }
-}
-
-template <class Value>
-std::string contract_message(std::string_view where, std::string_view problem, const Value& value,
-                             std::string_view needs) {
-  std::string text = "incontext::";
-  text.append(where).append(": ").append(problem).append(" (value = ").append(contract_text(value));
-  return text.append("; needs ").append(needs).append(")");
-}
-
-}  // namespace detail
-
 /// A number as text with the given number of significant digits, to be put into a sentence.
 /// Runs on   host
 inline std::string short_text(double value, int digits) {
@@ -63,17 +29,13 @@ inline std::string short_text(double value, int digits) {
 /// Runs on   host
 template <class Value>
 [[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
-                                         std::string_view needs) {
-  throw std::invalid_argument(detail::contract_message(where, problem, value, needs));
-}
+                                         std::string_view needs);
 
 /// Throws std::domain_error for a value outside the domain, with the same layout of the message.
 /// Runs on   host
 template <class Value>
 [[noreturn]] void throw_domain_error(std::string_view where, std::string_view problem, const Value& value,
-                                     std::string_view needs) {
-  throw std::domain_error(detail::contract_message(where, problem, value, needs));
-}
+                                     std::string_view needs);
 
 /// Accepts value > 0 and finite; NaN is refused.
 /// Runs on   host
@@ -129,6 +91,51 @@ void require_same_size(std::string_view where, std::string_view parameter, Integ
   if (value != expected) {
     throw_invalid_argument(where, std::string(parameter) + " has the wrong size", value, std::to_string(expected));
   }
+}
+
+namespace detail {
+
+/// The value as text. A number has enough digits to be read back exactly; a number of another library is converted by
+/// its own member function (Boost.Multiprecision's str, the value of an automatic-differentiation scalar).
+template <class Value>
+std::string contract_text(const Value& value) {
+  if constexpr (std::convertible_to<const Value&, std::string_view>) {
+    return std::string(std::string_view(value));
+  } else if constexpr (std::integral<Value>) {
+    return std::to_string(value);
+  } else if constexpr (std::floating_point<Value>) {
+    char text[64];
+    const int digits = std::numeric_limits<Value>::max_digits10;
+    std::snprintf(text, sizeof text, "%.*Lg", digits, static_cast<long double>(value));
+    return text;
+  } else if constexpr (requires { std::string(value.str()); }) {
+    return value.str();
+  } else if constexpr (requires { value.value(); }) {
+    return contract_text(value.value());
+  } else {
+    return contract_text(static_cast<double>(value));
+  }
+}
+
+template <class Value>
+std::string contract_message(std::string_view where, std::string_view problem, const Value& value,
+                             std::string_view needs) {
+  std::string text = "incontext::";
+  text.append(where).append(": ").append(problem).append(" (value = ").append(contract_text(value));
+  return text.append("; needs ").append(needs).append(")");
+}
+
+}  // namespace detail
+
+template <class Value>
+void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
+                            std::string_view needs) {
+  throw std::invalid_argument(detail::contract_message(where, problem, value, needs));
+}
+
+template <class Value>
+void throw_domain_error(std::string_view where, std::string_view problem, const Value& value, std::string_view needs) {
+  throw std::domain_error(detail::contract_message(where, problem, value, needs));
 }
 
 }  // namespace incontext

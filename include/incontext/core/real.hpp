@@ -1,40 +1,13 @@
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <limits>
 #include <type_traits>
 
+#include "incontext/core/detail/elementary_lookup.hpp"
 #include "incontext/core/floating_point.hpp"
 
 namespace incontext {
-
-namespace detail::elementary_lookup {
-
-using std::atan;
-using std::cos;
-using std::exp;
-using std::log;
-using std::sin;
-using std::sqrt;
-using std::tanh;
-
-/// The elementary functions that a scalar type must have; atan is needed only for types with more digits than double,
-/// whose pi is computed with it.
-template <class T>
-concept HasElementaryFunctions = requires(const T& x) {
-  { exp(x) } -> std::convertible_to<T>;
-  { log(x) } -> std::convertible_to<T>;
-  { sqrt(x) } -> std::convertible_to<T>;
-  { sin(x) } -> std::convertible_to<T>;
-  { cos(x) } -> std::convertible_to<T>;
-  { tanh(x) } -> std::convertible_to<T>;
-  requires std::numeric_limits<T>::digits <= 53 || requires {
-    { atan(x) } -> std::convertible_to<T>;
-  };
-};
-
-}  // namespace detail::elementary_lookup
 
 /// A scalar the closed forms can be evaluated in: float, double, long double, a Boost.Multiprecision number or an
 /// automatic-differentiation scalar. Integers are not real numbers here: an accidental `int` would truncate. Its

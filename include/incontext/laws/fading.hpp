@@ -32,16 +32,16 @@ struct TwoLevelWeights {
 ///
 /// Source    arXiv 2501.19399, Fig. 1 with scores -2 and 3; arXiv 2510.05554 is the case g = 1 - rho.
 /// Units     exponent_gap = beta g dimensionless; weights dimensionless.
-/// Domain    count >= 1, not necessarily whole; exponent_gap finite, of either sign.
-/// Limits    count = 1: high 1; exponent_gap = 0: uniform; softmax, n -> infinity: high ~ e^(beta g) / n.
-/// Errors    std::domain_error for count or exponent_gap outside the domain.
+/// Domain    row_length >= 1, not necessarily whole; exponent_gap finite, of either sign.
+/// Limits    row_length = 1: high 1; exponent_gap = 0: uniform; softmax, n -> infinity: high ~ e^(beta g) / n.
+/// Errors    std::domain_error for row_length or exponent_gap outside the domain.
 /// Accuracy  4 eps (1 + |beta g|) relative, each field: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_gap) {
-  const T& n = count;
+TwoLevelWeights<T> two_level_weights(const Count<T>& row_length, const T& exponent_gap) {
+  const T& n = row_length;
   using std::exp;
-  detail::require_count("laws::two_level_weights", "count", n);
+  detail::require_count("laws::two_level_weights", "row_length", n);
   require_finite("laws::two_level_weights", "exponent_gap", exponent_gap);
   const T others = n - T(1);
   if (!(T(0) < others)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
@@ -59,14 +59,14 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& count, const T& exponent_ga
 ///
 /// Source    derived: docs/theory/laws.md#two-levels; attained by the two-level row.
 /// Units     exponent_gap = beta g dimensionless.
-/// Domain    count >= 1, exponent_gap >= 0.
+/// Domain    row_length >= 1, exponent_gap >= 0.
 /// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.
-/// Errors    std::domain_error for count or exponent_gap outside the domain.
+/// Errors    std::domain_error for row_length or exponent_gap outside the domain.
 /// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
-T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
-  const T& n = count;
+T largest_weight_lower_bound(const Count<T>& row_length, const T& exponent_gap) {
+  const T& n = row_length;
   require_non_negative("laws::largest_weight_lower_bound", "exponent_gap", exponent_gap);
   return two_level_weights(n, exponent_gap).high;
 }
@@ -77,14 +77,14 @@ T largest_weight_lower_bound(const Count<T>& count, const T& exponent_gap) {
 ///
 /// Source    arXiv 2501.19399; attained by the two-level row.
 /// Units     exponent_range = beta D dimensionless.
-/// Domain    count >= 1, exponent_range >= 0.
+/// Domain    row_length >= 1, exponent_range >= 0.
 /// Limits    exponent_range = 0: 1/n. SSMax, n -> infinity: 0 for s D < 1.
-/// Errors    std::domain_error for count or exponent_range outside the domain.
+/// Errors    std::domain_error for row_length or exponent_range outside the domain.
 /// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
 /// Runs on   host
 template <Real T>
-T largest_weight_upper_bound(const Count<T>& count, const T& exponent_range) {
-  const T& n = count;
+T largest_weight_upper_bound(const Count<T>& row_length, const T& exponent_range) {
+  const T& n = row_length;
   require_non_negative("laws::largest_weight_upper_bound", "exponent_range", exponent_range);
   return two_level_weights(n, exponent_range).high;
 }

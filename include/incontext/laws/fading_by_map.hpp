@@ -1,14 +1,11 @@
 #pragma once
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/two_level_weights.hpp"
 #include "incontext/laws/fading.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/checked.hpp"
@@ -21,70 +18,27 @@
 /// so n may be 1e15.
 namespace incontext::laws {
 
-namespace detail {
-
-template <Real T>
-T require_two_levels(std::ptrdiff_t count, const T& high, const T& low) {
-  require_at_least("laws::two_level_weights", "count", count, std::ptrdiff_t{1});
-  require_finite("laws::two_level_weights", "high", high);
-  require_finite("laws::two_level_weights", "low", low);
-  return math::from_count<T>(count);
-}
-
-/// The two-level weights, given the weight of the high score and that of each low score.
-template <Real T>
-TwoLevelWeights<T> two_levels(const T& count, const T& high, const T& low) {
-  if (!(T(1) < count)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
-  return {high, low, (count - T(1)) * low};
-}
-
-/// alpha-entmax: the low weight is u^p, where (u + c)^p + (n - 1) u^p = 1, c = (alpha - 1) gap, p = 1 / (alpha - 1).
-template <Real T>
-TwoLevelWeights<T> two_level_entmax(const T& count, const T& gap, const T& alpha) {
-  using std::exp;
-  using std::pow;
-  const T others = count - T(1), power = T(1) / (alpha - T(1)), offset = (alpha - T(1)) * gap;
-  if (!(T(0) < others) || T(1) <= offset) return two_levels(count, T(1), T(0));
-  const auto excess = [&](const T& u) {
-    const T top = u + offset;
-    T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
-    // offset - 1 is exact here, so u keeps its digits near the gap at which the row becomes one-hot
-    const T beyond_one = u + (offset - T(1));
-    if (T(0.5) < top) above = math::exp_minus_one(T(power * math::log_one_plus(beyond_one)));
-    return T(above + others * pow(u, power));
-  };
-  std::uintmax_t steps = 1000;
-  const boost::math::tools::eps_tolerance<T> close(boost::math::tools::digits<T>() - 1);
-  const T most = T(0) < offset ? T(T(1) - offset) : T(1);
-  const auto bracket = boost::math::tools::toms748_solve(excess, T(0), most, close, steps);
-  const T u = (bracket.first + bracket.second) / T(2);
-  const T top = u + offset;
-  return two_levels(count, T(0) < top ? T(pow(top, power)) : T(0), T(pow(u, power)));
-}
-
-}  // namespace detail
-
 /// Two-level weights of softmax, SSMax and SSA, which are softmax after an elementwise map phi.
 ///
 /// \f[ a_{\max} = \frac{1}{1 + (n-1) e^{-(\phi(z_{high}) - \phi(z_{low}))}} \f]
 ///
 /// Source    arXiv 2501.19399, Fig. 1; arXiv 2508.14685. SSA depends on both scores, not on their gap alone.
 /// Units     scores in the map's units.
-/// Domain    count >= 1, finite scores of either order, map in its domain.
+/// Domain    row_length >= 1, finite scores of either order, map in its domain.
 /// Limits    n -> infinity: softmax e^gap / n, SSA w(high) / (n w(low)), SSMax ssmax_two_level_limit.
-/// Errors    std::invalid_argument for the count, std::domain_error.
+/// Errors    std::invalid_argument for the row_length, std::domain_error.
 /// Accuracy  as two_level_weights of a gap: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <scoring::SoftmaxLike Map>
-TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t count,
+TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t row_length,
                                                        const scoring::Value<Map>& high,
                                                        const scoring::Value<Map>& low) {
   using T = scoring::Value<Map>;
   scoring::require_valid(map);
-  const T n = detail::require_two_levels(count, high, low);
-  const auto phi = map.elementwise(count);
+  const T n = detail::require_two_levels(row_length, high, low);
+  const auto phi = map.elementwise(row_length);
   if (!phi.in_domain()) {
-    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", count,
+    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", row_length,
                        "a map in its domain");
   }
   return two_level_weights(n, T(phi.difference(high, low)));
@@ -103,10 +57,10 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 /// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t count, const T& high,
-                                     const T& low) {
+TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t row_length,
+                                     const T& high, const T& low) {
   scoring::validate(map);
-  const T n = detail::require_two_levels(count, high, low);
+  const T n = detail::require_two_levels(row_length, high, low);
   const T gap = (high - low) / map.temperature;
   return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
 }
@@ -127,16 +81,16 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
 /// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t count, const T& high,
+TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {
   using std::sqrt;
   scoring::validate(map);
-  const T n = detail::require_two_levels(count, high, low);
+  const T n = detail::require_two_levels(row_length, high, low);
   const T gap = high - low, size = math::magnitude(gap);
   T scale = size * sqrt(T(n - T(1))) / n;
   if (map.scale == scoring::ScoreScale::sample_stddev) scale = size / sqrt(n);
   if (map.scale == scoring::ScoreScale::population_variance) scale = scale * scale;
-  if (count == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
+  if (row_length == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
   return two_level_weights(n, T(gap / (scale < map.temperature ? scale : map.temperature)));
 }
 
@@ -150,8 +104,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
 /// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t count, const T& high, const T& low) {
-  const T n = detail::require_two_levels(count, high, low);
+TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  const T n = detail::require_two_levels(row_length, high, low);
   if (low < high) return detail::two_levels(n, T(1), T(0));
   if (high < low) return detail::two_levels(n, T(0), T(T(1) / (n - T(1))));
   return detail::two_levels(n, T(T(1) / n), T(T(1) / n));
@@ -170,9 +125,10 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t count, const T& high, const T& low) {
+TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
   scoring::validate(map);
-  const T n = detail::require_two_levels(count, high, low);
+  const T n = detail::require_two_levels(row_length, high, low);
   return detail::two_level_entmax(n, T(high - low), map.alpha);
 }
 
@@ -186,8 +142,9 @@ TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff
 /// Accuracy  as entmax.
 /// Runs on   host
 template <Real T>
-TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t count, const T& high, const T& low) {
-  const T n = detail::require_two_levels(count, high, low);
+TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  const T n = detail::require_two_levels(row_length, high, low);
   return detail::two_level_entmax(n, T(high - low), T(2));
 }
 

@@ -19,16 +19,16 @@ namespace incontext::laws {
 ///
 /// Source    arXiv 2501.19399, Fig. 3, for an input of n scores; a geometric sum with its largest term taken out.
 /// Units     inverse_temperature in one over the units of the scores; result in nats.
-/// Domain    count >= 3 (not necessarily whole), inverse_temperature finite.
+/// Domain    row_length >= 3 (not necessarily whole), inverse_temperature finite.
 /// Limits    inverse_temperature = 0: log(n - 1); n -> infinity at beta = 1: log((n - 2)(e - 1)).
-/// Errors    std::domain_error for count or inverse_temperature outside the domain.
+/// Errors    std::domain_error for row_length or inverse_temperature outside the domain.
 /// Accuracy  8 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
-  const T& n = count;
+T grid_log_sum(const Count<T>& row_length, const T& inverse_temperature) {
+  const T& n = row_length;
   using std::exp;
-  detail::require_count("laws::grid_log_sum", "count", n, 3);
+  detail::require_count("laws::grid_log_sum", "row_length", n, 3);
   require_finite("laws::grid_log_sum", "inverse_temperature", inverse_temperature);
   const bool rising = T(0) < inverse_temperature;
   const T span = rising ? inverse_temperature : T(-inverse_temperature);
@@ -48,12 +48,12 @@ T grid_log_sum(const Count<T>& count, const T& inverse_temperature) {
 /// Domain    as grid_log_sum, inverse_temperature > 0.
 /// Limits    softmax: diverges like log n; SSMax: 1 + 1/s - log(s log n) / (s log n) + o(1), ssmax_bounded_threshold
 ///           with edge 1.
-/// Errors    std::domain_error for count or inverse_temperature outside the domain.
+/// Errors    std::domain_error for row_length or inverse_temperature outside the domain.
 /// Accuracy  10 eps relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T grid_threshold(const Count<T>& count, const T& inverse_temperature) {
-  const T& n = count;
+T grid_threshold(const Count<T>& row_length, const T& inverse_temperature) {
+  const T& n = row_length;
   require_positive("laws::grid_threshold", "inverse_temperature", inverse_temperature);
   return grid_log_sum(n, inverse_temperature) / inverse_temperature;
 }
@@ -66,12 +66,12 @@ T grid_threshold(const Count<T>& count, const T& inverse_temperature) {
 /// Units     dimensionless.
 /// Domain    as grid_log_sum; z_max finite, not necessarily above the grid.
 /// Limits    z_max = z_*: 1/2.
-/// Errors    std::domain_error for count, inverse_temperature or z_max outside the domain.
+/// Errors    std::domain_error for row_length, inverse_temperature or z_max outside the domain.
 /// Accuracy  8 eps (1 + |log S| + |beta z_max|) relative: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T grid_weight(const Count<T>& count, const T& inverse_temperature, const T& z_max) {
-  const T& n = count;
+T grid_weight(const Count<T>& row_length, const T& inverse_temperature, const T& z_max) {
+  const T& n = row_length;
   using std::exp;
   require_finite("laws::grid_weight", "z_max", z_max);
   const T log_sum = grid_log_sum(n, inverse_temperature);

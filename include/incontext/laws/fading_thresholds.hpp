@@ -38,17 +38,17 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
 ///
 /// Source    derived: docs/theory/laws.md#thresholds; laws/fading.hpp solved for the gap.
 /// Units     dimensionless: the gap times the inverse temperature.
-/// Domain    count > 1, 0 < weight < 1.
+/// Domain    row_length > 1, 0 < weight < 1.
 /// Limits    weight = 1/n: 0.
-/// Errors    std::domain_error for count or weight outside the domain.
+/// Errors    std::domain_error for row_length or weight outside the domain.
 /// Accuracy  4 eps (1 + log n + |log(w / (1 - w))|) absolute: tests/laws/fading_thresholds.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
-T two_level_exponent_gap(const N& count, const T& weight = T(0.5)) {
+T two_level_exponent_gap(const N& row_length, const T& weight = T(0.5)) {
   using std::log;
-  const T n = CountOf<T>(count);
-  detail::require_more_than_one("laws::two_level_exponent_gap", "count", n);
+  const T n = CountOf<T>(row_length);
+  detail::require_more_than_one("laws::two_level_exponent_gap", "row_length", n);
   detail::require_fraction("laws::two_level_exponent_gap", "weight", weight);
   return log(T(n - T(1))) + log(T(weight / (T(1) - weight)));
 }
@@ -159,15 +159,15 @@ struct BoundedScores {
 ///
 /// Source    derived: docs/theory/laws.md#grid; the caption of Fig. 3 of arXiv 2501.19399 has its limit, 1 + 1/s.
 /// Units     of the scores.
-/// Domain    count > 1, scale > 0, law as BoundedScores.
-/// Errors    std::domain_error for count, scale or a field of law outside the domain.
+/// Domain    row_length > 1, scale > 0, law as BoundedScores.
+/// Errors    std::domain_error for row_length, scale or a field of law outside the domain.
 /// Accuracy  asymptotic: 2e-4 of the grid's exact threshold for s log n > 6: tests/laws/fading_grid.cpp.
 /// Runs on   host
 template <Real T>
-T ssmax_bounded_threshold(const Count<T>& count, const T& scale, const BoundedScores<T>& law) {
-  const T& n = count;
+T ssmax_bounded_threshold(const Count<T>& row_length, const T& scale, const BoundedScores<T>& law) {
+  const T& n = row_length;
   using std::log;
-  detail::require_more_than_one("laws::ssmax_bounded_threshold", "count", n);
+  detail::require_more_than_one("laws::ssmax_bounded_threshold", "row_length", n);
   require_positive("laws::ssmax_bounded_threshold", "scale", scale);
   require_finite("laws::ssmax_bounded_threshold", "upper_edge", law.upper_edge);
   require_non_negative("laws::ssmax_bounded_threshold", "edge_exponent", law.edge_exponent);

@@ -23,18 +23,18 @@ namespace incontext::laws {
 ///
 /// Source    Derrida 1981.
 /// Units     dimensionless.
-/// Domain    count >= 1.
-/// Limits    count = 1: 0.
-/// Errors    std::domain_error for count outside the domain.
+/// Domain    row_length >= 1.
+/// Limits    row_length = 1: 0.
+/// Errors    std::domain_error for row_length outside the domain.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
-T critical_score_stddev(const N& count) {
+T critical_score_stddev(const N& row_length) {
   using std::log;
   using std::sqrt;
-  const T n = CountOf<T>(count);
-  detail::require_count("laws::critical_score_stddev", "count", n);
+  const T n = CountOf<T>(row_length);
+  detail::require_count("laws::critical_score_stddev", "row_length", n);
   return sqrt(T(T(2) * log(n)));
 }
 
@@ -44,16 +44,16 @@ T critical_score_stddev(const N& count) {
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     nats.
-/// Domain    count >= 1, score_stddev >= 0.
+/// Domain    row_length >= 1, score_stddev >= 0.
 /// Limits    theta < 1, n -> infinity: E log Z.
-/// Errors    std::domain_error for count or score_stddev outside the domain.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T annealed_log_partition(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
+T annealed_log_partition(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
   using std::log;
-  detail::require_count("laws::annealed_log_partition", "count", n);
+  detail::require_count("laws::annealed_log_partition", "row_length", n);
   require_non_negative("laws::annealed_log_partition", "score_stddev", score_stddev);
   return log(n) + score_stddev * score_stddev / T(2);
 }
@@ -64,15 +64,15 @@ T annealed_log_partition(const Count<T>& count, const T& score_stddev) {
 ///
 /// Source    Derrida 1981.
 /// Units     nats.
-/// Domain    count >= 1, score_stddev >= 0.
+/// Domain    row_length >= 1, score_stddev >= 0.
 /// Limits    continuous with its derivative at theta = 1.
-/// Errors    std::domain_error for count or score_stddev outside the domain.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  leading order: for theta in 1.25 ... 3 more than 1 too large at n = 1e2 to 1e9, within 5% of E log Z at
 ///           n = 1e12: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T quenched_log_partition(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
+T quenched_log_partition(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
   const T critical = critical_score_stddev(n);
   if (score_stddev < critical) return annealed_log_partition(n, score_stddev);
   require_non_negative("laws::quenched_log_partition", "score_stddev", score_stddev);
@@ -85,14 +85,14 @@ T quenched_log_partition(const Count<T>& count, const T& score_stddev) {
 ///
 /// Source    Derrida 1981; above theta = 1 the entropy is of order 1, poisson_dirichlet_entropy.
 /// Units     nats.
-/// Domain    count >= 1, score_stddev >= 0.
+/// Domain    row_length >= 1, score_stddev >= 0.
 /// Limits    score_stddev = 0: log n.
-/// Errors    std::domain_error for count or score_stddev outside the domain.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  leading order, within 1% of E H at n = 1e9 for theta <= 0.5: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T quenched_entropy(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
+T quenched_entropy(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
   using std::log;
   const T critical = critical_score_stddev(n);
   require_non_negative("laws::quenched_entropy", "score_stddev", score_stddev);
@@ -105,16 +105,16 @@ T quenched_entropy(const Count<T>& count, const T& score_stddev) {
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
 /// Units     dimensionless.
-/// Domain    count >= 1, score_stddev >= 0; meaningful for theta < 1/sqrt(3).
+/// Domain    row_length >= 1, score_stddev >= 0; meaningful for theta < 1/sqrt(3).
 /// Limits    score_stddev = 0: 1/n.
-/// Errors    std::domain_error for count or score_stddev outside the domain; infinity on overflow.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain; infinity on overflow.
 /// Accuracy  useless for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-T annealed_ipr(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
+T annealed_ipr(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
   using std::exp;
-  detail::require_count("laws::annealed_ipr", "count", n);
+  detail::require_count("laws::annealed_ipr", "row_length", n);
   require_non_negative("laws::annealed_ipr", "score_stddev", score_stddev);
   return exp(T(score_stddev * score_stddev)) / n;
 }
@@ -174,18 +174,18 @@ struct FrozenRow {
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics; gamma is Euler's constant.
 /// Units     as FrozenRow.
-/// Domain    count >= 2, score_stddev > h.
+/// Domain    row_length >= 2, score_stddev > h.
 /// Limits    score_stddev -> infinity: E log Z / x -> b + gamma / h.
-/// Errors    std::domain_error for count or score_stddev outside the domain.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  theta in 1.25 ... 3, n from 1e2 to 1e9: E log Z too large by at most 0.45; Y_2 too small, by at most 0.11
 ///           and, from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
 /// Runs on   host
 template <Real T>
-FrozenRow<T> frozen_row(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
+FrozenRow<T> frozen_row(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
   using std::exp;
   using std::sqrt;
-  detail::require_count("laws::frozen_row", "count", n, 2);
+  detail::require_count("laws::frozen_row", "row_length", n, 2);
   const T pi = boost::math::constants::pi<T>(), euler = boost::math::constants::euler<T>();
   FrozenRow<T> row{};
   row.quantile = sqrt(T(2)) * boost::math::erfc_inv(T(T(2) / n));

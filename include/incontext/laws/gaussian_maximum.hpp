@@ -14,23 +14,24 @@ namespace incontext::laws {
 /// \f[ E \max_j a_j = n \int ds \int dg\, \varphi(g) F_1(s + x g)
 ///     \Bigl[\int_{-\infty}^g dg'\, \varphi(g') e^{-e^{s + x g'}}\Bigr]^{n-1},\qquad F_1(y) = e^{y - e^y} \f]
 ///
-/// Trapezoidal sums over the largest score g, over s, and over the distance of another score below g. The integrands
-/// fall off doubly exponentially or like a normal density at their ends. Each step is halved until a sum with twice the
-/// step would be accurate enough too.
+/// Each of the three integrals, over s, over the largest score g and over the distance g - g' of another score below
+/// it, is a trapezoidal sum. Such sums converge fast here, because the integrands are smooth and fall at both ends
+/// either doubly exponentially or like a normal density. A step is halved until doubling it would change the result by
+/// less than the tolerance; that change is its part of the error estimate.
 ///
 /// Source    derived: docs/theory/laws.md#largest-weight.
 /// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.
-/// Domain    1 <= count <= 1e200 and whole, score_stddev >= 0.
-/// Limits    count = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
-/// Errors    std::domain_error for count or score_stddev outside the domain; QuadratureError.
+/// Domain    1 <= row_length <= 1e200 and whole, score_stddev >= 0.
+/// Limits    row_length = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 /// Runs on   host
 template <Real T>
-Quadrature<T> largest_weight(const Count<T>& count, const T& score_stddev) {
-  const T& n = count;
-  detail::require_whole("laws::largest_weight", "count", n, 1);
+Quadrature<T> largest_weight(const Count<T>& row_length, const T& score_stddev) {
+  const T& n = row_length;
+  detail::require_whole("laws::largest_weight", "row_length", n, 1);
   require_non_negative("laws::largest_weight", "score_stddev", score_stddev);
-  if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "count is too large", n, "at most 1e200");
+  if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "row_length is too large", n, "at most 1e200");
   if (n <= T(1)) return {T(1), T(0)};
   detail::LargestShare<T> share(n, score_stddev);
   const T tolerance = quadrature_tolerance<T>();

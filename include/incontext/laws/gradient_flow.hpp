@@ -93,18 +93,18 @@ T query_imbalance(const GradientFlow<T>& flow, const Count<T>& key_dimension) {
 ///
 /// Source    derived: docs/theory/laws.md#gradient-flow; Y_2 replaced by its annealed value, leading order in d q.
 /// Units     dimensionless.
-/// Domain    count >= 1, score_stddev >= 0, dimension >= 1.
+/// Domain    row_length >= 1, score_stddev >= 0, dimension >= 1.
 /// Limits    score_stddev = 0: 0; score_stddev -> infinity: score_stddev, which is not the imbalance.
-/// Errors    std::domain_error for count, score_stddev or dimension outside the domain.
+/// Errors    std::domain_error for row_length, score_stddev or dimension outside the domain.
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
 /// Runs on   host
 template <Real T>
-T annealed_imbalance(const Count<T>& count, const T& score_stddev, const Count<T>& dimension) {
-  const T& n = count;
+T annealed_imbalance(const Count<T>& row_length, const T& score_stddev, const Count<T>& dimension) {
+  const T& n = row_length;
   const T& d = dimension;
   using std::exp;
   using std::sqrt;
-  detail::require_count("laws::annealed_imbalance", "count", n);
+  detail::require_count("laws::annealed_imbalance", "row_length", n);
   require_non_negative("laws::annealed_imbalance", "score_stddev", score_stddev);
   detail::require_count("laws::annealed_imbalance", "dimension", d);
   const T square = score_stddev * score_stddev, rarity = exp(T(-square)), share = d / n;

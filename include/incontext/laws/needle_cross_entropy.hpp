@@ -11,6 +11,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/laws/detail/competitors.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/log_concave.hpp"
@@ -40,61 +41,6 @@ template <Real T>
 struct NeedleOptimum {
   T inverse_temperature, cross_entropy;
 };
-
-namespace detail {
-
-/// log E exp(-e^(s + y)), y one of two values: `span` with probability p, else 0.
-template <Real T>
-class TwoValueScores {
- public:
-  TwoValueScores(const T& span, const T& probability) : span_(span), probability_(probability) {}
-
-  T log_psi(const T& s) const {
-    using std::exp;
-    using std::log;
-    const T low = exp(s), high = exp(T(s + span_)), rest = T(1) - probability_;
-    const T complement = -probability_ * math::exp_minus_one(T(-high)) - rest * math::exp_minus_one(T(-low));
-    if (complement < T(0.5)) return math::log_one_plus(T(-complement));
-    return log(T(rest + probability_ * exp(T(low - high)))) - low;
-  }
-
- private:
-  T span_, probability_;
-};
-
-/// A law's scores times beta, counted from `origin`, with the law's mean and upper edge.
-template <class Scores, class T>
-struct Competitors {
-  Scores scores;
-  T origin, mean, edge;
-};
-
-template <Real T>
-Competitors<NormalScores<T>, T> competitors_at(std::string_view where, const NormalLaw<T>& law, const T& beta) {
-  using std::sqrt;
-  require_non_negative(where, "variance", law.variance);
-  return {NormalScores<T>(T(beta * sqrt(law.variance))), T(0), T(0), std::numeric_limits<T>::infinity()};
-}
-
-template <Real T>
-Competitors<UniformScores<T>, T> competitors_at(std::string_view where, const UniformLaw<T>& law, const T& beta) {
-  require_finite(where, "lower", law.lower);
-  require_non_negative(where, "upper - lower", T(law.upper - law.lower));
-  return {UniformScores<T>(T(beta * (law.upper - law.lower))), T(beta * law.lower), T((law.lower + law.upper) / T(2)),
-          law.upper};
-}
-
-template <Real T>
-Competitors<TwoValueScores<T>, T> competitors_at(std::string_view where, const TwoValueLaw<T>& law, const T& beta) {
-  require_finite(where, "lower", law.lower);
-  require_non_negative(where, "upper - lower", T(law.upper - law.lower));
-  require_fraction(where, "probability", law.probability);
-  const T width = law.upper - law.lower;
-  return {TwoValueScores<T>(T(beta * width), law.probability), T(beta * law.lower),
-          T(law.lower + law.probability * width), law.upper};
-}
-
-}  // namespace detail
 
 /// Expected cross entropy -E log a of a needle's weight a among N independent competitors.
 ///

@@ -28,19 +28,19 @@ namespace incontext::laws {
 ///
 /// Source    derived: docs/theory/laws.md#normsoftmax-gradients; arXiv 2310.12956 has the map.
 /// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
-/// Domain    count >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
+/// Domain    row_length >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
 /// Limits    n -> infinity at fixed d: squared imbalance 1 - 1/d, that of softmax at x = 1 without the part along w.
-/// Errors    std::domain_error for count or dimension outside the domain; QuadratureError.
+/// Errors    std::domain_error for row_length or dimension outside the domain; QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at
 ///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
-GradientFlow<T> normsoftmax_gradient_flow(const N& count, const Count<T>& dimension) {
+GradientFlow<T> normsoftmax_gradient_flow(const N& row_length, const Count<T>& dimension) {
   using std::sqrt;
-  const T n = CountOf<T>(count);
+  const T n = CountOf<T>(row_length);
   const T& d = dimension;
-  detail::require_whole("laws::normsoftmax_gradient_flow", "count", n, 4);
+  detail::require_whole("laws::normsoftmax_gradient_flow", "row_length", n, 4);
   detail::require_count("laws::normsoftmax_gradient_flow", "dimension", d);
   const detail::StandardizedMoments<T> mean(n);
   using Moments = detail::ExponentMoments<T>;

@@ -58,16 +58,16 @@ T retrieval_boundary(const T& noise) {
 ///
 /// Source    derived: docs/theory/laws.md#retrieval.
 /// Units     of the scores.
-/// Domain    count > 1, scale > 0, variance >= 0.
+/// Domain    row_length > 1, scale > 0, variance >= 0.
 /// Limits    variance = 0: 1/s.
-/// Errors    std::domain_error for count, scale or variance outside the domain.
+/// Errors    std::domain_error for row_length, scale or variance outside the domain.
 /// Accuracy  as retrieval_boundary.
 /// Runs on   host
 template <Real T>
-T ssmax_gaussian_threshold(const Count<T>& count, const T& scale, const T& variance) {
-  const T& n = count;
+T ssmax_gaussian_threshold(const Count<T>& row_length, const T& scale, const T& variance) {
+  const T& n = row_length;
   using std::log;
-  detail::require_more_than_one("laws::ssmax_gaussian_threshold", "count", n);
+  detail::require_more_than_one("laws::ssmax_gaussian_threshold", "row_length", n);
   require_positive("laws::ssmax_gaussian_threshold", "scale", scale);
   require_non_negative("laws::ssmax_gaussian_threshold", "variance", variance);
   return retrieval_boundary(T(scale * scale * variance * log(n))) / scale;
@@ -140,18 +140,18 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; x = 1, for the branch whose standard deviation is below tau.
 /// Units     standard deviations of the other scores.
-/// Domain    count >= 1, where (log n + 1/2)^2 < n.
+/// Domain    row_length >= 1, where (log n + 1/2)^2 < n.
 /// Limits    n -> infinity: log n + 1/2.
-/// Errors    std::domain_error for count outside the domain.
+/// Errors    std::domain_error for row_length outside the domain.
 /// Accuracy  leading order: the mean weight there is within 0.05 of 1/2 for n = 100 and 1000: tests/laws/retrieval.cpp.
 /// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
-T normsoftmax_needle_height(const N& count) {
+T normsoftmax_needle_height(const N& row_length) {
   using std::log;
   using std::sqrt;
-  const T n = CountOf<T>(count);
-  detail::require_count("laws::normsoftmax_needle_height", "count", n);
+  const T n = CountOf<T>(row_length);
+  detail::require_count("laws::normsoftmax_needle_height", "row_length", n);
   const T needed = log(n) + T(0.5);
   return needed / sqrt(T(T(1) - needed * needed / n));
 }

@@ -96,16 +96,16 @@ struct RetrievalThreshold {
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
 /// Units     as RetrievalThreshold.
-/// Domain    count > 1, inverse_temperature > 0.
+/// Domain    row_length > 1, inverse_temperature > 0.
 /// Limits    NormalLaw: ssmax_gaussian_threshold (retrieval.hpp). Law with an upper edge: ssmax_bounded_threshold.
-/// Errors    std::domain_error for count or inverse_temperature outside the domain.
+/// Errors    std::domain_error for row_length or inverse_temperature outside the domain.
 /// Accuracy  1e-12 relative of the limit: tests/laws/retrieval_threshold.cpp.
 /// Runs on   host
 template <Real T, ScoreLaw<T> Law>
-RetrievalThreshold<T> retrieval_threshold(const Law& law, const Count<T>& count, const T& inverse_temperature) {
-  const T& n = count;
+RetrievalThreshold<T> retrieval_threshold(const Law& law, const Count<T>& row_length, const T& inverse_temperature) {
+  const T& n = row_length;
   using std::log;
-  detail::require_more_than_one("laws::retrieval_threshold", "count", n);
+  detail::require_more_than_one("laws::retrieval_threshold", "row_length", n);
   require_positive("laws::retrieval_threshold", "inverse_temperature", inverse_temperature);
   const T l = log(n);
   const auto spent = [&](const T& beta) { return T(beta * law.slope(beta) - law.cumulants(beta) - l); };

@@ -33,24 +33,24 @@ struct RowMoments {
 ///     + l(l-1)\int ds\, e^{2s} T_{z w}^2\psi^{l-2} \f]
 ///
 /// Source    derived: docs/theory/laws.md#row-moments.
-/// Shapes    scalars; count = l, the visible scores (SSMax's n).
+/// Shapes    scalars; row_length = l, the visible scores (SSMax's n).
 /// Units     score_variance = q in units of the scores squared.
-/// Domain    count >= 1, score_variance >= 0, map in its domain. phi smooth but for a kink at z = 0.
+/// Domain    row_length >= 1, score_variance >= 0, map in its domain. phi smooth but for a kink at z = 0.
 /// Limits    score_variance = 0: 1/l, 0, 0. l = 1: 1, 0, q. Softmax: E sum p z = (q / temperature) (1 - E sum p^2).
-/// Errors    std::invalid_argument for count, std::domain_error for the rest; QuadratureError where an estimate stays
-///           above eps^0.64, or phi changes by more than 1e5 over the scores.
+/// Errors    std::invalid_argument for row_length, std::domain_error for the rest; QuadratureError where an estimate
+///           stays above eps^0.64, or phi changes by more than 1e5 over the scores.
 /// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for a user's own map
 ///           (tests/laws/row_moments.cpp).
 /// Runs on   host
 template <scoring::SoftmaxLike Map>
-RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t count,
+RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t row_length,
                                             const scoring::Value<Map>& score_variance) {
   using T = scoring::Value<Map>;
   using std::sqrt;
-  require_at_least("laws::row_moments", "count", count, std::int64_t{1});
+  require_at_least("laws::row_moments", "row_length", row_length, std::int64_t{1});
   require_non_negative("laws::row_moments", "score_variance", score_variance);
-  const StandardRows rows("laws::row_moments", map.elementwise(static_cast<std::ptrdiff_t>(count)),
-                          T(static_cast<double>(count)));
+  const StandardRows rows("laws::row_moments", map.elementwise(static_cast<std::ptrdiff_t>(row_length)),
+                          T(static_cast<double>(row_length)));
   const T deviation = sqrt(score_variance);
   const StandardRow<T> row = rows(deviation);
   return {row.ipr, T(deviation * row.mean_score), T(score_variance * row.mean_square_score), row.error_estimate};

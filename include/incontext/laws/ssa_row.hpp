@@ -58,17 +58,17 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 ///
 /// Source    derived: docs/theory/laws.md#ssa-row; n Y_2 -> E w^2 / (E w)^2.
 /// Units     variance in units of the scores squared.
-/// Domain    count >= 1 and whole, in double at most 1.3e145 (the square of 1/count underflows); variance >= 0; map in
+/// Domain    row_length = n >= 1 and whole, in double at most 1.3e145 (n^-2 underflows beyond); variance >= 0; map in
 ///           its domain, with w^2 finite at scores of 12 standard deviations.
-/// Limits    count = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
-/// Errors    std::domain_error for count, variance or map outside the domain; QuadratureError.
+/// Limits    row_length = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
+/// Errors    std::domain_error for row_length, variance or map outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 /// Runs on   host
 template <Real T>
-SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& count, const T& variance) {
-  const T& n = count;
+SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const T& variance) {
+  const T& n = row_length;
   using std::log;
-  detail::require_row("laws::ssa_row", "count", n, 2);
+  detail::require_row("laws::ssa_row", "row_length", n, 2);
   const auto weights = detail::ssa_weights("laws::ssa_row", map, variance);
   SsaRow<T> r{};
   r.mean_weight = weights.moment(1);

@@ -25,20 +25,20 @@ struct TwoLevelJacobian {
 /// \f[ \lambda_1 = \frac{n p (1-p)}{n-1},\quad \lambda_2 = \frac{1-p}{n-1}\ (n - 2\ \text{times}),\quad
 ///     H = -p \log p - (1-p) \log(1-p) + (1-p) \log(n-1) \f]
 ///
-/// lambda_1 and lambda_2 are the eigenvalues of P other than 0; p = weight and n = count.
+/// lambda_1 and lambda_2 are the eigenvalues of P other than 0; p = weight and n = row_length.
 ///
 /// Source    derived: docs/theory/laws.md#two-level-jacobian.
 /// Units     as TwoLevelJacobian.
-/// Domain    count >= 2, 0 <= weight <= 1.
+/// Domain    row_length >= 2, 0 <= weight <= 1.
 /// Limits    weight = 1/n: |P|_2 = 1/n = e^-H; weight -> 1: all vanish, linearly in 1 - p.
-/// Errors    std::domain_error for count or weight outside the domain.
+/// Errors    std::domain_error for row_length or weight outside the domain.
 /// Accuracy  8 eps relative: tests/laws/two_level_jacobian.cpp.
 /// Runs on   host
 template <Real T>
-TwoLevelJacobian<T> two_level_jacobian(const Count<T>& count, const T& weight) {
-  const T& n = count;
+TwoLevelJacobian<T> two_level_jacobian(const Count<T>& row_length, const T& weight) {
+  const T& n = row_length;
   using std::log;
-  detail::require_count("laws::two_level_jacobian", "count", n, 2);
+  detail::require_count("laws::two_level_jacobian", "row_length", n, 2);
   if (!(T(0) <= weight && weight <= T(1))) {
     throw_domain_error("laws::two_level_jacobian", "weight is not between 0 and 1", weight, "0 <= value <= 1");
   }

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <boost/math/tools/fraction.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/quadrature.hpp"
+#include "incontext/training/detail/affine_means.hpp"
 
 /// In-context learning of y = a x + b with a, b ~ N(0, sigma_F^2) and x ~ N(0, sigma_I^2), without noise.
 namespace incontext::training {
@@ -25,60 +24,6 @@ struct AffineTask {
   T input_stddev;
   T function_stddev;
 };
-
-namespace detail {
-
-template <Real T>
-void require_affine(std::string_view where, const AffineTask<T>& task) {
-  require_non_negative(where, "input_stddev", task.input_stddev);
-  require_non_negative(where, "function_stddev", task.function_stddev);
-}
-
-/// Terms of the continued fraction (1/2) / (z + 1 / (z + (3/2) / (z + ...))).
-template <Real T>
-struct MillsFraction {
-  using result_type = std::pair<T, T>;
-  T z, numerator = T(0.5);
-  result_type operator()() {
-    const result_type term(numerator, z);
-    numerator = numerator + T(0.5);
-    return term;
-  }
-};
-
-/// E 1 / (1 + x^2) = sqrt(pi) z e^(z^2) erfc(z), z = 1 / (sigma sqrt(2)), and E x^2 / (1 + x^2).
-template <Real T>
-struct InverseSquareMeans {
-  T inverse, rest;
-};
-
-template <Real T>
-InverseSquareMeans<T> inverse_square_means(const T& input_stddev) {
-  using std::erfc;
-  using std::exp;
-  using std::sqrt;
-  const T scaled = input_stddev * sqrt(T(2));
-  if (!(T(1e-30) < scaled)) return {T(1), T(0)};
-  const T z = T(1) / scaled;
-  if (z < T(2)) {
-    const T inverse = sqrt(math::pi<T>()) * z * exp(T(z * z)) * erfc(z);
-    return {inverse, T(1) - inverse};
-  }
-  MillsFraction<T> fraction{z};
-  const T tail = boost::math::tools::continued_fraction_a(fraction, T(std::numeric_limits<T>::epsilon()));
-  return {z / (z + tail), tail / (z + tail)};
-}
-
-/// E (|y| - t)_+^2, y standard normal.
-template <Real T>
-T squared_excess(const T& t) {
-  using std::exp;
-  using std::sqrt;
-  const T density = exp(T(-t * t / T(2))) / sqrt(T(2) * math::pi<T>());
-  return T(2) * ((T(1) + t * t) * math::normal_tail(t) - t * density);
-}
-
-}  // namespace detail
 
 /// E 1 / (1 + x^2) of the task's inputs.
 ///

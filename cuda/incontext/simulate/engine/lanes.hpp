@@ -21,8 +21,8 @@ namespace incontext::simulate {
 template <class T, int W>
 struct LaneArray {
   T* base;
-  std::int64_t stride;  // numbers between neighbors; on a GPU all threads' first elements come first, so that threads
-                        // that run side by side read side by side
+  std::int64_t stride;  // the distance in numbers from one element to the next; on a GPU the first elements of all
+                        // threads come first, then all second ones, so that neighboring threads read neighboring memory
 
   INCONTEXT_HD Lanes<T, W>& operator[](std::int64_t i) const {
     return reinterpret_cast<Lanes<T, W>&>(base[i * stride]);
@@ -33,10 +33,10 @@ struct LaneArray {
     return (*this)[static_cast<std::int64_t>(variable)];
   }
 
-  /// The array without its first elements.
+  /// The array from element `size` on.
   INCONTEXT_HD LaneArray after(std::int64_t size) const { return {base + size * stride, stride}; }
 
-  /// Takes the first elements away: returns them, and keeps the rest.
+  /// Splits the array: returns its first `size` elements, and becomes the rest.
   INCONTEXT_HD LaneArray take(std::int64_t size) {
     const LaneArray taken = *this;
     base += size * stride;
@@ -44,7 +44,7 @@ struct LaneArray {
   }
 };
 
-/// x_0 = ... = x_(size - 1) = value.
+/// Sets the first `size` elements of x to `value`.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -52,7 +52,8 @@ INCONTEXT_HD void fill(LaneArray<T, W> x, std::int64_t size, T value) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = value;
 }
 
-/// y = A x, A given by rows. Zero entries cost a comparison.
+/// Computes y = A x for a square matrix A, stored row by row. Entries that are 0 are skipped, so a diagonal matrix
+/// costs one product per row.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -65,7 +66,7 @@ INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x
   }
 }
 
-/// y = A^T x.
+/// Computes y = A^T x for a square matrix A, stored row by row. Entries that are 0 are skipped.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -78,7 +79,7 @@ INCONTEXT_HD void multiply_transposed(LaneArray<T, W> y, const T* matrix, LaneAr
   }
 }
 
-/// sum += x . y.
+/// Adds the inner product x . y to `sum`.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -86,7 +87,8 @@ INCONTEXT_HD void add_dot(Lanes<T, W>& sum, LaneArray<T, W> x, LaneArray<T, W> y
   for (int i = 0; i < dimension; ++i) add_product(sum, x[i], y[i]);
 }
 
-/// sum += a . x for a vector a that is the same in all trials. Zero entries cost a comparison.
+/// Adds the inner product a . x to `sum`, for a vector a that is the same in all trials. Entries that are 0 are
+/// skipped.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -96,7 +98,7 @@ INCONTEXT_HD void add_dot(Lanes<T, W>& sum, const T* a, LaneArray<T, W> x, int d
   }
 }
 
-/// x . y, where x may be a vector that is the same in all trials.
+/// Returns the inner product x . y. Here x may also be a vector that is the same in all trials.
 ///
 /// Runs on   host and device
 template <class Left, class T, int W>
@@ -106,7 +108,7 @@ INCONTEXT_HD Lanes<T, W> dot(Left x, LaneArray<T, W> y, int dimension) {
   return sum;
 }
 
-/// x = consecutive standard normals of a stream, from a block on.
+/// Fills x with consecutive standard normal numbers of a stream, from block `first_block` on.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -120,7 +122,8 @@ INCONTEXT_HD void draw_normals(LaneArray<T, W> x, const random::LaneStream<W>& s
   }
 }
 
-/// x = mean + A g, with standard normals g from the first blocks of the stream. A is given by rows.
+/// Draws x = mean + A g, where g are the first standard normal numbers of the stream. The matrix A is stored row by
+/// row; its entries that are 0 are skipped.
 ///
 /// Runs on   host and device
 template <class T, int W>
@@ -140,7 +143,7 @@ INCONTEXT_HD void draw_gaussian(LaneArray<T, W> x, const random::LaneStream<W>& 
   }
 }
 
-/// x = a uniform point of the unit sphere, from a block on.
+/// Draws x uniformly from the unit sphere, from block `first_block` of the stream on.
 ///
 /// Runs on   host and device
 template <class T, int W>

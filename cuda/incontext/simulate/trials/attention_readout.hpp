@@ -4,6 +4,7 @@
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/regression/attention.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -36,7 +37,7 @@ struct TemperatureGrid {
 template <class T>
 struct ApproximateSoftmaxReadout {
   TemperatureGrid<T> grid;
-  bool offset_removed;
+  regression::Offset offset;
 
   INCONTEXT_HD int rows() const { return 6; }
 
@@ -64,7 +65,7 @@ struct ApproximateSoftmaxReadout {
     const Lanes<T, W> mean_value = state[State::values] * share;
     const Lanes<T, W> covariance = state[State::products] * share - state[State::scores] * share * mean_value;
     const Lanes<T, W> slope = grid.inverse_temperatures[point] * covariance;
-    return offset_removed ? slope : mean_value + slope;
+    return offset == regression::Offset::removed ? slope : mean_value + slope;
   }
 
  private:

@@ -13,13 +13,14 @@
 
 namespace incontext::simulate {
 
-/// One trial of in-context classification: a context of the sphere task, and the metrics of every rule of a list at its
-/// query. Consecutive rules of the same kind and kappa share their kernel.
+/// One trial of in-context classification. It draws a context and a query of the sphere task, predicts the query's
+/// class by every classifier of a list, and measures the predictions. Classifiers that follow one another and differ in
+/// gain alone share their votes a_j, which are computed once.
 ///
 /// \f[ p = \mathrm{softmax}\Bigl(\mathrm{gain} \sum_j a_j y_j\Bigr) \f]
 ///
 /// Source    arXiv 2510.10425, eq. (1) to (3): sums of votes. Attention over tokens is ContextAttentionTrial.
-/// Shapes    5 values per point, in the order of ClassificationMetric.
+/// Shapes    5 values per classifier, in the order of ClassificationMetric.
 /// Units     as ClassificationMetric.
 /// Domain    as SphereTaskDraw; kernel: kappa >= 0.
 /// Accuracy  trial by trial against classification::linear_descent and its relatives:

@@ -13,11 +13,14 @@
 
 namespace incontext::simulate {
 
-/// One trial of the alignment of pairs of rules: the mean cosine between the derivatives of their probabilities.
+/// One trial of how much pairs of classifiers agree, in their predictions and in how these change with the query. The
+/// alignment of a pair is the cosine between the derivatives of their probabilities by the query, averaged over
+/// classes.
 ///
 /// \f[ \frac1k \sum_c \frac{\nabla p^A_c \cdot \nabla p^B_c}{|\nabla p^A_c|\,|\nabla p^B_c|} \f]
 ///
-/// A class with a vanishing derivative counts as 0, because saturated predictions make its direction meaningless.
+/// A class for which one of the derivatives vanishes, as it does for saturated predictions, counts as 0: such a
+/// derivative has no direction.
 ///
 /// Source    arXiv 2510.10425, Section 4.
 /// Shapes    3 values per pair, in the order of AlignmentMetric.

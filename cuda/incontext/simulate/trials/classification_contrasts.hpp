@@ -10,12 +10,14 @@
 
 namespace incontext::simulate {
 
-/// A classification trial, and how much loss and accuracy of some of its points exceed those of others.
+/// A classification trial, and contrasts between its classifiers: for each pair of a list, the loss and the accuracy of
+/// the first less those of the second on the same context. The mean of such a difference is known better than the
+/// difference of two means, because the draws of the context affect both classifiers alike.
 ///
 /// Source    ClassificationTrial.
-/// Shapes    the values of ClassificationTrial, then 2 values per pair: first less second, loss and accuracy.
+/// Shapes    the values of ClassificationTrial, then 2 values per pair: the differences of loss and of accuracy.
 /// Units     loss in nats.
-/// Domain    as ClassificationTrial; indices of points.
+/// Domain    as ClassificationTrial; a pair holds two indices of classifiers.
 /// Accuracy  as ClassificationTrial.
 /// Random    as ClassificationTrial: the same contexts.
 /// Runs on   host and device

@@ -12,7 +12,7 @@
 
 namespace incontext::simulate {
 
-/// A row of a grid: one rule and kappa, tried at every gain times `scale`.
+/// One row of a grid of classifiers: a rule and a kappa, which are tried at every gain of the grid times `scale`.
 ///
 /// Runs on   host and device
 template <class T>
@@ -22,8 +22,9 @@ struct ClassificationRow {
   T scale;
 };
 
-/// One trial of a grid of rules and gains: a context, its votes once per row of the grid, then the loss at every gain.
-/// The accuracy is computed once per row, because it does not depend on a positive gain.
+/// One trial of a grid of classifiers. It draws a context, computes the votes of its points once per row of the grid,
+/// and then the loss at every gain of the row. The accuracy is computed once per row, because the class of most votes
+/// does not depend on a positive gain.
 ///
 /// Source    as ClassificationTrial.
 /// Shapes    losses, rows x gains; accuracies, rows; with a reference (the index of a loss), every loss minus that one.
@@ -61,14 +62,14 @@ struct ClassificationGridTrial {
     for (int i = 0; i < losses() && reference >= 0; ++i) difference[i] = loss[i] - loss[reference];
   }
 
-  /// Draws a context and computes its scores, which serve any number of rows.
+  /// Draws a context and computes the scores of its points, which all rows of the grid use.
   template <int W>
   INCONTEXT_HD void prepare(random::Trials<W> trials, LaneArray<T, W> context) const {
     task.draw(trials, context);
     votes().start(context, votes().state(context.after(task.rows())));
   }
 
-  /// A range of the gains.
+  /// Some consecutive gains of the grid.
   struct GainRange {
     int first;
     int count;

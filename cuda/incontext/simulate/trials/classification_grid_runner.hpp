@@ -18,11 +18,13 @@
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 
-/// Runs a grid of classifiers: the contexts of a chunk are drawn once, then a few rows of the grid at a time are
-/// evaluated and summed up, while their values are still in the cache. The results have the bits of run_on.
+/// Runs a grid of classifiers. The contexts of one chunk of trials are drawn once; then a few rows of the grid at a
+/// time are evaluated and summed up, while their values are still in the cache. The results have the same bits as those
+/// of run_on.
 namespace incontext::simulate::detail {
 
-/// The memory of a chunk's contexts: the W trials of a batch side by side on a CPU, all trials of a chunk on a GPU.
+/// Memory for the trials of a chunk. On a CPU it holds one batch of W trials after the other, and the trials of a batch
+/// are side by side; on a GPU, where W is 1, all trials of the chunk are side by side.
 template <class T, int W>
 struct ChunkMemory {
   T* base;
@@ -34,6 +36,7 @@ struct ChunkMemory {
   }
 };
 
+/// Draws the contexts of one batch of trials.
 template <class T, int W>
 struct PrepareContexts {
   ClassificationGridTrial<T> trial;
@@ -48,8 +51,8 @@ struct PrepareContexts {
   }
 };
 
-/// Evaluates one row of a block for one batch, where index = row * batches + batch. The values of a row are its losses,
-/// its accuracy, then its differences.
+/// Evaluates one row of a block of rows on one batch of trials, where index = row * batches + batch. The values of a
+/// row are its losses, its accuracy and, if there is a reference, the differences of its losses from the reference.
 template <class T, int W>
 struct RunGridRows {
   ClassificationGridTrial<T> trial;
@@ -142,7 +145,7 @@ class GridRunner {
 
  private:
   static constexpr int lanes = System::lanes;
-  /// The most numbers in working memory at a time.
+  /// The largest number of values that are in memory at a time.
   static constexpr std::int64_t most = lanes == 1 ? std::int64_t{1} << 26 : std::int64_t{1} << 21;
 
   /// Returns false if a stop request cut the chunk short; nothing of the chunk is then kept.

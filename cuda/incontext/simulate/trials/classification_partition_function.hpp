@@ -11,7 +11,7 @@
 
 namespace incontext::simulate {
 
-/// A kernel, and the reference value by which its partition function is divided.
+/// The concentration of a kernel, and the reference value by which its partition function is divided.
 ///
 /// Runs on   host and device
 template <class T>
@@ -20,14 +20,15 @@ struct KernelReference {
   T reference;
 };
 
-/// One trial of the partition function around a query, for every kernel of a list, and of the shares of the classes.
+/// One trial of the partition function around a query. It draws a context and a query of the sphere task, and measures
+/// the partition function of every kernel of a list and the shares that the classes have of the context.
 ///
 /// Source    the definition. It is the referee of classification::kernel_mean, inverse_partition_function and
 ///           circle_cells.
 /// Shapes    7 values per kernel in the order of PartitionFunctionMetric, then 4 in the order of BalanceMetric.
 /// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.
-/// Limits    1/S~ above the range of T: infinity.
+/// Limits    1/Z~ above the range of T: infinity.
 /// Accuracy  trial by trial against the definition: tests/simulate/classification_partition_function.cpp.
 /// Random    as SphereTaskDraw.
 /// Runs on   host and device

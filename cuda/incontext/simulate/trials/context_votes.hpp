@@ -20,7 +20,8 @@ INCONTEXT_HD inline double log_one_plus(double x) {
   return elementary::log(u) + lost * (share > 0.0 ? share : 0.0);
 }
 
-/// The votes of a context's points, W trials side by side. Plain sums over the points, in their order.
+/// The votes of a context's points for the classes, of W trials side by side. A class's votes are a plain sum over its
+/// points, in their order.
 template <class T>
 struct ContextVotes {
   SphereTaskDraw<T> task;
@@ -80,7 +81,8 @@ struct ContextVotes {
     differentiate(context, state, rule, kappa, by);
   }
 
-  /// The votes alone, written to `votes`, with the same bits: for many rows of a grid at once, which keep no weights.
+  /// Computes the votes alone, with the same bits, and writes them to `votes`. A grid uses it, whose rows keep no
+  /// weights.
   template <int W>
   INCONTEXT_HD void vote(LaneArray<T, W> context, const State<W>& state, ClassificationRule rule, T kappa,
                          LaneArray<T, W> votes) const {
@@ -96,14 +98,14 @@ struct ContextVotes {
   }
 
  private:
-  /// What makes shares of a vote from weights: the factor of the points' weights, and the query's own share.
+  /// How weights become shares of the vote: the factor on the points' weights, and the share of the query itself.
   template <int W>
   struct Normalization {
     Lanes<T, W> scale;
     Lanes<T, W> own;
   };
 
-  /// The kernel of point j, relative to that of the point with the largest.
+  /// The kernel between point j and the query, divided by the largest kernel of the context.
   template <int W>
   INCONTEXT_HD static Lanes<T, W> weight(const State<W>& state, std::int64_t j, T kappa) {
     const Lanes<T, W>&score = state.scores[j], &top = kappa < T(0) ? state.least : state.largest;

@@ -51,7 +51,7 @@ template <class U>
 struct ReadoutFor<scoring::ApproximateSoftmax<U>> : TemperatureReadout<scoring::ApproximateSoftmax<U>> {
   template <class T>
   static ApproximateSoftmaxReadout<T> make(const T* points, int size, regression::Offset offset) {
-    return {{points, size}, offset == regression::Offset::removed};
+    return {{points, size}, offset};
   }
   static double inverse_temperature(const scoring::ApproximateSoftmax<U>& map, std::int64_t) {
     return 1 / static_cast<double>(map.temperature);

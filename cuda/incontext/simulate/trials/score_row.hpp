@@ -37,13 +37,15 @@ struct ScoreRowTrial {
   ScoreLaw law;
   std::int64_t competitors;
   T location, scale;
-  bool has_needle;
+  NeedleToken needle_token;
   T needle, needle_stddev;
   const T* inverse_temperatures;
   int points;
 
   /// Without a needle there is no needle_weight, the last of them.
-  INCONTEXT_HD int functionals() const { return static_cast<int>(RowFunctional::needle_weight) + (has_needle ? 1 : 0); }
+  INCONTEXT_HD int functionals() const {
+    return static_cast<int>(RowFunctional::needle_weight) + (has_needle() ? 1 : 0);
+  }
   INCONTEXT_HD int outputs() const { return points * functionals(); }
   INCONTEXT_HD std::int64_t scratch_rows() const { return row_variables + 2 * sums_per_point * std::int64_t{points}; }
 
@@ -51,8 +53,8 @@ struct ScoreRowTrial {
   INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> row, LaneArray<T, W> values) const {
     fill(row, scratch_rows(), T(0));
     row[RowState::largest] = T(-1e30);  // below every score, and finite: no infinity minus infinity
-    if (has_needle) {
-      row[RowState::needle] = draw_signal(trials);
+    if (has_needle()) {
+      row[RowState::needle] = draw_needle(trials);
       add(row, &row[RowState::needle], 1);
     }
     const random::LaneStream stream(trials, RowStream::scores);
@@ -66,6 +68,8 @@ struct ScoreRowTrial {
   }
 
  private:
+  INCONTEXT_HD bool has_needle() const { return needle_token == NeedleToken::present; }
+
   /// Scores drawn at once: enough to make the running maximum cheap, few enough for the nearest cache.
   static constexpr int tile = 16;
 
@@ -84,7 +88,7 @@ struct ScoreRowTrial {
   }
 
   template <int W>
-  INCONTEXT_HD Lanes<T, W> draw_signal(random::Trials<W> trials) const {
+  INCONTEXT_HD Lanes<T, W> draw_needle(random::Trials<W> trials) const {
     Lanes<T, W> normal[random::normals_per_block<T>];
     random::normals(random::LaneStream(trials, RowStream::needle), 0, normal);
     return needle + needle_stddev * normal[0];
@@ -196,7 +200,7 @@ struct ScoreRowTrial {
     values[RowFunctional::largest_weight] = share;
     values[RowFunctional::entropy] = log_sum - own[Sum::tilted] * share;
     values[RowFunctional::log_partition] = log_sum + beta * largest;
-    if (has_needle) {
+    if (has_needle()) {
       values[RowFunctional::needle_weight] = Lanes<T, W>::each([&](int lane) {
         return elementary::exp((row[RowState::needle][lane] - largest[lane]) * beta) * share[lane];
       });

@@ -10,9 +10,9 @@
 /// What a simulation of the partition function around a query measures and gives.
 namespace incontext::simulate {
 
-/// What a trial measures of the partition function around its query, S~ = sum_j e^(kappa (x_j.x - 1)): S~ over a
-/// reference value, and the squared deviation of this quotient from 1; then 1/S~ and 1/(1 + S~) without the reference;
-/// and of the weights w_j/S~ their sum of squares, their largest, and the total of the query's own class.
+/// What a trial measures of the partition function around its query, Z~ = sum_j e^(kappa (x_j.x - 1)): Z~ over a
+/// reference value, and the squared deviation of this quotient from 1; then 1/Z~ and 1/(1 + Z~) without the reference;
+/// and of the weights w_j/Z~ their sum of squares, their largest, and the total of the query's own class.
 ///
 /// Runs on   host and device
 enum class PartitionFunctionMetric {
@@ -38,15 +38,15 @@ inline constexpr int balance_metrics = 4;
 
 }  // namespace detail
 
-/// Estimates for every kernel, all on the same contexts. Masses are over n A_d(kappa) e^(-kappa), the mean over
-/// independent points, and what is compared with them is the law of those.
+/// Estimates for every kernel, all on the same contexts. A partition function is divided by n A_d(kappa) e^(-kappa),
+/// its mean over contexts of independent points, so that 1 is the value of such contexts.
 ///
 /// Units     dimensionless.
 /// Runs on   host
 struct PartitionFunctionSimulation {
   Simulation run;
   std::size_t kernels = 0;
-  std::vector<double> independent_variance;  ///< v / n, that of the mass of independent points
+  std::vector<double> independent_variance;  ///< v / n, the variance of the quotient for independent points
 
   [[nodiscard]] const statistics::Estimate& at(std::size_t kernel, PartitionFunctionMetric metric) const {
     return run.estimates.at(kernel * detail::partition_function_metrics + static_cast<std::size_t>(metric));
@@ -54,7 +54,7 @@ struct PartitionFunctionSimulation {
   [[nodiscard]] const statistics::Estimate& at(BalanceMetric metric) const {
     return run.estimates.at(kernels * detail::partition_function_metrics + static_cast<std::size_t>(metric));
   }
-  /// Var S over that of independent points; its standard error takes the mean for known.
+  /// Var Z over its value for independent points. The standard error treats the estimated mean as known.
   [[nodiscard]] statistics::Estimate variance_ratio(std::size_t kernel) const {
     const double off = at(kernel, PartitionFunctionMetric::partition_function).mean - 1,
                  scale = independent_variance.at(kernel);
@@ -64,7 +64,7 @@ struct PartitionFunctionSimulation {
     ratio.rounding /= scale;
     return ratio;
   }
-  /// Coefficient of variation of S.
+  /// Coefficient of variation of Z.
   [[nodiscard]] double variation(std::size_t kernel) const {
     const double variance = variance_ratio(kernel).mean * independent_variance.at(kernel);
     return std::sqrt(variance) / at(kernel, PartitionFunctionMetric::partition_function).mean;

@@ -14,6 +14,11 @@ namespace incontext::simulate {
 /// Runs on   host and device
 enum class ScoreLaw { normal, uniform, grid };
 
+/// Whether a row has a needle besides its competitors.
+///
+/// Runs on   host and device
+enum class NeedleToken { absent, present };
+
 /// A row of scores: `competitors` of one law and, perhaps, a needle among them.
 ///
 /// Units     of the scores.
@@ -24,14 +29,14 @@ struct ScoreRow {
   std::int64_t competitors = 0;
   double location = 0;  ///< normal: the mean; uniform and grid: the lower edge
   double scale = 1;     ///< normal: the standard deviation; uniform and grid: the width
-  bool has_needle = false;
+  NeedleToken needle_token = NeedleToken::absent;
   double needle = 0;
   double needle_stddev = 0;
 
   /// The same row with one more token, whose score is N(score, stddev^2).
   [[nodiscard]] ScoreRow with_needle(double score, double stddev = 0) const {
     ScoreRow row = *this;
-    row.has_needle = true;
+    row.needle_token = NeedleToken::present;
     row.needle = score;
     row.needle_stddev = stddev;
     return row;

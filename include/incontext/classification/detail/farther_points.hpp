@@ -83,7 +83,7 @@ T integral_from_zero(std::string_view where, const T& scale, const T& most, cons
       .value;
 }
 
-/// E 1/(1 + S), where S is the partition function of the farther points in units of the nearest point's kernel.
+/// E 1/(1 + Z), where Z is the partition function of the farther points in units of the nearest point's kernel.
 template <Real T>
 T nearest_share(std::string_view where, const FartherPoints<T>& farther) {
   using std::exp;

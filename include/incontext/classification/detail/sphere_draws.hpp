@@ -11,13 +11,16 @@
 /// Random points of the sphere, each a pure function of its stream.
 namespace incontext::classification::detail {
 
-/// A uniform point from the stream's blocks, first_block on.
+/// Draws a uniform point of the unit sphere, from block `first_block` of the stream on.
 inline void direction(const random::LaneStream<1>& stream, std::uint32_t first_block, Eigen::VectorXd& out) {
   random::sphere_point(stream, first_block, static_cast<int>(out.size()), out.data(), 1);
 }
 
-/// Points of the sphere of density e^(kappa u.x) by Wood's rejection. Each attempt draws one uniform point: (1 - its
-/// cosine)/2 is the beta variate, and its component across the query, which is independent, gives the direction.
+/// Draws points u of the von Mises-Fisher law about a query x, whose density on the sphere is proportional to
+/// e^(kappa u.x), by Wood's rejection sampling (Wood 1994). It proposes the cosine u.x as a rational function t of a
+/// beta variate, and accepts it so often that its law is exact. Both things that are needed come from one uniform point
+/// v of the sphere: (1 - v.x)/2 is the beta variate, and the part of v orthogonal to x, whose direction is independent
+/// of v.x, becomes the direction of u about x.
 class AboutQuery {
  public:
   AboutQuery(const Eigen::VectorXd& query, double kappa)

@@ -13,6 +13,7 @@
 /// whole and because laws are also evaluated for rows too long to be formed.
 namespace incontext::laws::detail {
 
+/// Accepts a number, whole or not, that is at least `minimum` and finite.
 template <Real T>
 void require_count(std::string_view where, std::string_view parameter, const T& value, int minimum = 1) {
   if (!(T(double(minimum)) <= value && math::is_finite(value))) {
@@ -21,6 +22,7 @@ void require_count(std::string_view where, std::string_view parameter, const T& 
   }
 }
 
+/// Accepts a number, whole or not, that is more than 1 and finite.
 template <Real T>
 void require_more_than_one(std::string_view where, std::string_view parameter, const T& value) {
   if (!(T(1) < value && math::is_finite(value))) {
@@ -28,6 +30,7 @@ void require_more_than_one(std::string_view where, std::string_view parameter, c
   }
 }
 
+/// Accepts a finite whole number that is at least `minimum`.
 template <Real T>
 void require_whole(std::string_view where, std::string_view parameter, const T& value, int minimum = 1) {
   using std::floor;
@@ -37,9 +40,9 @@ void require_whole(std::string_view where, std::string_view parameter, const T& 
   }
 }
 
-/// The longest row in which integrals over the k-th power of one weight, which are of order n^-k, keep their digits:
-/// every term that is not negligible is a normal floating-point number. In double it is 3.5e72 for k = order = 4 and
-/// 1.3e145 for k = 2.
+/// The longest row whose integrals keep their digits. A law of order k integrates k-th powers of a weight, which are
+/// about n^-k in a row of n scores. They keep their digits as long as eps / 64 of n^-k, the smallest part that matters,
+/// is a normal floating-point number. In double the longest row has 3.5e72 scores for k = 4, and 1.3e145 for k = 2.
 template <Real T>
 T longest_row(int order) {
   using std::exp;
@@ -48,7 +51,7 @@ T longest_row(int order) {
   return exp(T(log(T(smallest_part / (std::numeric_limits<T>::min)())) / T(double(order))));
 }
 
-/// Accepts a whole number of scores from 1 to longest_row.
+/// Accepts a row length: a whole number from 1 to longest_row of the law's order.
 template <Real T>
 void require_row(std::string_view where, std::string_view parameter, const T& value, int order) {
   require_whole(where, parameter, value, 1);

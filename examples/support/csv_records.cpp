@@ -1,0 +1,126 @@
+#include "examples/support/csv_records.hpp"
+
+#include <algorithm>
+
+#include "examples/support/text.hpp"
+
+// Splits text into records and cells. A record is a line, or several where a quoted cell holds line ends; what the cells
+// mean is not known here.
+
+namespace incontext::examples {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+}  // namespace
+
+char separator_of(std::string_view text, Header header) {
+  std::string_view line;
+  for (bool found = false; !found && !text.empty();) {
+    line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    found = !trimmed(line).empty() && line.front() != '#';
+  }
+  line = trimmed(line);
+  std::string bare;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && c != ' ') bare += c;
+  }
+  if (bare.find(';') != std::string::npos) return ';';
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    const bool beside_comma = (i > 0 && bare[i - 1] == ',') || (i + 1 < bare.size() && bare[i + 1] == ',');
+    if (bare[i] == '\t' && !beside_comma) return '\t';
+  }
+  if (bare.find(',') != std::string::npos || header == Header::required) return ',';
+  const std::string_view first = line.substr(0, line.find(' '));
+  return parse_decimal(first) || names_non_finite(first) ? ' ' : ',';
+}
+
+std::optional<double> parse_cell(std::string_view cell, char separator) {
+  const std::size_t comma = separator == ',' ? std::string_view::npos : cell.find(',');
+  if (comma == std::string_view::npos) return parse_decimal(cell);
+  std::string with_point(cell);
+  if (with_point.find('.') != std::string::npos) return std::nullopt;
+  with_point[comma] = '.';
+  return parse_decimal(with_point);
+}
+
+bool Records::next() {
+  if (at_ >= text_.size()) return false;
+  start_ = {at_, line_};
+  cells_.clear();
+  copies_.clear();
+  comment_ = begins_comment();
+  if (comment_) {
+    at_ = std::min(text_.find('\n', at_), text_.size());  // quotation marks have no meaning in a comment
+  } else if (separator_ == ' ') {
+    split_at_blanks();
+  } else {
+    split();
+  }
+  if (at_ < text_.size()) {
+    ++at_;  // the line's end
+    ++line_;
+  }
+  return true;
+}
+
+bool Records::begins_comment() const {
+  if (text_[at_] != '#') return false;
+  const std::size_t end = std::min(text_.find_first_of(std::string{separator_, '\n'}, at_), text_.size());
+  return !names_missing(trimmed(text_.substr(at_, end - at_)));
+}
+
+void Records::split() {
+  for (;;) {
+    read_cell();
+    if (at_ >= text_.size() || text_[at_] != separator_) return;
+    ++at_;
+  }
+}
+
+void Records::read_cell() {
+  if (at_ < text_.size() && text_[at_] == '"') {
+    read_quoted_cell();
+    return;
+  }
+  const std::size_t first = at_;
+  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') ++at_;
+  cells_.push_back(trimmed(text_.substr(first, at_ - first)));
+}
+
+void Records::read_quoted_cell() {
+  std::string& cell = copies_.emplace_back();
+  for (++at_;; ++at_) {
+    if (at_ >= text_.size()) {
+      throw InputError(file_ + ": line " + std::to_string(start_.line) +
+                       ": quoted cell is never closed (needs a second quotation mark)");
+    }
+    if (text_[at_] == '\n') ++line_;
+    if (text_[at_] != '"') {
+      cell += text_[at_];
+    } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+      cell += text_[++at_];
+    } else {
+      ++at_;
+      break;
+    }
+  }
+  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') cell += text_[at_++];
+  cells_.push_back(trimmed(cell));
+}
+
+void Records::split_at_blanks() {
+  while (at_ < text_.size() && text_[at_] != '\n') {
+    const std::size_t first = at_;
+    while (at_ < text_.size() && text_[at_] != '\n' && !is_blank(text_[at_])) ++at_;
+    if (at_ > first) cells_.push_back(text_.substr(first, at_ - first));
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  }
+  if (cells_.empty()) cells_.emplace_back();
+}
+
+}  // namespace incontext::examples

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "examples/support/csv.hpp"
+
+/// The cells of a table of separated values: how they are separated, where each one is, and the number that it holds.
+namespace incontext::examples {
+
+/// How cells are separated, from the first line that is neither a comment nor blank: ';', a tab, ',', or ' ' for any
+/// number of blanks. Separators inside quotation marks do not count, and a tab beside a comma is a blank.
+char separator_of(std::string_view text, Header header);
+
+/// A number with a decimal point or, where commas do not separate, a decimal comma.
+std::optional<double> parse_cell(std::string_view cell, char separator);
+
+/// Reads the records one by one. Cells are views of the text, or of copies where quotation marks were removed; they are
+/// valid until the next record is read.
+class Records {
+ public:
+  Records(const std::string& file, std::string_view text, char separator)
+      : file_(file), text_(text), separator_(separator) {}
+
+  void go_to(CsvRow row) {
+    at_ = row.offset;
+    line_ = row.line;
+  }
+
+  /// Reads the next record; false at the end of the text.
+  bool next();
+
+  const std::vector<std::string_view>& cells() const { return cells_; }
+  CsvRow start() const { return start_; }
+  bool blank() const { return !comment_ && cells_.size() == 1 && cells_.front().empty(); }
+
+  /// Whether the line begins with #, but not with a spreadsheet's #N/A.
+  bool comment() const { return comment_; }
+
+ private:
+  bool begins_comment() const;
+  void split();
+  void read_cell();
+  /// A quoted cell may hold separators, doubled quotation marks and line ends.
+  void read_quoted_cell();
+  void split_at_blanks();
+
+  const std::string& file_;
+  std::string_view text_;
+  char separator_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1;
+  CsvRow start_ = {0, 1};
+  bool comment_ = false;
+  std::vector<std::string_view> cells_ = {};
+  std::deque<std::string> copies_ = {};
+};
+
+}  // namespace incontext::examples
