@@ -14,7 +14,7 @@ target_compile_options(incontext_warnings INTERFACE
   # in its own AVX-512 intrinsics
   $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-maybe-uninitialized>
   # -Wpedantic refuses the line markers nvcc itself writes
-  $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Werror,-Wno-restrict;-Werror=all-warnings>)
+  $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=-Wall,-Wextra,-Wconversion,-Werror,-Wno-restrict,-Wno-maybe-uninitialized;-Werror=all-warnings>)
 
 # Nothing of ours uses Eigen on a device, and its annotations cost pages of nvcc's warnings.
 target_compile_definitions(incontext_warnings INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:EIGEN_NO_CUDA>)

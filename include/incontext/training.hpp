@@ -1,8 +1,12 @@
 #pragma once
 
-/// Gradients of attention layers, and the papers' training tasks.
+/// Gradients of attention layers, optimizers, and the papers' training tasks.
 
+#include "incontext/training/adam.hpp"
 #include "incontext/training/affine_task.hpp"
+#include "incontext/training/checkpoint.hpp"
 #include "incontext/training/layer_gradients.hpp"
+#include "incontext/training/learning_rate.hpp"
 #include "incontext/training/quantifier_task.hpp"
 #include "incontext/training/reasoning_task.hpp"
+#include "incontext/training/trainer.hpp"

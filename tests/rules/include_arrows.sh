@@ -15,6 +15,7 @@ declare -A rooms=(
   [training]="core scoring laws regression classification"
   [simulate]="core random scoring laws regression classification training statistics"
   [apply]="core scoring simulate"
+  [train]="core random scoring regression classification training statistics simulate"
   [adapters]="core scoring"
 )
 declare -A outside=(
@@ -28,6 +29,7 @@ declare -A outside=(
   [training]="boost Eigen"
   [simulate]="boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb"
   [apply]=""
+  [train]="Eigen"
   [adapters]="torch ATen c10"
 )
 
@@ -37,10 +39,10 @@ while read -r header; do
   # umbrella headers; umbrellas.sh says what they include
   [[ $header =~ ^(include|cuda)/incontext/[a-z]+\.hpp$ ]] && continue
   case $header in
-    include/incontext/*/* | cuda/incontext/simulate/* | cuda/incontext/apply/*) ;;
+    include/incontext/*/* | cuda/incontext/simulate/* | cuda/incontext/apply/* | cuda/incontext/train/*) ;;
     *) breach "$header:1: a header outside of every room"; continue ;;
   esac
-  if [ -z "${rooms[$room]+named}" ] || { [[ $room =~ ^(simulate|apply)$ ]] && [[ $header == include/* ]]; }; then
+  if [ -z "${rooms[$room]+named}" ] || { [[ $room =~ ^(simulate|apply|train)$ ]] && [[ $header == include/* ]]; }; then
     breach "$header:1: room '$room' is not known to the rule"
     continue
   fi

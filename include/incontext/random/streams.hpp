@@ -50,6 +50,11 @@ enum class TaskStream : std::uint32_t {
   needle_place = 45
 };
 
+/// The streams of training.
+///
+/// Runs on   host and device
+enum class TrainingStream : std::uint32_t { initial_weights = 28 };
+
 /// The streams of averages over cells of the sphere.
 ///
 /// Runs on   host and device
@@ -97,15 +102,15 @@ constexpr bool disjoint(const StreamTag (&streams)[size]) {
   return true;
 }
 
-static_assert(disjoint({RegressionStream::task,      RegressionStream::query,   RegressionStream::query_noise,
-                        RegressionStream::inputs,    RegressionStream::noise,   RegressionStream::input_mean,
-                        RegressionStream::direction, RegressionStream::wishart, RegressionStream::wishart_diagonal,
-                        RegressionStream::rows,      RowStream::scores,         RowStream::needle,
-                        GradientStream::tokens,      GradientStream::upstream,  TaskStream::quantifier,
-                        TaskStream::affine_function, TaskStream::affine_inputs, TaskStream::reasoning,
-                        TaskStream::needle_scores,   TaskStream::needle_place,  CellStream::uniform,
-                        CellStream::about_query,     SphereStream::prototypes,  SphereStream::label,
-                        SphereStream::proposals,     SphereStream::wedges}));
+static_assert(disjoint({RegressionStream::task,      RegressionStream::query,     RegressionStream::query_noise,
+                        RegressionStream::inputs,    RegressionStream::noise,     RegressionStream::input_mean,
+                        RegressionStream::direction, RegressionStream::wishart,   RegressionStream::wishart_diagonal,
+                        RegressionStream::rows,      RowStream::scores,           RowStream::needle,
+                        GradientStream::tokens,      GradientStream::upstream,    TrainingStream::initial_weights,
+                        TaskStream::quantifier,      TaskStream::affine_function, TaskStream::affine_inputs,
+                        TaskStream::reasoning,       TaskStream::needle_scores,   TaskStream::needle_place,
+                        CellStream::uniform,         CellStream::about_query,     SphereStream::prototypes,
+                        SphereStream::label,         SphereStream::proposals,     SphereStream::wedges}));
 
 }  // namespace detail
 

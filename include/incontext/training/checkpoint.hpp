@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "incontext/training/trainer.hpp"
+
+/// States of training in files.
+namespace incontext::training {
+
+namespace detail {
+
+/// The 64-bit FNV-1a hash, which a file that was cut or altered does not have.
+inline std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+inline void write_numbers(std::ostream& out, const char* name, const std::vector<double>& numbers) {
+  out << name << ' ' << numbers.size() << '\n';
+  char text[40];
+  for (const double number : numbers) {
+    std::snprintf(text, sizeof text, "%a\n", number);
+    out << text;
+  }
+}
+
+[[noreturn]] inline void refuse_checkpoint(const std::string& path, const std::string& why) {
+  throw std::runtime_error("training::load_checkpoint: '" + path + "' " + why + "; the file is left as it is");
+}
+
+inline std::vector<double> read_numbers(std::istream& in, const char* name, const std::string& path) {
+  std::string word;
+  std::size_t size = 0;
+  if (!(in >> word >> size) || word != name || size > (std::size_t{1} << 32)) refuse_checkpoint(path, "is damaged");
+  std::vector<double> numbers;
+  while (numbers.size() < size && in >> word) numbers.push_back(std::strtod(word.c_str(), nullptr));
+  if (numbers.size() < size) refuse_checkpoint(path, "is damaged");
+  return numbers;
+}
+
+}  // namespace detail
+
+/// Writes a state to a file. The file is complete or not there: a temporary file beside it is renamed at the end.
+/// `settings` is one line that says what is being trained; load_checkpoint asks for the same line.
+///
+/// Source    a text of ours: settings, steps, and every number in hexadecimal, so that no bit is lost; last a hash.
+/// Errors    std::runtime_error that names the file if it cannot be written.
+/// Accuracy  exact: tests/training/checkpoint.cpp.
+/// Runs on   host
+inline void save_checkpoint(const std::string& path, std::string_view settings, const TrainingState& state) {
+  std::ostringstream text;
+  text << "incontext checkpoint 1\n" << settings << "\nsteps " << state.adam.steps << '\n';
+  detail::write_numbers(text, "parameters", state.parameters);
+  detail::write_numbers(text, "first", state.adam.first);
+  detail::write_numbers(text, "second", state.adam.second);
+  const std::string body = text.str(), temporary = path + ".part";
+  {
+    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+    out << body << "hash " << detail::hash_of(body) << '\n';
+    out.flush();
+    if (!out) {
+      std::remove(temporary.c_str());
+      throw std::runtime_error("training::save_checkpoint: cannot write '" + temporary + "'");
+    }
+  }
+  std::error_code failed;
+  std::filesystem::rename(temporary, path, failed);
+  if (failed) {
+    std::remove(temporary.c_str());
+    throw std::runtime_error("training::save_checkpoint: cannot write '" + path + "': " + failed.message());
+  }
+}
+
+/// Reads a state from a file that save_checkpoint wrote with the same settings.
+///
+/// Errors    std::runtime_error that names the file if it cannot be read, is cut, altered or no checkpoint, or is of
+///           other settings. The file is never changed.
+/// Accuracy  exact: tests/training/checkpoint.cpp.
+/// Runs on   host
+inline TrainingState load_checkpoint(const std::string& path, std::string_view settings) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("training::load_checkpoint: cannot read '" + path + "'");
+  std::ostringstream all;
+  all << file.rdbuf();
+  const std::string text = all.str();
+  std::istringstream in(text);
+  std::string line;
+  if (!std::getline(in, line) || line != "incontext checkpoint 1") detail::refuse_checkpoint(path, "is no checkpoint");
+  const std::size_t end = text.rfind("hash ");
+  if (end == std::string::npos ||
+      text.substr(end) != "hash " + std::to_string(detail::hash_of(text.substr(0, end))) + "\n") {
+    detail::refuse_checkpoint(path, "is damaged");
+  }
+  std::getline(in, line);
+  if (line != settings) {
+    detail::refuse_checkpoint(
+        path, "is a checkpoint of other settings ('" + line + "', not '" + std::string(settings) + "')");
+  }
+  TrainingState state;
+  std::string word;
+  if (!(in >> word >> state.adam.steps) || word != "steps") detail::refuse_checkpoint(path, "is damaged");
+  state.parameters = detail::read_numbers(in, "parameters", path);
+  state.adam.first = detail::read_numbers(in, "first", path);
+  state.adam.second = detail::read_numbers(in, "second", path);
+  return state;
+}
+
+}  // namespace incontext::training
