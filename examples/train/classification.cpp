@@ -261,8 +261,9 @@ Table curve_table(TrainRun& parts, ContextRun run) {
   std::optional<training::TrainingState> from;
   const std::string settings = std::string(name(run.map)) + " d " + std::to_string(run.task.dimension) + " k " +
                                std::to_string(run.task.classes) + " n " + std::to_string(run.task.context_length) +
-                               " batch " + std::to_string(run.batch) + " rate " + short_text(run.rate, 6) +
-                               " initial " + short_text(run.initial_scale, 6) + " weights " +
+                               " batch " + std::to_string(run.batch) + " rate " + short_text(run.rate, 6) + " decay " +
+                               std::to_string(run.decay_steps > 0 ? run.decay_steps : run.steps) + " initial " +
+                               short_text(run.initial_scale, 6) + " weights " +
                                std::to_string(static_cast<int>(run.weights)) + " seed " + std::to_string(run.seed);
   if (!o.resume.empty()) from = training::load_checkpoint(o.resume, settings);
   const std::int64_t first = from ? from->adam.steps : 0;

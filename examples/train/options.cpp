@@ -18,7 +18,10 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 1, 1000);
   add_count<std::int64_t>(app, "--steps", o.run.steps, "Steps of Adam per run", 1, 100000000);
   add_count<std::int64_t>(app, "--batch", o.run.batch, "Contexts per step, each used once", 1, 1 << 24);
-  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive, "0 < value <= 1000");
+  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive,
+             "0 < value <= 1000");
+  show_no_default(add_count<std::int64_t>(app, "--decay-steps", o.run.decay_steps,
+                                          "Step at which the rate reaches 0; default: the last", 1, 100000000));
   add_number(app, "--initial-scale", o.run.initial_scale,
              "Standard deviation of the initial weights, in units of 1/sqrt(d + k); the paper has 0.002", positive,
              "0 < value <= 1000");

@@ -69,7 +69,9 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
         key_query.diagonal().head(run.task.dimension).setConstant(1 / scale);
       }
       training::Trainer trainer(initial, layer.gradient(),
-                                {.rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps},
+                                {.rate = {.peak = run.rate,
+                                          .decay = training::RateDecay::cosine,
+                                          .steps = run.decay_steps > 0 ? run.decay_steps : run.steps},
                                  .largest_gradient_norm = 10});
       if (from) trainer.resume(*from);
       training::StepRecord record;

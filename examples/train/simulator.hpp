@@ -36,6 +36,7 @@ struct ContextRun {
   std::int64_t batch = 256;
   std::int64_t steps = 2500;
   double rate = 0.02;
+  std::int64_t decay_steps = 0;  ///< the rate reaches 0 at this step; 0: at the last
   double initial_scale = 0.5;
   std::uint64_t seed = 1;
 };
