@@ -148,7 +148,7 @@ class Figures {
   std::vector<std::string> notes_of(const Table& table) const {
     std::vector<std::string> notes{bayes_note, common_draws_note};
     if (options_.reading.estimator == simulate::Estimator::sufficient_statistics) notes.push_back(estimator_note);
-    if (const std::string note = rejections_note(table); !note.empty()) notes.push_back(note);
+    if (const std::string note = rejections_note(table, options_.reading); !note.empty()) notes.push_back(note);
     return notes;
   }
 
