@@ -83,7 +83,7 @@ TEST_CASE("a case without reference, and a kind that is unknown, are named, and 
   CHECK(finished.errors == part("Not judged: " + document["cases"][0]["id"].get<std::string>() + ": no reference."));
   const Finished text = run_program(INCONTEXT_EVALUATE, {"-"}, document.dump());
   CHECK(text.exit_code == 3);
-  CHECK(text.output == part("kind unheard_of is not implemented"));
+  CHECK(text.output == part("kind unheard_of is unknown"));
 }
 
 TEST_CASE("a computed value that is not finite is not judged, unless the reference says so; no cases are bad input",
