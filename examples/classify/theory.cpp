@@ -155,21 +155,20 @@ IndependentLaw independent_law(std::int64_t d, double kappa, std::int64_t n) {
           std::sqrt(without.variance) / without.mean};
 }
 
-CircleLaw circle_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
+CircleVotes circle_votes(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
   const auto angles = prototype_angles(drawn);
-  const double query = query_angle(drawn);
+  const auto cells = law::circle_cells<double>(angles, query_angle(drawn), kappa, at.context_length, 1.0);
+  return {cells.mean_partition_function, cells.partition_function_variance,
+          cells.balanced_weights[static_cast<std::size_t>(drawn.query_label)]};
+}
+
+CircleAttention circle_attention(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
+  const auto angles = prototype_angles(drawn);
   const auto own = static_cast<std::size_t>(drawn.query_label);
-  const std::int64_t n = at.context_length;
-  const auto cells = law::circle_cells<double>(angles, query, kappa, n, 1.0);
-  const auto without = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::excluded);
-  const auto with = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::included);
-  const double share = cells.balanced_weights[own];
-  return {cells.mean_partition_function,
-          cells.partition_function_variance,
-          share * cells.mean_partition_function,
-          without[own],
-          with[own],
-          share};
+  const auto with = [&](law::QueryToken query) {
+    return law::circle_attention<double>(angles, query_angle(drawn), kappa, at.context_length, query)[own];
+  };
+  return {with(law::QueryToken::excluded), with(law::QueryToken::included)};
 }
 
 CellLaw cell_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa, std::uint64_t seed) {
@@ -291,6 +290,31 @@ AttentionAlignment attention_alignment(const SphereContext<double>& drawn, const
                                   step.rule == ClassificationRule::adaptive ? law::SelfTerm::none : law::SelfTerm::dot);
   const auto apart = law::alignment(pass.prediction, rule);
   return {apart.prediction_distance, apart.cosine, apart.sensitivity_distance};
+}
+
+double attention_probability(const SphereContext<double>& drawn, const SphereTask& task, const Classifier& by,
+                             const std::vector<double>& query, std::int64_t label) {
+  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(query),
+                                     task.classes};
+  const auto [d, k, n] = std::tuple{task.dimension, task.classes, task.context_length};
+  law::ContextWeights<double> weights;
+  law::AttentionKind kind = law::AttentionKind::softmax;
+  double scale = 1;
+  if (by.rule == ClassificationRule::linear) {
+    weights = law::linear_construction(d, k, n, by.gain);
+    kind = law::AttentionKind::linear;
+  } else if (by.rule == ClassificationRule::kernel) {
+    weights = law::kernel_construction(d, k, n, by.kappa, by.gain);
+    kind = law::AttentionKind::exponential;
+  } else {
+    weights = law::softmax_construction(d, k, by.kappa, by.gain);
+    scale = 1 / std::sqrt(static_cast<double>(d + k));
+  }
+  // with label 0 as its value the query changes linear and exponential attention by nothing
+  const bool is_key = by.rule != ClassificationRule::adaptive;
+  const auto pass = law::context_attention(law::merged(weights), kind, scale, context, label,
+                                           is_key ? law::QueryToken::included : law::QueryToken::excluded);
+  return pass.prediction.probabilities[label];
 }
 
 double loss_of(const std::vector<double>& votes, double gain, std::int64_t label) {
