@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/support/controls.hpp"
 #include "examples/support/judgment.hpp"
 #include "examples/temperature/options.hpp"
 #include "examples/temperature/simulator.hpp"
@@ -30,6 +31,7 @@ struct Run {
   const TemperatureOptions& options;
   Simulator& simulator;
   Judgment& judgment;
+  Controls& controls;
   nlohmann::ordered_json& arguments;
 };
 
@@ -102,6 +104,9 @@ enum class BesideTheory { shown, leading_order_alone };
 void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
                         const std::vector<NamedTemperature>& named, const Reading& reading,
                         BesideTheory beside = BesideTheory::shown);
+
+/// The squared error of that ridge regression in drawn contexts with drawn tasks and labels, averaged over the query.
+statistics::Estimate bayes_ridge_on_drawn_labels(Run& run, const LinearTask& task, std::int64_t context_length);
 
 /// The ridge regression that knows the law, the benchmark; its theory is a deterministic equivalent, which is not
 /// judged.
