@@ -164,7 +164,8 @@ void add_data_control(Run& run, const std::string& statement, const std::vector<
                       const ErrorTheory& theory, const std::function<double(double)>& wrong,
                       const Estimates& simulated) {
   constexpr std::int64_t fewest_trials = 1000;  // of fewer, the mean may miss an outlier
-  if (!theory.exact || simulated.empty() || simulated.front().count < fewest_trials) return;
+  if (!theory.exact || simulated.empty()) return;
+  if (simulated.front().count > 0 && simulated.front().count < fewest_trials) return;
   const std::vector<double> temperatures = values_of(named);
   std::size_t farthest = 0;
   double off = 0;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "examples/support/closed_forms.hpp"
+#include "examples/temperature/drawn_contexts.hpp"
 #include "examples/temperature/optimum.hpp"
 
 namespace incontext::examples::temperature {
@@ -190,13 +191,14 @@ class Figures {
                           options_.reading.convention.query == regression::QueryToken::excluded &&
                           options_.reading.convention.offset == regression::Offset::removed;
     if (is_shifted || !is_usual || !(test_.noise_variance() > 0)) return {};
-    Table table{.title = "The Bayes ridge (11), and the rate of Corollary 4.6" + setting(false),
+    Table table{.title = "The Bayes ridge (11), Lemma G.1, and the rate of Corollary 4.6" + setting(false),
                 .columns = {{.name = "context_length", .heading = "l"}, {"quantity"}, {.name = "limit", .digits = 4}},
                 .key_columns = 2};
     for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
     for (const std::int64_t l : {training_.dimension() + 1, 5 * training_.dimension()}) add_ridge_row(table, l);
     for (const std::int64_t l : {100 * training_.dimension(), 1000 * training_.dimension()}) add_rate_row(table, l);
     table.notes = {
+        "C: a context's covariance over l examples, R = E w w^T; l C has l - 1 degrees of freedom.",
         "Ridge: its squared error on drawn tasks and labels, averaged over the query; theory: the mean of σ² + tr(Σ P) "
         "in contexts of their own, P the posterior covariance. ± error of the difference.",
         "Limit: what l (G(1) - σ²) tends to as l grows. That of the ridge tends to d σ² = " +
@@ -206,12 +208,23 @@ class Figures {
 
   void add_ridge_row(Table& table, std::int64_t l) {
     const statistics::Estimate averaged = run_.simulator.bayes_risk(test_, l);
-    statistics::Estimate drawn = bayes_ridge_on_drawn_labels(run_, test_, l);
+    const DrawnContexts contexts = drawn_contexts(run_, test_, l);
+    statistics::Estimate drawn = contexts.ridge_error;
     drawn.standard_error = std::hypot(drawn.standard_error, averaged.standard_error);
     const bool is_reached = averaged.count > 1 && drawn.count > 1;
     add_row(table, {l, "Bayes ridge", Cell()},
             is_reached ? run_.judgment.judged({averaged.mean, averaged.rounding}, drawn) : unreached_comparison());
-    if (!is_reached) return;
+    const auto wishart = [&](double degrees) {  // tr E[C R C] if l C has that many degrees of freedom
+      const Matrix &s = test_.input_covariance(), r = test_.task_second_moment();
+      const double length = static_cast<double>(l);
+      return degrees * ((degrees + 1) * (s * r * s).trace() + (r * s).trace() * s.trace()) / (length * length);
+    };
+    const auto length = static_cast<double>(l);
+    const double second_moment = wishart(length - 1);
+    add_row(table, {l, "E tr(C R C), Lemma G.1", Cell()},
+            run_.judgment.judged({second_moment, 1e-9 * second_moment}, contexts.second_moment));
+    run_.controls.add({"E tr(C R C) of inputs that are not centered", "l = " + std::to_string(l)}, wishart(length),
+                      second_moment, contexts.second_moment);
     const double limit = regression::bayes_risk_deterministic_equivalent(test_, l).risk;
     run_.controls.add({"Bayes ridge: its limit of many dimensions", "l = " + std::to_string(l)}, limit, averaged.mean,
                       averaged);

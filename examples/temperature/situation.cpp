@@ -2,7 +2,6 @@
 
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/moments.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -237,34 +235,6 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
     }
     add_row(table, std::move(cells), with_beside(std::move(comparison), std::move(beside), std::move(beside_z)));
   }
-}
-
-statistics::Estimate bayes_ridge_on_drawn_labels(Run& run, const LinearTask& task, std::int64_t context_length) {
-  constexpr double operations = 1e9;
-  const auto d = task.dimension();
-  const auto each = static_cast<double>(context_length) * static_cast<double>(d) * static_cast<double>(d);
-  const auto contexts = static_cast<std::int64_t>(std::clamp(operations / each, 16.0, 16384.0));
-  const Matrix input_root = task.input_covariance().llt().matrixL(), task_root = task.task_covariance().llt().matrixL();
-  const Matrix second = task.input_covariance() + task.input_mean() * task.input_mean().transpose();
-  std::mt19937_64 draw(run.simulator.seed());
-  std::normal_distribution<double> normal;
-  const auto standard = [&](Eigen::Index rows, Eigen::Index columns) {
-    return Matrix(Matrix::NullaryExpr(rows, columns, [&] { return normal(draw); }));
-  };
-  std::vector<double> errors;
-  for (std::int64_t i = 0; i < contexts && !run.simulator.stopped(); ++i) {
-    const Vector w = task.task_mean() + task_root * standard(d, 1);
-    Matrix inputs = standard(context_length, d) * input_root.transpose();
-    inputs.rowwise() += task.input_mean().transpose();
-    const Vector labels = inputs * w + std::sqrt(task.noise_variance()) * standard(context_length, 1);
-    const Vector missed = w - regression::bayes_ridge<double>(inputs, labels, task.task_mean(), task.task_covariance(),
-                                                              task.noise_variance())
-                                  .mean;
-    errors.push_back(task.noise_variance() + missed.dot(second * missed));
-  }
-  const auto drawn = static_cast<std::int64_t>(errors.size());
-  run.simulator.count(drawn, contexts);
-  return statistics::Estimate(statistics::moments_of(errors.data(), drawn));
 }
 
 void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,

@@ -105,9 +105,6 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
                         const std::vector<NamedTemperature>& named, const Reading& reading,
                         BesideTheory beside = BesideTheory::shown);
 
-/// The squared error of that ridge regression in drawn contexts with drawn tasks and labels, averaged over the query.
-statistics::Estimate bayes_ridge_on_drawn_labels(Run& run, const LinearTask& task, std::int64_t context_length);
-
 /// The ridge regression that knows the law, the benchmark; its theory is a deterministic equivalent, which is not
 /// judged.
 void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,

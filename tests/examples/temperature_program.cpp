@@ -32,12 +32,12 @@ TEST_CASE("the Bayes ridge on drawn labels has its posterior's risk, and attenti
   const Json all = report({"--figure", "2a", "--context-lengths", "20,100"});
   REQUIRE(all["tables"].size() == 3);
   const Json& rows = all["tables"][1]["rows"];
-  REQUIRE(rows.size() == 4);
+  REQUIRE(rows.size() == 6);
   for (const Json& row : rows) CHECK(row["verdict"] == "agrees");
-  const double near = rows[2]["theory"], nearer = rows[3]["theory"], limit = rows[3]["limit"];
+  const double near = rows[4]["theory"], nearer = rows[5]["theory"], limit = rows[5]["limit"];
   CHECK(std::abs(limit - 23) < 1e-9);  // d (tr R + s2) + tr R, d = 20, R = I / d, s2 = 0.1
   CHECK(std::abs(nearer - limit) < 0.11 * std::abs(near - limit));
-  CHECK(rejected_controls(all) == 4);
+  CHECK(rejected_controls(all) == 6);
   CHECK(all["verdict"]["controls_that_passed"] == 0);
   // neither applies under a shift
   CHECK(report({"--figure", "2a", "--context-lengths", "20,100", "--input-scale", "2"})["tables"].size() == 1);
