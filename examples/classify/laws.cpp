@@ -119,6 +119,47 @@ void add_cells(Table& table, ClassifyRun& run) {
   add_law(table, run, d, law_kappa, "cosine's mean over the cell of y", cosine.theory(), cosine.estimate());
 }
 
+/// A kernel that is not radial: Proposition 3.2 for (1 + u . v)^2, two routes to it on contexts of their own.
+Table polynomial_table(ClassifyRun& run) {
+  const SphereTask task{run.options.simulation.dimension, 2, run.options.simulation.context_length,
+                        simulate::ContextLaw::independent};
+  const PolynomialLaw exact = polynomial_law(task.dimension, task.context_length);
+  Table table = comparison_table("A kernel of one's own, (1 + u . v)^2: the sum of its votes over independent points",
+                                 {{"d"}, {"n"}, {"attention"}, {"quantity"}});
+  constexpr std::int64_t most_features_of = 64;  // dimensions: there are d^2 + d + 1 features
+  const double each = static_cast<double>(task.context_length) * std::pow(static_cast<double>(task.dimension), 2);
+  const auto contexts = static_cast<std::int64_t>(std::clamp(1e9 / each, 64.0, 4096.0));
+  std::uint64_t first = 0;
+  for (const auto& [name, route] :
+       {std::pair{"kernel as activation", KernelRoute::activation}, {"linear, over features", KernelRoute::features}}) {
+    if (route == KernelRoute::features && task.dimension > most_features_of) continue;
+    std::vector<double> sums, deviations;
+    for (std::int64_t i = 0; i < contexts && !run.simulator.stopped(); ++i) {
+      const auto context = run.simulator.context(task, first + static_cast<std::uint64_t>(i));
+      sums.push_back(polynomial_votes(context, task, route));
+      deviations.push_back((sums.back() - exact.mean) * (sums.back() - exact.mean));
+    }
+    first += static_cast<std::uint64_t>(contexts);
+    run.simulator.count(static_cast<std::int64_t>(sums.size()), contexts);
+    const auto sum = estimate_of(sums), variance = estimate_of(deviations);
+    const auto add = [&, name = name](const std::string& quantity, double theory,
+                                      const statistics::Estimate& estimate) {
+      std::vector<Cell> cells{task.dimension, task.context_length, name, quantity};
+      const auto comparison = run.judgment.judged({theory, 1e-9 * theory}, estimate);
+      cells.insert(cells.end(), comparison.begin(), comparison.end());
+      table.add_row(std::move(cells));
+    };
+    add("mean", exact.mean, sum);
+    add("variance", exact.variance, variance);
+    run.controls.add("votes of (1 + u . v)^2 with E (u . v)^2 = 1/(d + 1)", name,
+                     exact.mean * (1 + 1.0 / (static_cast<double>(task.dimension) + 1)) /
+                         (1 + 1.0 / static_cast<double>(task.dimension)),
+                     exact.mean, sum);
+  }
+  table.notes = {"Proposition 3.2; features: (1, sqrt 2 u, u u^T). The user's kernel in code: any_kernel.hpp."};
+  return table;
+}
+
 /// Four rules at short contexts, beside attention.
 Table short_contexts_table(ClassifyRun& run) {
   const std::int64_t k = run.options.classes, points = std::max<std::int64_t>(1, referee_length / k);
@@ -278,6 +319,7 @@ std::vector<Table> laws_figure(ClassifyRun& run) {
   Table cells = circle_table(run, law_kappa, CircleRows::attention_too);
   add_cells(cells, run);
   tables.push_back(std::move(cells));
+  tables.push_back(polynomial_table(run));
   tables.push_back(short_contexts_table(run));
   return tables;
 }

@@ -1,6 +1,7 @@
 #include "examples/classify/theory.hpp"
 
 #include <incontext/classification/adaptive_onset.hpp>
+#include <incontext/classification/any_kernel.hpp>
 #include <incontext/classification/cell_ratios.hpp>
 #include <incontext/classification/circle_attention.hpp>
 #include <incontext/classification/circle_cells.hpp>
@@ -290,6 +291,32 @@ AttentionAlignment attention_alignment(const SphereContext<double>& drawn, const
                                   step.rule == ClassificationRule::adaptive ? law::SelfTerm::none : law::SelfTerm::dot);
   const auto apart = law::alignment(pass.prediction, rule);
   return {apart.prediction_distance, apart.cosine, apart.sensitivity_distance};
+}
+
+double polynomial_votes(const SphereContext<double>& drawn, const SphereTask& task, KernelRoute route) {
+  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(drawn.query),
+                                     task.classes};
+  const auto n = static_cast<double>(task.context_length);
+  if (route == KernelRoute::activation) {
+    const auto kernel = [](const law::Vector<double>& u, const law::Vector<double>& v) {
+      return std::pow(1 + u.dot(v), 2);
+    };
+    const auto weights = law::linear_construction(task.dimension, task.classes, task.context_length, n);
+    return law::kernel_attention_logits<double>(weights, kernel, context).sum();
+  }
+  const auto features = [](const law::Vector<double>& u) {
+    law::Vector<double> image(1 + u.size() + u.size() * u.size());
+    image << 1, std::sqrt(2.0) * u, (u * u.transpose()).reshaped();
+    return image;
+  };
+  return law::linear_descent(law::feature_context<double>(context, features), n).logits.sum();
+}
+
+PolynomialLaw polynomial_law(std::int64_t dimension, std::int64_t context_length) {
+  // t = u . v has E t^2 = 1/d and E t^4 = 3/(d (d + 2)), odd moments 0
+  const auto d = static_cast<double>(dimension), n = static_cast<double>(context_length);
+  const double mean = 1 + 1 / d;
+  return {n * mean, n * (1 + 6 / d + 3 / (d * (d + 2)) - mean * mean)};
 }
 
 double attention_probability(const SphereContext<double>& drawn, const SphereTask& task, const Classifier& by,

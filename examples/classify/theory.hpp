@@ -108,6 +108,17 @@ struct AttentionAlignment {
 AttentionAlignment attention_alignment(const SphereContext<double>& context, const SphereTask& task,
                                        const Classifier& attention, const Classifier& step);
 
+/// The sum over the classes of a context's votes by the kernel (1 + u . v)^2: by attention whose activation is that
+/// kernel, or by linear attention over its features (1, sqrt 2 u, u u^T).
+enum class KernelRoute { activation, features };
+double polynomial_votes(const SphereContext<double>& context, const SphereTask& task, KernelRoute route);
+
+/// The mean and the variance of that sum over independent points, exact.
+struct PolynomialLaw {
+  double mean, variance;
+};
+PolynomialLaw polynomial_law(std::int64_t dimension, std::int64_t context_length);
+
 /// The probability that a layer of attention over tokens, with the weights constructed for a rule, gives a label at a
 /// query. kappa >= 0.
 double attention_probability(const SphereContext<double>& context, const SphereTask& task, const Classifier& by,
