@@ -45,7 +45,7 @@ Table error_table(std::string title, std::vector<Column> varied, const std::stri
   table.columns.push_back({"attention"});
   table.columns.push_back({.name = parameter, .digits = 5});
   table.columns.push_back(compared[0]);
-  table.columns.push_back({.name = "second_order", .decimals_as = 1});
+  table.columns.push_back({.name = "second_order", .decimals_as = 1, .in_text = InText::where_filled});
   table.columns.push_back({.name = "approximate_softmax", .heading = "approximate", .decimals_as = 1});
   table.columns.push_back({.name = "bayes", .decimals_as = 1});
   table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
@@ -120,6 +120,9 @@ void add_notes(Table& table, const Situation& at) {
   if (const auto lowest = second_order_temperature(at)) {
     table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(*lowest) +
                           ", where its remainder does not fall like 1/l^2.");
+  } else {
+    table.notes.push_back(
+        "Second order in 1/l: derived for centered inputs, values of labels alone, and the query not among the keys.");
   }
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
   if (!rejections.empty()) table.notes.push_back(rejections);
