@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
        .description =
            "Computes every case of a JSON file of oracles and compares with the references in it.\n"
            "Exit code: 0 every case agrees, 1 one disagrees, 2 bad input, 3 cases that are not judged: of a\n"
-           "kind that is not implemented, without a reference, or not finite where no reference says so;\n"
+           "kind that is unknown, without a reference, or not finite where no reference says so;\n"
            "each is named.",
        .footer = "\nExamples:\n"
                  "  incontext-evaluate tests/oracles/scoring.json\n"

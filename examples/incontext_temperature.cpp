@@ -2,6 +2,7 @@
 // simulation, for a figure of arXiv 2511.01292, for laws of one's own choice, or for one's own data.
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/deliver.hpp"
 #include "examples/support/memory.hpp"
 #include "examples/support/report.hpp"
@@ -30,8 +31,9 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
   constexpr double ridge_matrices = 4 * 64;  // for the 64 trials that a thread computes side by side
   if (options.data.empty()) require_matrices(options.simulation.dimension, ridge_matrices);
   Judgment judgment;
+  Controls controls({{"statement"}, {"at"}});
   Simulator simulator(options.simulation, options.output.quiet);
-  Run parts{options, simulator, judgment, report.arguments};
+  Run parts{options, simulator, judgment, controls, report.arguments};
   if (!options.data.empty()) {
     report.tables = data_tables(parts);
   } else {
@@ -40,8 +42,10 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
     state_reading(options, report.arguments);
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
+  if (!controls.empty()) report.tables.push_back(controls.table());
   report.run = simulator.record();
   judge(report, judgment);
+  controls.join(*report.verdict);
   return report;
 }
 

@@ -62,6 +62,22 @@ Column parameter_column(const std::string& name, const std::string& heading);
 /// model that it simulates is judged here, with near misses among the run's controls.
 Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions);
 
+/// What a figure simulates of a rule by sums of votes.
+struct ByVotes {
+  SphereTask task;
+  Chosen rule;
+  statistics::Estimate loss, accuracy, entropy;
+};
+
+/// The same by attention over tokens, with the weights of the rule, on contexts of its own. The last rule at a gain that
+/// is a little wrong is among the run's controls.
+Table attention_table(ClassifyRun& run, const std::vector<ByVotes>& all, Effort effort = Effort::usual);
+
+/// Votes and partition functions of drawn contexts on the circle against what is exact given their prototypes and
+/// queries, with near misses among the run's controls. The laws of attention take longer.
+enum class CircleRows { votes, attention_too };
+Table circle_table(ClassifyRun& run, double kappa, CircleRows rows);
+
 /// The note on which rows have a theory and which have an approximation.
 extern const char* const closed_form_note;
 

@@ -92,43 +92,6 @@ Table independent_table(ClassifyRun& run) {
   return table;
 }
 
-/// Votes of drawn contexts against what is exact given their prototypes and query.
-Table circle_table(ClassifyRun& run) {
-  const ClassifyOptions& o = run.options;
-  const SphereTask task{2, o.classes, o.simulation.context_length, simulate::ContextLaw::balanced, o.prototype_sets};
-  Table table = law_table("Balanced cells, given prototypes and query: " + in_words(task));
-  PairedMean sum, variance, own_sum, share, with_query;
-  std::vector<double> limits;
-  std::int64_t drawn = 0;
-  for (; drawn < circle_contexts && !run.simulator.stopped(); ++drawn) {
-    const auto context = run.simulator.context(task, static_cast<std::uint64_t>(drawn));
-    const CircleLaw exact = circle_law(context, task, law_kappa);
-    const KernelVotes votes = kernel_votes(context, task, context.query, law_kappa);
-    const double own = votes.by_class[static_cast<std::size_t>(context.query_label)];
-    sum.add(exact.partition_function, votes.partition_function);
-    variance.add(exact.partition_function_variance, (votes.partition_function - exact.partition_function) *
-                                                        (votes.partition_function - exact.partition_function));
-    own_sum.add(exact.own_sum, own);
-    share.add(exact.own_share, own / votes.partition_function);
-    with_query.add(exact.own_share_with_query, own / (votes.partition_function + 1));
-    limits.push_back(exact.long_share);
-  }
-  run.simulator.count(drawn, circle_contexts);
-  add_law(table, run, 2, law_kappa, "E Z", sum.theory(), sum.estimate());
-  add_law(table, run, 2, law_kappa, "Var Z", variance.theory(), variance.estimate());
-  add_law(table, run, 2, law_kappa, "kernel's vote for y", own_sum.theory(), own_sum.estimate());
-  add_law(table, run, 2, law_kappa, "attention on y, no key", share.theory(), share.estimate());
-  add_law(table, run, 2, law_kappa, "attention on y, softmax", with_query.theory(), with_query.estimate());
-  const double limit = share.theory_of(limits);
-  run.controls.add("attention on y, n = inf", at(2, law_kappa) + ", no key", limit, share.theory(), share.estimate());
-  run.controls.add("attention on y, other key", at(2, law_kappa) + ", softmax", share.theory(), with_query.theory(),
-                   with_query.estimate());
-  table.notes = {
-      "Theory and simulation share prototypes and query: ± error is that of their difference, context by "
-      "context."};
-  return table;
-}
-
 /// The same in higher dimension, where cells are known from draws.
 void add_cells(Table& table, ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
@@ -156,45 +119,158 @@ void add_cells(Table& table, ClassifyRun& run) {
   add_law(table, run, d, law_kappa, "cosine's mean over the cell of y", cosine.theory(), cosine.estimate());
 }
 
-/// Attention over tokens against the sums of votes that the other figures simulate.
-Table attention_table(ClassifyRun& run) {
-  const std::int64_t k = run.options.classes, points = std::max<std::int64_t>(1, referee_length / k);
-  const SphereTask task{run.options.simulation.dimension, k, points * k};
-  Table table = comparison_table(
-      "Attention, token by token, beside the rules: " + in_words(task),
-      {{"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
-  table.columns[4].heading = "rule";
-  table.columns[6].heading = "attention";
-  const double rate = predicted_rate(task);
-  const std::vector<Classifier> rules{{ClassificationRule::linear, 0, rate},
-                                      {ClassificationRule::kernel, law_kappa, 4 * rate},
-                                      {ClassificationRule::adaptive, law_kappa, rate / law_kappa},
-                                      {ClassificationRule::adaptive_with_query, law_kappa, rate / law_kappa}};
-  const std::vector<RuleChoice> names{RuleChoice::linear, RuleChoice::kernel, RuleChoice::adaptive,
-                                      RuleChoice::adaptive_with_query};
-  const auto votes = run.simulator.metrics("rules", task, rules, Effort::manifold);
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    const auto attention = run.simulator.attention("attention", task, rules[i], Effort::manifold);
-    for (const auto& [name, ours, theirs] :
-         {std::tuple{"loss", ClassificationMetric::loss, ContextAttentionMetric::loss},
-          {"accuracy", ClassificationMetric::accuracy, ContextAttentionMetric::accuracy}}) {
-      const auto &a = votes.at(i, ours), &b = attention.at(theirs);
-      statistics::Estimate both = b;
-      both.standard_error = std::hypot(a.standard_error, b.standard_error);
-      std::vector<Cell> cells{name_of(names[i]), rules[i].kappa, rules[i].gain, std::string(name)};
-      const auto comparison =
-          a.count > 1 && b.count > 1 ? run.judgment.judged({a.mean, a.rounding}, both) : unreached_comparison();
+/// A kernel that is not radial: Proposition 3.2 for (1 + u . v)^2, two routes to it on contexts of their own.
+Table polynomial_table(ClassifyRun& run) {
+  const SphereTask task{run.options.simulation.dimension, 2, run.options.simulation.context_length,
+                        simulate::ContextLaw::independent};
+  const PolynomialLaw exact = polynomial_law(task.dimension, task.context_length);
+  Table table = comparison_table("A kernel of one's own, (1 + u . v)^2: the sum of its votes over independent points",
+                                 {{"d"}, {"n"}, {"attention"}, {"quantity"}});
+  constexpr std::int64_t most_features_of = 64;  // dimensions: there are d^2 + d + 1 features
+  const double each = static_cast<double>(task.context_length) * std::pow(static_cast<double>(task.dimension), 2);
+  const auto contexts = static_cast<std::int64_t>(std::clamp(1e9 / each, 64.0, 4096.0));
+  std::uint64_t first = 0;
+  for (const auto& [name, route] :
+       {std::pair{"kernel as activation", KernelRoute::activation}, {"linear, over features", KernelRoute::features}}) {
+    if (route == KernelRoute::features && task.dimension > most_features_of) continue;
+    std::vector<double> sums, deviations;
+    for (std::int64_t i = 0; i < contexts && !run.simulator.stopped(); ++i) {
+      const auto context = run.simulator.context(task, first + static_cast<std::uint64_t>(i));
+      sums.push_back(polynomial_votes(context, task, route));
+      deviations.push_back((sums.back() - exact.mean) * (sums.back() - exact.mean));
+    }
+    first += static_cast<std::uint64_t>(contexts);
+    run.simulator.count(static_cast<std::int64_t>(sums.size()), contexts);
+    const auto sum = estimate_of(sums), variance = estimate_of(deviations);
+    const auto add = [&, name = name](const std::string& quantity, double theory,
+                                      const statistics::Estimate& estimate) {
+      std::vector<Cell> cells{task.dimension, task.context_length, name, quantity};
+      const auto comparison = run.judgment.judged({theory, 1e-9 * theory}, estimate);
       cells.insert(cells.end(), comparison.begin(), comparison.end());
       table.add_row(std::move(cells));
-    }
+    };
+    add("mean", exact.mean, sum);
+    add("variance", exact.variance, variance);
+    run.controls.add("votes of (1 + u . v)^2 with E (u . v)^2 = 1/(d + 1)", name,
+                     exact.mean * (1 + 1.0 / (static_cast<double>(task.dimension) + 1)) /
+                         (1 + 1.0 / static_cast<double>(task.dimension)),
+                     exact.mean, sum);
   }
-  table.notes = {
-      "Weights as the paper constructs them, multiplied with tokens (x; y) on contexts of their own; ± error "
-      "of the difference."};
+  table.notes = {"Proposition 3.2; features: (1, sqrt 2 u, u u^T). The user's kernel in code: any_kernel.hpp."};
   return table;
 }
 
+/// Four rules at short contexts, beside attention.
+Table short_contexts_table(ClassifyRun& run) {
+  const std::int64_t k = run.options.classes, points = std::max<std::int64_t>(1, referee_length / k);
+  const SphereTask task{run.options.simulation.dimension, k, points * k};
+  const double rate = predicted_rate(task);
+  const std::vector<Chosen> rules{
+      given(RuleChoice::linear, {ClassificationRule::linear, 0, rate}),
+      given(RuleChoice::kernel, {ClassificationRule::kernel, law_kappa, 4 * rate}),
+      given(RuleChoice::adaptive, {ClassificationRule::adaptive, law_kappa, rate / law_kappa}),
+      given(RuleChoice::adaptive_with_query, {ClassificationRule::adaptive_with_query, law_kappa, rate / law_kappa})};
+  std::vector<Classifier> classifiers;
+  for (const Chosen& one : rules) classifiers.push_back(one.classifier);
+  const auto votes = run.simulator.metrics("rules", task, classifiers, Effort::manifold);
+  std::vector<ByVotes> all;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    all.push_back({task, rules[i], votes.at(i, ClassificationMetric::loss), votes.at(i, ClassificationMetric::accuracy),
+                   votes.at(i, ClassificationMetric::entropy)});
+  }
+  return attention_table(run, all, Effort::manifold);
+}
+
+/// The difference of two means of draws of their own, at the second one.
+statistics::Estimate apart(const statistics::Estimate& one, const statistics::Estimate& other) {
+  statistics::Estimate both = other;
+  both.standard_error = std::hypot(one.standard_error, other.standard_error);
+  return both;
+}
+
 }  // namespace
+
+Table circle_table(ClassifyRun& run, double kappa, CircleRows rows) {
+  const ClassifyOptions& o = run.options;
+  const SphereTask task{2, o.classes, o.simulation.context_length, simulate::ContextLaw::balanced, o.prototype_sets};
+  Table table = law_table("Balanced cells on the circle, given prototypes and query: " + in_words(task));
+  PairedMean sum, variance, own_sum, share, with_query;
+  std::vector<double> limits;
+  std::int64_t drawn = 0;
+  for (; drawn < circle_contexts && !run.simulator.stopped(); ++drawn) {
+    const auto context = run.simulator.context(task, static_cast<std::uint64_t>(drawn));
+    const CircleVotes exact = circle_votes(context, task, kappa);
+    const KernelVotes votes = kernel_votes(context, task, context.query, kappa);
+    const double own = votes.by_class[static_cast<std::size_t>(context.query_label)];
+    sum.add(exact.partition_function, votes.partition_function);
+    variance.add(exact.partition_function_variance, (votes.partition_function - exact.partition_function) *
+                                                        (votes.partition_function - exact.partition_function));
+    own_sum.add(exact.own_share * exact.partition_function, own);
+    if (rows == CircleRows::votes) continue;
+    const CircleAttention attention = circle_attention(context, task, kappa);
+    share.add(attention.own_share, own / votes.partition_function);
+    with_query.add(attention.own_share_with_query, own / (votes.partition_function + 1));
+    limits.push_back(exact.own_share);
+  }
+  run.simulator.count(drawn, circle_contexts);
+  add_law(table, run, 2, kappa, "E Z", sum.theory(), sum.estimate());
+  add_law(table, run, 2, kappa, "Var Z", variance.theory(), variance.estimate());
+  add_law(table, run, 2, kappa, "kernel's vote for y", own_sum.theory(), own_sum.estimate());
+  const double independent = std::pow(variation_law(2, kappa, task.context_length).independent * sum.theory(), 2);
+  run.controls.add("Var Z of independent points", at(2, kappa), independent, variance.theory(), variance.estimate());
+  if (rows == CircleRows::attention_too) {
+    add_law(table, run, 2, kappa, "attention on y, no key", share.theory(), share.estimate());
+    add_law(table, run, 2, kappa, "attention on y, softmax", with_query.theory(), with_query.estimate());
+    const double limit = share.theory_of(limits);
+    run.controls.add("attention on y, n = inf", at(2, kappa) + ", no key", limit, share.theory(), share.estimate());
+    run.controls.add("attention on y, other key", at(2, kappa) + ", softmax", share.theory(), with_query.theory(),
+                     with_query.estimate());
+  }
+  table.notes = {
+      "Theory and simulation share prototypes and query: ± error is that of their difference, context by "
+      "context."};
+  return table;
+}
+
+Table attention_table(ClassifyRun& run, const std::vector<ByVotes>& all, Effort effort) {
+  constexpr double near_miss = 1.1;       // of the gain: the entropy changes in first order, the least loss does not
+  constexpr double largest_kappa = 1000;  // single precision resolves narrower kernels no more
+  Table table = comparison_table(
+      "Attention, token by token, beside the rules",
+      {{"d"}, {"n"}, {"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"metric"}});
+  table.columns[6].heading = "rule";
+  table.columns[8].heading = "attention";
+  for (const ByVotes& one : all) {
+    const Classifier& by = one.rule.classifier;
+    if (by.kappa < 0 || largest_kappa < by.kappa || by.gain == 0) continue;  // at 0 every class has 1/k
+    const ContextAttentionSimulation attention =
+        one.rule.reached ? run.simulator.attention("attention", one.task, by, effort) : ContextAttentionSimulation();
+    for (const auto& [name, votes, metric] : {std::tuple{"loss", &one.loss, ContextAttentionMetric::loss},
+                                              {"accuracy", &one.accuracy, ContextAttentionMetric::accuracy},
+                                              {"entropy", &one.entropy, ContextAttentionMetric::entropy}}) {
+      std::vector<Cell> cells{one.task.dimension, one.task.context_length, name_of(one.rule.choice),
+                              one.rule.kappa(),   one.rule.gain(),         std::string(name)};
+      const bool is_reached = one.rule.reached && votes->count > 1 && attention.at(metric).count > 1;
+      const auto comparison =
+          is_reached ? run.judgment.judged({votes->mean, votes->rounding}, apart(*votes, attention.at(metric)))
+                     : unreached_comparison();
+      cells.insert(cells.end(), comparison.begin(), comparison.end());
+      table.add_row(std::move(cells));
+    }
+    if (&one != &all.back() || !one.rule.reached) continue;
+    Classifier wrong = by;
+    wrong.gain *= near_miss;
+    const auto claimed = run.simulator.metrics("near miss", one.task, {wrong}, effort);
+    const auto& entropy = claimed.at(0, ClassificationMetric::entropy);
+    run.controls.add("entropy at a gain 10% larger",
+                     "d = " + std::to_string(one.task.dimension) + ", " + name_of(one.rule.choice), entropy.mean,
+                     one.entropy.mean, apart(entropy, attention.at(ContextAttentionMetric::entropy)));
+  }
+  table.notes = {
+      "Weights as the paper constructs them, multiplied with tokens (x; y) on contexts of their own; ± error "
+      "of the difference. No row for kappa < 0, which has no such weights, nor above 1000."};
+  return table;
+}
 
 Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimensions) {
   constexpr std::int64_t n = referee_length;
@@ -240,10 +316,11 @@ Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimension
 std::vector<Table> laws_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
   std::vector<Table> tables{independent_table(run), referee_table(run, {o.simulation.dimension})};
-  Table cells = circle_table(run);
+  Table cells = circle_table(run, law_kappa, CircleRows::attention_too);
   add_cells(cells, run);
   tables.push_back(std::move(cells));
-  tables.push_back(attention_table(run));
+  tables.push_back(polynomial_table(run));
+  tables.push_back(short_contexts_table(run));
   return tables;
 }
 

@@ -104,11 +104,15 @@ Table claims_table() {
 std::vector<Table> lengths_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
   Table table = lengths_table(o), claims = claims_table();
+  std::vector<ByVotes> softmax;
   for (const std::int64_t d : o.dimensions) {
     for (const std::int64_t n : o.context_lengths) {
       const SphereTask task{d, o.classes, n};
       const Comparison all = compare(run, task);
       add_models(table, task, all);
+      softmax.push_back({task, all.rules[3], all.simulated.at(3, ClassificationMetric::loss),
+                         all.simulated.at(3, ClassificationMetric::accuracy),
+                         all.simulated.at(3, ClassificationMetric::entropy)});
       if (!all.reached()) continue;
       const auto& loss = all.simulated.loss_difference(all.before(3));
       const auto& accuracy = all.simulated.accuracy_difference(all.before(3));
@@ -123,7 +127,7 @@ std::vector<Table> lengths_figure(ClassifyRun& run) {
   claims.notes = {
       "yes, no: by more than 3 standard errors of differences on common contexts. \"Kernel GD on its own is highly "
       "accurate, but lacks confidence\": its accuracy is softmax' to the last column, its loss is not."};
-  return {std::move(table), std::move(claims), referee_table(run, o.dimensions)};
+  return {std::move(table), std::move(claims), attention_table(run, softmax), referee_table(run, o.dimensions)};
 }
 
 }  // namespace incontext::examples::classify

@@ -54,7 +54,8 @@ Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules)
   return table;
 }
 
-Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules) {
+Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules,
+                    std::vector<ByVotes>& by_votes) {
   Table table = comparison_table(
       "What they make of a query after " + std::to_string(task.context_length) + " examples, and as contexts grow",
       {{"rule"},
@@ -66,6 +67,9 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
   const auto simulated = run.simulator.metrics("metrics", task, classifiers);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const bool has_limit = rules[i].reached && classifiers[i].kappa >= 0 && !run.simulator.stopped();
+    by_votes.push_back({task, rules[i], simulated.at(i, ClassificationMetric::loss),
+                        simulated.at(i, ClassificationMetric::accuracy),
+                        simulated.at(i, ClassificationMetric::entropy)});
     LongContextMetrics limit;
     if (has_limit) limit = long_context_metrics(run.simulator, task, classifiers[i], limit_contexts(task));
     for (const auto& [name, metric] : metric_names()) {
@@ -115,8 +119,11 @@ Table alignment_table(ClassifyRun& run, const SphereTask& task, const std::vecto
 std::vector<Table> metrics_figure(ClassifyRun& run) {
   const SphereTask task = run.options.task();
   const std::vector<Chosen> rules = chosen_rules(run, task);
-  std::vector<Table> tables{parameters_table(task, rules), metrics_table(run, task, rules)};
+  std::vector<ByVotes> by_votes;
+  std::vector<Table> tables{parameters_table(task, rules), metrics_table(run, task, rules, by_votes)};
   if (run.options.rule == RuleChoice::all) tables.push_back(alignment_table(run, task, rules));
+  Table attention = attention_table(run, by_votes);
+  if (!attention.rows.empty()) tables.push_back(std::move(attention));
   tables.push_back(referee_table(run, {task.dimension}));
   return tables;
 }

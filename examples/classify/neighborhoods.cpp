@@ -24,6 +24,7 @@ struct Query {
   double partition_function;  ///< their sum
   std::int64_t label;
   std::int64_t near;  ///< points near it
+  std::vector<double> at;
 };
 
 double cosine(const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1]; }
@@ -66,6 +67,7 @@ Ends ends_of(const SphereContext<double>& context, double least_cosine) {
 
 struct Halves {
   std::vector<Query> dense, sparse;
+  std::vector<SphereContext<double>> contexts = {};  ///< one for each dense query, and for each sparse one
   std::int64_t tried = 0;
 
   bool reached() const { return dense.size() >= 2; }
@@ -76,21 +78,23 @@ struct Halves {
   }
 };
 
-Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa) {
+/// The contexts from the number `first` on that are crowded enough.
+Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa, std::int64_t first = 0) {
   const ClassifyOptions& o = run.options;
   Halves halves;
   const auto is_enough = [&halves] {
     return halves.tried >= most_tried || static_cast<std::int64_t>(halves.dense.size()) >= kept_contexts;
   };
   for (; !is_enough() && !run.simulator.stopped(); ++halves.tried) {
-    const SphereContext<double> context = run.simulator.context(task, static_cast<std::uint64_t>(halves.tried));
+    const SphereContext<double> context = run.simulator.context(task, static_cast<std::uint64_t>(first + halves.tried));
     if (mean_point_length(context) < o.crowding) continue;
     const Ends ends = ends_of(context, o.near_cosine);
     for (const auto& [at, half] : {std::pair{&ends.dense, &halves.dense}, {&ends.sparse, &halves.sparse}}) {
       auto [votes, partition_function] = kernel_votes(context, task, *at, kappa);
       half->push_back({std::move(votes), partition_function, nearest_prototype(context, *at),
-                       points_near(context, *at, o.near_cosine)});
+                       points_near(context, *at, o.near_cosine), *at});
     }
+    halves.contexts.push_back(context);
   }
   run.simulator.count(halves.tried, is_enough() ? halves.tried : most_tried);
   if (halves.dense.size() < 2 && is_enough()) {
@@ -221,6 +225,58 @@ Table neighborhood_rates(double n, const Halves& halves, const BestNumbers& best
   return table;
 }
 
+/// The probability of the right class at dense and at sparse queries by sums of votes, and by attention over tokens in
+/// further contexts.
+Table attention_at_ends(ClassifyRun& run, double kappa, const BestNumbers& best) {
+  const SphereTask task = run.options.task();
+  const double n = static_cast<double>(task.context_length);
+  Table table = comparison_table("The probability of the right class there, in contexts of their own",
+                                 {{"neighborhood"}, {"rule"}, parameter_column("number", "rate or c")});
+  table.columns[3].heading = "votes";
+  table.columns[5].heading = "attention";
+  const Halves by_votes = draw_halves(run, task, kappa, most_tried);
+  const Halves by_tokens = draw_halves(run, task, kappa, 2 * most_tried);
+  const auto votes_at = [](const std::vector<Query>& queries, double number, const auto& gain) {
+    std::vector<double> values;
+    for (const Query& one : queries) {
+      values.push_back(std::exp(-loss_of(one.votes, gain(number, one.partition_function), one.label)));
+    }
+    return estimate_of(values);
+  };
+  const auto tokens_at = [&](const std::vector<Query>& queries, const Classifier& by) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      values.push_back(attention_probability(by_tokens.contexts[i], task, by, queries[i].at, queries[i].label));
+    }
+    return estimate_of(values);
+  };
+  const bool is_reached = by_votes.reached() && by_tokens.reached();
+  for (const auto& [neighborhood, half] : {std::pair{"dense", &Halves::dense}, {"sparse", &Halves::sparse}}) {
+    const auto add = [&, name = neighborhood, part = half](const std::string& rule, const Classifier& by,
+                                                           const auto& gain, const auto& wrong_gain) {
+      std::vector<Cell> cells{name, rule, by.gain};
+      std::vector<Cell> comparison = unreached_comparison();
+      if (is_reached) {
+        const auto votes = votes_at(by_votes.*part, by.gain, gain), tokens = tokens_at(by_tokens.*part, by);
+        statistics::Estimate both = tokens;
+        both.standard_error = std::hypot(votes.standard_error, tokens.standard_error);
+        comparison = run.judgment.judged({votes.mean, 1e-9}, both);
+        const auto wrong = votes_at(by_votes.*part, by.gain, wrong_gain);
+        both.standard_error = std::hypot(wrong.standard_error, tokens.standard_error);
+        run.controls.add("probability, " + rule + (rule == "softmax" ? " without its key" : " at half the rate"), name,
+                         wrong.mean, votes.mean, both);
+      }
+      cells.insert(cells.end(), comparison.begin(), comparison.end());
+      table.add_row(std::move(cells));
+    };
+    const auto half_rate = [n](double rate, double) { return rate / n / 2; };
+    add("kernel", {ClassificationRule::kernel, kappa, best.common_rate}, kernel_gain(n), half_rate);
+    add("softmax", {ClassificationRule::adaptive_with_query, kappa, best.gain}, softmax_gain(1), softmax_gain(0));
+  }
+  table.notes = {"Rate and gain are the best on both of the tables above; ± error of the difference."};
+  return table;
+}
+
 }  // namespace
 
 std::vector<Table> neighborhoods_figure(ClassifyRun& run) {
@@ -230,7 +286,8 @@ std::vector<Table> neighborhoods_figure(ClassifyRun& run) {
   const double kappa = best_kernel.classifier.kappa;
   const Halves halves = draw_halves(run, o.task(), kappa);
   const BestNumbers best = best_numbers(halves, n);
-  return {neighborhood_losses(o, kappa, halves, best), neighborhood_rates(n, halves, best), referee_table(run, {2})};
+  return {neighborhood_losses(o, kappa, halves, best), neighborhood_rates(n, halves, best),
+          attention_at_ends(run, kappa, best), circle_table(run, kappa, CircleRows::votes), referee_table(run, {2})};
 }
 
 }  // namespace incontext::examples::classify

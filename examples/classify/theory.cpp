@@ -1,6 +1,7 @@
 #include "examples/classify/theory.hpp"
 
 #include <incontext/classification/adaptive_onset.hpp>
+#include <incontext/classification/any_kernel.hpp>
 #include <incontext/classification/cell_ratios.hpp>
 #include <incontext/classification/circle_attention.hpp>
 #include <incontext/classification/circle_cells.hpp>
@@ -155,21 +156,20 @@ IndependentLaw independent_law(std::int64_t d, double kappa, std::int64_t n) {
           std::sqrt(without.variance) / without.mean};
 }
 
-CircleLaw circle_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
+CircleVotes circle_votes(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
   const auto angles = prototype_angles(drawn);
-  const double query = query_angle(drawn);
+  const auto cells = law::circle_cells<double>(angles, query_angle(drawn), kappa, at.context_length, 1.0);
+  return {cells.mean_partition_function, cells.partition_function_variance,
+          cells.balanced_weights[static_cast<std::size_t>(drawn.query_label)]};
+}
+
+CircleAttention circle_attention(const SphereContext<double>& drawn, const SphereTask& at, double kappa) {
+  const auto angles = prototype_angles(drawn);
   const auto own = static_cast<std::size_t>(drawn.query_label);
-  const std::int64_t n = at.context_length;
-  const auto cells = law::circle_cells<double>(angles, query, kappa, n, 1.0);
-  const auto without = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::excluded);
-  const auto with = law::circle_attention<double>(angles, query, kappa, n, law::QueryToken::included);
-  const double share = cells.balanced_weights[own];
-  return {cells.mean_partition_function,
-          cells.partition_function_variance,
-          share * cells.mean_partition_function,
-          without[own],
-          with[own],
-          share};
+  const auto with = [&](law::QueryToken query) {
+    return law::circle_attention<double>(angles, query_angle(drawn), kappa, at.context_length, query)[own];
+  };
+  return {with(law::QueryToken::excluded), with(law::QueryToken::included)};
 }
 
 CellLaw cell_law(const SphereContext<double>& drawn, const SphereTask& at, double kappa, std::uint64_t seed) {
@@ -291,6 +291,57 @@ AttentionAlignment attention_alignment(const SphereContext<double>& drawn, const
                                   step.rule == ClassificationRule::adaptive ? law::SelfTerm::none : law::SelfTerm::dot);
   const auto apart = law::alignment(pass.prediction, rule);
   return {apart.prediction_distance, apart.cosine, apart.sensitivity_distance};
+}
+
+double polynomial_votes(const SphereContext<double>& drawn, const SphereTask& task, KernelRoute route) {
+  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(drawn.query),
+                                     task.classes};
+  const auto n = static_cast<double>(task.context_length);
+  if (route == KernelRoute::activation) {
+    const auto kernel = [](const law::Vector<double>& u, const law::Vector<double>& v) {
+      return std::pow(1 + u.dot(v), 2);
+    };
+    const auto weights = law::linear_construction(task.dimension, task.classes, task.context_length, n);
+    return law::kernel_attention_logits<double>(weights, kernel, context).sum();
+  }
+  const auto features = [](const law::Vector<double>& u) {
+    law::Vector<double> image(1 + u.size() + u.size() * u.size());
+    image << 1, std::sqrt(2.0) * u, (u * u.transpose()).reshaped();
+    return image;
+  };
+  return law::linear_descent(law::feature_context<double>(context, features), n).logits.sum();
+}
+
+PolynomialLaw polynomial_law(std::int64_t dimension, std::int64_t context_length) {
+  // t = u . v has E t^2 = 1/d and E t^4 = 3/(d (d + 2)), odd moments 0
+  const auto d = static_cast<double>(dimension), n = static_cast<double>(context_length);
+  const double mean = 1 + 1 / d;
+  return {n * mean, n * (1 + 6 / d + 3 / (d * (d + 2)) - mean * mean)};
+}
+
+double attention_probability(const SphereContext<double>& drawn, const SphereTask& task, const Classifier& by,
+                             const std::vector<double>& query, std::int64_t label) {
+  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(query),
+                                     task.classes};
+  const auto [d, k, n] = std::tuple{task.dimension, task.classes, task.context_length};
+  law::ContextWeights<double> weights;
+  law::AttentionKind kind = law::AttentionKind::softmax;
+  double scale = 1;
+  if (by.rule == ClassificationRule::linear) {
+    weights = law::linear_construction(d, k, n, by.gain);
+    kind = law::AttentionKind::linear;
+  } else if (by.rule == ClassificationRule::kernel) {
+    weights = law::kernel_construction(d, k, n, by.kappa, by.gain);
+    kind = law::AttentionKind::exponential;
+  } else {
+    weights = law::softmax_construction(d, k, by.kappa, by.gain);
+    scale = 1 / std::sqrt(static_cast<double>(d + k));
+  }
+  // with label 0 as its value the query changes linear and exponential attention by nothing
+  const bool is_key = by.rule != ClassificationRule::adaptive;
+  const auto pass = law::context_attention(law::merged(weights), kind, scale, context, label,
+                                           is_key ? law::QueryToken::included : law::QueryToken::excluded);
+  return pass.prediction.probabilities[label];
 }
 
 double loss_of(const std::vector<double>& votes, double gain, std::int64_t label) {

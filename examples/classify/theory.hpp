@@ -35,12 +35,18 @@ struct IndependentLaw {
 };
 IndependentLaw independent_law(std::int64_t dimension, double kappa, std::int64_t context_length);
 
-/// What is exact about a query on the circle given the prototypes: mean and variance of the partition function, the
-/// kernel's mean sum over the query's own class, the mean attention on that class, and its limit of long contexts.
-struct CircleLaw {
-  double partition_function, partition_function_variance, own_sum, own_share, own_share_with_query, long_share;
+/// What is exact about a query on the circle given the prototypes: mean and variance of the partition function, and the
+/// share of its mean that is the vote for the query's own class, which attention on that class tends to.
+struct CircleVotes {
+  double partition_function, partition_function_variance, own_share;
 };
-CircleLaw circle_law(const SphereContext<double>& context, const SphereTask& task, double kappa);
+CircleVotes circle_votes(const SphereContext<double>& context, const SphereTask& task, double kappa);
+
+/// The mean attention on the query's own class, given the prototypes.
+struct CircleAttention {
+  double own_share, own_share_with_query;
+};
+CircleAttention circle_attention(const SphereContext<double>& context, const SphereTask& task, double kappa);
 
 /// Means over a class's cell, from draws: of the kernel and of the cosine to the query; for the query's own class.
 struct CellLaw {
@@ -101,6 +107,22 @@ struct AttentionAlignment {
 };
 AttentionAlignment attention_alignment(const SphereContext<double>& context, const SphereTask& task,
                                        const Classifier& attention, const Classifier& step);
+
+/// The sum over the classes of a context's votes by the kernel (1 + u . v)^2: by attention whose activation is that
+/// kernel, or by linear attention over its features (1, sqrt 2 u, u u^T).
+enum class KernelRoute { activation, features };
+double polynomial_votes(const SphereContext<double>& context, const SphereTask& task, KernelRoute route);
+
+/// The mean and the variance of that sum over independent points, exact.
+struct PolynomialLaw {
+  double mean, variance;
+};
+PolynomialLaw polynomial_law(std::int64_t dimension, std::int64_t context_length);
+
+/// The probability that a layer of attention over tokens, with the weights constructed for a rule, gives a label at a
+/// query. kappa >= 0.
+double attention_probability(const SphereContext<double>& context, const SphereTask& task, const Classifier& by,
+                             const std::vector<double>& query, std::int64_t label);
 
 /// -log softmax(gain x votes) at the label.
 double loss_of(const std::vector<double>& votes, double gain, std::int64_t label);

@@ -12,7 +12,7 @@ namespace incontext::examples::classify {
 namespace {
 
 /// One row of the optima: the parameters found, and what two classes' closed forms make of this kappa.
-void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleChoice choice) {
+ByVotes add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleChoice choice) {
   const Chosen best = best_of(run.simulator, task, choice);
   const Chosen linear = best_of(run.simulator, task, RuleChoice::linear);
   const OptimumError error = error_of_best(run.simulator, task, choice);
@@ -25,6 +25,8 @@ void add_optimum(Table& table, ClassifyRun& run, const SphereTask& task, RuleCho
                  best.reached ? Cell(1 / std::sqrt(kappa)) : Cell(), best.gain(), error.gain,
                  has_prediction ? Cell(predicted_gain(task, best.classifier)) : Cell(), mean_cell(loss),
                  error_cell(loss), mean_cell(gained), error_cell(gained), best.edge, loss.count});
+  return {task, best, loss, simulated.at(0, ClassificationMetric::accuracy),
+          simulated.at(0, ClassificationMetric::entropy)};
 }
 
 void add_cells(std::vector<Cell>& cells, const Chosen& observed, std::optional<Cell> error, double predicted) {
@@ -109,11 +111,11 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
                           {.name = "edge"},
                           trials_column()}};
   const auto& values = by_length ? o.context_lengths : o.dimensions;
+  std::vector<ByVotes> by_votes;
   for (const std::int64_t value : values) {
-    add_optimum(table, run,
-                by_length ? SphereTask{o.simulation.dimension, o.classes, value}
-                          : SphereTask{value, o.classes, o.simulation.context_length},
-                choice);
+    const SphereTask task = by_length ? SphereTask{o.simulation.dimension, o.classes, value}
+                                      : SphereTask{value, o.classes, o.simulation.context_length};
+    by_votes.push_back(add_optimum(table, run, task, choice));
   }
   table.notes = {
       "As the paper's Fig. 16 ends, by search in place of training; its text gives no settings, these are ours.",
@@ -121,7 +123,7 @@ std::vector<Table> optima_figure(ClassifyRun& run) {
       "common contexts, not those of the searches.",
       "predicted: pi sqrt(n k / 6 v), and the query's share, at this kappa: for two classes, scaled to k; no theory of "
       "kappa itself. An edge is no optimum: softmax at the lowest kappa is the linear rule."};
-  return {std::move(table),
+  return {std::move(table), attention_table(run, by_votes),
           by_length ? referee_table(run, {o.simulation.dimension}) : referee_table(run, o.dimensions)};
 }
 

@@ -258,7 +258,7 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
   for (const EvaluatedCase& item : cases) {
     if (!item.implemented) {
       ++counts.not_implemented;
-      const std::string reason = "kind " + item.kind + " is not implemented";
+      const std::string reason = "kind " + item.kind + " is unknown";
       table.add_row({item.id, Cell(), Cell(), item.kind, Cell(), Cell(), "not_judged", reason});
       rows.push_back("Not judged: " + item.id + ": " + reason + ".");
       continue;

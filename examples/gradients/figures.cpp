@@ -21,9 +21,6 @@ namespace incontext::examples::gradients {
 
 namespace {
 
-/// The least number of effective trials with which a mean's standard error is trusted.
-constexpr double fewest_effective_trials = 50;
-
 /// The least row length for which the law of NormSoftmax is used.
 constexpr double fewest_tokens_of_own_spread = 4;
 
@@ -84,18 +81,6 @@ class Figures {
     return laws::frozen_imbalance_quantile(laws::FrozenLayer<double>{tokens(), score_stddev, dimension()});
   }
 
-  /// Judged where enough trials contribute to the mean for its error to be trusted.
-  std::vector<Cell> compared(const statistics::Theory& theory, const statistics::Estimate& estimate,
-                             double effective_trials) {
-    if (estimate.count < 2 || fewest_effective_trials <= effective_trials) {
-      return run_.judgment.judged(theory, estimate);
-    }
-    return run_.judgment.not_judged(theory, estimate,
-                                    "no more than " + std::to_string(std::lround(effective_trials)) + " of the " +
-                                        std::to_string(estimate.count) +
-                                        " trials contribute to the mean, so its error is unknown: increase --trials");
-  }
-
   /// The closed form of frozen or of narrow rows where it is too far off to pass.
   void control(double score_stddev, const statistics::Estimate& ratio, double effective_trials) {
     if (!(fewest_effective_trials <= effective_trials)) return;
@@ -117,10 +102,10 @@ class Figures {
     const double margin = 6 / std::sqrt(2 * tokens());
     if (x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread) {
       const double theory = laws::normsoftmax_gradient_flow(tokens(), dimension()).imbalance;
-      return compared({theory, theory / (tokens() * tokens())}, estimate, effective_trials);
+      return run_.judgment.judged_if_enough({theory, theory / (tokens() * tokens())}, estimate, effective_trials);
     }
     const double theory = law(std::max(x, 1.0)).imbalance;
-    if (1 < x * (1 - margin)) return compared(theory, estimate, effective_trials);
+    if (1 < x * (1 - margin)) return run_.judgment.judged_if_enough(theory, estimate, effective_trials);
     return Judgment::shown(theory, estimate);
   }
 
@@ -168,12 +153,14 @@ class Figures {
       std::vector<Cell> more = cells;
       more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.score_stddev, dimension())),
                                finite(measured.median[i]), frozen_median(point.score_stddev)});
-      add(ratios, std::move(more), compared(flow.imbalance, measured.norms.imbalance(i), carry));
+      add(ratios, std::move(more), run_.judgment.judged_if_enough(flow.imbalance, measured.norms.imbalance(i), carry));
       control(point.score_stddev, measured.norms.imbalance(i), carry);
       cells.emplace_back("W_V");
       add(norms, cells, run_.judgment.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
       cells.back() = "W_K";
-      add(norms, cells, compared(point.score_stddev * point.score_stddev * flow.covariance_isotropic, key, carry));
+      add(norms, cells,
+          run_.judgment.judged_if_enough(point.score_stddev * point.score_stddev * flow.covariance_isotropic, key,
+                                         carry));
     }
     ratios.notes.push_back(
         "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
@@ -233,7 +220,7 @@ class Figures {
       // Below 1 the map does not know the scale, and rows of common draws would be copies.
       const MeasuredGradients norm = run_.simulator.gradients(GradientMap::normsoftmax, {x});
       add(ratios, {scale, "softmax", x, finite(soft.median[i])},
-          compared(law(x).imbalance, soft.norms.imbalance(i), key_trials(soft, i)));
+          run_.judgment.judged_if_enough(law(x).imbalance, soft.norms.imbalance(i), key_trials(soft, i)));
       control(x, soft.norms.imbalance(i), key_trials(soft, i));
       add(ratios, {scale, "NormSoftmax", x, finite(norm.median[0])},
           compared_normsoftmax(x, norm.norms.imbalance(0), key_trials(norm, 0)));

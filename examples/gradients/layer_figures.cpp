@@ -18,9 +18,6 @@ namespace {
 
 using statistics::Estimate;
 
-/// Fewer trials than these carry a mean whose standard error is not to be trusted.
-constexpr double fewest_carrying_trials = 50;
-
 Table table_of(std::string title, std::vector<Column> columns) {
   Table table{.title = std::move(title), .columns = std::move(columns)};
   table.key_columns = table.columns.size();
@@ -30,11 +27,7 @@ Table table_of(std::string title, std::vector<Column> columns) {
 
 void add(GradientRun& run, Table& table, std::vector<Cell> cells, const statistics::Theory& theory,
          const Estimate& estimate) {
-  const double trials = simulate::effective_trials(estimate);
-  const auto comparison =
-      estimate.count < 2 || trials >= fewest_carrying_trials
-          ? run.judgment.judged(theory, estimate)
-          : run.judgment.not_judged(theory, estimate, "too few trials make the mean: increase --trials");
+  const auto comparison = run.judgment.judged_if_enough(theory, estimate, simulate::effective_trials(estimate));
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));
 }

@@ -76,6 +76,9 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
     claims.equal("softmax's weight in closed form", at, soft, laws::two_level_weights(count, gap).high);
     claims.equal("SSMax's weight in closed form", at, kept, theory.high);
     claims.equal("what SSMax gives to the others", at, lost, theory.complement);
+    if (n < 500 && std::isnormal(lost)) {
+      claims.differs("control: n others in the place of n - 1", at, lost / kept, count * std::exp(-beta * gap));
+    }
     if (s * gap > 1) {
       const double weakest = laws::ssmax_weakest_count(s, gap);
       claims.at_least("SSMax weakest at n = sg / (sg - 1)", at, kept,
@@ -149,6 +152,8 @@ inline std::vector<Table> ssmax_threshold_figure(const ScoresOptions& o, Claims&
     claims.equal("softmax at its z* gives one half", at, soft(z_soft), 0.5);
     claims.equal("SSMax at its z* gives one half", at, scalable(z_ssmax), 0.5);
     claims.equal("SSMax half a width above gives 90%", at, scalable(z_ssmax + width / 2), 0.9);
+    claims.differs("control: softmax' z* as if the grid were its mean", at, soft(0.5 + std::log(count - 1)), 0.5);
+    claims.differs("control: SSMax' z* of endless rows", at, scalable(1 + 1 / s), 0.5);
     claims.equal("softmax at z = 4 in closed form", at, soft(4), laws::grid_weight(count, 1.0, 4.0));
     claims.equal("SSMax at z = 4 in closed form", at, scalable(4), laws::grid_weight(count, beta, 4.0));
   }
@@ -189,6 +194,10 @@ inline void claim_deviant_bounds(Claims& claims, const MapParameters& p, const N
   if (score < highest || score > 10) return;  // above that every weight is nearly 1
   const double beta = p.s * std::log(count), gap = score - highest, range = score - lowest;
   claims.at_least("softmax above the gap's bound", at, weights[0], laws::largest_weight_lower_bound(count, gap));
+  if (score < 6 && n > 2) {
+    claims.differs("control: the others as if all were the highest", at, weights[0],
+                   laws::largest_weight_lower_bound(count, gap));
+  }
   claims.at_most("softmax below the range's bound", at, weights[0], laws::largest_weight_upper_bound(count, range));
   claims.at_least("SSMax above the gap's bound", at, weights[1], laws::largest_weight_lower_bound(count, beta * gap));
   claims.at_most("SSMax below the range's bound", at, weights[1],

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -123,6 +125,65 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
   return {std::move(weights), std::move(variances), std::move(bounds)};
 }
 
+namespace detail {
+
+using ComplexRow = std::vector<std::complex<double>>;
+
+/// SSA's weights by their definition, for a complex base or exponent.
+inline ComplexRow ssa_by_definition(const std::complex<double>& base, const std::complex<double>& exponent,
+                                    const Numbers& z) {
+  ComplexRow result;
+  std::complex<double> sum = 0;
+  for (const double x : z) {
+    result.push_back(std::pow(1.0 + base * std::abs(x), x < 0 ? -exponent : exponent));
+    sum += result.back();
+  }
+  for (auto& weight : result) weight /= sum;
+  return result;
+}
+
+/// The derivatives of SSA's weights by its two parameters, beside the complex step: Im a(b + i h) / h, without
+/// cancellation at any h. The control is the derivative of w alone, as if the weights were not normalized.
+inline Table ssa_derivatives(Claims& claims) {
+  constexpr double h = 1e-100;
+  const Numbers z{-3, -0.5, 0, 1, 2.5};
+  Table table{.title = "Derivatives of SSA's weights of the row (-3, -0.5, 0, 1, 2.5) by its parameters",
+              .columns = {{.name = "base", .heading = "b", .style = Style::shortest},
+                          {.name = "exponent", .heading = "k", .style = Style::shortest},
+                          {.name = "score", .style = Style::shortest},
+                          {"weight"},
+                          {.name = "by_base", .heading = "d/db"},
+                          {.name = "by_base_complex_step", .heading = "complex step"},
+                          {.name = "by_exponent", .heading = "d/dk"},
+                          {.name = "by_exponent_complex_step", .heading = "complex step"}}};
+  for (const scoring::SSA<double>& map : {scoring::SSA<double>{1, 1.5}, {0.5, 2}, {2, 1.1}}) {
+    Numbers weight(z.size()), by_base(z.size()), by_exponent(z.size());
+    weights(map, z, weight);
+    derivative(map, scoring::parameter::Base{}, z, by_base);
+    derivative(map, scoring::parameter::Exponent{}, z, by_exponent);
+    const ComplexRow base_step = ssa_by_definition({map.base, h}, map.exponent, z);
+    const ComplexRow exponent_step = ssa_by_definition(map.base, {map.exponent, h}, z);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const double of_base = base_step[i].imag() / h, of_exponent = exponent_step[i].imag() / h;
+      table.add_row({map.base, map.exponent, z[i], weight[i], by_base[i], of_base, by_exponent[i], of_exponent});
+      const std::string at =
+          "b = " + short_text(map.base, 6) + ", k = " + short_text(map.exponent, 6) + ", score " + short_text(z[i], 6);
+      claims.equal("derivative by b: the complex step", at, by_base[i], of_base);
+      claims.equal("derivative by k: the complex step", at, by_exponent[i], of_exponent);
+      const double sign = z[i] < 0 ? -1 : 1, grown = 1 + map.base * std::abs(z[i]);
+      if (z[i] == 0) continue;
+      claims.differs("control: derivative by b without the normalization", at, by_base[i],
+                     weight[i] * sign * map.exponent * std::abs(z[i]) / grown);
+      claims.differs("control: derivative by k without the normalization", at, by_exponent[i],
+                     weight[i] * sign * std::log(grown));
+    }
+  }
+  table.notes = {"Complex step: the imaginary part of the weights by their definition at b + ih or k + ih, over h."};
+  return table;
+}
+
+}  // namespace detail
+
 inline std::vector<Table> ssa_base_figure(Claims& claims) {
   const std::vector<scoring::SSA<double>> maps{{1, 1.1}, {1, 1.5}, {1, 2}, {0.5, 1.5}, {2, 1.5}, {1.0 / 64, 64}};
   Table table{.title = "SSA's base functions w(z) = (1 + b|z|)^(sgn(z) k) beside e^z",
@@ -149,6 +210,7 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
     const double far = std::log((1 + ssa.base * 1e8) / (1 + ssa.base * 1e4));
     claims.equal("w(4) = 1 / w(-4)", at, std::exp(log_base(map, 4)), 1 / std::exp(log_base(map, -4)));
     claims.equal("slope of w at 0 is k b", at, 4 * map.jvp({0, 0}, {1, 0})[0], ssa.exponent * ssa.base);
+    claims.differs("control: slope of w at 0 is b", at, 4 * map.jvp({0, 0}, {1, 0})[0], ssa.base);
     claims.equal("growth from 1e4 to 1e8 is a power", at, log_base(map, 1e8) - log_base(map, 1e4), ssa.exponent * far);
     if (ssa.exponent > 2) continue;  // too near to softmax, which looks one-hot
     const double power = std::pow(2, ssa.exponent);
@@ -156,7 +218,7 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
   }
   table.notes = {"w grows like a power of the score, so scaling the scores up alone never makes the weights one-hot.",
                  "b = 1/k with a large k is softmax again: the last column."};
-  return {std::move(table)};
+  return {std::move(table), detail::ssa_derivatives(claims)};
 }
 
 inline std::vector<Table> normsoftmax_bound_figure(const ScoresOptions& o, Claims& claims) {

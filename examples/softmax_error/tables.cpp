@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "examples/support/controls.hpp"
 #include "examples/support/render.hpp"
 
 namespace incontext::examples::softmax_error {
@@ -44,7 +45,7 @@ Table error_table(std::string title, std::vector<Column> varied, const std::stri
   table.columns.push_back({"attention"});
   table.columns.push_back({.name = parameter, .digits = 5});
   table.columns.push_back(compared[0]);
-  table.columns.push_back({.name = "second_order", .decimals_as = 1});
+  table.columns.push_back({.name = "second_order", .decimals_as = 1, .in_text = InText::where_filled});
   table.columns.push_back({.name = "approximate_softmax", .heading = "approximate", .decimals_as = 1});
   table.columns.push_back({.name = "bayes", .decimals_as = 1});
   table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
@@ -113,27 +114,15 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
   return named;
 }
 
-/// In how many rows the simulation rejects approximate softmax, taken for softmax: the negative control of these tables.
-std::string rejections_of(const Table& table) {
-  constexpr double rejected_beyond = 5;
-  std::size_t rows = 0, rejected = 0;
-  for (const std::vector<Cell>& row : table.rows) {
-    const double* z = std::get_if<double>(&row.back());
-    if (z == nullptr) continue;
-    ++rows;
-    rejected += std::abs(*z) > rejected_beyond ? 1 : 0;
-  }
-  if (rows == 0) return {};
-  return "Approximate softmax taken for softmax, a negative control: rejected (|z| > 5) in " +
-         std::to_string(rejected) + " of " + std::to_string(rows) + " rows.";
-}
-
 /// The lowest temperature at which the second order holds depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
-  const std::string rejections = rejections_of(table);
+  const std::string rejections = rejections_note(table, "Approximate softmax taken for softmax");
   if (const auto lowest = second_order_temperature(at)) {
     table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(*lowest) +
                           ", where its remainder does not fall like 1/l^2.");
+  } else {
+    table.notes.push_back(
+        "Second order in 1/l: derived for centered inputs, values of labels alone, and the query not among the keys.");
   }
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
   if (!rejections.empty()) table.notes.push_back(rejections);

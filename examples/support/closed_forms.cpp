@@ -12,7 +12,8 @@ template Attention<double> pretrained_attention(const LinearTask<double>&, std::
 template InverseTemperatureParabola<double> generalization_error(const Attention<double>&, const LinearTask<double>&,
                                                                  std::int64_t, ErrorConvention);
 template InverseTemperatureParabola<double> generalization_error_leading_order(const Attention<double>&,
-                                                                               const LinearTask<double>&, std::int64_t);
+                                                                               const LinearTask<double>&, std::int64_t,
+                                                                               Offset);
 template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&, std::int64_t,
                                                 const scoring::Softmax<double>&, QueryToken);
 template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,

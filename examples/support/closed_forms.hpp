@@ -31,7 +31,7 @@ extern template InverseTemperatureParabola<double> generalization_error(const At
                                                                         ErrorConvention);
 extern template InverseTemperatureParabola<double> generalization_error_leading_order(const Attention<double>&,
                                                                                       const LinearTask<double>&,
-                                                                                      std::int64_t);
+                                                                                      std::int64_t, Offset);
 extern template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&,
                                                        std::int64_t, const scoring::Softmax<double>&, QueryToken);
 extern template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,

@@ -19,7 +19,7 @@ namespace incontext::examples {
 
 namespace {
 
-/// The counts on the command line, which determine how much memory a run needs.
+/// The counts that the command line gives. They determine how much memory the program uses.
 std::string given_counts(const CLI::App& app) {
   std::string all;
   for (const CLI::Option* option : app.get_options()) {

@@ -3,6 +3,7 @@
 #include <incontext/statistics/estimate.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "examples/support/judgment.hpp"
@@ -63,6 +64,19 @@ void Controls::join(Verdict& verdict) const {
   if (failures_ == 0) return;
   verdict.agrees = false;
   verdict.text += " DISAGREEMENT: " + std::to_string(failures_) + " of the negative controls not rejected.";
+}
+
+std::string rejections_note(const Table& table, const std::string& wrong_theory) {
+  std::size_t rows = 0, rejected = 0;
+  for (const std::vector<Cell>& row : table.rows) {
+    const double* z = std::get_if<double>(&row.back());
+    if (z == nullptr) continue;
+    ++rows;
+    rejected += std::abs(*z) > rejected_beyond ? 1 : 0;
+  }
+  if (rows == 0) return {};
+  return wrong_theory + ", a negative control: rejected (|z| > 5) in " + std::to_string(rejected) + " of " +
+         std::to_string(rows) + " rows.";
 }
 
 }  // namespace incontext::examples

@@ -160,6 +160,20 @@ std::vector<Cell> Judgment::not_judged(const statistics::Theory& theory, const E
   return add(std::move(entry), trials_of(estimate));
 }
 
+std::vector<Cell> Judgment::judged_if_enough(const statistics::Theory& theory, const Estimate& estimate,
+                                             double effective_trials, const std::string& reason) {
+  const bool is_enough = estimate.count < 2 || fewest_effective_trials <= effective_trials;
+  return is_enough ? judged(theory, estimate) : not_judged(theory, estimate, reason);
+}
+
+std::vector<Cell> Judgment::judged_if_enough(const statistics::Theory& theory, const Estimate& estimate,
+                                             double effective_trials) {
+  const std::string contribute = std::isfinite(effective_trials) ? fixed(effective_trials, 0) : std::string("0");
+  return judged_if_enough(theory, estimate, effective_trials,
+                          "no more than " + contribute + " of the " + std::to_string(estimate.count) +
+                              " trials contribute to the mean, so its error is unknown: increase --trials");
+}
+
 std::vector<Cell> Judgment::shown(std::optional<double> approximate, const Estimate& estimate) {
   std::vector<Cell> cells{Cell(), approximate ? finite(*approximate) : Cell()};
   for (Cell& cell : simulation_cells(estimate)) cells.push_back(std::move(cell));

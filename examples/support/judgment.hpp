@@ -24,6 +24,10 @@ struct Verdict;
 /// The probability that a run in which every theory is right is called a disagreement.
 inline constexpr double false_alarm_rate = 1e-3;
 
+/// The least effective number of trials with which a mean's standard error is trusted; of a rare event, or of its
+/// complement, the least expected number of times.
+inline constexpr double fewest_effective_trials = 50;
+
 /// The columns theory | approximate | simulation | ± error | z | trials | verdict | reason. The last three are in CSV
 /// and JSON alone, and the first two where any row has them. `approximate` has values of unknown error, which are not
 /// judged.
@@ -49,6 +53,15 @@ class Judgment {
   /// The cells of a row that was requested but cannot be judged, regardless of its numbers.
   std::vector<Cell> not_judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                                const std::string& reason);
+
+  /// As judged, if at least fewest_effective_trials trials contribute to the mean. With fewer, the standard error is not
+  /// to be trusted, and the row is not judged, for this reason.
+  std::vector<Cell> judged_if_enough(const statistics::Theory& theory, const statistics::Estimate& estimate,
+                                     double effective_trials, const std::string& reason);
+
+  /// The same; the reason is the number of trials that contribute.
+  std::vector<Cell> judged_if_enough(const statistics::Theory& theory, const statistics::Estimate& estimate,
+                                     double effective_trials);
 
   /// The cells of a row that is not to be judged: beside an approximation, or beside nothing.
   static std::vector<Cell> shown(std::optional<double> approximate, const statistics::Estimate& estimate);

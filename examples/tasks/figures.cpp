@@ -44,6 +44,16 @@ void add(TaskRun& run, Table& table, std::vector<Cell> cells, const statistics::
   table.add_row(std::move(cells));
 }
 
+/// Adds the row of an event, which is judged only if it, and its complement too, is expected to occur often enough.
+void add_event(TaskRun& run, Table& table, std::vector<Cell> cells, double probability,
+               const statistics::Estimate& estimate) {
+  const double events = static_cast<double>(estimate.count) * std::min(probability, 1 - probability);
+  const auto comparison =
+      run.judgment.judged_if_enough(probability, estimate, events, "too few events: increase --trials");
+  cells.insert(cells.end(), comparison.begin(), comparison.end());
+  table.add_row(std::move(cells));
+}
+
 // ---- baselines ----
 
 Table affine_baselines(TaskRun& run) {
@@ -78,8 +88,8 @@ Table quantifier_baselines(TaskRun& run) {
   for (const std::int64_t length : run.options.lengths) {
     const auto exact = training::quantifier_task(length);
     const Estimates seen = run.simulator.quantifier(length);
-    const auto row = [&](const std::string& what, double theory, QuantifierAnswer answer) {
-      add(run, table, {length, what}, theory, at(seen, answer));
+    const auto row = [&](const std::string& what, double probability, QuantifierAnswer answer) {
+      add_event(run, table, {length, what}, probability, at(seen, answer));
     };
     row("all are positive", exact.every, QuantifierAnswer::every);
     row("some is positive", exact.some, QuantifierAnswer::some);
@@ -87,7 +97,8 @@ Table quantifier_baselines(TaskRun& run) {
       row("the last sign is wrong about \"every\"", exact.last_sign_error, QuantifierAnswer::last_sign_error);
       row("the largest sign is wrong about \"every\"", exact.largest_sign_error, QuantifierAnswer::largest_sign_error);
     }
-    row("\"no\" to \"every\", mean error", exact.constant_false_mean_error, QuantifierAnswer::no_mean_error);
+    add(run, table, {length, "\"no\" to \"every\", mean error"}, exact.constant_false_mean_error,
+        at(seen, QuantifierAnswer::no_mean_error));
     if (length > 4) {  // at 4 it is the same event as that all are positive
       row("\"no\" to \"every\", wrong from the 4th on", exact.constant_false_sequence_error,
           QuantifierAnswer::no_sequence_error);
@@ -108,10 +119,11 @@ Table reasoning_baselines(TaskRun& run) {
   Table table = comparison_table(
       "Reasoning: c if a and b differ in parity, else d, all from 0 to " + std::to_string(run.options.largest_value),
       {{"what"}});
-  add(run, table, {"a and b differ in parity"}, exact.parities_differ, at(seen, ReasoningAnswer::parities_differ));
-  add(run, table, {"right: a coin between c and d"}, exact.coin_accuracy, at(seen, ReasoningAnswer::coin));
-  add(run, table, {"right: always c"}, exact.always_c_accuracy, at(seen, ReasoningAnswer::always_c));
-  add(run, table, {"right: always d"}, exact.always_d_accuracy, at(seen, ReasoningAnswer::always_d));
+  add_event(run, table, {"a and b differ in parity"}, exact.parities_differ,
+            at(seen, ReasoningAnswer::parities_differ));
+  add_event(run, table, {"right: a coin between c and d"}, exact.coin_accuracy, at(seen, ReasoningAnswer::coin));
+  add_event(run, table, {"right: always c"}, exact.always_c_accuracy, at(seen, ReasoningAnswer::always_c));
+  add_event(run, table, {"right: always d"}, exact.always_d_accuracy, at(seen, ReasoningAnswer::always_d));
   add(run, table, {"cross entropy of the plateau, nats"}, exact.plateau_cross_entropy,
       at(seen, ReasoningAnswer::plateau));
   const double blind = std::max(exact.always_c_accuracy, exact.always_d_accuracy);

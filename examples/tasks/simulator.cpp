@@ -68,6 +68,7 @@ struct QuantifierAnswersTrial {
     for (int lane = 0; lane < W; ++lane) {
       double x[most];
       int every[most], some[most];
+      x[0] = 0;  // a length is at least 1, which nvcc's host compiler cannot know: it would warn of a value never set
       stream.draw(trials.first + static_cast<std::uint64_t>(lane), length, x, every, some);
       double top = x[0], wrong = 0, failed = 0;
       for (std::int64_t i = 0; i < length; ++i) {

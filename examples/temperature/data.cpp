@@ -159,6 +159,33 @@ void add_ridge_row(Table& table, const std::string& name, const statistics::Esti
   add_row_beside(table, {name, Cell()}, Judgment::shown({}, simulated), Cell(), Cell());
 }
 
+/// A wrong theory as a control, at the temperature where it is farthest from the exact one.
+void add_data_control(Run& run, const std::string& statement, const std::vector<NamedTemperature>& named,
+                      const ErrorTheory& theory, const std::function<double(double)>& wrong,
+                      const Estimates& simulated) {
+  constexpr std::int64_t fewest_trials = 1000;  // of fewer, the mean may miss an outlier
+  if (!theory.exact || simulated.empty()) return;
+  if (simulated.front().count > 0 && simulated.front().count < fewest_trials) return;
+  const std::vector<double> temperatures = values_of(named);
+  std::size_t farthest = 0;
+  double off = 0;
+  for (std::size_t i = 0; i < temperatures.size(); ++i) {
+    const double here = std::abs(wrong(temperatures[i]) / theory.exact(temperatures[i]).value - 1);
+    if (!(here > off)) continue;
+    farthest = i;
+    off = here;
+  }
+  if (!(off > 0)) return;
+  const double t = temperatures[farthest];
+  run.controls.add({statement, "τ = " + in_words(t)}, wrong(t), theory.exact(t).value, simulated[farthest]);
+}
+
+/// The statement that a context has half the examples that it has, and how many these are; at least 2.
+std::int64_t shorter_length(std::int64_t context_length) { return std::max<std::int64_t>(2, context_length / 2); }
+std::string shorter_words(std::int64_t context_length) {
+  return "the error at l = " + std::to_string(shorter_length(context_length));
+}
+
 /// Adds a note if the means of raw columns are so large that they dominate the scores.
 void warn_of_means(Table& table, const regression::InputRows<double>& rows) {
   const double largest = rows.mean().cwiseAbs2().cwiseQuotient(rows.covariance().diagonal()).maxCoeff();
@@ -243,6 +270,13 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   run.simulator.announce("resampled rows");
   const Estimates simulated = run.simulator.errors_on_rows(attention, rows, labels, l, values_of(named), o.reading);
   add_data_rows(table, run, named, theory, simulated);
+  add_data_control(run, "the error of Gaussian inputs", named, theory, theory.beside, simulated);
+  if (!is_softmax(o)) {
+    const Parabola shorter = regression::any_law_error<double>(
+        attention, test_rows, gaussian.task_mean(), gaussian.task_covariance(), noise, shorter_length(l), offset);
+    add_data_control(
+        run, shorter_words(l), named, theory, [&](double t) { return shorter(t); }, simulated);
+  }
   if (noise > 0) {
     add_ridge_row(table, "Bayes ridge", run.simulator.bayes_risk_on_rows(rows, gaussian.task_covariance(), noise, l));
   }
@@ -329,6 +363,12 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   const Estimates simulated =
       run.simulator.errors_on_rows(attention, rows, {.labels = labels}, l, values_of(named), o.reading);
   add_data_rows(table, run, named, theory, simulated);
+  add_data_control(run, "residuals are noise independent of the inputs", named, theory, theory.beside, simulated);
+  if (!is_softmax(o)) {
+    const Parabola shorter = regression::labeled_rows_error<double>(attention, law, labels, shorter_length(l), offset);
+    add_data_control(
+        run, shorter_words(l), named, theory, [&](double t) { return shorter(t); }, simulated);
+  }
   add_ridge_row(table, "ridge, same prior", ridge_on_labeled_rows(run, rows, labels, prior, noise));
   warn_of_means(table, law);
   table.notes.push_back(pretraining_note(o, explained, noise));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "examples/support/closed_forms.hpp"
+#include "examples/temperature/drawn_contexts.hpp"
 #include "examples/temperature/optimum.hpp"
 
 namespace incontext::examples::temperature {
@@ -81,7 +82,8 @@ class Figures {
   std::vector<Table> make(const std::string& name) {
     run_.simulator.announce("figure " + name);
     const std::map<std::string, std::function<std::vector<Table>()>> makers{
-        {"2a", [this] { return by_context_length("Figure 2a: error against context length", test_); }},
+        {"2a",
+         [this] { return joined(by_context_length("Figure 2a: error against context length", test_), near_bayes()); }},
         {"2b",
          [this] {
            return joined(
@@ -148,7 +150,7 @@ class Figures {
   std::vector<std::string> notes_of(const Table& table) const {
     std::vector<std::string> notes{bayes_note, common_draws_note};
     if (options_.reading.estimator == simulate::Estimator::sufficient_statistics) notes.push_back(estimator_note);
-    if (const std::string note = rejections_note(table); !note.empty()) notes.push_back(note);
+    if (const std::string note = rejections_note(table, options_.reading); !note.empty()) notes.push_back(note);
     return notes;
   }
 
@@ -179,6 +181,76 @@ class Figures {
       table.notes.push_back(excess_note(test, *std::max_element(used.begin(), used.end())));
     }
     return {std::move(table)};
+  }
+
+  /// The Bayes ridge on drawn labels, eq. (11), beside its average over labels; and Corollary 4.6, how fast attention
+  /// comes near it. Nothing under a shift, to which neither applies.
+  std::vector<Table> near_bayes() {
+    const bool is_shifted = !examples::unusual_in_words(options_.law).empty();
+    const bool is_usual = options_.reading.scoring == ScoringChoice::approximate_softmax &&
+                          options_.reading.convention.query == regression::QueryToken::excluded &&
+                          options_.reading.convention.offset == regression::Offset::removed;
+    if (is_shifted || !is_usual || !(test_.noise_variance() > 0)) return {};
+    Table table{.title = "The Bayes ridge (11), Lemma G.1, and the rate of Corollary 4.6" + setting(false),
+                .columns = {{.name = "context_length", .heading = "l"}, {"quantity"}, {.name = "limit", .digits = 4}},
+                .key_columns = 2};
+    for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+    for (const std::int64_t l : {training_.dimension() + 1, 5 * training_.dimension()}) add_ridge_row(table, l);
+    for (const std::int64_t l : {100 * training_.dimension(), 1000 * training_.dimension()}) add_rate_row(table, l);
+    table.notes = {
+        "C: a context's covariance over l examples, R = E w w^T; l C has l - 1 degrees of freedom.",
+        "Ridge: its squared error on drawn tasks and labels, averaged over the query; theory: the mean of σ² + tr(Σ P) "
+        "in contexts of their own, P the posterior covariance. ± error of the difference.",
+        "Limit: what l (G(1) - σ²) tends to as l grows. That of the ridge tends to d σ² = " +
+            in_words(static_cast<double>(test_.dimension()) * test_.noise_variance()) + "."};
+    return {std::move(table)};
+  }
+
+  void add_ridge_row(Table& table, std::int64_t l) {
+    const statistics::Estimate averaged = run_.simulator.bayes_risk(test_, l);
+    const DrawnContexts contexts = drawn_contexts(run_, test_, l);
+    statistics::Estimate drawn = contexts.ridge_error;
+    drawn.standard_error = std::hypot(drawn.standard_error, averaged.standard_error);
+    const bool is_reached = averaged.count > 1 && drawn.count > 1;
+    add_row(table, {l, "Bayes ridge", Cell()},
+            is_reached ? run_.judgment.judged({averaged.mean, averaged.rounding}, drawn) : unreached_comparison());
+    const auto wishart = [&](double degrees) {  // tr E[C R C] if l C has that many degrees of freedom
+      const Matrix &s = test_.input_covariance(), r = test_.task_second_moment();
+      const double length = static_cast<double>(l);
+      return degrees * ((degrees + 1) * (s * r * s).trace() + (r * s).trace() * s.trace()) / (length * length);
+    };
+    const auto length = static_cast<double>(l);
+    const double second_moment = wishart(length - 1);
+    add_row(table, {l, "E tr(C R C), Lemma G.1", Cell()},
+            run_.judgment.judged({second_moment, 1e-9 * second_moment}, contexts.second_moment));
+    run_.controls.add({"E tr(C R C) of inputs that are not centered", "l = " + std::to_string(l)}, wishart(length),
+                      second_moment, contexts.second_moment);
+    const double limit = regression::bayes_risk_deterministic_equivalent(test_, l).risk;
+    run_.controls.add({"Bayes ridge: its limit of many dimensions", "l = " + std::to_string(l)}, limit, averaged.mean,
+                      averaged);
+  }
+
+  void add_rate_row(Table& table, std::int64_t l) {
+    const auto d = static_cast<double>(test_.dimension()), length = static_cast<double>(l);
+    const double noise = test_.noise_variance();
+    const Vector& mean = test_.input_mean();
+    const Matrix &covariance = test_.input_covariance(), second = test_.task_second_moment();
+    const double signal = (second * covariance).trace();
+    const double limit =
+        (d + mean.dot(covariance.llt().solve(mean))) * (signal + noise) + signal + mean.dot(second * mean);
+    const Situation situation = at(test_, l);
+    const auto rate = [&](double error) { return length * (error - noise); };
+    const double exact = rate(theory_of(situation, options_.reading).exact(1).value);
+    const double leading = rate(theory_of(situation, options_.reading).beside(1));
+    Reading reading = options_.reading;
+    reading.estimator = simulate::Estimator::sufficient_statistics;  // takes no longer for long contexts
+    statistics::Estimate simulated =
+        run_.simulator.errors(situation.attention, situation.task, l, {1}, reading).front();
+    simulated.mean = rate(simulated.mean);
+    simulated.standard_error *= length;
+    simulated.rounding *= length;
+    add_row(table, {l, "l (G(1) - σ²)", limit}, run_.judgment.judged({exact, 1e-9 * exact}, simulated));
+    run_.controls.add({"l (G(1) - σ²) of the leading order", "l = " + std::to_string(l)}, leading, exact, simulated);
   }
 
   std::vector<Table> by_shift(const std::string& title, const Shift& shift,
@@ -218,6 +290,22 @@ class Figures {
     return {rule, std::isfinite(z) ? Cell(z) : Cell()};
   }
 
+  /// The heuristic, and the optimum of contexts a tenth shorter for the same attention: near misses of the optimum.
+  void add_optimum_controls(const Shift& shift, double value, const Situation& situation, double ratio,
+                            const SimulatedOptimum& found) {
+    const auto optimum = [&](std::int64_t context_length) {
+      return regression::generalization_error(situation.attention, situation.task, context_length,
+                                              options_.reading.convention)
+          .optimal_temperature();
+    };
+    const std::int64_t shorter = situation.context_length * 9 / 10;
+    const double exact = optimum(situation.context_length);
+    const std::string place = shift.column.heading + " = " + in_words(value);
+    run_.controls.add({"the heuristic (20) is optimal", place}, ratio, exact, found.temperature);
+    if (shorter < 2) return;
+    run_.controls.add({"τ* of l = " + std::to_string(shorter), place}, optimum(shorter), exact, found.temperature);
+  }
+
   std::vector<Table> optimum_by_shift(const std::string& title, const std::vector<Shift>& shifts) {
     std::vector<Table> tables;
     for (const Shift& shift : shifts) {
@@ -245,6 +333,8 @@ class Figures {
         for (const double rule : {ratio, corrected(situation, ratio)}) {
           for (Cell& cell : rule_cells(rule, found)) comparison.push_back(std::move(cell));
         }
+        if (simulated && value == values(shift).back())
+          add_optimum_controls(shift, value, situation, ratio, *simulated);
         const double softmax = softmax_optimal_temperature(situation);
         comparison.push_back(std::isfinite(softmax) ? Cell(softmax) : Cell());
         add_row(table, std::move(cells), std::move(comparison));

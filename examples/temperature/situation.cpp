@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "examples/support/closed_forms.hpp"
+#include "examples/support/controls.hpp"
 #include "examples/support/render.hpp"
 
 namespace incontext::examples::temperature {
@@ -116,8 +117,10 @@ ErrorTheory theory_of(const Situation& at, const Reading& reading) {
     }
     return of_parabola(regression::linear_attention_error(at.attention, at.task, at.context_length));
   }
-  return parabola_theory(regression::generalization_error(at.attention, at.task, at.context_length, reading.convention),
-                         regression::generalization_error_leading_order(at.attention, at.task, at.context_length));
+  const Parabola exact = regression::generalization_error(at.attention, at.task, at.context_length, reading.convention);
+  if (reading.convention.query == regression::QueryToken::included) return of_parabola(exact);
+  return parabola_theory(exact, regression::generalization_error_leading_order(at.attention, at.task, at.context_length,
+                                                                               reading.convention.offset));
 }
 
 double softmax_optimal_temperature(const Situation& at) {
@@ -194,21 +197,13 @@ std::vector<Cell> with_beside(std::vector<Cell> comparison, Cell beside, Cell be
 
 }  // namespace
 
-std::string rejections_note(const Table& table) {
-  constexpr double rejected_beyond = 5;
-  std::size_t rows = 0, rejected = 0;
-  for (const std::vector<Cell>& row : table.rows) {
-    const double* z = std::get_if<double>(&row.back());
-    if (z == nullptr) continue;
-    ++rows;
-    rejected += std::abs(*z) > rejected_beyond ? 1 : 0;
+std::string rejections_note(const Table& table, const Reading& reading) {
+  if (reading.scoring == ScoringChoice::softmax) {
+    return examples::rejections_note(table, "Approximate softmax taken for softmax");
   }
-  if (rows == 0) return {};
-  const bool leading = table.columns.back().name == "leading_order_z";
-  return std::string(leading ? "Leading order, Theorem 4.2 as the paper states it (offset removed)"
-                             : "Approximate softmax taken for softmax") +
-         ", a negative control: rejected (|z| > 5) in " + std::to_string(rejected) + " of " + std::to_string(rows) +
-         " rows.";
+  const bool removed = reading.convention.offset == regression::Offset::removed;
+  return examples::rejections_note(table, removed ? "Leading order, Theorem 4.2 as the paper states it (offset removed)"
+                                                  : "Leading order, as Theorem 4.2 but with the offset kept");
 }
 
 void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,

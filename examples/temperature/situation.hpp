@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/support/controls.hpp"
 #include "examples/support/judgment.hpp"
 #include "examples/temperature/options.hpp"
 #include "examples/temperature/simulator.hpp"
@@ -30,6 +31,7 @@ struct Run {
   const TemperatureOptions& options;
   Simulator& simulator;
   Judgment& judgment;
+  Controls& controls;
   nlohmann::ordered_json& arguments;
 };
 
@@ -87,7 +89,7 @@ Table comparison_table(std::string title, std::vector<Column> prefix, const Read
 void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison);
 
 /// In how many rows the simulation rejects the theory beside the exact one, as a negative control.
-std::string rejections_note(const Table& table);
+std::string rejections_note(const Table& table, const Reading& reading);
 
 /// The shifts and conventions of a run that are not the usual ones, for a title: ", tested with ...".
 std::string unusual_in_words(const TemperatureOptions& o);
@@ -112,8 +114,9 @@ inline constexpr const char* bayes_note =
     "Bayes ridge: approximate is a deterministic equivalent, off by order 1/d (6% where l = d = 20); it is not judged.";
 
 inline constexpr const char* estimator_note =
-    "Trials draw a context's sufficient statistics and average over its labels; --estimator literal runs the model as "
-    "defined, as the referee.";
+    "Each trial draws the sufficient statistics of a context and averages over its labels. --estimator literal runs "
+    "the "
+    "model by its definition instead, as an independent check.";
 
 inline constexpr const char* common_draws_note =
     "Rows that differ in temperature alone share their draws, so their z are correlated.";

@@ -37,7 +37,7 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   }
   if (error.exact || error.beside)
     table.notes.push_back(gain_note(error.exact ? "Theory" : "Approximate softmax", error));
-  if (const std::string note = rejections_note(table); !note.empty()) table.notes.push_back(note);
+  if (const std::string note = rejections_note(table, o.reading); !note.empty()) table.notes.push_back(note);
   table.notes.push_back(bayes_note);
   table.notes.push_back(common_draws_note);
   return {std::move(table)};

@@ -112,8 +112,7 @@ TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
   CHECK(all.details["not_implemented"] == 1);
   CHECK(all.details["not_finite"] == 1);
   CHECK(all.rows == std::vector<std::string>{"Disagrees: b: value: too far apart, computed 4.0, reference \"4.1\".",
-                                             "Not judged: c: no reference.",
-                                             "Not judged: d: kind halve is not implemented.",
+                                             "Not judged: c: no reference.", "Not judged: d: kind halve is unknown.",
                                              "Not judged: g: value is \"inf\", and no reference says so."});
 }
 

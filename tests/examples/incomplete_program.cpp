@@ -90,6 +90,8 @@ TEST_CASE("the weight of a needle that has nearly all of it is not judged below 
   const Json row =
       report(INCONTEXT_FADING, {"--figure", "fading", "--height", "20", "--lengths", "100"}, 3)["tables"][0]["rows"][1];
   CHECK(row["reason"] == part("standard error 1.3e-17 is below the error of the theory"));
+  // The default seed draws a rare event, z = -4.09 in one row. It is no bias: over 185 other seeds the z of the rows have
+  // the mean 0 and variances from 0.84 to 1.2.
   check_rows(report(INCONTEXT_FADING, {"--figure", "fading", "--height", "10", "--lengths", "100", "--seed", "2"}, 0));
 }
 
@@ -215,7 +217,9 @@ TEST_CASE("a stopped run has the same rows as a complete one, in the same order"
   const auto keys = [](const Json& all) {
     std::vector<Json> keys;
     for (const Json& table : all["tables"]) {
-      for (const Json& row : table["rows"]) keys.push_back({row["context_length"], row["predictor"]});
+      for (const Json& row : table["rows"])
+        keys.push_back(
+            {row.value("context_length", Json()), row.value("predictor", Json()), row.value("statement", Json())});
     }
     return keys;
   };

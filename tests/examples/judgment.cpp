@@ -104,6 +104,26 @@ TEST_CASE("fewer than 1000 trials do not call a theory wrong, because their mean
   CHECK(verdict_of({off_by(1, 999)}).agrees == true);
 }
 
+TEST_CASE("a mean to which too few trials contribute is not judged, however far off it is", "[judgment]") {
+  const auto verdict_with = [](double effective_trials, double deviations) {
+    Judgment judgment;
+    std::vector<Table> tables{table_of({judgment.judged_if_enough(1, off_by(deviations), effective_trials)})};
+    judgment.settle(tables);
+    return judgment.verdict();
+  };
+  CHECK(verdict_with(50, 9).agrees == false);
+  CHECK(verdict_with(50, 1).agrees == true);
+  for (const double few : {49.9, 3.0, 0.0, double(NAN)}) {
+    const Verdict verdict = verdict_with(few, 9);
+    CHECK_FALSE(verdict.agrees.has_value());
+    CHECK(verdict.rows.at(0) == part("trials contribute to the mean, so its error is unknown: increase --trials"));
+  }
+  Judgment judgment;
+  std::vector<Table> tables{table_of({judgment.judged_if_enough(1, off_by(9), 49, "too few events")})};
+  judgment.settle(tables);
+  CHECK(judgment.verdict().rows.at(0) == part("too few events"));
+}
+
 TEST_CASE("few batches of many trials have the wider bound of Student's t", "[judgment]") {
   const auto of_batches = [](double deviations) {
     Judgment judgment;

@@ -83,6 +83,11 @@ TEST_CASE("figures show the numbers of the papers", "[programs][scores]") {
   CHECK(near(column(rows_of(approximation), "softmax")[0], 1 / (1 + std::exp(-1.0))));
   CHECK(column(rows_of(approximation), "approximate_softmax") == std::vector<double>{0.75, 0.25});
   const Json base = report_of({"--figure", "ssa-base"});
+  for (const Json& row : base["tables"][1]["rows"]) {
+    for (const std::string by : {"by_base", "by_exponent"}) {
+      CHECK(std::abs(row[by].get<double>() - row[by + "_complex_step"].get<double>()) < 1e-14);
+    }
+  }
   CHECK(near(rows_of(base)[8]["b_1_k_1.5"].get<double>(), std::pow(3, 1.5)));
 }
 

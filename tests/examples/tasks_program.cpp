@@ -1,5 +1,6 @@
 // incontext-tasks as a user runs it: baselines that agree, the printed tables and their fits, controls.
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -46,6 +47,23 @@ TEST_CASE("every figure of incontext-tasks agrees and rejects its controls", "[p
   for (const Json& row : report["tables"].back()["rows"]) CHECK(row["outcome"] == "rejected");
 }
 
+TEST_CASE("events that are expected too rarely are not judged, and say so", "[programs][tasks]") {
+  const Json report = report_of({"--trials", "1000", "--lengths", "1,10"}, 3);
+  CHECK(report["verdict"]["disagreements"] == 0);
+  int left = 0;
+  for (const Json& row : report["tables"][1]["rows"]) {
+    const double p = row["theory"];
+    const bool is_mean = row["what"] == "\"no\" to \"every\", mean error";
+    const bool is_rare = !is_mean && 1000 * std::min(p, 1 - p) < 50;
+    CAPTURE(row);
+    CHECK((row["verdict"] == "not_judged") == is_rare);
+    if (is_rare) CHECK(row["reason"] == "too few events: increase --trials");
+    left += is_rare ? 1 : 0;
+  }
+  CHECK(left > 2);
+  CHECK(report["verdict"]["not_judged"] == left);
+}
+
 TEST_CASE("the chance level of the reasoning task is that of always d, not a coin's", "[programs][tasks]") {
   const Json report = report_of({"--trials", "1048576"});
   double coin = 0, always_d = 0;
@@ -81,7 +99,7 @@ TEST_CASE("the printed error of deviant inputs is larger than that of the answer
 
 TEST_CASE("all devices draw the same sequences", "[programs][tasks]") {
   const auto tables = [](const std::string& device) {
-    return report_of({"--trials", "20000", "--device", device})["tables"];
+    return report_of({"--trials", "60000", "--device", device})["tables"];
   };
   const Json serial = tables("serial");
   CHECK(tables("openmp") == serial);

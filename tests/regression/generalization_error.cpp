@@ -205,14 +205,47 @@ TEST_CASE("one input dimension and two examples agree with the literal errors") 
 
 TEST_CASE("the leading order differs from the exact error by the factor (l - 1) / l alone") {
   const std::int64_t l = GENERATE(2, 7, 100, 1'000'000'000);
+  const Offset offset = GENERATE(Offset::kept, Offset::removed);
   const auto [attention, task] = shifted_trial(4);
-  const Parabola exact = generalization_error(attention, task, l, {.offset = Offset::removed});
-  const Parabola leading = generalization_error_leading_order(attention, task, l);
+  const Parabola exact = generalization_error(attention, task, l, {.offset = offset});
+  const Parabola leading = generalization_error_leading_order(attention, task, l, offset);
   const double degrees = static_cast<double>(l - 1) / static_cast<double>(l);
   CHECK(leading.constant == exact.constant);
   CHECK(std::abs(leading.linear * degrees - exact.linear) <= 1e-15 * std::sqrt(exact.constant * exact.quadratic));
   CHECK(std::abs(leading.quadratic * degrees - exact.quadratic) <= 1e-14 * exact.quadratic);
   CHECK(std::abs(leading.optimal_temperature() / exact.optimal_temperature() - 1.0) <= 1e-14);
+}
+
+TEST_CASE("the exact error tends to the leading order with its own offset, and not with the other one") {
+  const auto [attention, task] = shifted_trial(3);
+  for (const auto offset : {Offset::kept, Offset::removed}) {
+    const Offset other = offset == Offset::kept ? Offset::removed : Offset::kept;
+    for (const double temperature : {0.7, 3.0}) {
+      double before = std::numeric_limits<double>::infinity();
+      for (const std::int64_t l : {100, 1'000, 10'000, 100'000}) {
+        const double exact = generalization_error(attention, task, l, {.offset = offset})(temperature);
+        const double leading = generalization_error_leading_order(attention, task, l, offset)(temperature);
+        const double off = std::abs(leading / exact - 1);
+        CHECK(off < 0.11 * before);  // in proportion to 1/l
+        before = off;
+        CHECK(std::abs(generalization_error_leading_order(attention, task, l, other)(temperature) / exact - 1) > 0.01);
+      }
+    }
+  }
+  // With the offset kept, the limit without scores is E (y_q - v_x . mu - v_y w . mu)^2, and 1/l of a label's variance.
+  Attention<double> silent = attention;
+  silent.key_query.setZero();
+  const std::int64_t l = 10'000;
+  const Vector<double>& mu = task.input_mean();
+  const Vector<double> left = (1 - attention.label_value) * task.task_mean() - attention.input_value;
+  const Vector<double> read = attention.label_value * task.task_mean() + attention.input_value;
+  const double v = attention.label_value;
+  const Matrix<double>&s = task.input_covariance(), &w = task.task_covariance();
+  const double limit = task.noise_variance() + std::pow(left.dot(mu), 2) + (1 - v) * (1 - v) * mu.dot(w * mu) +
+                       task.task_mean().dot(s * task.task_mean()) + (s * w).trace();
+  const double variance = read.dot(s * read) + v * v * ((s * w).trace() + task.noise_variance());
+  const double kept = generalization_error_leading_order(silent, task, l, Offset::kept)(1.0);
+  CHECK(std::abs(kept / (limit + variance / static_cast<double>(l)) - 1) < 1e-13);
 }
 
 TEST_CASE("a long context makes the query's own token and the offset's noise vanish") {

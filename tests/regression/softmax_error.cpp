@@ -23,10 +23,6 @@ using scoring::SSMax;
 
 namespace {
 
-LiteralAttention literal(const Model& model) {
-  return {model.attention.key_query, model.attention.label_value, model.task};
-}
-
 /// E[error | query] as it is written with the row moments, over a grid of queries: two dimensions.
 template <class Map>
 double over_queries(const Model& model, std::int64_t l, const Map& map) {
@@ -94,7 +90,7 @@ TEST_CASE("attention run as written errs as the closed form says, whatever the c
   const Eigen::Index d = 3;
   const Model model = label_model(static_cast<std::uint64_t>(200 + d), d);
   const auto check = [&](const auto& map, std::int64_t l, std::uint64_t seed) {
-    const SampleMean measured = literal(model).error(map, l, 200'000, seed);
+    const SampleMean measured = LiteralAttention{model.attention, model.task}.error(map, l, 200'000, seed);
     const auto z = [&](const Model& other, std::int64_t length) {
       return std::abs(measured.z(softmax_error(other.attention, other.task, length, map).value));
     };

@@ -23,7 +23,9 @@ namespace {
 const IsotropicTask<double> law{.dimension = 3, .input_variance = 1.5, .task_variance = 0.4, .noise_variance = 0.2};
 const IsotropicAttention<double> attention{.key_query_scale = 0.8, .label_value = 0.9};
 
-LiteralAttention literal() { return {0.8 * Matrix<double>::Identity(3, 3), 0.9, LinearTask<double>::isotropic(law)}; }
+LiteralAttention literal() {
+  return {{0.8 * Matrix<double>::Identity(3, 3), Vector<double>::Zero(3), 0.9}, LinearTask<double>::isotropic(law)};
+}
 
 /// d = 1, l = 2, labels averaged: over the query and both inputs by the trapezoidal rule.
 template <class Map>

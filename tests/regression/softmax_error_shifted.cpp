@@ -2,7 +2,6 @@
 // grid of queries, and attention run as written.
 
 #include <cmath>
-#include <random>
 
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/regression/generalization_error.hpp"
@@ -71,35 +70,6 @@ double over_shifted_queries(const Model& model, std::int64_t l, const Map& map, 
   return total / mass;
 }
 
-/// Attention run as written: tokens with a mean, values of inputs and labels.
-template <class Map>
-SampleMean literal_shifted(const Model& model, const Map& map, std::int64_t l, std::int64_t trials,
-                           std::uint64_t seed) {
-  const auto& [attention, task] = model;
-  const Eigen::Index d = task.dimension();
-  const Eigen::MatrixXd input_root = task.input_covariance().llt().matrixL();
-  const Eigen::MatrixXd task_root = task.task_covariance().llt().matrixL();
-  const double noise = std::sqrt(task.noise_variance());
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> normal;
-  SampleMean result;
-  Eigen::VectorXd scores(l), weight(l), values(l);
-  for (std::int64_t trial = 0; trial < trials; ++trial) {
-    const Eigen::VectorXd w = task.task_mean() + task_root * standard_normals(d, engine);
-    const Eigen::VectorXd query = task.input_mean() + input_root * standard_normals(d, engine);
-    const Eigen::VectorXd read = attention.key_query * query;
-    for (Eigen::Index j = 0; j < l; ++j) {
-      const Eigen::VectorXd x = task.input_mean() + input_root * standard_normals(d, engine);
-      scores(j) = x.dot(read);
-      values(j) = attention.input_value.dot(x) + attention.label_value * (w.dot(x) + noise * normal(engine));
-    }
-    weights(map, scores, weight);
-    const double missed = w.dot(query) + noise * normal(engine) - weight.dot(values);
-    result.add(missed * missed);
-  }
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("inputs with a mean and values of inputs, by the average over the query as it is written") {
@@ -142,7 +112,7 @@ TEST_CASE("inputs with a mean and values of inputs, by the average over the quer
 TEST_CASE("attention run as written errs as the closed form says, whatever the means") {
   const Model model = shifted_model(304, 3);
   const auto check = [&](const auto& map, std::int64_t l, std::uint64_t seed) {
-    const SampleMean measured = literal_shifted(model, map, l, 400'000, seed);
+    const SampleMean measured = LiteralAttention{model.attention, model.task}.error(map, l, 400'000, seed);
     const auto z = [&](const Model& other, std::int64_t length) {
       return std::abs(measured.z(softmax_error(other.attention, other.task, length, map).value));
     };
@@ -160,7 +130,7 @@ TEST_CASE("attention run as written errs as the closed form says, whatever the m
   Model centered = model;
   centered.task = model.task.with_input_mean(Vector<double>::Zero(3));
   const scoring::SSA<double> averaged{0.5, 2.0};
-  const SampleMean measured = literal_shifted(centered, averaged, 5, 200'000, 23);
+  const SampleMean measured = LiteralAttention{centered.attention, centered.task}.error(averaged, 5, 200'000, 23);
   CHECK(std::abs(measured.z(softmax_error(centered.attention, centered.task, 5, averaged).value)) <= 5.0);
   CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, model.task, 5, averaged); }, {"input_mean(0"}));
 }

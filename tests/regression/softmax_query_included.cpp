@@ -2,7 +2,6 @@
 // integral, and what the covariances may be.
 
 #include <cmath>
-#include <random>
 
 #include "incontext/laws/standard_row.hpp"
 #include "incontext/regression/generalization_error.hpp"
@@ -29,37 +28,6 @@ Model whitening_model(std::uint64_t seed, Eigen::Index d, double gain) {
   Model model = label_model(seed, d);
   model.attention.key_query = gain * model.task.input_covariance().inverse();
   return model;
-}
-
-/// Attention as written over the examples and the query, whose label is 0.
-template <class Map>
-SampleMean literal_included(const Model& model, const Map& map, std::int64_t l, std::int64_t trials,
-                            std::uint64_t seed) {
-  const auto& [attention, task] = model;
-  const Eigen::Index d = task.dimension();
-  const Eigen::MatrixXd input_root = task.input_covariance().llt().matrixL();
-  const Eigen::MatrixXd task_root = task.task_covariance().llt().matrixL();
-  const double noise = std::sqrt(task.noise_variance());
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> normal;
-  SampleMean result;
-  Eigen::VectorXd scores(l + 1), weight(l + 1), labels(l + 1);
-  for (std::int64_t trial = 0; trial < trials; ++trial) {
-    const Eigen::VectorXd w = task.task_mean() + task_root * standard_normals(d, engine);
-    const Eigen::VectorXd query = input_root * standard_normals(d, engine);
-    const Eigen::VectorXd read = attention.key_query * query;
-    for (Eigen::Index j = 0; j < l; ++j) {
-      const Eigen::VectorXd x = input_root * standard_normals(d, engine);
-      scores(j) = x.dot(read);
-      labels(j) = w.dot(x) + noise * normal(engine);
-    }
-    scores(l) = query.dot(read);
-    labels(l) = 0;
-    weights(map, scores, weight);
-    const double missed = w.dot(query) + noise * normal(engine) - attention.label_value * weight.dot(labels);
-    result.add(missed * missed);
-  }
-  return result;
 }
 
 }  // namespace
@@ -93,7 +61,8 @@ TEST_CASE("a row of two scores and a needle, by the integral over both scores") 
 
 TEST_CASE("attention that sees its own query errs as the closed form says") {
   const auto check = [&](const Model& model, const auto& map, std::int64_t l, std::uint64_t seed) {
-    const SampleMean measured = literal_included(model, map, l, 600'000, seed);
+    const LiteralAttention literal{model.attention, model.task, QueryToken::included};
+    const SampleMean measured = literal.error(map, l, 600'000, seed);
     const auto z = [&](std::int64_t length, QueryToken query) {
       return std::abs(measured.z(softmax_error(model.attention, model.task, length, map, query).value));
     };

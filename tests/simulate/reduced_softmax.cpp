@@ -264,7 +264,7 @@ TEST_CASE("reduced softmax: SSA and SSMax agree with the isotropic error and wit
                                                           {.seed = 44, .trials = 1 << 18});
     CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return isotropic_error(maps[i], l); }) <= 5);
     CHECK(testing::largest_z(simulation.estimates, [&](std::size_t i) { return isotropic_error(wrong[i], l); }) > 5);
-    const testing::LiteralAttention written{isotropic_attention().key_query, scale.label_value, isotropic_task()};
+    const testing::LiteralAttention written{isotropic_attention(), isotropic_task()};
     for (std::size_t i = 0; i < maps.size(); ++i) {
       const auto by_hand = written.error(maps[i], l, 20000, 45 + i);
       const auto& estimate = simulation.estimates[i];

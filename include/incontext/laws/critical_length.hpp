@@ -60,7 +60,8 @@ CriticalLength<T> critical_length(const T& weight, const Weight& weight_of) {
 /// Limits    noise_stddev = 0: the whole part of two_level_count. At no temperature longer than e^(m^2/2v), to leading
 ///           order.
 /// Errors    std::domain_error; QuadratureError. Lengths beyond 5.6e14 are given as that, without the next weight.
-/// Accuracy  exact but for lengths at which the weight is `weight` to 1e-11: tests/laws/critical_length.cpp.
+/// Accuracy  exact but for lengths at which the weight is `weight` to 1e-11: tests/laws/critical_length.cpp,
+///           critical_length_50digits.cpp.
 /// Runs on   host
 template <Real T>
 CriticalLength<T> softmax_critical_length(const T& noise_stddev, const T& gap, const T& weight = T(0.5)) {

@@ -30,7 +30,7 @@ namespace incontext::regression {
 /// Shapes    (attention: d, task: d, context_length l) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2. Query included: task.input_mean = 0 and attention.input_value = 0.
-/// Limits    l -> infinity with the offset removed: generalization_error_leading_order.
+/// Limits    l -> infinity: generalization_error_leading_order with the same offset.
 /// Errors    std::invalid_argument for l < 2, shapes, or a query included outside its domain; std::domain_error for
 ///           entries that are not finite.
 /// Accuracy  12 eps of g_0, sqrt(g_0 g_2) and g_2 for d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
@@ -49,27 +49,29 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
   return detail::query_included_error(without_query, attention, task, context_length, convention.offset);
 }
 
-/// The leading order in 1/l of generalization_error with the offset removed, which is what the paper states.
+/// The leading order in 1/l of generalization_error. The paper states it with the offset removed; with the offset kept,
+/// its mean and its variance, which is of order 1/l, are in the constant.
 ///
 /// \f[ E[C_{xx}] \to \Sigma,\quad E[u u^T] \to \Sigma B \Sigma + \tfrac1l(\mathrm{tr}(B\Sigma)+v_y^2\sigma^2)\Sigma \f]
 ///
-/// Source    arXiv 2511.01292 Theorem 4.2, eqs. (102)-(108).
+/// Source    arXiv 2511.01292 Theorem 4.2, eqs. (102)-(108), for the offset removed; kept, derived:
+///           docs/theory/regression.md#gaussian-inputs.
 /// Shapes    (attention: d, task: d, context_length l) -> parabola
 /// Units     label units squared.
 /// Domain    l >= 2.
-/// Limits    the constant is that of the exact parabola with the offset removed; the linear and quadratic coefficients
-///           are l/(l-1) times the exact ones, so the optimal temperature is exact at every l.
+/// Limits    the constant is that of the exact parabola with the same offset; the linear and quadratic coefficients are
+///           l/(l-1) times the exact ones, so the optimal temperature is exact at every l.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  as generalization_error; of order 1/l against the exact error.
 /// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T>& attention,
-                                                                 const LinearTask<T>& task,
-                                                                 std::int64_t context_length) {
+                                                                 const LinearTask<T>& task, std::int64_t context_length,
+                                                                 Offset offset = Offset::removed) {
   require_context_length("generalization_error_leading_order", context_length);
   validate(attention, task.dimension(), "generalization_error_leading_order");
   const auto context = detail::leading_context(attention, task, context_length);
-  return detail::gaussian_error(attention, task, context, context_length, Offset::removed);
+  return detail::gaussian_error(attention, task, context, context_length, offset);
 }
 
 }  // namespace incontext::regression

@@ -1,0 +1,49 @@
+#include "examples/temperature/drawn_contexts.hpp"
+
+#include <incontext/statistics/moments.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "examples/support/closed_forms.hpp"
+
+namespace incontext::examples::temperature {
+
+DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t context_length) {
+  constexpr double operations = 1e9;
+  const auto d = task.dimension();
+  const auto each = static_cast<double>(context_length) * static_cast<double>(d) * static_cast<double>(d);
+  const auto contexts = static_cast<std::int64_t>(std::clamp(operations / each, 16.0, 16384.0));
+  const Matrix input_root = task.input_covariance().llt().matrixL(), task_root = task.task_covariance().llt().matrixL();
+  const Matrix second = task.input_covariance() + task.input_mean() * task.input_mean().transpose();
+  std::mt19937_64 draw(run.simulator.seed());
+  std::normal_distribution<double> normal;
+  const auto standard = [&](Eigen::Index rows, Eigen::Index columns) {
+    return Matrix(Matrix::NullaryExpr(rows, columns, [&] { return normal(draw); }));
+  };
+  const Matrix tasks = task.task_second_moment();
+  std::vector<double> errors, second_moments;
+  for (std::int64_t i = 0; i < contexts && !run.simulator.stopped(); ++i) {
+    const Vector w = task.task_mean() + task_root * standard(d, 1);
+    Matrix inputs = standard(context_length, d) * input_root.transpose();
+    inputs.rowwise() += task.input_mean().transpose();
+    const Vector labels = inputs * w + std::sqrt(task.noise_variance()) * standard(context_length, 1);
+    const Vector missed = w - regression::bayes_ridge<double>(inputs, labels, task.task_mean(), task.task_covariance(),
+                                                              task.noise_variance())
+                                  .mean;
+    errors.push_back(task.noise_variance() + missed.dot(second * missed));
+    const Matrix centered = inputs.rowwise() - inputs.colwise().mean();
+    const Matrix covariance = centered.transpose() * centered / static_cast<double>(context_length);
+    second_moments.push_back((covariance * tasks * covariance).trace());
+  }
+  const auto drawn = static_cast<std::int64_t>(errors.size());
+  run.simulator.count(drawn, contexts);
+  const auto mean_of = [drawn](const std::vector<double>& values) {
+    return statistics::Estimate(statistics::moments_of(values.data(), drawn));
+  };
+  return {mean_of(errors), mean_of(second_moments)};
+}
+
+}  // namespace incontext::examples::temperature
