@@ -184,6 +184,12 @@ std::string described(const ContextRun& run) {
   return short_text(run.rate, 6) + ", batch " + std::to_string(run.batch) + ", " + std::to_string(run.steps) + " steps";
 }
 
+/// A trained layer's loss beside its rule's. Elimination is shown and not judged.
+std::vector<Cell> end_cells(TrainRun& parts, Strategy strategy, const Comparison& at) {
+  if (strategy == Strategy::elimination) return Judgment::shown(at.rule.mean, paired(at));
+  return parts.judgment.judged_within(at.rule.mean, tolerance * at.rule.mean, paired(at));
+}
+
 /// Where every seed's training ends, beside the best rule on the same contexts.
 Table ends_table(TrainRun& parts, const ContextRun& usual) {
   const TrainOptions& o = parts.options;
@@ -224,13 +230,9 @@ Table ends_table(TrainRun& parts, const ContextRun& usual) {
     row.insert(row.end(),
                {std::string(is_linear ? "" : name(strategy)), is_linear ? Cell{} : Cell{own.kappa}, own.gain,
                 is_linear ? Cell{} : Cell{rule->kappa}, rule->gain, at.cosine.mean, at.prediction_difference.mean});
-    const bool judged = strategy == Strategy::selection;
-    for (Cell& cell : judged ? parts.judgment.judged_within(at.rule.mean, tolerance * at.rule.mean, paired(at))
-                             : Judgment::shown(at.rule.mean, paired(at))) {
-      row.push_back(std::move(cell));
-    }
+    for (Cell& cell : end_cells(parts, strategy, at)) row.push_back(std::move(cell));
     table.add_row(std::move(row));
-    if (!judged || i > 1) continue;
+    if (strategy == Strategy::elimination || i > 1) continue;
     Classifier wrong = *rule;
     is_linear ? wrong.gain *= 1.5 : wrong.kappa *= 2;
     const Comparison miss = compare(run, states.back().head, wrong, contexts);
@@ -254,7 +256,7 @@ Table ends_table(TrainRun& parts, const ContextRun& usual) {
 }
 
 /// The way of one run: measures of Figures 4 and 5 after ever more steps.
-Table curve_table(TrainRun& parts, ContextRun run) {
+std::vector<Table> curve_tables(TrainRun& parts, ContextRun run) {
   const TrainOptions& o = parts.options;
   run.seed = o.simulation.seed;
   std::vector<std::int64_t> steps;
@@ -289,7 +291,7 @@ Table curve_table(TrainRun& parts, ContextRun run) {
                           {.name = "cosine", .digits = 5},
                           {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 4},
                           {.name = "gradient_norm", .heading = "|gradient|", .digits = 3}}};
-  if (states.empty()) return table;
+  if (states.empty()) return {table};
   const Strategy strategy =
       run.map == ContextMap::linear ? Strategy::selection : strategy_of(extract(run, states.back().head));
   const auto rule = best_rule(parts, run.task, run.map, strategy);
@@ -311,7 +313,13 @@ Table curve_table(TrainRun& parts, ContextRun run) {
     write_file(o.weights + ".key_query.npy", npy_bytes(last.head.key_query));
     write_file(o.weights + ".output.npy", npy_bytes(last.head.output));
   }
-  return table;
+  if (!rule) return {table};
+  Table end{.title = "Where the way ended", .columns = comparison_after({{.name = "step"}, {.name = "strategy"}})};
+  std::vector<Cell> row{last.step, std::string(run.map == ContextMap::linear ? "" : name(strategy))};
+  for (Cell& cell : end_cells(parts, strategy, compare(run, last.head, *rule, contexts)))
+    row.push_back(std::move(cell));
+  end.add_row(std::move(row));
+  return {table, end};
 }
 
 }  // namespace
@@ -319,7 +327,11 @@ Table curve_table(TrainRun& parts, ContextRun run) {
 std::vector<Table> classification_tables(TrainRun& parts) {
   std::vector<Table> tables;
   for (const ContextRun& run : runs_of(parts.options)) {
-    tables.push_back(parts.options.figure == TrainFigure::curves ? curve_table(parts, run) : ends_table(parts, run));
+    if (parts.options.figure == TrainFigure::ends) {
+      tables.push_back(ends_table(parts, run));
+    } else {
+      for (Table& table : curve_tables(parts, run)) tables.push_back(std::move(table));
+    }
   }
   return tables;
 }

@@ -44,14 +44,11 @@ UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
   const std::string figure = "--figure " + text_of(app, "--figure");
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
-  if (o.figure == TrainFigure::curves && !is_given(app, "--seeds")) o.seeds = 1;
+  if (o.figure == TrainFigure::curves) unused.add(figure, {"--seeds"});
   if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;
   if (o.context_length % o.classes != 0) {
     throw_input_error("--context-length", "is no multiple of the classes", std::to_string(o.context_length),
                       "a multiple of " + std::to_string(o.classes));
-  }
-  if (o.seeds > 1 && !(o.checkpoint.empty() && o.resume.empty() && o.weights.empty())) {
-    throw_input_error("--seeds", "is too large for one file of weights", std::to_string(o.seeds), "1");
   }
   return unused;
 }

@@ -49,7 +49,7 @@ TEST_CASE("a state that was written goes on to the weights of an uninterrupted r
         "--figure",         "curves", "--map",    "softmax", "--dimension", "2",  "--classes", "2",
         "--context-length", "12",     "--trials", "50",      "--batch",     "64", "--steps",   steps};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return train_report(arguments);
+    return train_report(arguments, 3);  // this run eliminates, which is not judged
   };
   curve("40", {"--weights", folder.file("whole"), "--decay-steps", "40"});
   curve("20", {"--checkpoint", folder.file("state"), "--decay-steps", "40"});

@@ -35,9 +35,9 @@
 /// Trains one layer of self-attention to classify in context: any number of heads and any map from scores to weights,
 /// with exact gradients, on contexts of the sphere task that are drawn as they are needed.
 ///
-///     train::ContextLayer layer{.task = {5, 5, 100}, .scale = 1};
-///     const train::ContextTraining training(layer, scoring::LinearAttention<float>{1}, {.batch = 512});
-///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 1e-2}});
+///     const train::ContextLayer layer{.task = {5, 5, 100}, .scale = 1};
+///     const train::ContextTraining attention(layer, scoring::LinearAttention<float>{1}, {.batch = 512});
+///     training::Trainer trainer(attention.initial(), attention.gradient(), {.rate = {.peak = 1e-2}});
 ///     while (trainer.steps() < 1000) trainer.step();
 namespace incontext::train {
 

@@ -9,46 +9,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "incontext/training/detail/checkpoint_text.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// States of training in files.
 namespace incontext::training {
-
-namespace detail {
-
-/// The 64-bit FNV-1a hash, which a file that was cut or altered does not have.
-inline std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-inline void write_numbers(std::ostream& out, const char* name, const std::vector<double>& numbers) {
-  out << name << ' ' << numbers.size() << '\n';
-  char text[40];
-  for (const double number : numbers) {
-    std::snprintf(text, sizeof text, "%a\n", number);
-    out << text;
-  }
-}
-
-[[noreturn]] inline void refuse_checkpoint(const std::string& path, const std::string& why) {
-  throw std::runtime_error("training::load_checkpoint: '" + path + "' " + why + "; the file is left as it is");
-}
-
-inline std::vector<double> read_numbers(std::istream& in, const char* name, const std::string& path) {
-  std::string word;
-  std::size_t size = 0;
-  if (!(in >> word >> size) || word != name || size > (std::size_t{1} << 32)) refuse_checkpoint(path, "is damaged");
-  std::vector<double> numbers;
-  while (numbers.size() < size && in >> word) numbers.push_back(std::strtod(word.c_str(), nullptr));
-  if (numbers.size() < size) refuse_checkpoint(path, "is damaged");
-  return numbers;
-}
-
-}  // namespace detail
 
 /// Writes a state to a file. The file is complete or not there: a temporary file beside it is renamed at the end.
 /// `settings` is one line that says what is being trained; load_checkpoint asks for the same line.

@@ -67,7 +67,10 @@ struct TrainingState {
 
 /// Trains a model by Adam. A state continues to the same bits, whether or not it was saved and loaded in between.
 ///
-///     training::Trainer trainer(initial, gradient, {.rate = {.peak = 1e-2}});
+///     const training::GradientFunction parabola = [](std::span<const double> at, std::int64_t) {
+///       return training::BatchGradient{.loss = at[0] * at[0], .gradient = {2 * at[0]}};
+///     };
+///     training::Trainer trainer({1.0}, parabola, {.rate = {.peak = 1e-2}});
 ///     while (trainer.steps() < 1000) trainer.step();
 ///
 /// Source    Kingma and Ba 2015; clipping after Pascanu, Mikolov and Bengio 2013.

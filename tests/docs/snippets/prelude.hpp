@@ -10,6 +10,7 @@
 #include "incontext/scoring.hpp"
 #include "incontext/simulate.hpp"
 #include "incontext/statistics.hpp"
+#include "incontext/train.hpp"
 #include "incontext/training.hpp"
 
 namespace incontext::snippets {
