@@ -32,6 +32,9 @@ struct QuotientRate {
 template <Real T>
 struct Quotient {
   T divisor;
+  INCONTEXT_HD T difference_by(parameter::Temperature, const T& z, const T& w) const {
+    return -((z - w) / divisor) / divisor;
+  }
   INCONTEXT_HD bool in_domain() const { return T(0) < divisor; }
   INCONTEXT_HD bool decreasing() const { return false; }
   INCONTEXT_HD T value(const T& z) const { return z / divisor; }
