@@ -168,7 +168,8 @@ TEMPLATE_TEST_CASE("derivatives of rows of any length round as stated: offsets, 
   for (const std::size_t n : {16u, 17u, 63u, 64u, 65u, 130u, 300u}) {
     for (const double stddev : {0.125, 1.0, 30.0}) {
       for (const bool masks : {false, true}) {
-        for (const auto& [offset, far] : {std::pair{0.0, 0.0}, {1e5, 0.0}, {0.0, 1e5}}) {
+        for (const std::pair<double, double>& shape : {std::pair{0.0, 0.0}, {1e5, 0.0}, {0.0, 1e5}}) {
+          const double offset = shape.first, far = shape.second;
           const auto z = row_of<T>(random, n, stddev, masks);
           const auto u = direction_of<T>(random, z, offset, far);
           for_each_long_map<T>([&](const auto& map, const char* name) {
