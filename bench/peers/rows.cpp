@@ -7,16 +7,21 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "bench/apply/layer.hpp"
 #include "bench/support/build.hpp"
+#include "incontext/apply/attention_gradient.hpp"
+#include "incontext/apply/derivative.hpp"
+#include "incontext/scoring/normsoftmax.hpp"
+#include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
 // Our side of bench/compare_rows, which takes one order per line:
 //   {"work": "copy" | "softmax" | ... , "threads": t, "repetitions": k} -> wall and processor time of the fastest
-// and, for "row", the weights of one row, which the peer must find, too.
+// and, for "row", the weights of one row and its vjp along the scores themselves, which the peers must find, too.
 
 namespace {
 
@@ -56,21 +61,42 @@ class Works {
   explicit Works(int threads) {
     const auto options = bench::with_threads(threads);
     work_["copy"] = [=, this] { bench::copy(scores_, out_, threads); };
-    work_["softmax"] = [=, this] { apply::weights(scoring::Softmax<float>{}, scores_, out_, options); };
     work_["softmax in place"] = [=, this] { apply::weights(scoring::Softmax<float>{}, out_, out_, options); };
-    work_["SSMax"] = [=, this] { apply::weights(scoring::SSMax<float>{0.25f}, scores_, out_, options); };
-    work_["SSA"] = [=, this] { apply::weights(scoring::SSA<float>{}, scores_, out_, options); };
+    add("softmax", scoring::Softmax<float>{}, scoring::parameter::Temperature{}, options);
+    add("SSMax", scoring::SSMax<float>{0.25f}, scoring::parameter::Scale{}, options);
+    add("SSA", scoring::SSA<float>{}, scoring::parameter::Exponent{}, options);
+    add("NormSoftmax", scoring::NormSoftmax<float>{0.25f}, scoring::parameter::Temperature{}, options);
     work_["fused attention"] = [=, this] {
       apply::attend(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values, layer_.out,
                     options);
+    };
+    work_["fused attention backward"] = [=, this] {
+      apply::attention_gradient(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values,
+                                layer_.out, {to_queries_, to_keys_, to_values_}, options);
     };
     work_["three steps of Eigen"] = [=, this] { bench::three_steps(layer_, temperature, threads); };
   }
   Json run(const std::string& name, int repetitions) { return fastest(work_.at(name), repetitions); }
 
  private:
+  /// Weights of all rows, both products with the Jacobian, and the derivative of a weighted sum by a parameter.
+  template <class Map, class Parameter>
+  void add(const std::string& name, const Map& map, Parameter parameter, const apply::Options& options) {
+    work_[name] = [=, this] { apply::weights(map, scores_, out_, options); };
+    work_[name + " vjp"] = [=, this] { apply::vjp(map, scores_, cotangent_, out_, options); };
+    work_[name + " jvp"] = [=, this] { apply::jvp(map, scores_, cotangent_, out_, options); };
+    work_[name + " derivative"] = [=, this] {
+      out_(0, 0) = static_cast<float>(apply::derivative(map, parameter, scoring::MatrixView<const float>(scores_),
+                                                        scoring::MatrixView<const float>(cotangent_), options));
+    };
+  }
+
   static inline bench::Matrix scores_ = bench::normal_matrix(length, length, 1);
   static inline bench::Matrix out_ = bench::Matrix::Zero(length, length);
+  static inline bench::Matrix cotangent_ = bench::normal_matrix(length, length, 2);
+  static inline bench::Matrix to_queries_ = bench::Matrix::Zero(length, dimension);
+  static inline bench::Matrix to_keys_ = bench::Matrix::Zero(length, dimension);
+  static inline bench::Matrix to_values_ = bench::Matrix::Zero(length, dimension);
   static inline bench::Layer layer_ = bench::make_layer(length, dimension);
   std::map<std::string, std::function<void()>> work_;
 };
@@ -78,8 +104,11 @@ class Works {
 Json answer(const Json& order) {
   if (order.at("work") == "row") {
     std::vector<float> row = order.at("scores");
+    const std::vector<float> scores = row;
+    std::vector<float> pulled(row.size());
     weights(scoring::Softmax<float>{}, row, row);
-    return {{"weights", row}};
+    vjp(scoring::Softmax<float>{}, scores, scores, pulled);  // the cotangent is the scores themselves
+    return {{"weights", row}, {"vjp", pulled}};
   }
   return Works(order.at("threads")).run(order.at("work"), order.at("repetitions"));
 }

@@ -1,6 +1,7 @@
-"""PyTorch's side of bench/compare_rows: softmax of the rows of a matrix into one that is there, and its fused attention.
+"""PyTorch's side of bench/compare_rows: softmax of the rows of a matrix into one that is there, its fused attention, and
+their backward passes. The backward pass of softmax has the weights, which ours computes again.
 
-Orders as bench/peers/rows.cpp takes them; "softmax", "fused attention" and "row" are known here.
+Orders as bench/peers/rows.cpp takes them; the keys of WORKS and "row" are known here.
 """
 
 import json
@@ -15,7 +16,22 @@ generator = torch.Generator().manual_seed(1)
 scores = torch.randn((LENGTH, LENGTH), generator=generator)
 out = torch.empty_like(scores)
 queries, keys, values = torch.randn((3, 1, 1, LENGTH, DIMENSION), generator=generator)
+cotangent = torch.randn((LENGTH, LENGTH), generator=generator)
+output_cotangent = torch.randn(queries.shape, generator=generator)
+torch.softmax(scores, -1, out=out)
+
+
+def forward_and_backward():
+    """Fused attention and the gradients by queries, keys and values."""
+    with torch.enable_grad():
+        leaves = [matrix.detach().requires_grad_() for matrix in (queries, keys, values)]
+        result = torch.nn.functional.scaled_dot_product_attention(*leaves)
+        return torch.autograd.grad(result, leaves, output_cotangent)
+
+
 WORKS = {
+    "softmax vjp": lambda: torch.ops.aten._softmax_backward_data(cotangent, out, -1, torch.float32),
+    "fused attention and backward": forward_and_backward,
     "softmax": lambda: torch.softmax(scores, -1, out=out),
     "fused attention": lambda: torch.nn.functional.scaled_dot_product_attention(queries, keys, values),
 }
@@ -40,7 +56,10 @@ say({"name": "PyTorch", "version": torch.__version__, "how": torch.backends.cpu.
 for line in sys.stdin:
     order = json.loads(line)
     if order["work"] == "row":
-        say({"weights": torch.softmax(torch.tensor(order["scores"]), -1).tolist()})
+        row = torch.tensor(order["scores"])
+        weights = torch.softmax(row, -1)
+        pulled = torch.ops.aten._softmax_backward_data(row, weights, -1, torch.float32)
+        say({"weights": weights.tolist(), "vjp": pulled.tolist()})
         continue
     torch.set_num_threads(order["threads"])
     say(fastest(WORKS[order["work"]], order["repetitions"]))

@@ -55,8 +55,7 @@ struct RatioPass {
   INCONTEXT_HD T sign(const T& value) const {
     if (normalization == ScoreNormalization::sum) return T(1);
     if (normalization != ScoreNormalization::absolute_sum) return T(0);
-    if (value < T(0)) return T(-1);
-    return T(0) < value ? T(1) : T(0);
+    return T((T(0) < value ? 1 : 0) - (value < T(0) ? 1 : 0));
   }
 };
 
@@ -67,11 +66,11 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
   if (visible == 0) return pass;
   Sum<T> sum;
   T largest = T(-1);
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+  for (std::ptrdiff_t i = 0; pass.moves() && i < scores.size; ++i) {
     if (!is_visible(scores[i])) continue;
     const T value = Function::value(scores[i]);
     const T size = math::magnitude(value);
-    if (pass.moves()) sum.add(map.normalization == ScoreNormalization::sum ? value : size);
+    sum.add(map.normalization == ScoreNormalization::sum ? value : size);
     if (!(largest < size)) continue;
     largest = size;
     pass.top = i;
@@ -81,6 +80,15 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
   if (map.normalization == ScoreNormalization::context_length) pass.total = math::from_count<T>(visible);
   if (total < T(0) || T(0) < total) pass.total = total;
   return pass;
+}
+
+/// out_i = f'(z_i) u_i / N, the derivative where N does not depend on the scores.
+template <class Function, Real T>
+INCONTEXT_HD void write_slopes(const T& total, Row<const T> scores, Row<const T> direction, Row<T> out) {
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T change = Function::slope(scores[i]) * direction[i] / total;
+    out[i] = is_visible(scores[i]) ? change : T(0);
+  }
 }
 
 }  // namespace detail
@@ -139,17 +147,17 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
+  if (!pass.moves()) return detail::write_slopes<Function>(pass.total, scores, direction, out);
   // At the largest |f|, 1 - |a| would cancel: there the share and the change of the others are summed by themselves.
   detail::Sum<T> all, others, share;
-  for (std::ptrdiff_t i = 0; pass.moves() && i < scores.size; ++i) {
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
-    if (!detail::is_visible(z)) continue;
+    const bool visible = detail::is_visible(z), other = visible && i != pass.top;
     const T value = Function::value(z);
     const T change = pass.sign(value) * Function::slope(z) * direction[i];
-    all.add(change);
-    if (i == pass.top) continue;
-    others.add(change);
-    share.add(pass.sign(value) * value);
+    all.add(visible ? change : T(0));
+    others.add(other ? change : T(0));
+    share.add(other ? T(pass.sign(value) * value) : T(0));
   }
   const T rate = all.value();
   const T other_rate = others.value();
@@ -158,7 +166,7 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
     const T z = scores[i];
     const T own = Function::slope(z) * direction[i];
     const T a = Function::value(z) / pass.total;
-    const T change = pass.moves() && i == pass.top ? T(other_share * own - a * other_rate) : T(own - a * rate);
+    const T change = i == pass.top ? T(other_share * own - a * other_rate) : T(own - a * rate);
     out[i] = detail::is_visible(z) ? T(change / pass.total) : T(0);
   }
 }
@@ -176,10 +184,10 @@ INCONTEXT_HD void vjp(const RatioScore<Function, T>& map, Row<const std::type_id
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
+  if (!pass.moves()) return detail::write_slopes<Function>(pass.total, scores, cotangent, out);
   const auto weight = [&](std::ptrdiff_t i) -> T {
-    if (!pass.moves() || !detail::is_visible(scores[i])) return T(0);
     const T value = Function::value(scores[i]);
-    return pass.sign(value) * value / pass.total;
+    return detail::is_visible(scores[i]) ? T(pass.sign(value) * value / pass.total) : T(0);
   };
   const auto signed_cotangent = [=](std::ptrdiff_t i) -> T {
     return pass.sign(Function::value(scores[i])) * cotangent[i];

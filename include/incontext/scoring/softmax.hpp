@@ -16,9 +16,6 @@ namespace detail {
 template <Real T>
 struct SoftmaxExponent : Quotient<T> {
   static constexpr bool is_linear = true;
-  INCONTEXT_HD T difference_by(parameter::Temperature, const T& z, const T& w) const {
-    return -((z - w) / this->divisor) / this->divisor;
-  }
 };
 
 }  // namespace detail

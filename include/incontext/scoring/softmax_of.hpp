@@ -196,6 +196,30 @@ INCONTEXT_HD void derivative(const Map& map, Parameter parameter, Row<const Valu
                                                scores, out);
 }
 
+/// Derivative of g . a, for a cotangent g of the weights, with respect to one parameter of the map.
+///
+/// \f[ \sum_i g_i \frac{\partial a_i}{\partial \theta} = \sum_i a_i (g_i - a \cdot g)(f_i - f_r), \qquad
+///     f_j = \frac{\partial \phi(z_j)}{\partial \theta} \f]
+///
+/// It is what training needs of a parameter. `scratch` holds numbers of the row in between.
+///
+/// Source    derived: docs/theory/scoring.md#softmax-of-a-map.
+/// Shapes    (scores: n, cotangent: n, scratch: n) -> scalar; scratch shares no element with the others.
+/// Units     those of g . a over the parameter's.
+/// Limits    n = 1: 0; equal g: 0.
+/// Errors    NaN where `weights` answers with a NaN row; a parameter the map does not have does not compile.
+/// Accuracy  16 eps (1 + G) sum_ij a_i a_j |g_i - g_j| |f_i - f_r|: tests/scoring/long_row_derivatives.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map, class Parameter>
+  requires requires(const Map& map, const Parameter& parameter, const Value<Map>& z) {
+    { map.elementwise(1).difference_by(parameter, z, z) } -> std::same_as<Value<Map>>;
+  }
+INCONTEXT_HD Value<Map> derivative_along(const Map& map, Parameter parameter, Row<const Value<Map>> scores,
+                                         Row<const Value<Map>> cotangent, Row<Value<Map>> scratch) {
+  return detail::softmax_derivative_along<Value<Map>>([&](std::ptrdiff_t count) { return map.elementwise(count); },
+                                                      parameter, scores, cotangent, scratch);
+}
+
 /// Second derivative of the weights along two directions, in O(n).
 ///
 /// \f[ (D^2 a[u, v])_i = a_i \bigl( (s_i - a \cdot s)(t_i - a \cdot t) + w_i - a \cdot (\ldots) \bigr), \qquad

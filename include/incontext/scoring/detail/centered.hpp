@@ -30,17 +30,17 @@ INCONTEXT_HD Centered<T, Rate> centered(std::ptrdiff_t size, std::ptrdiff_t top,
   Sum<T> mean;
   for (std::ptrdiff_t i = 0; i < size; ++i) {
     const T w = weight(i);
-    if (w < T(0) || T(0) < w) mean.add(w * rate(i));
+    mean.add(w < T(0) || T(0) < w ? T(w * rate(i)) : T(0));
   }
   result.mean = mean.value();
   const T top_rate = rate(top);
   Sum<T> correction, gap;
   for (std::ptrdiff_t i = 0; i < size; ++i) {
     const T w = weight(i);
-    if (!(w < T(0) || T(0) < w)) continue;
+    const bool enters = w < T(0) || T(0) < w;
     const T r = rate(i);
-    correction.add(w * (r - result.mean));
-    if (i != top) gap.add(w * (top_rate - r));
+    correction.add(enters ? T(w * (r - result.mean)) : T(0));
+    gap.add(enters && i != top ? T(w * (top_rate - r)) : T(0));
   }
   result.correction = correction.value();
   result.at_top = gap.value();

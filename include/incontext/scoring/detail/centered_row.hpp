@@ -7,6 +7,8 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
+#include "incontext/scoring/detail/first_place.hpp"
+#include "incontext/scoring/detail/row_blocks.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/row.hpp"
 
@@ -34,32 +36,18 @@ struct SlopeRate {
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>& direction) const { return slope(z) * direction; }
 };
 
-/// Where a score first occurs in a row; the row's size if it does not.
-template <class T>
-INCONTEXT_HD std::ptrdiff_t first_place_of(const T& score, Row<const T> row) {
-  constexpr int width = pack_width<T>;
-  alignas(64) T copy[row_block];
-  for (std::ptrdiff_t first = 0; first < row.size; first += row_block) {
-    const T* z = block_of<T>(row, first, T(-math::infinity<T>()), copy);
-    Pack<T> hits = pack_of(T(0));
-    for (int l = 0; l < row_block; l += width) {
-      const Pack<T> here = load_pack(z + l);
-      hits = here == pack_of(score) ? pack_of(T(1)) : hits;
-    }
-    T found[width];
-    store_pack(found, hits);
-    T any = T(0);
-    for (int l = 0; l < width; ++l) any = any < found[l] ? found[l] : any;
-    if (!(T(0) < any)) continue;
-    for (int l = 0; l < row_block; ++l) {
-      if (z[l] == score) return first + l;
-    }
-  }
-  return row.size;
-}
-
-/// The first reading sums, the second corrects, the third writes.
+/// The first reading sums, the second corrects or projects, the third writes.
 enum class Reading { sum, correct, write };
+
+/// The mean of the rates of a row, in two parts, and what is exact at the entry of the largest weight.
+template <class T>
+struct RowCenter {
+  std::ptrdiff_t top = 0;
+  T share = T(0);  // the largest weight, 1 / sum of powers
+  T mean = T(0);
+  T correction = T(0);
+  T at_top = T(0);  // rate at the top less the mean
+};
 
 /// The three readings of a row. `stored`: the powers wait in the output between them. `careful`: a score may be masked
 /// or a power may be below the normal range. The last block of a row, which is filled up with masks, is always read
@@ -85,28 +73,35 @@ struct CenteredRow {
   /// the output where it is contiguous.
   template <Reading reading, class Visit>
   INCONTEXT_HD void for_each(Visit visit) const {
+    const bool in_place = !careful && scores.stride == 1 && direction.stride == 1 && out.stride == 1;
+    const std::ptrdiff_t blocks = in_place ? scores.size / row_block : 0;
+    const T* z = scores.data;
+    const T* u = direction.data;
+    T* p = out.data;
+    for (std::ptrdiff_t b = 0; b < blocks; ++b, z += row_block, u += row_block, p += row_block) {
+      if constexpr (reading == Reading::sum) {
+        expect_next_row(scores, b * row_block);
+        expect_next_row(direction, b * row_block);
+      }
+      visit(std::false_type{}, z, u, p);
+    }
+    for (std::ptrdiff_t first = blocks * row_block; first < scores.size; first += row_block) {
+      visit_copies<reading>(first, visit);
+    }
+  }
+
+  /// A block that is not contiguous, not whole, or to be read with care.
+  template <Reading reading, class Visit>
+  INCONTEXT_HD void visit_copies(std::ptrdiff_t first, Visit visit) const {
     constexpr bool reads = stored && reading != Reading::sum;
     constexpr bool writes = reading == Reading::write || (stored && reading == Reading::sum);
-    alignas(64) T z_copy[row_block], u_copy[row_block], p_copy[row_block];
-    for (std::ptrdiff_t first = 0; first < scores.size; first += row_block) {
-      if constexpr (reading == Reading::sum) {
-        expect_next_row(scores, first);
-        expect_next_row(direction, first);
-      }
-      const T* z = block_of<T>(scores, first, T(-math::infinity<T>()), z_copy);
-      const T* u = block_of<T>(direction, first, T(0), u_copy);
-      const bool whole = first + row_block <= scores.size;
-      const bool in_place = whole && out.stride == 1;
-      const int last = whole ? row_block : static_cast<int>(scores.size - first);
-      T* p = in_place ? out.data + first : p_copy;
-      for (int l = 0; reads && !in_place && l < row_block; ++l) p_copy[l] = l < last ? out[first + l] : T(0);
-      if (whole && !careful) {
-        visit(std::false_type{}, z, u, p);
-      } else {
-        visit(std::true_type{}, z, u, p);
-      }
-      for (int l = 0; writes && !in_place && l < last; ++l) out[first + l] = p_copy[l];
-    }
+    alignas(64) T z_copy[row_block], u_copy[row_block], p[row_block];
+    const T* z = block_of<T>(scores, first, T(-math::infinity<T>()), z_copy);
+    const T* u = block_of<T>(direction, first, T(0), u_copy);
+    const int last = first + row_block <= scores.size ? row_block : static_cast<int>(scores.size - first);
+    for (int l = 0; reads && l < row_block; ++l) p[l] = l < last ? out[first + l] : T(0);
+    visit(std::true_type{}, z, u, p);
+    for (int l = 0; writes && l < last; ++l) out[first + l] = p[l];
   }
 
   /// The powers of a pack, from where they wait or computed anew.
@@ -159,12 +154,41 @@ struct CenteredRow {
     return rates.value();
   }
 
-  INCONTEXT_HD void write(const T& mean, const T& correction, const T& share) const {
+  /// sum_i a_i (r_i - a . r) f_i for a function of the score that is 0 at the top, after the first reading. The second
+  /// reading sums p (r - m), p f and p (r - m) f; the first two correct the third for the rounding of m.
+  template <class Function>
+  INCONTEXT_HD T project(const RowCenter<T>& center, const Function& function) const {
+    LaneSum<T> rates, values, products;
+    for_each<Reading::correct>([&](auto careful_block, const T* z, const T* u, T* p) {
+      for (int lane = 0; lane < packs; ++lane) {
+        Pack<T> difference[4], value[4], both[4];
+        for (int g = 0; g < 4; ++g) {
+          const int at = g * sum_lanes + lane * width;
+          const Pack<T> score = load_pack(z + at);
+          const Pack<T> power = powers_at<careful_block.value>(p + at, score);
+          const Pack<T> f = function(score, score);
+          const Pack<T> from_mean = rate(score, load_pack(u + at)) - center.mean;
+          difference[g] = product<careful_block.value>(power, from_mean);
+          value[g] = product<careful_block.value>(power, f);
+          both[g] = product<careful_block.value>(power, from_mean * f);
+        }
+        rates.add(lane, (difference[0] + difference[1]) + (difference[2] + difference[3]));
+        values.add(lane, (value[0] + value[1]) + (value[2] + value[3]));
+        products.add(lane, (both[0] + both[1]) + (both[2] + both[3]));
+      }
+    });
+    return (products.value() - rates.value() * center.share * values.value()) * center.share;
+  }
+
+  /// out_i = finish(z_i, factor_i a_i (r_i - a . r)), 0 where masked.
+  template <class Finish>
+  INCONTEXT_HD void write(const RowCenter<T>& center, const Finish& finish) const {
     for_each<Reading::write>([&](auto careful_block, const T* z, const T* u, T* p) {
       for (int at = 0; at < row_block; at += width) {
         const Pack<T> score = load_pack(z + at);
-        const Pack<T> weight = powers_at<careful_block.value>(p + at, score) * share;
-        Pack<T> change = weight * ((rate(score, load_pack(u + at)) - mean) - correction) * factor(score);
+        const Pack<T> weight = powers_at<careful_block.value>(p + at, score) * center.share;
+        const Pack<T> difference = (rate(score, load_pack(u + at)) - center.mean) - center.correction;
+        Pack<T> change = finish(score, weight * difference * factor(score));
         if constexpr (careful_block.value) {
           change = score <= pack_of(T(-math::infinity<T>())) ? pack_of(T(0)) : change;
         }
@@ -173,15 +197,27 @@ struct CenteredRow {
     });
   }
 
-  INCONTEXT_HD void operator()(const T& reference) const {
-    const std::ptrdiff_t top = first_place_of<T>(reference, scores);
-    const T top_rate = first_lane(rate(pack_of(reference), pack_of(T(direction[top]))));
+  /// The first reading, after which `correction` is still to be found.
+  INCONTEXT_HD RowCenter<T> begin(std::ptrdiff_t top) const {
+    const T top_rate = first_lane(rate(pack_of(T(scores[top])), pack_of(T(direction[top]))));
     const Sums sums = sum(top_rate);
-    const T share = math::is_finite(sums.powers) ? T(T(1) / sums.powers) : math::not_a_number<T>();
-    const T mean_below_top = sums.rates * share;
-    const T mean = top_rate + mean_below_top;
-    write(mean, T(correct(mean) * share), share);
-    out[top] = share * -mean_below_top * first_lane(factor(pack_of(reference)));
+    RowCenter<T> center;
+    center.top = top;
+    center.share = math::is_finite(sums.powers) ? T(T(1) / sums.powers) : math::not_a_number<T>();
+    center.at_top = -(sums.rates * center.share);
+    center.mean = top_rate - center.at_top;
+    return center;
+  }
+
+  /// All three readings.
+  template <class Finish>
+  INCONTEXT_HD void operator()(std::ptrdiff_t top, const Finish& finish) const {
+    const Pack<T> reference = pack_of(T(scores[top]));
+    RowCenter<T> center = begin(top);
+    center.correction = correct(center.mean) * center.share;
+    write(center, finish);
+    const Pack<T> change = pack_of(T(center.share * center.at_top)) * factor(reference);
+    out[top] = first_lane(finish(reference, change));
   }
 
   INCONTEXT_HD static T first_lane(const Pack<T>& pack) {
@@ -189,59 +225,6 @@ struct CenteredRow {
     store_pack(lanes, pack);
     return lanes[0];
   }
-};
-
-template <class T, class Exponent, class Rate, class Factor>
-INCONTEXT_HD void write_centered_row(const Exponent& exponent, const T& reference, const Rate& rate,
-                                     const Factor& factor, bool careful, Row<const T> scores, Row<const T> direction,
-                                     Row<T> out) {
-  if (out.data == direction.data || out.data == scores.data) {
-    CenteredRow<false, T, Exponent, Rate, Factor>{exponent, rate, factor, careful, scores, direction, out}(reference);
-  } else {
-    CenteredRow<true, T, Exponent, Rate, Factor>{exponent, rate, factor, careful, scores, direction, out}(reference);
-  }
-}
-
-/// phi's slopes exist over packs, beside its differences to a reference.
-template <class Phi, class T>
-concept PackedSlopes = PackedPhi<Phi, T> && requires(const Phi& phi) {
-  { phi.slopes()(Pack<T>{}) } -> std::same_as<Pack<T>>;
-};
-
-/// out_i = factor_i a_i (r_i - a . r) of softmax(phi(z)), with rate_of(phi, reference) and factor_of(phi); false, and
-/// nothing written, where the row is too short or its scores are beyond what packs do.
-template <class T, class PhiFor, class RateOf, class FactorOf>
-INCONTEXT_HD bool write_packed_centered(const PhiFor& phi_for, const RateOf& rate_of, const FactorOf& factor_of,
-                                        Row<const T> scores, Row<const T> direction, Row<T> out) {
-  if (scores.size < shortest_packed_row) return false;
-  const auto extent = extent_of<T>(scores);
-  const auto phi = phi_for(extent.count);
-  if (extent.count == 0 || !math::is_finite(extent.high) || !phi.in_domain()) return false;
-  const T reference = phi.decreasing() ? extent.low : extent.high;
-  const T farthest = phi.decreasing() ? extent.high : extent.low;
-  const auto exponent = phi.exponent_from(reference);
-  if (!exponent.fits(extent)) return false;
-  const auto write = [&](const auto& powers) {
-    T octaves[pack_width<T>];
-    store_pack(octaves, powers(pack_of(farthest)));
-    const bool careful =
-        pack_width<T> == 1 || extent.count < scores.size || !(elementary::lowest_power<T> + 1 < octaves[0]);
-    write_centered_row<T>(powers, reference, rate_of(phi, reference), factor_of(phi), careful, scores, direction, out);
-  };
-  if constexpr (std::same_as<T, float> && requires { exponent.quick(); }) {
-    if (exponent.quick_fits(extent)) {
-      write(exponent.quick());
-      return true;
-    }
-  }
-  write(exponent);
-  return true;
-}
-
-/// phi's derivative by a parameter exists over packs, as a difference to that at a reference.
-template <class Phi, class Parameter, class T>
-concept PackedParameter = PackedPhi<Phi, T> && requires(const Phi& phi, Parameter parameter, T z) {
-  { phi.rates_by(parameter, z)(Pack<T>{}, Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
 
 }  // namespace INCONTEXT_PACKS

@@ -2,14 +2,17 @@
 
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/center.hpp"
+#include "incontext/scoring/detail/packed_derivatives.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
+#include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring {
@@ -28,6 +31,23 @@ struct RescaledRate {
   T rate;
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>& direction) const {
     return direction - (z - reference) * rate;
+  }
+};
+
+/// A score less the reference.
+template <class T>
+struct FromReference {
+  T reference;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>&) const { return z - reference; }
+};
+
+/// A change of a score less what the change of the divisor takes back.
+template <class T>
+struct LessDivisorChange {
+  Center<T> center;
+  T rate;
+  INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>& change) const {
+    return change - ((z - center.value) - center.offset) * rate;
   }
 };
 
@@ -100,6 +120,13 @@ struct NormSoftmaxPass {
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       const Row<const T> row = scores.row(r);
       const Row<const T> g = cotangent.row(r);
+      if constexpr (PackedSlopes<Quotient<T>, T>) {
+        T product = T(0);
+        if (project_packed(row, g, product)) {
+          sum.add(product / divisor);
+          continue;
+        }
+      }
       const auto pass = softmax(row);
       if (!pass.valid) continue;
       const auto change = pass.center(row, [=](std::ptrdiff_t i) -> T { return g[i]; });
@@ -110,7 +137,30 @@ struct NormSoftmaxPass {
     return sum.value() / divisor;
   }
 
+  /// product = (z - mean) . y of one row.
+  INCONTEXT_HD bool project_packed(Row<const T> row, Row<const T> cotangent, T& product) const {
+    const Quotient<T> phi{divisor};
+    const auto sum = [&](const auto&, const auto& exponent, const T& reference, bool careful) {
+      using Exponent = std::remove_cvref_t<decltype(exponent)>;
+      const DirectionRate<T> rate;
+      const ConstantFactor<T> one{T(1)};
+      const CenteredRow<false, T, Exponent, DirectionRate<T>, ConstantFactor<T>> rows{exponent, rate,      one, careful,
+                                                                                      row,      cotangent, {}};
+      product = rows.project(rows.begin(first_place_of<T>(reference, row)), FromReference<T>{reference});
+    };
+    return with_exponent<T, true>([&](std::ptrdiff_t) { return phi; }, row, sum);
+  }
+
   INCONTEXT_HD void vjp(Row<const T> scores, Row<const T> cotangent, const T& common, Row<T> out) const {
+    if constexpr (PackedSlopes<Quotient<T>, T>) {
+      const Quotient<T> phi{divisor};
+      if (write_packed_centered<T>([&](std::ptrdiff_t) { return phi; },
+                                   [](const auto&, const T&) { return DirectionRate<T>{}; },
+                                   [](const auto& quotient) { return quotient.slopes(); }, scores, cotangent, out,
+                                   LessDivisorChange<T>{center, T(slope * common)})) {
+        return;
+      }
+    }
     const auto pass = softmax(scores);
     if (!pass.valid) return fill(out, math::not_a_number<T>());
     const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
@@ -122,10 +172,9 @@ struct NormSoftmaxPass {
   }
 
   INCONTEXT_HD void temperature_derivative(Row<const T> scores, Row<T> out) const {
-    const auto pass = softmax(scores);
-    if (!pass.valid) return fill(out, math::not_a_number<T>());
-    const T factor = capped() ? T(T(1) / divisor) : T(0);
-    write_centered(pass, scores, out, [=](std::ptrdiff_t i) -> T { return -pass.relative(scores[i]) * factor; });
+    if (!capped()) return fill(out, count_visible(scores) == 0 ? math::not_a_number<T>() : T(0));
+    const Quotient<T> phi{divisor};
+    write_softmax_derivative<T>([&](std::ptrdiff_t) { return phi; }, parameter::Temperature{}, scores, out);
   }
 };
 

@@ -31,14 +31,10 @@ INCONTEXT_HD const T* block_of(const Row<const T>& row, std::ptrdiff_t first, co
 /// contiguous, else on a copy that is filled up with `pad`.
 template <class T, class Visit>
 INCONTEXT_HD void for_each_block(Row<const T> row, const T& pad, Visit visit) {
+  std::ptrdiff_t first = 0;
+  for (; row.stride == 1 && first + row_block <= row.size; first += row_block) visit(row.data + first, first, true);
   alignas(64) T copy[row_block];
-  for (std::ptrdiff_t first = 0; first < row.size; first += row_block) {
-    const bool whole = row.stride == 1 && first + row_block <= row.size;
-    if (!whole) {
-      for (int l = 0; l < row_block; ++l) copy[l] = first + l < row.size ? row[first + l] : pad;
-    }
-    visit(whole ? row.data + first : copy, first, whole);
-  }
+  for (; first < row.size; first += row_block) visit(block_of<T>(row, first, pad, copy), first, false);
 }
 
 /// Prefetches the block one row length ahead, which in a matrix is the next row; elsewhere this does no harm.

@@ -158,6 +158,7 @@ struct SignedLogarithm {
     return {knee, exponent, other, own};
   }
   INCONTEXT_HD SignedLogarithmSlope<T> slopes() const { return {knee, exponent}; }
+  INCONTEXT_HD T rate_in_phi(parameter::Exponent) const { return T(1) / exponent; }
   INCONTEXT_HD SignedLogarithmByExponent<T> rates_by(parameter::Exponent, const T& reference) const {
     return {exponent_from(reference)};
   }

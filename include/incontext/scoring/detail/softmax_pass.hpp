@@ -8,18 +8,33 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centered.hpp"
-#include "incontext/scoring/detail/centered_row.hpp"
+#include "incontext/scoring/detail/packed_derivatives.hpp"
 #include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
+#include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 
 namespace incontext::scoring::detail {
+
+/// d phi / d divisor of z / divisor, less that at the reference.
+template <class T>
+struct QuotientRate {
+  T slope;
+  T reference;
+  template <class Lanes>
+  INCONTEXT_HD Lanes operator()(const Lanes& z, const Lanes&) const {
+    return ((z - reference) * slope) * -slope;
+  }
+};
 
 /// phi(z) = z / divisor.
 template <Real T>
 struct Quotient {
   T divisor;
+  INCONTEXT_HD T difference_by(parameter::Temperature, const T& z, const T& w) const {
+    return -((z - w) / divisor) / divisor;
+  }
   INCONTEXT_HD bool in_domain() const { return T(0) < divisor; }
   INCONTEXT_HD bool decreasing() const { return false; }
   INCONTEXT_HD T value(const T& z) const { return z / divisor; }
@@ -30,6 +45,9 @@ struct Quotient {
     return LinearExponent<T>(T(1) / divisor, reference);
   }
   INCONTEXT_HD ConstantFactor<T> slopes() const { return {T(T(1) / divisor)}; }
+  INCONTEXT_HD QuotientRate<T> rates_by(parameter::Temperature, const T& reference) const {
+    return {T(T(1) / divisor), reference};
+  }
 };
 
 /// The result of one pass over a row: the entry r of the largest weight, and the sum of the other terms relative to its
@@ -156,7 +174,10 @@ INCONTEXT_HD void write_softmax_vjp(const PhiFor& phi_for, Row<const T> scores, 
 template <Real T, class PhiFor, class Parameter>
 INCONTEXT_HD void write_softmax_derivative(const PhiFor& phi_for, Parameter parameter, Row<const T> scores,
                                            Row<T> out) {
-  if constexpr (PackedParameter<decltype(phi_for(std::ptrdiff_t{1})), Parameter, T>) {
+  using Phi = decltype(phi_for(std::ptrdiff_t{1}));
+  if constexpr (PackedProportional<Phi, Parameter, T>) {
+    if (write_packed_proportional<T>(phi_for, parameter, scores, out)) return;
+  } else if constexpr (PackedParameter<Phi, Parameter, T>) {
     const auto rate = [&](const auto& phi, const T& reference) { return phi.rates_by(parameter, reference); };
     const auto factor = [](const auto&) { return ConstantFactor<T>{T(1)}; };
     if (write_packed_centered<T>(phi_for, rate, factor, scores, scores, out)) return;
@@ -165,6 +186,25 @@ INCONTEXT_HD void write_softmax_derivative(const PhiFor& phi_for, Parameter para
   if (!pass.valid) return fill(out, math::not_a_number<T>());
   write_centered(pass, scores, out,
                  [=](std::ptrdiff_t i) -> T { return pass.phi.difference_by(parameter, scores[i], pass.reference); });
+}
+
+/// sum_i g_i d a_i / d parameter of softmax(phi(z)), without the derivatives themselves.
+template <Real T, class PhiFor, class Parameter>
+INCONTEXT_HD T softmax_derivative_along(const PhiFor& phi_for, Parameter parameter, Row<const T> scores,
+                                        Row<const T> cotangent, Row<T> scratch) {
+  if constexpr (PackedParameter<decltype(phi_for(std::ptrdiff_t{1})), Parameter, T>) {
+    T result = T(0);
+    if (sum_packed_derivative<T>(phi_for, parameter, scores, cotangent, scratch, result)) return result;
+  }
+  const auto pass = softmax_pass<T>(phi_for(count_visible(scores)), scores);
+  if (!pass.valid) return math::not_a_number<T>();
+  const auto change = pass.center(scores, [=](std::ptrdiff_t i) -> T { return cotangent[i]; });
+  Sum<T> sum;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (!is_visible(scores[i]) || i == pass.reference_index) continue;
+    sum.add(pass.weight(scores[i]) * change(i) * pass.phi.difference_by(parameter, scores[i], pass.reference));
+  }
+  return sum.value();
 }
 
 }  // namespace incontext::scoring::detail

@@ -9,7 +9,6 @@
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/core/two_sum.hpp"
 #include "incontext/scoring/detail/row_blocks.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
@@ -123,13 +122,18 @@ INCONTEXT_HD inline void write_block(const Exponent& exponent, const T* z, T* to
 template <class T, class Exponent>
 INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T> scores, Row<T> out) {
   LaneSum<T> total;
-  for_each_block<T>(scores, T(-math::infinity<T>()), [&](const T* z, std::ptrdiff_t first, bool whole) {
+  const bool in_place = !careful && scores.stride == 1 && out.stride == 1;
+  std::ptrdiff_t first = 0;
+  for (; in_place && first + row_block <= scores.size; first += row_block) {
     expect_next_row(scores, first);
-    if (whole && out.stride == 1 && !careful) return write_block<false>(exponent, z, out.data + first, total);
-    alignas(64) T copy[row_block];
-    write_block<true>(exponent, z, copy, total);
-    for (int l = 0; l < row_block && first + l < out.size; ++l) out[first + l] = copy[l];
-  });
+    write_block<false>(exponent, scores.data + first, out.data + first, total);
+  }
+  alignas(64) T copy[row_block], powers[row_block];
+  for (; first < scores.size; first += row_block) {
+    const T* const z = block_of<T>(scores, first, T(-math::infinity<T>()), copy);
+    write_block<true>(exponent, z, powers, total);
+    for (int l = 0; l < row_block && first + l < out.size; ++l) out[first + l] = powers[l];
+  }
   return total.value();
 }
 
@@ -142,7 +146,13 @@ INCONTEXT_HD void write_normalized_powers(const Exponent& exponent, const T& far
   const bool careful = pack_width<T> == 1 || masked || !(elementary::lowest_power<T> + 1 < octaves[0]);
   const T total = write_powers<T>(exponent, careful, scores, out);
   const T factor = math::is_finite(total) ? T(T(1) / total) : math::not_a_number<T>();
-  for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] * factor;
+  std::ptrdiff_t i = 0;
+  for (; out.stride == 1 && i + row_block <= out.size; i += row_block) {
+    for (int l = 0; l < row_block; l += pack_width<T>) {
+      store_pack(out.data + i + l, load_pack<T>(out.data + i + l) * factor);
+    }
+  }
+  for (; i < out.size; ++i) out[i] = out[i] * factor;
 }
 
 /// Writes the weights softmax(phi(z)). False, and nothing is written, if packs cannot represent the exponents.

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/matrices.hpp"
+#include "incontext/core/host_device.hpp"
+#include "incontext/scoring/scoring.hpp"
+
+/// The derivative of one row's weighted sum of weights, and a functor for all rows.
+namespace incontext::apply::detail {
+
+/// What one row adds to a derivative, in double where that holds the scalar.
+template <class T>
+using RowTerm = std::conditional_t<std::is_same_v<T, float>, double, T>;
+
+/// g . d a / d parameter of one row: by the map's own sum, or by the whole derivative in `scratch`.
+template <class Map, class Parameter, class T>
+INCONTEXT_HD RowTerm<T> derivative_of_row(const Map& map, Parameter parameter, Row<const T> scores,
+                                          Row<const T> cotangent, Row<T> scratch) {
+  if constexpr (requires { derivative_along(map, parameter, scores, cotangent, scratch); }) {
+    return derivative_along(map, parameter, scores, cotangent, scratch);
+  } else {
+    derivative(map, parameter, scores, scratch);
+    RowTerm<T> total = 0;
+    for (std::int64_t j = 0; j < scores.size; ++j) {
+      const bool masked = scores[j] <= -math::infinity<T>();
+      const RowTerm<T> term = RowTerm<T>(scratch[j]) * (masked ? RowTerm<T>(0) : RowTerm<T>(cotangent[j]));
+      total = total + term;
+    }
+    return total;
+  }
+}
+
+/// One slot takes every slots-th row, with scratch memory of its own.
+template <class Map, class Parameter>
+struct DifferentiateRows {
+  using T = typename Map::value_type;
+  Map map;
+  Parameter parameter;
+  MatrixView<const T> scores;
+  MatrixView<const T> cotangent;
+  VisibleKeys visible;
+  std::int64_t slots;
+  T* scratch;
+  RowTerm<T>* terms;
+
+  INCONTEXT_HD void operator()(std::int64_t slot) const {
+    for (std::int64_t i = slot; i < scores.rows; i += slots) {
+      const std::int64_t seen = visible(i);
+      const Row<T> own(scratch + slot * scores.columns, seen);
+      terms[i] = derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen), own);
+    }
+  }
+};
+
+}  // namespace incontext::apply::detail
