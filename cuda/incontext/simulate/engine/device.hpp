@@ -4,11 +4,8 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/simulate/engine/cuda.hpp"
 #include "incontext/simulate/types/device.hpp"
-
-#if defined(INCONTEXT_SIMULATE_CUDA)
-#include <cuda_runtime_api.h>
-#endif
 
 namespace incontext::simulate {
 
@@ -29,10 +26,8 @@ inline bool is_available(Device device) {
       return true;
 #endif
 #if defined(INCONTEXT_SIMULATE_CUDA)
-    case Device::cuda: {
-      int count = 0;
-      return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-    }
+    case Device::cuda:
+      return detail::gpu_count() > 0;
 #endif
     default:
       return false;

@@ -178,7 +178,7 @@ class Runner {
     if (is_cut<System>()) return false;
     System::for_each_index(chunks * outputs, workers_,
                            SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
-    const std::vector<statistics::Moments> host(moments_.begin(), moments_.begin() + chunks * outputs);
+    const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * outputs);
     for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
     return true;
   }

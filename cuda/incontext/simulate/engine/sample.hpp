@@ -1,7 +1,5 @@
 #pragma once
 
-#include <thrust/copy.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -75,9 +73,9 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   }
   for (std::int64_t k = 0; k < trial.outputs(); ++k) {
     if (InterruptGuard::requested()) return {};
-    const auto first = values.begin() + k * stride;
+    const std::vector<T> unsorted = detail::copy_home(values, k * stride, options.trials);
     const auto sorted = result.values.begin() + k * options.trials;
-    thrust::copy(first, first + options.trials, sorted);
+    std::copy(unsorted.begin(), unsorted.end(), sorted);
     std::sort(sorted, sorted + options.trials);
   }
   return result;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "incontext/simulate/engine/cuda.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/threads.hpp"
 
@@ -22,10 +23,6 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <thrust/system/tbb/execution_policy.h>
-#endif
-#if defined(INCONTEXT_SIMULATE_CUDA)
-#include <thrust/system/cuda/execution_policy.h>
-#include <thrust/system/cuda/vector.h>
 #endif
 
 /// One struct per kind of memory, the host's and a GPU's: how many trials run side by side in one call of a trial, and
@@ -147,11 +144,11 @@ struct HostSystem {
 struct CudaSystem {
   static constexpr int lanes = 1;
   template <class T>
-  using Memory = thrust::cuda::vector<T>;
+  using Memory = GpuMemory<T>;
   static int workers(const Workers&) { return 1 << 17; }
   template <class Function>
-  static void for_each_index(std::int64_t count, const Workers&, Function function) {
-    thrust::for_each_n(thrust::cuda::par, thrust::counting_iterator<std::int64_t>(0), count, function);
+  static void for_each_index(std::int64_t count, const Workers&, const Function& function) {
+    for_each_on_gpu(count, function);
   }
 };
 #endif
@@ -160,6 +157,12 @@ struct CudaSystem {
 template <class Memory>
 auto* address(Memory& memory) {
   return thrust::raw_pointer_cast(memory.data());
+}
+
+/// Elements first ... first + count - 1 of a host's buffer; of a GPU's, by one copy: engine/cuda.hpp.
+template <class T>
+std::vector<T> copy_home(const std::vector<T>& memory, std::int64_t first, std::int64_t count) {
+  return std::vector<T>(memory.begin() + first, memory.begin() + first + count);
 }
 
 /// Calls visit(System{}) for the system of a resolved device.

@@ -187,7 +187,7 @@ class GridRunner {
 
   /// A row's moments are its losses, accuracy and differences; the trees keep all losses first.
   void push() {
-    const std::vector<statistics::Moments> host(moments_.begin(), moments_.end());
+    const std::vector<statistics::Moments> host = copy_home(moments_, 0, std::int64_t{trial_.row_count} * row_outputs_);
     const int gains = trial_.gain_count;
     for (int row = 0; row < trial_.row_count; ++row) {
       for (int i = 0; i < row_outputs_; ++i) {
