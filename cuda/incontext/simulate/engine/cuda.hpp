@@ -1,44 +1,225 @@
 #pragma once
 
-#include "incontext/core/floating_point.hpp"
+#include "incontext/core/host_device.hpp"
+#include "incontext/statistics/moments.hpp"
 
 #if defined(INCONTEXT_SIMULATE_CUDA)
 #include <cuda_runtime_api.h>
-#include <thrust/copy.h>
-#include <thrust/for_each.h>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/system/cuda/execution_policy.h>
-#include <thrust/system/cuda/vector.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-/// What the engine needs of a GPU, for nvcc alone. A test puts a header of its own in the place of this one, whose GPU
-/// is the host (tests/simulate/host_gpu), so that the GPU's path runs where there is none.
+/// What the engine needs of a GPU, for nvcc alone: its memory, and loops over indices. A test puts a header of its own
+/// in the place of this one, whose GPU is the host (tests/simulate/host_gpu), so that the GPU's path runs where there
+/// is none.
 namespace incontext::simulate::detail {
 
-inline int gpu_count() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+/// Throws if a call of CUDA failed, with what it did and CUDA's own text. An error that does not end the use of the GPU
+/// is cleared, so that the next call does not report it again.
+///
+/// Errors    std::bad_alloc if memory is what was missing, otherwise std::runtime_error.
+inline void require_done(cudaError_t status, std::string_view what) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
+  if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  throw std::runtime_error("incontext::simulate: " + std::string(what) +
+                           " failed on the GPU: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
 }
 
-template <class T>
-using GpuMemory = thrust::cuda::vector<T>;
+/// The number of GPUs that the driver reports; 0 without a driver.
+inline int gpu_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  (void)cudaGetLastError();
+  return 0;
+}
 
-/// Elements first ... first + count - 1 in the host's memory, by one copy. A vector constructed from iterators copies
-/// them one at a time, and each takes ten microseconds.
+/// The most numbers in working memory at a time: 2^28, or as many doubles as an eighth of the GPU's memory holds.
+inline std::int64_t gpu_working_numbers() {
+  std::size_t left = 0, all = 0;
+  require_done(cudaMemGetInfo(&left, &all), "asking for the size of the memory");
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(all / 64), 1, std::int64_t{1} << 28);
+}
+
+/// The pool of the current GPU's memory, told to keep what is freed for the next run; null where the GPU has no pools.
+inline cudaMemPool_t gpu_pool() {
+  int gpu = 0, has_pools = 0;
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
+  const bool found = cudaGetDevice(&gpu) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, gpu) == cudaSuccess &&
+                     has_pools != 0 && cudaDeviceGetDefaultMemPool(&pool, gpu) == cudaSuccess &&
+                     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all) == cudaSuccess;
+  (void)cudaGetLastError();
+  return found ? pool : nullptr;
+}
+
+/// An array in the GPU's memory. Its elements are reached by kernels and by copy_home alone; fresh elements hold
+/// anything.
+///
+/// Errors    std::bad_alloc if there is not enough memory.
+template <class T>
+class GpuMemory {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  using value_type = T;
+
+  GpuMemory() = default;
+  template <std::contiguous_iterator Iterator>
+  GpuMemory(Iterator first, Iterator last) {
+    resize(static_cast<std::size_t>(last - first));
+    if (size_ > 0) {
+      require_done(cudaMemcpy(numbers_, std::to_address(first), size_ * sizeof(T), cudaMemcpyHostToDevice),
+                   "copying parameters");
+    }
+  }
+  GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
+  GpuMemory& operator=(GpuMemory&& other) noexcept {
+    std::swap(numbers_, other.numbers_);
+    std::swap(size_, other.size_);
+    std::swap(is_pooled_, other.is_pooled_);
+    return *this;
+  }
+  ~GpuMemory() { release(); }
+
+  /// Makes room for other elements: the old ones are not kept, and their memory is free for the new ones.
+  void resize(std::size_t size) {
+    release();
+    if (size == 0) return;
+    if (size > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T)) throw std::bad_alloc();
+    cudaMemPool_t pool = gpu_pool();
+    is_pooled_ = pool != nullptr;
+    void* numbers = nullptr;
+    cudaError_t status = allocate(&numbers, size);
+    if (status == cudaErrorMemoryAllocation && is_pooled_) {  // what the pool keeps may be in pieces
+      (void)cudaGetLastError();
+      if (cudaDeviceSynchronize() == cudaSuccess) (void)cudaMemPoolTrimTo(pool, 0);
+      status = allocate(&numbers, size);
+    }
+    require_done(status, "allocating memory");
+    numbers_ = static_cast<T*>(numbers);
+    size_ = size;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] T* data() { return numbers_; }
+  [[nodiscard]] const T* data() const { return numbers_; }
+
+ private:
+  cudaError_t allocate(void** numbers, std::size_t size) const {
+    return is_pooled_ ? cudaMallocAsync(numbers, size * sizeof(T), nullptr) : cudaMalloc(numbers, size * sizeof(T));
+  }
+  /// Never throws: after an error that ends the use of the GPU, freeing fails as every call does, and the exception
+  /// that reports the error is on its way.
+  void release() noexcept {
+    if (numbers_ != nullptr && (is_pooled_ ? cudaFreeAsync(numbers_, nullptr) : cudaFree(numbers_)) != cudaSuccess) {
+      (void)cudaGetLastError();
+    }
+    numbers_ = nullptr;
+    size_ = 0;
+  }
+
+  T* numbers_ = nullptr;
+  std::size_t size_ = 0;
+  bool is_pooled_ = false;
+};
+
+/// Elements first ... first + count - 1 in the host's memory, by one copy.
 template <class T>
 std::vector<T> copy_home(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
   std::vector<T> home(static_cast<std::size_t>(count));
-  thrust::copy_n(memory.begin() + first, count, home.begin());
+  if (count > 0) {
+    require_done(cudaMemcpy(home.data(), memory.data() + first, home.size() * sizeof(T), cudaMemcpyDeviceToHost),
+                 "copying results");
+  }
   return home;
 }
 
+/// Threads per block: four warps, of which a multiprocessor holds as many as the registers of a trial let it.
+inline constexpr int gpu_block = 128;
+
+/// One index per thread. Thrust's loops give a thread two, unrolled, for which a trial's registers do not suffice.
+template <class Function>
+__global__ void __launch_bounds__(gpu_block)
+    call_for_each(std::int64_t count, const __grid_constant__ Function function) {
+  const std::int64_t index = std::int64_t{blockIdx.x} * gpu_block + threadIdx.x;
+  if (index < count) function(index);
+}
+
+/// What a function does, for the message if it fails.
+template <class Function>
+constexpr std::string_view task_of() {
+  if constexpr (requires { std::string_view(Function::task); }) return Function::task;
+  return "a kernel";
+}
+
+/// The number of blocks for that many threads.
+inline unsigned gpu_blocks(std::int64_t threads) {
+  const std::int64_t blocks = (threads + gpu_block - 1) / gpu_block;
+  return static_cast<unsigned>(std::min<std::int64_t>(blocks, std::numeric_limits<unsigned>::max()));
+}
+
+/// Waits for a kernel; its launch and its run are checked.
+inline void require_finished(std::string_view task) {
+  require_done(cudaGetLastError(), task);
+  require_done(cudaDeviceSynchronize(), task);
+}
+
 /// Calls function(index) for every index below count.
+///
+/// Errors    std::runtime_error that names Function::task.
 template <class Function>
 void for_each_on_gpu(std::int64_t count, const Function& function) {
-  thrust::for_each_n(thrust::cuda::par, thrust::counting_iterator<std::int64_t>(0), count, function);
+  if (count <= 0) return;
+  call_for_each<<<gpu_blocks(count), gpu_block>>>(count, function);
+  require_finished(task_of<Function>());
+}
+
+/// The ways of statistics::moments_of, one per thread of half a warp: neighbors read neighboring values. What a thread
+/// adds up and how the sixteen sums are folded are the operations of statistics::SerialWays in its order, so that the
+/// bits are the same.
+struct HalfWarpWays {
+  template <class T, class Term>
+  INCONTEXT_HD double sum([[maybe_unused]] const T* values, [[maybe_unused]] std::int64_t count,
+                          [[maybe_unused]] const Term& term) const {
+#if defined(__CUDA_ARCH__)
+    constexpr int ways = statistics::moment_ways;
+    const unsigned half_warp = 0xffffu << (threadIdx.x % 32 / ways * ways);
+    double own = statistics::sum_of_way(values, count, static_cast<int>(threadIdx.x % ways), term);
+    // After add(half), ways from `half` on hold what nothing reads.
+    statistics::fold_ways([&](int half) { own += __shfl_down_sync(half_warp, own, half, ways); });
+    return __shfl_sync(half_warp, own, 0, ways);
+#else
+    return 0;
+#endif
+  }
+};
+
+template <class Function>
+__global__ void __launch_bounds__(gpu_block)
+    call_by_ways(std::int64_t count, const __grid_constant__ Function function) {
+  const std::int64_t index = (std::int64_t{blockIdx.x} * gpu_block + threadIdx.x) / statistics::moment_ways;
+  if (index < count) function(index, HalfWarpWays{});
+}
+
+/// Calls function(index, ways) for every index below count by as many threads as there are ways; all get the same sums.
+///
+/// Errors    as for_each_on_gpu.
+template <class Function>
+void for_each_by_ways_on_gpu(std::int64_t count, const Function& function) {
+  if (count <= 0) return;
+  call_by_ways<<<gpu_blocks(count * statistics::moment_ways), gpu_block>>>(count, function);
+  require_finished(task_of<Function>());
 }
 
 }  // namespace incontext::simulate::detail

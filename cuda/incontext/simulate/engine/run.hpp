@@ -61,16 +61,18 @@ namespace detail {
 /// Computes the moments of one chunk of one output.
 template <class T>
 struct SumChunk {
+  static constexpr std::string_view task = "summing the values of trials";
   const T* values;
   std::int64_t value_stride;
   std::int64_t trials;
   int outputs;
   statistics::Moments* moments;
 
-  INCONTEXT_HD void operator()(std::int64_t index) const {
+  template <class Ways = statistics::SerialWays>
+  INCONTEXT_HD void operator()(std::int64_t index, const Ways& ways = {}) const {
     const std::int64_t first = index / outputs * chunk_trials;
     const std::int64_t count = trials - first < chunk_trials ? trials - first : chunk_trials;
-    moments[index] = statistics::moments_of(values + index % outputs * value_stride + first, count);
+    moments[index] = statistics::moments_of(values + index % outputs * value_stride + first, count, ways);
   }
 };
 
@@ -160,7 +162,7 @@ class Runner {
   /// The number of chunks in a wave whose values and scratch fit into the working memory, at least one.
   [[nodiscard]] std::int64_t most_chunks() const {
     const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
-    return std::clamp<std::int64_t>(working_numbers<System> / per_trial / chunk_trials, 1, 1024);
+    return std::clamp<std::int64_t>(System::working_numbers() / per_trial / chunk_trials, 1, 1024);
   }
 
   /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
@@ -176,8 +178,8 @@ class Runner {
                            RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
                                                      stride, address(scratch_)});
     if (is_cut<System>()) return false;
-    System::for_each_index(chunks * outputs, workers_,
-                           SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
+    System::for_each_by_ways(chunks * outputs, workers_,
+                             SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
     const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * outputs);
     for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
     return true;

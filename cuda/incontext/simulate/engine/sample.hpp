@@ -56,7 +56,7 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   constexpr int lanes = System::lanes;
   const std::int64_t per_trial = std::max<std::int64_t>(trial.scratch_rows(), 1);
   const std::int64_t wave =
-      std::max<std::int64_t>(detail::working_numbers<System> / per_trial / chunk_trials, 1) * chunk_trials;
+      std::max<std::int64_t>(System::working_numbers() / per_trial / chunk_trials, 1) * chunk_trials;
   const std::int64_t stride = (options.trials + lanes - 1) / lanes * lanes;
   const detail::Workers workers = detail::workers_of(options);
   const std::int64_t slots = detail::slots_of<System>(trial, std::min(wave, stride) / lanes, workers);

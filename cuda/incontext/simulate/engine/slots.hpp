@@ -18,6 +18,7 @@ namespace incontext::simulate::detail {
 template <class TrialType, int W>
 struct RunSlot {
   using T = typename TrialType::Scalar;
+  static constexpr std::string_view task = "running trials";
   TrialType trial;
   std::uint64_t seed;
   std::int64_t first_trial, batches, slots;
@@ -37,16 +38,13 @@ struct RunSlot {
   }
 };
 
-/// The size of the working memory in numbers: several hundred megabytes on a GPU, several tens on a CPU.
-template <class System>
-inline constexpr std::int64_t working_numbers = std::int64_t{1} << (System::lanes == 1 ? 28 : 23);
-
-/// The number of batches with working memory of their own: all where they are small, and at least one per thread.
+/// The number of batches with working memory of their own: all where they are small, and at least one per thread of a
+/// CPU or a warp of a GPU.
 template <class System, class TrialType>
 std::int64_t slots_of(const TrialType& trial, std::int64_t batches, const Workers& workers) {
   const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
-  const std::int64_t fewest = System::lanes == 1 ? 1024 : System::workers(workers);
-  return std::min(batches, std::max(working_numbers<System> / size, fewest));
+  const std::int64_t fewest = System::lanes == 1 ? 32 : System::workers(workers);
+  return std::min(batches, std::max(System::working_numbers() / size, fewest));
 }
 
 /// The parameters on which a trial's working memory depends, for a message.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "incontext/core/host_device.hpp"
@@ -36,6 +37,7 @@ struct ChunkMemory {
 
 template <class T, int W>
 struct PrepareContexts {
+  static constexpr std::string_view task = "drawing contexts";
   ClassificationGridTrial<T> trial;
   std::uint64_t seed;
   std::int64_t first_trial;
@@ -52,6 +54,7 @@ struct PrepareContexts {
 /// its accuracy, then its differences.
 template <class T, int W>
 struct RunGridRows {
+  static constexpr std::string_view task = "evaluating rows of the grid";
   ClassificationGridTrial<T> trial;
   ChunkMemory<T, W> contexts, own;
   std::int64_t batches;
@@ -179,9 +182,9 @@ class GridRunner {
       run.first_row = row;
       run.rows = std::min(block_, trial_.row_count - row);
       System::for_each_index(run.batches * run.rows, workers_, run);
-      System::for_each_index(std::int64_t{run.rows} * row_outputs_, workers_,
-                             SumChunk<T>{run.values, chunk_trials, trials, run.rows * row_outputs_,
-                                         address(moments_) + std::int64_t{row} * row_outputs_});
+      System::for_each_by_ways(std::int64_t{run.rows} * row_outputs_, workers_,
+                               SumChunk<T>{run.values, chunk_trials, trials, run.rows * row_outputs_,
+                                           address(moments_) + std::int64_t{row} * row_outputs_});
     }
   }
 
