@@ -145,12 +145,13 @@ std::vector<T> copy_home(const GpuMemory<T>& memory, std::int64_t first, std::in
   return home;
 }
 
-/// Threads per block: four warps, of which a multiprocessor holds as many as the registers of a trial let it.
-inline constexpr int gpu_block = 128;
+/// Threads per block, and the blocks that a multiprocessor must have registers for: 128 registers per thread. Without
+/// the second number ptxas leaves the literal trial 96 and spills.
+inline constexpr int gpu_block = 128, gpu_blocks_at_once = 4;
 
 /// One index per thread. Thrust's loops give a thread two, unrolled, for which a trial's registers do not suffice.
 template <class Function>
-__global__ void __launch_bounds__(gpu_block)
+__global__ void __launch_bounds__(gpu_block, gpu_blocks_at_once)
     call_for_each(std::int64_t count, const __grid_constant__ Function function) {
   const std::int64_t index = std::int64_t{blockIdx.x} * gpu_block + threadIdx.x;
   if (index < count) function(index);
@@ -206,7 +207,7 @@ struct HalfWarpWays {
 };
 
 template <class Function>
-__global__ void __launch_bounds__(gpu_block)
+__global__ void __launch_bounds__(gpu_block, gpu_blocks_at_once)
     call_by_ways(std::int64_t count, const __grid_constant__ Function function) {
   const std::int64_t index = (std::int64_t{blockIdx.x} * gpu_block + threadIdx.x) / statistics::moment_ways;
   if (index < count) function(index, HalfWarpWays{});
