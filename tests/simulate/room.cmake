@@ -38,7 +38,7 @@ target_link_libraries(incontext-bits-host-gpu PRIVATE incontext::simulate_cpp in
 target_include_directories(incontext-bits-host-gpu PRIVATE "${PROJECT_SOURCE_DIR}")
 incontext_use_host_gpu(incontext-bits-host-gpu)
 add_test(NAME simulate/bits_of_host_gpu COMMAND "${INCONTEXT_BASH}" -c
-  "for numbers in 1 50000 20000000; do \
+  "for numbers in 1 50000 20000000 1000000000; do \
      HOST_GPU_NUMBERS=$numbers '$<TARGET_FILE:incontext-bits-host-gpu>' cuda | \
        diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' - || exit 1; done")
 set_tests_properties(simulate/bits_of_host_gpu PROPERTIES LABELS simulate TIMEOUT 300)

@@ -126,6 +126,55 @@ TEST_CASE("a number that is read before it was written spoils the result on the 
   CHECK(spoiled.estimates[1].non_finite == 0);
 }
 
+TEST_CASE("automatic takes a GPU that runs this program, and falls back to OpenMP") {
+  const OwnGpu own;
+  CHECK(simulate::resolve(Device::automatic) == Device::cuda);
+  host_gpu.failure = "no kernel image is available";
+  CHECK(simulate::resolve(Device::automatic) == Device::openmp);
+  CHECK(testing::refuses<std::invalid_argument>(
+      [] { simulate::resolve(Device::cuda); },
+      {"this program does not run on the GPU: no kernel image is available", "value = cuda;"}));
+  host_gpu = HostGpu();
+  host_gpu.count = 0;
+  CHECK(simulate::resolve(Device::automatic) == Device::openmp);
+  CHECK(testing::refuses<std::invalid_argument>([] { simulate::resolve(Device::cuda); },
+                                                {"device is not available in this program or on this machine"}));
+}
+
+TEST_CASE("one of several GPUs is chosen by number, and one that is not there is refused with how many there are") {
+  const OwnGpu own;
+  host_gpu.count = 3;
+  CHECK(simulate::run(SquareTrial{}, {.trials = 100, .device = Device::cuda, .gpu = 2}).device == Device::cuda);
+  CHECK(host_gpu.used == 2);
+  CHECK(simulate::resolve(Device::cuda, 1) == Device::cuda);
+  CHECK(host_gpu.used == 1);
+  for (const int gpu : {-1, 3}) {
+    const auto run = [&] { simulate::run(SquareTrial{}, {.trials = 100, .device = Device::cuda, .gpu = gpu}); };
+    CHECK(testing::refuses<std::invalid_argument>(
+        run, {"there is no such GPU", gpu == 3 ? "cuda:3" : "cuda", "a number below 3, the number of GPUs here"}));
+  }
+}
+
+TEST_CASE("the first wave on a GPU is one chunk, and the next ones grow while they are fast and fit") {
+  const OwnGpu own;
+  const auto waves = [](const SquareTrial& trial) {
+    std::vector<std::int64_t> done;
+    const auto see = [&](const simulate::Progress& progress) { done.push_back(progress.done / 1024); };
+    on_gpu(trial, {.trials = 100 * 1024, .progress = see});
+    return done;
+  };
+  host_gpu.working_numbers = std::int64_t{1} << 28;
+  // 1, 8, 64 and 27 chunks; more waves if the machine is busy, which takes them for slow
+  const std::vector<std::int64_t> many = waves({});
+  CHECK(many[1] == 1);
+  CHECK(many[2] <= 9);
+  CHECK(many.size() < 50);
+  host_gpu.working_numbers = 3 * 1024 * 10;  // 1, 8, then 10 at a time
+  const std::vector<std::int64_t> few = waves({});
+  CHECK(few.size() >= 1 + 2 + 10);
+  CHECK(few.size() < 50);
+}
+
 TEST_CASE("a trial whose scratch fills the GPU runs a warp at a time") {
   const OwnGpu own;
   host_gpu.working_numbers = 1 << 16;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "incontext/statistics/moments.hpp"
@@ -24,12 +25,16 @@ inline std::int64_t numbers_of_environment() {
 /// What a test may change of the GPU.
 struct HostGpu {
   int count = 1;
+  int used = 0;
+  std::string failure = {};  // of every kernel
   std::int64_t working_numbers = numbers_of_environment();
   std::size_t most_bytes = std::size_t{1} << 32;
 };
 inline HostGpu host_gpu;
 
 inline int gpu_count() { return host_gpu.count; }
+inline void use_gpu(int gpu) { host_gpu.used = gpu; }
+inline std::string why_gpu_fails(int) { return host_gpu.failure; }
 inline std::int64_t gpu_working_numbers() { return host_gpu.working_numbers; }
 
 /// As on a GPU, elements are reached through an address or copy_home alone, a resized buffer does not keep what it held,
