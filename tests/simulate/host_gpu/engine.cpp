@@ -8,6 +8,7 @@
 
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/run.hpp"
+#include "incontext/simulate/trials/score_row.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
@@ -173,6 +174,32 @@ TEST_CASE("the first wave on a GPU is one chunk, and the next ones grow while th
   const std::vector<std::int64_t> few = waves({});
   CHECK(few.size() >= 1 + 2 + 10);
   CHECK(few.size() < 50);
+}
+
+TEST_CASE("on a GPU the segments of long rows run side by side, in parts of any size, with the bits of the host") {
+  const OwnGpu own;
+  using Trial = simulate::ScoreRowTrial<double>;
+  const double beta = 2;
+  for (const std::int64_t count : {4096, 4097, 7 * 4096 + 5, 32 * 4096}) {
+    const Trial trial{simulate::ScoreLaw::normal, count, 0, 1, true, 2, 0.5, &beta, 1};
+    const Options options{.seed = 3, .trials = 5};
+    const auto expected = simulate::run_on<HostSystem>(Device::serial, trial, options);
+    bool are_parted = false, are_whole = false;
+    for (const std::int64_t numbers : {1, 200, 700, 2000, 100000}) {
+      host_gpu.working_numbers = numbers;
+      CAPTURE(count, numbers);
+      const auto found = simulate::run_on<CudaSystem>(Device::cuda, trial, options);
+      for (std::size_t i = 0; i < expected.estimates.size(); ++i) {
+        CHECK(found.estimates[i].mean == expected.estimates[i].mean);
+        CHECK(found.estimates[i].standard_error == expected.estimates[i].standard_error);
+      }
+      const auto slots = simulate::detail::scratch_slots<CudaSystem>(trial, 5, {Device::cuda, 0});
+      are_parted = are_parted || slots > 5;
+      are_whole = are_whole || slots <= 5;
+    }
+    CHECK(are_parted == (count > 4096));
+    CHECK(are_whole);
+  }
 }
 
 TEST_CASE("a trial whose scratch fills the GPU runs a warp at a time") {

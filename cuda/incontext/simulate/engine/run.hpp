@@ -15,6 +15,7 @@
 #include "incontext/simulate/engine/memory.hpp"
 #include "incontext/simulate/engine/options.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/segments.hpp"
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/statistics/moments.hpp"
@@ -162,12 +163,11 @@ class Runner {
     const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
     const std::int64_t stride = batches * lanes;
     const int outputs = trial_.outputs();
-    const std::int64_t slots = slots_of<System>(trial_, batches, workers_);
+    const std::int64_t slots = scratch_slots<System>(trial_, batches, workers_);
     make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
     make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
-    System::for_each_index(slots, workers_,
-                           RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
-                                                     stride, address(scratch_)});
+    run_trials<System, TrialType>(
+        {trial_, options_.seed, done_, batches, slots, address(values_), stride, address(scratch_)}, workers_);
     if (is_cut<System>()) return false;
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});

@@ -64,12 +64,11 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   for (std::int64_t done = 0, trials = 0; done < stride; done += trials) {
     const detail::Stopwatch clock;
     trials = std::min(wave.chunks() * chunk_trials, stride - done);
-    const std::int64_t batches = trials / lanes, slots = detail::slots_of<System>(trial, batches, workers);
+    const std::int64_t batches = trials / lanes, slots = detail::scratch_slots<System>(trial, batches, workers);
     detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
-    System::for_each_index(
-        slots, workers,
-        detail::RunSlot<TrialType, lanes>{trial, options.seed, done, batches, slots, detail::address(values) + done,
-                                          stride, detail::address(scratch)});
+    detail::run_trials<System, TrialType>(
+        {trial, options.seed, done, batches, slots, detail::address(values) + done, stride, detail::address(scratch)},
+        workers);
     if (InterruptGuard::requested()) return {};
     wave.grow(clock.seconds());
   }
