@@ -98,14 +98,14 @@ struct TaskStreamTrial {
   }
 };
 
-inline std::vector<std::string> bits(simulate::Device device, int threads) {
+inline std::vector<std::string> bits(simulate::Device device, int threads, std::int64_t trials = 9999) {
   using simulate::at_temperatures;
   using simulate::Estimator;
   using Approximate = scoring::ApproximateSoftmax<double>;
   const auto task = general_task();
   const auto attention = general_attention();
   const std::vector<double> temperatures{0.75, 1.5};
-  const simulate::Options options{.seed = 0x123456789abcdefULL, .trials = 9999, .device = device, .threads = threads};
+  const simulate::Options options{.seed = 0x123456789abcdefULL, .trials = trials, .device = device, .threads = threads};
   const auto approximate = at_temperatures<Approximate>(temperatures);
   const regression::ErrorConvention included{.query = regression::QueryToken::included};
   std::vector<std::string> lines;
