@@ -18,7 +18,9 @@
 #include <vector>
 
 #if __has_include(<curand_kernel.h>)
+#define mulhilo32 curand_mulhilo32  // Random123 has a function of this name, too
 #include <curand_kernel.h>
+#undef mulhilo32
 #endif
 
 using namespace incontext;
