@@ -173,12 +173,17 @@ void add_run_options(CLI::App& app, SimulationOptions& options) {
       ->excludes(trials)
       ->default_str("");
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
-  using simulate::Device;
-  std::vector<std::pair<std::string, Device>> devices;
-  for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb, Device::cuda}) {
-    devices.emplace_back(name(device), device);
-  }
-  add_choice(app, "--device", options.device, "Where to simulate", devices);
+  const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N";
+  const auto read_device = [&options, devices](const std::string& text) {
+    try {
+      options.device = simulate::device_named(text);
+      options.gpu = simulate::gpu_named(text);
+    } catch (const std::invalid_argument&) {
+      throw_input_error("--device", "is unknown", text, devices);
+    }
+  };
+  add_read(app, "--device", read_device, "Where to simulate; of several GPUs, on which", devices,
+           simulate::name(options.device, options.gpu));
   add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, simulate::most_threads);
   head_options(app, "Simulation");
 }

@@ -14,6 +14,7 @@ struct SimulationOptions {
   double relative_error = 0;  ///< 0: stop at `trials`
   std::uint64_t seed = 1;
   simulate::Device device = simulate::Device::automatic;
+  int gpu = 0;      ///< which of several GPUs
   int threads = 0;  ///< 0: all
 };
 

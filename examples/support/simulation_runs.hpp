@@ -28,6 +28,7 @@ class SimulationRuns {
     options_.trials = options.relative_error > 0 ? 0 : options.trials;
     options_.relative_error = options.relative_error;
     options_.device = options.device;
+    options_.gpu = options.gpu;
     options_.threads = options.threads;
     record_ = record_of(options_);
   }
@@ -73,8 +74,8 @@ class SimulationRuns {
  private:
   /// The device that `automatic` selects and the number of threads that 0 selects.
   static RunRecord record_of(const simulate::Options& options) {
-    const simulate::Device device = simulate::resolve(options.device);
-    RunRecord record{.trials = 0, .device = std::string(simulate::name(device)), .seed = options.seed};
+    const simulate::Device device = simulate::resolve(options.device, options.gpu);
+    RunRecord record{.trials = 0, .device = simulate::name(device, options.gpu), .seed = options.seed};
     if (device == simulate::Device::serial) record.threads = 1;
     if (device == simulate::Device::openmp || device == simulate::Device::tbb) {
       record.threads = simulate::detail::HostSystem::workers({device, options.threads});

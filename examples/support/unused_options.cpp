@@ -25,7 +25,7 @@ void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simu
   if (simulation.relative_error > 0) unused.add("--relative-error", {"--trials"});
   using simulate::Device;
   if (!theory_has_threads && (simulation.device == Device::serial || simulation.device == Device::cuda)) {
-    unused.add("--device " + std::string(name(simulation.device)), {"--threads"});
+    unused.add("--device " + name(simulation.device, simulation.gpu), {"--threads"});
   }
   if (output.to_standard_output()) unused.add("no --output", {"--replace-by-partial"});
 }

@@ -138,7 +138,7 @@ refuses() {
 header() { printf '#pragma once\n%b\n' "$2" >"$work/tree/$1"; }
 doc='/// Doc.\n/// Runs on   host\n'
 
-for rule in include_arrows umbrellas declarations_first plain_headers doc_blocks floating_point tracked_words quoted_programs pages; do
+for rule in include_arrows umbrellas declarations_first plain_headers doc_blocks floating_point memory_home tracked_words quoted_programs pages; do
   fresh
   accepts "$rule"
 done
@@ -363,6 +363,16 @@ undocumented 'struct S {' 'the rule lost count'
 undocumented '' 'no public name'
 fresh; header cuda/incontext/simulate/a.hpp 'namespace incontext::simulate {\ndouble f(double x);\n}'
 refuses doc_blocks 'cuda/incontext/simulate/a.hpp:3: f has no doc block'
+
+# ---- memory
+home='template <class System>\nvoid f() {\n  typename System::template Memory<double> a, b_(2);\n'
+fresh; header cuda/incontext/simulate/a.hpp "$home  std::vector<double> c(b_.begin(), b_.end());\n}"
+refuses memory_home 'simulate/a.hpp:5: the iterators of b_, .* use copy_home'
+fresh; mkdir -p "$work/tree/cuda/incontext/apply"
+header cuda/incontext/apply/a.hpp "$home  thrust::copy_n(a.cbegin(), 2, c.begin());\n}"
+refuses memory_home 'apply/a.hpp:5: the iterators of a,'
+fresh; header cuda/incontext/simulate/a.hpp "$home  a = Memory<double>(c.begin(), c.end());\n  c.a.begin();\n}"
+accepts memory_home
 
 # ---- words; in halves, because this file is tracked too
 for word in "../sha""red/design.md" "see sha""red/theory" "/work/sha""red" "TO""DO: later" "FIX""ME"; do

@@ -12,11 +12,16 @@
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/classification_contrasts.hpp"
 #include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/classification_partition_function.hpp"
+#include "incontext/simulate/classification_search.hpp"
 #include "incontext/simulate/context_attention.hpp"
+#include "incontext/simulate/gradient_norms.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
 #include "incontext/simulate/regression_on_rows.hpp"
+#include "incontext/simulate/run.hpp"
 #include "incontext/simulate/score_rows.hpp"
+#include "incontext/simulate/task_streams.hpp"
 #include "models.hpp"
 
 /// Every kind of trial, printed with all bits of its numbers, which must be the same for every device, thread count,
@@ -51,14 +56,56 @@ inline std::pair<regression::LinearTask<double>, regression::Attention<double>> 
   return {regression::LinearTask<double>(law), attention};
 }
 
-inline std::vector<std::string> bits(simulate::Device device, int threads) {
+/// A sample by its moments and median, output by output.
+inline void append_bits(std::vector<std::string>& lines, const char* name, const simulate::Sample& sample) {
+  for (std::size_t k = 0; k * static_cast<std::size_t>(sample.trials) < sample.values.size(); ++k) {
+    const auto moments = statistics::moments_of(sample.sorted(k), sample.trials);
+    char line[200];
+    std::snprintf(line, sizeof line, "%s %a %a %a %lld", name, moments.mean, moments.sum_of_squares, sample.median(k),
+                  static_cast<long long>(moments.count));
+    lines.emplace_back(line);
+  }
+}
+
+/// The sequences of the training tasks, each by a sum of what it draws.
+template <class T>
+struct TaskStreamTrial {
+  using Scalar = T;
+
+  INCONTEXT_HD int outputs() const { return 4; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return 1; }
+
+  template <int W>
+  INCONTEXT_HD void run(random::Trials<W> trials, simulate::LaneArray<T, W>, simulate::LaneArray<T, W> values) const {
+    constexpr int length = 7;
+    T inputs[length], labels[length];
+    int every[length], some[length];
+    for (int lane = 0; lane < W; ++lane) {
+      const std::uint64_t index = trials.first + static_cast<std::uint64_t>(lane);
+      for (int k = 0; k < 4; ++k) values[k][lane] = T(0);
+      simulate::QuantifierSequences<T>{trials.seed, T(1.5)}.draw(index, length, inputs, every, some);
+      for (int i = 0; i < length; ++i) values[0][lane] += inputs[i] * static_cast<T>(2 * every[i] + some[i]);
+      simulate::AffineSequences<T>{trials.seed, T(1.5), T(0.5), T(3)}.draw(index, length, inputs, labels);
+      for (int i = 0; i < length; ++i) values[1][lane] += inputs[i] - labels[i];
+      const auto input = simulate::ReasoningInputs{trials.seed, 100}.draw(index);
+      values[2][lane] = static_cast<T>(input.a + 2 * input.b - input.c + 3 * input.d + input.answer);
+      for (const auto law : {simulate::ScoreLaw::normal, simulate::ScoreLaw::uniform}) {
+        const auto place = simulate::NeedleRows<T>{trials.seed, law, T(0.5), T(2), T(4)}.draw(index, length, inputs);
+        for (int i = 0; i < length; ++i) values[3][lane] += inputs[i] * static_cast<T>(i + 1);
+        values[3][lane] += static_cast<T>(place);
+      }
+    }
+  }
+};
+
+inline std::vector<std::string> bits(simulate::Device device, int threads, std::int64_t trials = 9999) {
   using simulate::at_temperatures;
   using simulate::Estimator;
   using Approximate = scoring::ApproximateSoftmax<double>;
   const auto task = general_task();
   const auto attention = general_attention();
   const std::vector<double> temperatures{0.75, 1.5};
-  const simulate::Options options{.seed = 0x123456789abcdefULL, .trials = 9999, .device = device, .threads = threads};
+  const simulate::Options options{.seed = 0x123456789abcdefULL, .trials = trials, .device = device, .threads = threads};
   const auto approximate = at_temperatures<Approximate>(temperatures);
   const regression::ErrorConvention included{.query = regression::QueryToken::included};
   std::vector<std::string> lines;
@@ -135,6 +182,39 @@ inline std::vector<std::string> bits(simulate::Device device, int threads) {
                                                 {{Rule::linear, 0, 30}, {Rule::adaptive, 5, 6}}, {{1, 0}}, options)
           .run);
   append_bits(lines, "adaptive-onset-float", simulate::adaptive_onset<float>({4, 5, 20}, {10.0, 40.0}, options).run);
+  const simulate::RowLabels labels{.labels = regression::Vector<double>{{1.0, -0.5, 0.25, 2.0}}};
+  append_bits(lines, "labeled-rows-float",
+              simulate::regression_error_on_rows<float>(attention, rows, labels, 7, approximate, options));
+  append_bits(lines, "gradient-norms-float", simulate::gradient_norms<float>({12, 5}, {0.5, 4.0}, options).run);
+  append_bits(lines, "gradient-norms-normsoftmax-double",
+              simulate::gradient_norms<double>({9, 3, simulate::GradientMap::normsoftmax}, {2.0}, options).run);
+  append_bits(lines, "partition-function-float", simulate::partition_function<float>({3, 4, 20}, {2, 15}, options).run);
+  append_bits(
+      lines, "alignment-float",
+      simulate::classification_alignment<float>({5, 6, 24}, {{{Rule::kernel, 3, 20}, {Rule::adaptive, 3, 6}}}, options)
+          .run);
+  const auto found =
+      simulate::classification_search<double>({2, 4, 20}, {Rule::adaptive, {0.5, 30}, {2, 11}}, options, {.zooms = 2});
+  append_bits(lines, "search-double", {.estimates = {found.loss, found.accuracy}});
+  // Rows of several segments, of which the last is not full; few trials, so that a GPU runs the segments side by side.
+  simulate::Options few = options;
+  few.trials = 33;
+  const auto long_row = simulate::normal_scores(5 * 4096 + 37, 1.5).with_needle(2, 0.5);
+  append_bits(lines, "long-scores-float", simulate::score_rows<float>(long_row, inverse_temperatures, few).run);
+  append_bits(lines, "long-scores-double", simulate::score_rows<double>(long_row, inverse_temperatures, few).run);
+  append_bits(
+      lines, "scores-sample-float",
+      simulate::score_row_sample<float>(simulate::normal_scores(37, 1.5), inverse_temperatures, options).sample);
+  append_bits(lines, "long-scores-sample-float",
+              simulate::score_row_sample<float>(long_row, inverse_temperatures, few).sample);
+  append_bits(lines, "gradient-sample-float",
+              simulate::gradient_norms_sample<float>({12, 5}, {0.5, 4.0}, options).sample);
+  append_bits(lines, "classification-sample-float",
+              simulate::classification_sample<float>({5, 6, 24}, {{Rule::kernel, 3, 20}}, options).sample);
+  append_bits(lines, "partition-function-sample-float",
+              simulate::partition_function_sample<float>({3, 4, 20}, {2, 15}, options).sample);
+  append_bits(lines, "task-streams-float", simulate::run(TaskStreamTrial<float>{}, options));
+  append_bits(lines, "task-streams-double", simulate::run(TaskStreamTrial<double>{}, options));
   return lines;
 }
 

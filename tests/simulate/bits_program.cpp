@@ -1,5 +1,5 @@
-// Prints the bits of every kind of trial, on the device that the first argument names and with the number of threads in
-// the second. Compiled in several ways and run on several devices, it must always print the same.
+// Prints the bits of every kind of trial, on the device that the first argument names, with the number of threads in the
+// second and of trials in the third. Compiled in several ways and run on several devices, it must always print the same.
 
 #include <cstdlib>
 
@@ -12,6 +12,7 @@ int main(int count, char** arguments) {
     return 77;
   }
   const int threads = count > 2 ? std::atoi(arguments[2]) : 0;
-  for (const std::string& line : incontext::testing::bits(device, threads)) std::puts(line.c_str());
+  const std::int64_t trials = count > 3 ? std::atoll(arguments[3]) : 9999;
+  for (const std::string& line : incontext::testing::bits(device, threads, trials)) std::puts(line.c_str());
   return 0;
 }

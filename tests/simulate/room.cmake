@@ -26,6 +26,27 @@ add_test(NAME simulate/bits_of_every_build
                  "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}")
 set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
 
+# The GPU's path where there is no GPU: one trial per call, slots side by side, several waves, a grid's rows in blocks,
+# on a host whose fresh memory is NaN.
+function(incontext_use_host_gpu target)
+  target_include_directories(${target} BEFORE PRIVATE "${PROJECT_SOURCE_DIR}/tests/simulate/host_gpu")
+  target_compile_definitions(${target} PRIVATE INCONTEXT_SIMULATE_CUDA=1)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+add_executable(incontext-bits-host-gpu "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
+target_link_libraries(incontext-bits-host-gpu PRIVATE incontext::simulate_cpp incontext_warnings)
+target_include_directories(incontext-bits-host-gpu PRIVATE "${PROJECT_SOURCE_DIR}")
+incontext_use_host_gpu(incontext-bits-host-gpu)
+add_test(NAME simulate/bits_of_host_gpu COMMAND "${INCONTEXT_BASH}" -c
+  "for numbers in 1 50000 20000000 1000000000; do \
+     HOST_GPU_NUMBERS=$numbers '$<TARGET_FILE:incontext-bits-host-gpu>' cuda | \
+       diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' - || exit 1; done")
+set_tests_properties(simulate/bits_of_host_gpu PROPERTIES LABELS simulate TIMEOUT 300)
+
+incontext_add_test_program(test_host_gpu SOURCES "${CMAKE_CURRENT_LIST_DIR}/host_gpu/engine.cpp"
+                           LINK incontext::simulate_omp LABEL simulate TIMEOUT 300)
+incontext_use_host_gpu(test_host_gpu)
+
 if(TARGET incontext-bits-cuda)
   add_test(NAME gpu/bits COMMAND "${INCONTEXT_BASH}" -c
     "'$<TARGET_FILE:incontext-bits-cuda>' cuda > bits.out || exit $?; diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' bits.out")

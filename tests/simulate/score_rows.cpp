@@ -149,6 +149,17 @@ TEST_CASE("score rows: every trial is the whole row in double, whatever the lane
   }
 }
 
+TEST_CASE("score rows: segments of 4096 scores merge to the whole row in double") {
+  for (const std::int64_t count : {4095, 4096, 4097, 3 * 4096 + 1, 6 * 4096 + 5}) {
+    for (const ScoreRow& row : rows_of(count)) {
+      CAPTURE(count, static_cast<int>(row.law), row.has_needle);
+      CHECK(largest_deviation<double, 64>(row) <= 1e-13);
+      CHECK(largest_deviation<float, 64>(row) <= 5e-6);
+    }
+  }
+  CHECK(largest_deviation<double, 1>(rows_of(4 * 4096 + 17)[1]) <= 1e-13);
+}
+
 TEST_CASE("score rows: single precision adds no bias to a long row") {
   const ScoreRow row = simulate::normal_scores(20000, 1);
   const std::vector<double> betas{0.5, 2, 5};

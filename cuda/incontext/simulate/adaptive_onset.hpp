@@ -47,7 +47,7 @@ AdaptiveOnsetSimulation adaptive_onset(const SphereTask& task, const std::vector
     numbers.push_back(static_cast<T>(rate));
     detail::require_holds<T>(where, "a rate", rate, rate);
   }
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   auto simulation = detail::with_system(device, [&](auto system) -> AdaptiveOnsetSimulation {
     using System = decltype(system);
     const typename System::template Memory<T> list(numbers.begin(), numbers.end());

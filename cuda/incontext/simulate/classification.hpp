@@ -54,7 +54,7 @@ template <class T = float>
 ClassificationSimulation classification(const SphereTask& task, const std::vector<Classifier>& classifiers,
                                         const Options& options) {
   validate(options);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   auto simulation = detail::with_classification_trial<T>(
       "simulate::classification", device, task, classifiers,
       [&](auto system, const ClassificationTrial<T>& trial) -> ClassificationSimulation {
@@ -84,7 +84,7 @@ ClassificationSample classification_sample(const SphereTask& task, const std::ve
                                            const Options& options) {
   validate(options);
   return detail::with_classification_trial<T>(
-      "simulate::classification_sample", resolve(options.device), task, classifiers,
+      "simulate::classification_sample", resolve(options.device, options.gpu), task, classifiers,
       [&](auto system, const ClassificationTrial<T>& trial) -> ClassificationSample {
         return {sample_on<decltype(system)>(trial, options)};
       });
@@ -113,7 +113,7 @@ AlignmentSimulation classification_alignment(const SphereTask& task, const std::
     detail::require_classifier<T>(where, pair.second);
     numbers.push_back({detail::point_of<T>(pair.first), detail::point_of<T>(pair.second)});
   }
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   return detail::with_system(device, [&](auto system) -> AlignmentSimulation {
     using System = decltype(system);
     const typename System::template Memory<ClassificationPair<T>> list(numbers.begin(), numbers.end());

@@ -41,7 +41,7 @@ ClassificationContrasts classification_contrasts(const SphereTask& task, const s
                              "less than " + std::to_string(classifiers.size()));
     }
   }
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   ClassificationContrasts contrasts;
   contrasts.classifiers = classifiers.size();
   contrasts.run = detail::with_classification_trial<T>(

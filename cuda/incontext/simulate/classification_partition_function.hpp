@@ -37,7 +37,7 @@ template <class T = float>
 PartitionFunctionSimulation partition_function(const SphereTask& task, const std::vector<double>& kappas,
                                                const Options& options) {
   validate(options);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   PartitionFunctionSimulation result;
   result.run =
       detail::with_partition_function_trial<T>("simulate::partition_function", device, task, kappas,
@@ -90,7 +90,7 @@ PartitionFunctionSample partition_function_sample(const SphereTask& task, const 
                                                   const Options& options) {
   validate(options);
   return detail::with_partition_function_trial<T>(
-      "simulate::partition_function_sample", resolve(options.device), task, kappas,
+      "simulate::partition_function_sample", resolve(options.device, options.gpu), task, kappas,
       [&](auto system, const PartitionFunctionTrial<T>& trial) -> PartitionFunctionSample {
         return {sample_on<decltype(system)>(trial, options)};
       });

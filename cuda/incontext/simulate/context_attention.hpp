@@ -70,7 +70,7 @@ ContextAttentionSimulation context_attention(const SphereTask& task,
              by_key = detail::matrix_rows<T>(where, "key", weights.key, width),
              by_value = detail::matrix_rows<T>(where, "value", weights.value, width),
              by_projection = detail::matrix_rows<T>(where, "projection", weights.projection, width);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   return detail::with_system(device, [&](auto system) -> ContextAttentionSimulation {
     using System = decltype(system);
     using Memory = typename System::template Memory<T>;

@@ -85,7 +85,7 @@ GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector
                                        const Options& options) {
   validate(options);
   detail::require_gradients("simulate::gradient_norms", row, score_stddevs);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   auto simulation = detail::with_gradient_trial<T>(
       device, row, score_stddevs, [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSimulation {
         return {run_on<decltype(system)>(device, trial, options)};
@@ -110,7 +110,7 @@ GradientNormsSample gradient_norms_sample(const GradientRow& row, const std::vec
                                           const Options& options) {
   validate(options);
   detail::require_gradients("simulate::gradient_norms_sample", row, score_stddevs);
-  return detail::with_gradient_trial<T>(resolve(options.device), row, score_stddevs,
+  return detail::with_gradient_trial<T>(resolve(options.device, options.gpu), row, score_stddevs,
                                         [&](auto system, const GradientNormsTrial<T>& trial) -> GradientNormsSample {
                                           return {sample_on<decltype(system)>(trial, options)};
                                         });

@@ -42,7 +42,7 @@ Simulation reduced_softmax_error(const regression::Attention<double>& attention,
   regression::require_softmax_domain("simulate::reduced_softmax_error", attention, task, context_length);
   const auto exponents = detail::score_exponents<T>("simulate::reduced_softmax_error", maps, context_length);
   using Exponent = detail::ScoreExponent<T, Map>;
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);

@@ -67,7 +67,7 @@ Simulation regression_error(const regression::Attention<double>& attention, cons
                             Estimator estimator = Estimator::literal) {
   validate(options);
   const auto grid = detail::checked_grid<T>(maps, context_length, convention, estimator);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     const RegressionModelStorage<T, System::template Memory> storage(attention, task, context_length);

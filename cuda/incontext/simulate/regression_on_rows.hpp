@@ -49,7 +49,7 @@ Simulation regression_error_on_rows(const regression::Attention<double>& attenti
   const regression::Matrix<double> task_factor =
       own_labels ? regression::Matrix<double>::Zero(d, d) : detail::plain_cholesky(labels.task_covariance);
   const auto grid = detail::checked_grid<T>(maps, context_length, convention, Estimator::literal);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   Simulation simulation = detail::with_system(device, [&](auto system) {
     using System = decltype(system);
     using Memory = typename System::template Memory<T>;

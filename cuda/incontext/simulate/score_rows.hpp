@@ -82,7 +82,7 @@ ScoreRowSimulation score_rows(const ScoreRow& row, const std::vector<double>& in
                               const Options& options) {
   validate(options);
   detail::require_row("simulate::score_rows", row, inverse_temperatures);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   auto simulation = detail::with_row_trial<T>(
       device, row, inverse_temperatures, [&](auto system, const ScoreRowTrial<T>& trial) -> ScoreRowSimulation {
         return {run_on<decltype(system)>(device, trial, options), trial.functionals()};
@@ -107,7 +107,7 @@ ScoreRowSample score_row_sample(const ScoreRow& row, const std::vector<double>& 
   validate(options);
   detail::require_row(where, row, inverse_temperatures);
   require_at_least(where, "trials", options.trials, std::int64_t{1});
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   return detail::with_row_trial<T>(device, row, inverse_temperatures,
                                    [&](auto system, const ScoreRowTrial<T>& trial) -> ScoreRowSample {
                                      return {sample_on<decltype(system)>(trial, options), trial.functionals()};

@@ -77,25 +77,23 @@ class LaneStream {
         trial_high_(static_cast<std::uint32_t>(trials.first >> 32)) {
     for (int lane = 0; lane < W; ++lane) {
       const std::uint32_t trial_low = static_cast<std::uint32_t>(trials.first) + static_cast<std::uint32_t>(lane);
-      const std::uint64_t first = std::uint64_t{multiplier0} * trial_low;
-      const std::uint64_t second =
-          std::uint64_t{multiplier1} * (static_cast<std::uint32_t>(first >> 32) ^ stream.number() ^ key_high_);
-      round1_[lane] = static_cast<std::uint32_t>(first);
-      round2_low_[lane] = static_cast<std::uint32_t>(second);
-      round2_high_[lane] = second >> 32;
+      const detail::WideProduct first = detail::wide_product(trial_low, multiplier0);
+      const detail::WideProduct second = detail::wide_product(first.high ^ stream.number() ^ key_high_, multiplier1);
+      round1_[lane] = first.low;
+      round2_low_[lane] = second.low;
+      round2_high_[lane] = second.high;
     }
   }
 
   template <class Row>
   INCONTEXT_HD void words(std::uint32_t block, Row (&out)[4]) const {
-    const std::uint64_t first = std::uint64_t{multiplier1} * block;
-    const std::uint32_t left = static_cast<std::uint32_t>(first >> 32) ^ trial_high_ ^ key_low_;
-    const std::uint64_t second = std::uint64_t{multiplier0} * left;
+    const detail::WideProduct first = detail::wide_product(block, multiplier1);
+    const detail::WideProduct second = detail::wide_product(first.high ^ trial_high_ ^ key_low_, multiplier0);
     const std::uint32_t key_low = key_low_ + weyl0;
     const std::uint32_t key_high = key_high_ + weyl1;
-    const std::uint64_t mask0 = static_cast<std::uint32_t>(first) ^ key_low;
-    const std::uint64_t mask2 = static_cast<std::uint32_t>(second >> 32) ^ key_high;
-    const std::uint64_t word3 = static_cast<std::uint32_t>(second);
+    const std::uint64_t mask0 = first.low ^ key_low;
+    const std::uint64_t mask2 = second.high ^ key_high;
+    const std::uint64_t word3 = second.low;
 
     using Pack = detail::Pack<W>;
     for (int at = 0; at < W; at += Pack::stride) {

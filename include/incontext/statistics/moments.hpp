@@ -44,50 +44,78 @@ INCONTEXT_HD inline Moments merge(const Moments& a, const Moments& b) {
   return result;
 }
 
+/// The number of partial sums, called ways, of moments_of: value i is added to way i % moment_ways, in the order of i.
+///
+/// Runs on   host and device
+inline constexpr int moment_ways = 16;
+
+/// Adds the ways up, by a binary tree of a fixed shape: calls add(half) for half = 8, 4, 2, 1, which must add way
+/// i + half to way i for all i < half. The sum is then way 0.
+///
+/// Runs on   host and device
+template <class Add>
+INCONTEXT_HD void fold_ways(const Add& add) {
+  for (int half = moment_ways / 2; half > 0; half /= 2) add(half);
+}
+
+/// The sum of one way: of term(values[way]), term(values[way + 16]), ...
+///
+/// Shapes    values: count numbers, contiguous; 0 <= way < moment_ways.
+/// Units     as the terms.
+/// Runs on   host and device
+template <class T, class Term>
+INCONTEXT_HD double sum_of_way(const T* values, std::int64_t count, int way, const Term& term) {
+  double sum = 0;
+  for (std::int64_t i = way; i < count; i += moment_ways) sum += term(static_cast<double>(values[i]));
+  return sum;
+}
+
+/// The ways of moments_of in one thread.
+///
+/// Runs on   host and device
+struct SerialWays {
+  /// The sum of term(value) over the values.
+  template <class T, class Term>
+  INCONTEXT_HD double sum(const T* values, std::int64_t count, const Term& term) const {
+    double ways[moment_ways] = {};
+    std::int64_t at = 0;
+    // Whole blocks have a constant length, which vectorizes.
+    for (; at + moment_ways <= count; at += moment_ways) {
+      for (int i = 0; i < moment_ways; ++i) ways[i] += term(static_cast<double>(values[at + i]));
+    }
+    for (int i = 0; at + i < count; ++i) ways[i] += term(static_cast<double>(values[at + i]));
+    fold_ways([&](int half) {
+      for (int i = 0; i < half; ++i) ways[i] += ways[i + half];
+    });
+    return ways[0];
+  }
+};
+
 /// Moments of consecutive values by two passes in double. Sixteen partial sums are added in a fixed order, so that the
-/// bits do not depend on how the compiler vectorizes.
+/// bits do not depend on how the compiler vectorizes, nor on whether one thread adds them or, on a GPU, sixteen do.
 ///
 /// Source    derived: docs/theory/statistics.md#moments.
-/// Shapes    values: count numbers, contiguous.
+/// Shapes    values: count numbers, contiguous; ways.sum(values, count, term) as that of SerialWays.
 /// Units     as the values.
 /// Limits    no finite value: count 0.
 /// Accuracy  b = count/16 + 8: mean to b of the root mean square, sum of squares to b of itself, plus the square of the
 ///           mean's error in standard deviations (tests/statistics/moments_50digits.cpp).
 /// Runs on   host and device
-template <class T>
-INCONTEXT_HD Moments moments_of(const T* values, std::int64_t count) {
-  constexpr int ways = 16;
-  const auto fold = [](double(&partial)[ways]) {
-    for (int half = ways / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i) partial[i] += partial[i + half];
-    }
-    return partial[0];
-  };
-  // Whole blocks have a constant length, which vectorizes.
-  const auto over_blocks = [&](const auto& add) {
-    std::int64_t at = 0;
-    for (; at + ways <= count; at += ways) {
-      for (int i = 0; i < ways; ++i) add(i, static_cast<double>(values[at + i]));
-    }
-    for (int i = 0; at + i < count; ++i) add(i, static_cast<double>(values[at + i]));
-  };
-  double sum[ways] = {};
-  double finite[ways] = {};
-  over_blocks([&](int i, double value) { sum[i] += value - value == 0 ? value : 0.0; });
-  over_blocks([&](int i, double value) { finite[i] += value - value == 0 ? 1.0 : 0.0; });
+template <class T, class Ways = SerialWays>
+INCONTEXT_HD Moments moments_of(const T* values, std::int64_t count, const Ways& ways = {}) {
+  // The difference of a value and itself is 0 if it is finite, and NaN if not.
+  const double finite = ways.sum(values, count, [](double value) { return value - value == 0 ? 1.0 : 0.0; });
   Moments result;
-  const double finite_count = fold(finite);
-  result.count = static_cast<std::int64_t>(finite_count);
+  result.count = static_cast<std::int64_t>(finite);
   result.non_finite = count - result.count;
   if (result.count == 0) return result;
-  result.mean = fold(sum) / finite_count;
-
-  double square[ways] = {};
-  over_blocks([&](int i, double value) {
-    const double deviation = value - value == 0 ? value - result.mean : 0.0;
-    square[i] += deviation * deviation;
+  const double sum = ways.sum(values, count, [](double value) { return value - value == 0 ? value : 0.0; });
+  const double mean = sum / finite;
+  result.mean = mean;
+  result.sum_of_squares = ways.sum(values, count, [mean](double value) {
+    const double deviation = value - value == 0 ? value - mean : 0.0;
+    return deviation * deviation;
   });
-  result.sum_of_squares = fold(square);
   return result;
 }
 

@@ -197,6 +197,15 @@ TEST_CASE("devices are known by name, and one that is not there is refused") {
     CHECK(simulate::device_named(simulate::name(device)) == device);
   }
   CHECK_THROWS_AS(simulate::device_named("gpu"), std::invalid_argument);
+  CHECK(simulate::device_named("cuda:3") == Device::cuda);
+  CHECK(simulate::gpu_named("cuda:3") == 3);
+  CHECK(simulate::gpu_named("cuda") == 0);
+  CHECK(simulate::name(Device::cuda, 3) == "cuda:3");
+  CHECK(simulate::name(Device::cuda, 0) == "cuda");
+  CHECK(simulate::name(Device::openmp, 3) == "openmp");
+  for (const char* wrong : {"cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "openmp:1"}) {
+    CHECK_THROWS_AS(simulate::device_named(wrong), std::invalid_argument);
+  }
   CHECK(simulate::is_available(simulate::resolve(Device::automatic)));
   if (!simulate::is_available(Device::cuda)) CHECK_THROWS_AS(simulate::resolve(Device::cuda), std::invalid_argument);
 }

@@ -141,7 +141,7 @@ class Output {
   [[nodiscard]] MatrixView<T> grid() const { return grid_; }
   void collect() const {
     if constexpr (System::lanes == 1) {
-      const std::vector<T> packed(memory_.begin(), memory_.end());
+      const std::vector<T> packed = simulate::detail::copy_home(memory_, 0, host_.rows * host_.columns);
       for (std::int64_t i = 0; i < host_.rows; ++i) {
         for (std::int64_t j = 0; j < host_.columns; ++j) {
           host_(i, j) = packed[static_cast<std::size_t>(i * host_.columns + j)];

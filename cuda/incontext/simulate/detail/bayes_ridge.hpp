@@ -26,7 +26,7 @@ inline void require_ridge(std::string_view where, std::int64_t context_length, d
 template <class MakeGram>
 Simulation run_ridge(const regression::Matrix<double>& numbers, const regression::Matrix<double>& second_moment,
                      double noise_variance, double gram_trace, const Options& options, const MakeGram& make_gram) {
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   const regression::Matrix<double> factor = plain_cholesky(second_moment);
   const std::vector<double> number_list = by_rows<double>(numbers);
   const std::vector<double> factor_list = by_rows<double>(factor);

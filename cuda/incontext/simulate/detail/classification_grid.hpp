@@ -101,7 +101,7 @@ ClassificationGridSimulation run_grid(const SphereTask& task, const Classificati
                                       int reference) {
   const std::vector<ClassificationRow<T>> rows = rows_of<T>(grid);
   const std::vector<T> gains(grid.gains.begin(), grid.gains.end());
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   return with_system(device, [&](auto system) -> ClassificationGridSimulation {
     using System = decltype(system);
     const typename System::template Memory<ClassificationRow<T>> row_list(rows.begin(), rows.end());

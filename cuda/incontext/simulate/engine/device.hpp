@@ -4,18 +4,15 @@
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/simulate/engine/cuda.hpp"
 #include "incontext/simulate/types/device.hpp"
-
-#if defined(INCONTEXT_SIMULATE_CUDA)
-#include <cuda_runtime_api.h>
-#endif
 
 namespace incontext::simulate {
 
-/// Whether this program was built with the device and, for CUDA, whether a GPU answers.
+/// Whether this program was built with the device and, for CUDA, whether the GPU of that number runs a kernel of it.
 ///
 /// Runs on   host
-inline bool is_available(Device device) {
+inline bool is_available(Device device, [[maybe_unused]] int gpu = 0) {
   switch (device) {
     case Device::automatic:
     case Device::serial:
@@ -29,32 +26,53 @@ inline bool is_available(Device device) {
       return true;
 #endif
 #if defined(INCONTEXT_SIMULATE_CUDA)
-    case Device::cuda: {
-      int count = 0;
-      return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-    }
+    case Device::cuda:
+      return gpu >= 0 && gpu < detail::gpu_count() && detail::why_gpu_fails(gpu).empty();
 #endif
     default:
       return false;
   }
 }
 
+namespace detail {
+
+/// Refuses a device that is not available.
+inline void require_available(Device device, int gpu) {
+  constexpr auto where = "simulate::resolve";
+  if (is_available(device, gpu)) return;
+#if defined(INCONTEXT_SIMULATE_CUDA)
+  const int gpus = gpu_count();
+  if (device == Device::cuda && gpus > 0) {
+    if (gpu < 0 || gpu >= gpus) {
+      throw_invalid_argument(where, "there is no such GPU", name(device, gpu),
+                             "a number below " + std::to_string(gpus) + ", the number of GPUs here");
+    }
+    throw_invalid_argument(where, "this program does not run on the GPU: " + why_gpu_fails(gpu), name(device, gpu),
+                           "a GPU and driver it was built for");
+  }
+#endif
+  throw_invalid_argument(where, "device is not available in this program or on this machine", name(device, gpu),
+                         "a device it was built with; serial always is");
+}
+
+}  // namespace detail
+
 /// The device that `automatic` means on this machine: the first available one of CUDA, OpenMP, TBB, serial. Any other
-/// device is itself.
+/// device is itself. If that is CUDA, the calling thread's runs are on the GPU of that number from here on.
 ///
 /// Errors    std::invalid_argument if the device is not available.
 /// Runs on   host
-inline Device resolve(Device device) {
+inline Device resolve(Device device, int gpu = 0) {
   if (device == Device::automatic) {
-    for (const Device candidate : {Device::cuda, Device::openmp, Device::tbb}) {
-      if (is_available(candidate)) return candidate;
+    device = Device::serial;
+    for (const Device candidate : {Device::tbb, Device::openmp, Device::cuda}) {
+      if (is_available(candidate, gpu)) device = candidate;
     }
-    return Device::serial;
   }
-  if (!is_available(device)) {
-    throw_invalid_argument("simulate::resolve", "device is not available in this program or on this machine",
-                           name(device), "a device it was built with; serial always is");
-  }
+  detail::require_available(device, gpu);
+#if defined(INCONTEXT_SIMULATE_CUDA)
+  if (device == Device::cuda) detail::use_gpu(gpu);
+#endif
   return device;
 }
 

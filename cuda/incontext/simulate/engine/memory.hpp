@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "incontext/core/contracts.hpp"
 
@@ -47,6 +48,12 @@ struct MemorySize {
   std::string_view grows_with;  ///< what makes `per_unit` large
 };
 
+/// Memory of the host, whose allocator grants more than the machine has.
+template <class Memory>
+inline constexpr bool is_host_memory = false;
+template <class T>
+inline constexpr bool is_host_memory<std::vector<T>> = true;
+
 /// Resizes a buffer to at least that size.
 ///
 /// Errors    std::invalid_argument if there is not enough memory.
@@ -56,10 +63,10 @@ void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
   if (numbers <= static_cast<double>(memory.size())) return;
   const double bytes = numbers * static_cast<double>(sizeof(typename Memory::value_type));
   try {
-    if (bytes > memory_of_machine()) throw std::bad_alloc();
+    if (is_host_memory<Memory> && bytes > memory_of_machine()) throw std::bad_alloc();
     memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
     return;
-  } catch (const std::bad_alloc&) {  // Thrust's error for a GPU's memory derives from it
+  } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
   throw_invalid_argument(where, "there is not enough memory", bytes_text(bytes),

@@ -38,7 +38,7 @@ inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 ///
 /// Units     relative_error: standard error over mean.
 /// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA
-///           ignores it).
+///           ignores it); gpu: the number of one of the machine's GPUs (devices other than CUDA ignore it).
 /// Random    the answer depends on seed and on the number of trials; never on device, threads or waves.
 /// Runs on   host
 struct Options {
@@ -47,6 +47,7 @@ struct Options {
   double relative_error = 0;
   Device device = Device::automatic;
   int threads = 0;
+  int gpu = 0;
   std::function<void(const Progress&)> progress = {};
 };
 

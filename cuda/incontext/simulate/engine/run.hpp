@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "incontext/simulate/engine/memory.hpp"
 #include "incontext/simulate/engine/options.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/segments.hpp"
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/statistics/moments.hpp"
@@ -61,16 +61,18 @@ namespace detail {
 /// Computes the moments of one chunk of one output.
 template <class T>
 struct SumChunk {
+  static constexpr std::string_view task = "summing the values of trials";
   const T* values;
   std::int64_t value_stride;
   std::int64_t trials;
   int outputs;
   statistics::Moments* moments;
 
-  INCONTEXT_HD void operator()(std::int64_t index) const {
+  template <class Ways = statistics::SerialWays>
+  INCONTEXT_HD void operator()(std::int64_t index, const Ways& ways = {}) const {
     const std::int64_t first = index / outputs * chunk_trials;
     const std::int64_t count = trials - first < chunk_trials ? trials - first : chunk_trials;
-    moments[index] = statistics::moments_of(values + index % outputs * value_stride + first, count);
+    moments[index] = statistics::moments_of(values + index % outputs * value_stride + first, count, ways);
   }
 };
 
@@ -95,20 +97,22 @@ class Runner {
         options_(options),
         workers_{device, options.threads},
         trees_(static_cast<std::size_t>(trial.outputs())),
-        start_(std::chrono::steady_clock::now()) {}
+        // the values and scratch of a wave fit into the working memory, unless it has one chunk
+        wave_(std::clamp<std::int64_t>(
+            System::working_numbers() / (trial.outputs() + trial.scratch_rows()) / chunk_trials, 1, 1024)) {}
 
   /// Continues until `target` trials are done or a stop is requested. A target before the last must be a number of
-  /// whole chunks. Waves are doubled, as far as memory allows, while they take less than a tenth of a second.
+  /// whole chunks.
   void run_until(std::int64_t target) {
-    if (options_.progress && done_ == 0) options_.progress({0, target, seconds()});
+    if (options_.progress && done_ == 0) options_.progress({0, target, clock_.seconds()});
     while (done_ < target && !interrupted_) {
-      const double before = seconds();
-      const std::int64_t trials = std::min(wave_chunks_ * chunk_trials, target - done_);
+      const Stopwatch wave;
+      const std::int64_t trials = std::min(wave_.chunks() * chunk_trials, target - done_);
       interrupted_ = !run_wave(trials);
       if (interrupted_) return;
       done_ += trials;
-      if (options_.progress) options_.progress({done_, target, seconds()});
-      if (seconds() - before < 0.1 && wave_chunks_ < most_chunks()) wave_chunks_ *= 2;
+      wave_.grow(wave.seconds());
+      if (options_.progress) options_.progress({done_, target, clock_.seconds()});
       interrupted_ = InterruptGuard::requested() && done_ < target;
     }
   }
@@ -139,7 +143,7 @@ class Runner {
     simulation.trials = done_;
     simulation.interrupted = interrupted_;
     simulation.device = workers_.device;
-    simulation.seconds = seconds();
+    simulation.seconds = clock_.seconds();
     return simulation;
   }
 
@@ -153,32 +157,21 @@ class Runner {
                        options_.relative_error, "at least " + short_text(reachable, 3) + ", or a limit on the trials");
   }
 
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-  /// The number of chunks in a wave whose values and scratch fit into the working memory, at least one.
-  [[nodiscard]] std::int64_t most_chunks() const {
-    const std::int64_t per_trial = trial_.outputs() + trial_.scratch_rows();
-    return std::clamp<std::int64_t>(working_numbers<System> / per_trial / chunk_trials, 1, 1024);
-  }
-
   /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
   bool run_wave(std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
     const std::int64_t stride = batches * lanes;
     const int outputs = trial_.outputs();
-    const std::int64_t slots = slots_of<System>(trial_, batches, workers_);
+    const std::int64_t slots = scratch_slots<System>(trial_, batches, workers_);
     make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
     make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
-    System::for_each_index(slots, workers_,
-                           RunSlot<TrialType, lanes>{trial_, options_.seed, done_, batches, slots, address(values_),
-                                                     stride, address(scratch_)});
+    run_trials<System, TrialType>(
+        {trial_, options_.seed, done_, batches, slots, address(values_), stride, address(scratch_)}, workers_);
     if (is_cut<System>()) return false;
-    System::for_each_index(chunks * outputs, workers_,
-                           SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
-    const std::vector<statistics::Moments> host(moments_.begin(), moments_.begin() + chunks * outputs);
+    System::for_each_by_ways(chunks * outputs, workers_,
+                             SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
+    const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * outputs);
     for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
     return true;
   }
@@ -187,11 +180,11 @@ class Runner {
   Options options_;
   Workers workers_;
   std::vector<statistics::MomentsTree> trees_;
-  std::chrono::steady_clock::time_point start_;
+  WaveSize<System> wave_;
+  Stopwatch clock_;
   typename System::template Memory<T> values_;
   typename System::template Memory<T> scratch_;
   typename System::template Memory<statistics::Moments> moments_;
-  std::int64_t wave_chunks_ = std::min<std::int64_t>(lanes == 1 ? 64 : 8, most_chunks());
   std::int64_t done_ = 0;
   bool interrupted_ = false;
 };
@@ -232,7 +225,7 @@ Simulation run_on(Device device, const TrialType& trial, const Options& options)
 template <Trial TrialType>
 Simulation run(const TrialType& trial, const Options& options) {
   validate(options);
-  const Device device = resolve(options.device);
+  const Device device = resolve(options.device, options.gpu);
   return detail::with_system(device, [&](auto system) { return run_on<decltype(system)>(device, trial, options); });
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <thrust/copy.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -57,27 +55,28 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   require_at_least(where, "trials", options.trials, std::int64_t{1});
   constexpr int lanes = System::lanes;
   const std::int64_t per_trial = std::max<std::int64_t>(trial.scratch_rows(), 1);
-  const std::int64_t wave =
-      std::max<std::int64_t>(detail::working_numbers<System> / per_trial / chunk_trials, 1) * chunk_trials;
+  detail::WaveSize<System> wave(std::max<std::int64_t>(System::working_numbers() / per_trial / chunk_trials, 1));
   const std::int64_t stride = (options.trials + lanes - 1) / lanes * lanes;
   const detail::Workers workers = detail::workers_of(options);
-  const std::int64_t slots = detail::slots_of<System>(trial, std::min(wave, stride) / lanes, workers);
   typename System::template Memory<T> values, scratch;
-  detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
   Sample result{{}, options.trials};
   detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the number of points"});
-  for (std::int64_t done = 0; done < stride; done += wave) {
-    System::for_each_index(
-        slots, workers,
-        detail::RunSlot<TrialType, lanes>{trial, options.seed, done, std::min(wave, stride - done) / lanes, slots,
-                                          detail::address(values) + done, stride, detail::address(scratch)});
+  for (std::int64_t done = 0, trials = 0; done < stride; done += trials) {
+    const detail::Stopwatch clock;
+    trials = std::min(wave.chunks() * chunk_trials, stride - done);
+    const std::int64_t batches = trials / lanes, slots = detail::scratch_slots<System>(trial, batches, workers);
+    detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
+    detail::run_trials<System, TrialType>(
+        {trial, options.seed, done, batches, slots, detail::address(values) + done, stride, detail::address(scratch)},
+        workers);
     if (InterruptGuard::requested()) return {};
+    wave.grow(clock.seconds());
   }
   for (std::int64_t k = 0; k < trial.outputs(); ++k) {
     if (InterruptGuard::requested()) return {};
-    const auto first = values.begin() + k * stride;
+    const std::vector<T> unsorted = detail::copy_home(values, k * stride, options.trials);
     const auto sorted = result.values.begin() + k * options.trials;
-    thrust::copy(first, first + options.trials, sorted);
+    std::copy(unsorted.begin(), unsorted.end(), sorted);
     std::sort(sorted, sorted + options.trials);
   }
   return result;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -18,6 +19,7 @@ namespace incontext::simulate::detail {
 template <class TrialType, int W>
 struct RunSlot {
   using T = typename TrialType::Scalar;
+  static constexpr std::string_view task = "running trials";
   TrialType trial;
   std::uint64_t seed;
   std::int64_t first_trial, batches, slots;
@@ -37,17 +39,46 @@ struct RunSlot {
   }
 };
 
-/// The size of the working memory in numbers: several hundred megabytes on a GPU, several tens on a CPU.
-template <class System>
-inline constexpr std::int64_t working_numbers = std::int64_t{1} << (System::lanes == 1 ? 28 : 23);
-
-/// The number of batches with working memory of their own: all where they are small, and at least one per thread.
+/// The number of batches with working memory of their own: all where they are small, and at least one per thread of a
+/// CPU or a warp of a GPU.
 template <class System, class TrialType>
 std::int64_t slots_of(const TrialType& trial, std::int64_t batches, const Workers& workers) {
   const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
-  const std::int64_t fewest = System::lanes == 1 ? 1024 : System::workers(workers);
-  return std::min(batches, std::max(working_numbers<System> / size, fewest));
+  const std::int64_t fewest = System::lanes == 1 ? 32 : System::workers(workers);
+  return std::min(batches, std::max(System::working_numbers() / size, fewest));
 }
+
+/// The number of chunks in the next wave. The first wave is small, so that a run of any cost reports how far it is and
+/// can be stopped. Each is then up to twice as large as the last on a CPU and eight times on a GPU, where a wave takes
+/// no longer until the GPU is full, as long as it should take at most a fifth of a second.
+template <class System>
+class WaveSize {
+ public:
+  explicit WaveSize(std::int64_t most) : most_(most), chunks_(std::min<std::int64_t>(most, is_gpu ? 1 : 8)) {}
+
+  [[nodiscard]] std::int64_t chunks() const { return chunks_; }
+  void grow(double seconds) {
+    int factor = is_gpu ? 8 : 2;
+    while (factor > 1 && factor * seconds >= 0.2) factor /= 2;
+    chunks_ = std::min(most_, factor * chunks_);
+  }
+
+ private:
+  static constexpr bool is_gpu = System::lanes == 1;
+  std::int64_t most_;
+  std::int64_t chunks_;
+};
+
+/// Seconds since it was made.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 /// The parameters on which a trial's working memory depends, for a message.
 template <class TrialType>

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "incontext/simulate/engine/cuda.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/threads.hpp"
 
@@ -23,13 +24,10 @@
 #include <tbb/task_arena.h>
 #include <thrust/system/tbb/execution_policy.h>
 #endif
-#if defined(INCONTEXT_SIMULATE_CUDA)
-#include <thrust/system/cuda/execution_policy.h>
-#include <thrust/system/cuda/vector.h>
-#endif
 
-/// One struct per kind of memory, the host's and a GPU's: how many trials run side by side in one call of a trial, and
-/// how a functor is called for every index of a range. Serial loops, OpenMP and TBB share one struct and choose at run
+/// One struct per kind of memory, the host's and a GPU's: how many trials run side by side in one call of a trial, how
+/// many numbers working memory has (several tens of megabytes on a CPU, several hundred on a GPU), and how a functor is
+/// called for every index of a range. Serial loops, OpenMP and TBB share one struct and choose at run
 /// time, so that a trial is compiled once for all three.
 namespace incontext::simulate::detail {
 
@@ -44,7 +42,8 @@ struct Workers {
 
 template <class Options>
 Workers workers_of(const Options& options) {
-  return {resolve(options.device), options.threads};
+  if constexpr (requires { options.gpu; }) return {resolve(options.device, options.gpu), options.threads};
+  return {resolve(options.device, options.gpu), options.threads};
 }
 
 /// A function of an index, whatever its type; it must outlive the reference.
@@ -107,6 +106,7 @@ inline void for_each_by_tbb(std::int64_t count, int threads, const IndexFunction
 
 struct HostSystem {
   static constexpr int lanes = host_lanes;
+  static std::int64_t working_numbers() { return std::int64_t{1} << 23; }
   template <class T>
   using Memory = std::vector<T>;
 
@@ -141,17 +141,28 @@ struct HostSystem {
         return for_each_serially(count, erased);
     }
   }
+  /// The same for a function that adds ways up (statistics::moment_ways): one thread per index, which adds all.
+  template <class Function>
+  static void for_each_by_ways(std::int64_t count, const Workers& workers, const Function& function) {
+    for_each_index(count, workers, [&function](std::int64_t index) { function(index); });
+  }
 };
 
 #if defined(INCONTEXT_SIMULATE_CUDA)
 struct CudaSystem {
   static constexpr int lanes = 1;
   template <class T>
-  using Memory = thrust::cuda::vector<T>;
+  using Memory = GpuMemory<T>;
+  static std::int64_t working_numbers() { return gpu_working_numbers(); }
   static int workers(const Workers&) { return 1 << 17; }
   template <class Function>
-  static void for_each_index(std::int64_t count, const Workers&, Function function) {
-    thrust::for_each_n(thrust::cuda::par, thrust::counting_iterator<std::int64_t>(0), count, function);
+  static void for_each_index(std::int64_t count, const Workers&, const Function& function) {
+    for_each_on_gpu(count, function);
+  }
+  /// One thread per index and way.
+  template <class Function>
+  static void for_each_by_ways(std::int64_t count, const Workers&, const Function& function) {
+    for_each_by_ways_on_gpu(count, function);
   }
 };
 #endif
@@ -159,7 +170,13 @@ struct CudaSystem {
 /// The address of a buffer's first element, on the host or on the GPU.
 template <class Memory>
 auto* address(Memory& memory) {
-  return thrust::raw_pointer_cast(memory.data());
+  return memory.data();
+}
+
+/// Elements first ... first + count - 1 of a host's buffer; of a GPU's, by one copy: engine/cuda.hpp.
+template <class T>
+std::vector<T> copy_home(const std::vector<T>& memory, std::int64_t first, std::int64_t count) {
+  return std::vector<T>(memory.begin() + first, memory.begin() + first + count);
 }
 
 /// Calls visit(System{}) for the system of a resolved device.

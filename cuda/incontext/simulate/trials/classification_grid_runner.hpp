@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "incontext/core/host_device.hpp"
@@ -13,6 +13,7 @@
 #include "incontext/simulate/engine/options.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/trials/classification_grid.hpp"
 #include "incontext/statistics/moments.hpp"
@@ -23,8 +24,7 @@
 /// of run_on.
 namespace incontext::simulate::detail {
 
-/// Memory for the trials of a chunk. On a CPU it holds one batch of W trials after the other, and the trials of a batch
-/// are side by side; on a GPU, where W is 1, all trials of the chunk are side by side.
+/// The memory of a wave's contexts: the W trials of a batch side by side on a CPU, all trials of the wave on a GPU.
 template <class T, int W>
 struct ChunkMemory {
   T* base;
@@ -39,6 +39,7 @@ struct ChunkMemory {
 /// Draws the contexts of one batch of trials.
 template <class T, int W>
 struct PrepareContexts {
+  static constexpr std::string_view task = "drawing contexts";
   ClassificationGridTrial<T> trial;
   std::uint64_t seed;
   std::int64_t first_trial;
@@ -55,6 +56,7 @@ struct PrepareContexts {
 /// row are its losses, its accuracy and, if there is a reference, the differences of its losses from the reference.
 template <class T, int W>
 struct RunGridRows {
+  static constexpr std::string_view task = "evaluating rows of the grid";
   ClassificationGridTrial<T> trial;
   ChunkMemory<T, W> contexts, own;
   std::int64_t batches;
@@ -110,51 +112,70 @@ class GridRunner {
         workers_{device, options.threads},
         trees_(static_cast<std::size_t>(trial.outputs())),
         row_outputs_(trial.gain_count * (trial.reference < 0 ? 1 : 2) + 1),
-        block_(static_cast<int>(std::clamp<std::int64_t>(most / chunk_trials / row_outputs_, 1, trial.row_count))) {
-    constexpr auto where = "simulate::classification_grid";
-    constexpr auto points = "the kappas and gains";
-    make_room(where, contexts_, {chunk_trials, trial.context_rows(), "trials", growth_of<decltype(trial_)>()});
-    make_room(where, own_, {chunk_trials * block_, trial.row_rows(), "trials of a row", "the classes"});
-    make_room(where, values_, {chunk_trials * block_, row_outputs_, "trials of a row", points});
-    make_room(where, reference_, {chunk_trials, trial.reference < 0 ? 0 : 2, "trials", "nothing"});
-    make_room(where, moments_, {trial.row_count, row_outputs_, "rows", points});
+        block_(static_cast<int>(std::clamp<std::int64_t>(most_of_block(), 1, trial.row_count))),
+        wave_(most_chunks()) {
+    make_room_for(chunk_trials);
   }
 
   Simulation run() {
     Simulation simulation;
-    const auto start = std::chrono::steady_clock::now();
-    const auto seconds = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    if (options_.progress) options_.progress({0, options_.trials, seconds()});
+    const Stopwatch clock;
+    if (options_.progress) options_.progress({0, options_.trials, clock.seconds()});
     while (simulation.trials < options_.trials && !simulation.interrupted) {
-      const std::int64_t trials = std::min(chunk_trials, options_.trials - simulation.trials);
-      simulation.interrupted = !run_chunk(simulation.trials, trials);
+      const Stopwatch wave;
+      const std::int64_t trials = std::min(wave_.chunks() * chunk_trials, options_.trials - simulation.trials);
+      simulation.interrupted = !run_wave(simulation.trials, trials);
       if (simulation.interrupted) break;
       simulation.trials += trials;
-      if (options_.progress) options_.progress({simulation.trials, options_.trials, seconds()});
+      wave_.grow(wave.seconds());
+      if (options_.progress) options_.progress({simulation.trials, options_.trials, clock.seconds()});
       simulation.interrupted = InterruptGuard::requested() && simulation.trials < options_.trials;
     }
     for (const auto& tree : trees_) {
       simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<ClassificationGridTrial<T>>()));
     }
     simulation.device = workers_.device;
-    simulation.seconds = seconds();
+    simulation.seconds = clock.seconds();
     return simulation;
   }
 
  private:
   static constexpr int lanes = System::lanes;
-  /// The largest number of values that are in memory at a time.
-  static constexpr std::int64_t most = lanes == 1 ? std::int64_t{1} << 26 : std::int64_t{1} << 21;
+  /// A wave on a GPU has up to so many chunks that their contexts fill it; on a CPU one, which stays in the cache.
+  static constexpr std::int64_t full_wave = lanes == 1 ? 64 : 1;
 
-  /// Returns false if a stop request cut the chunk short; nothing of the chunk is then kept.
-  bool run_chunk(std::int64_t first, std::int64_t trials) {
+  /// The most rows whose values fit into the working memory beside one another: on a CPU a quarter of it.
+  [[nodiscard]] std::int64_t most_of_block() const {
+    if constexpr (lanes > 1) return System::working_numbers() / 4 / chunk_trials / row_outputs_;
+    return System::working_numbers() / (full_wave * chunk_trials) / (row_outputs_ + trial_.row_rows());
+  }
+
+  [[nodiscard]] std::int64_t most_chunks() const {
+    const std::int64_t per_trial = trial_.context_rows() + block_ * (row_outputs_ + trial_.row_rows());
+    return std::clamp<std::int64_t>(System::working_numbers() / per_trial / chunk_trials, 1, full_wave);
+  }
+
+  void make_room_for(std::int64_t trials) {
+    constexpr auto where = "simulate::classification_grid";
+    constexpr auto points = "the kappas and gains";
+    const std::int64_t rows = trial_.row_count;
+    make_room(where, contexts_, {trials, trial_.context_rows(), "trials", growth_of<decltype(trial_)>()});
+    make_room(where, own_, {trials * block_, trial_.row_rows(), "trials of a row", "the classes"});
+    make_room(where, values_, {trials * block_, row_outputs_, "trials of a row", points});
+    make_room(where, reference_, {trials, trial_.reference < 0 ? 0 : 2, "trials", "nothing"});
+    make_room(where, moments_, {trials / chunk_trials * rows, row_outputs_, "rows of a chunk", points});
+  }
+
+  /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
+  bool run_wave(std::int64_t first, std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
-    const ChunkMemory<T, lanes> contexts{address(contexts_), trial_.context_rows(), chunk_trials};
-    const ChunkMemory<T, lanes> own{address(own_), trial_.row_rows(), chunk_trials};
+    const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
+    const std::int64_t stride = chunks * chunk_trials;
+    make_room_for(stride);
+    const ChunkMemory<T, lanes> contexts{address(contexts_), trial_.context_rows(), stride};
+    const ChunkMemory<T, lanes> own{address(own_), trial_.row_rows(), lanes == 1 ? stride * block_ : stride};
     System::for_each_index(batches, workers_, PrepareContexts<T, lanes>{trial_, options_.seed, first, contexts});
-    RunGridRows<T, lanes> run{trial_, contexts, own, batches, 0, 1, 0, 1, address(values_), chunk_trials, nullptr};
+    RunGridRows<T, lanes> run{trial_, contexts, own, batches, 0, 1, 0, 1, address(values_), stride, nullptr};
     if (trial_.reference >= 0) {
       RunGridRows<T, lanes> one = run;
       one.first_row = trial_.reference / trial_.gain_count;
@@ -165,41 +186,49 @@ class GridRunner {
     }
     run.gains = trial_.gain_count;
     if constexpr (lanes == 1) {
-      run_blocks(run, trials);
+      run_blocks(run, chunks, trials);
     } else {
       System::for_each_index(block_, workers_,
                              SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
     }
     if (is_cut<System>()) return false;
-    push();
+    push(chunks);
     return true;
   }
 
   /// Evaluates all rows of a block and all trials in one loop, so that a GPU has enough threads.
-  void run_blocks(RunGridRows<T, lanes> run, std::int64_t trials) {
-    run.own.stride = chunk_trials * block_;
+  void run_blocks(RunGridRows<T, lanes> run, std::int64_t chunks, std::int64_t trials) {
     for (int row = 0; row < trial_.row_count; row += block_) {
       run.first_row = row;
       run.rows = std::min(block_, trial_.row_count - row);
       System::for_each_index(run.batches * run.rows, workers_, run);
-      System::for_each_index(std::int64_t{run.rows} * row_outputs_, workers_,
-                             SumChunk<T>{run.values, chunk_trials, trials, run.rows * row_outputs_,
-                                         address(moments_) + std::int64_t{row} * row_outputs_});
+      System::for_each_by_ways(chunks * run.rows * row_outputs_, workers_,
+                               SumChunk<T>{run.values, run.stride, trials, run.rows * row_outputs_,
+                                           address(moments_) + chunks * row * row_outputs_});
     }
   }
 
-  /// A row's moments are its losses, accuracy and differences; the trees keep all losses first.
-  void push() {
-    const std::vector<statistics::Moments> host(moments_.begin(), moments_.end());
-    const int gains = trial_.gain_count;
-    for (int row = 0; row < trial_.row_count; ++row) {
-      for (int i = 0; i < row_outputs_; ++i) {
-        const int at = i < gains    ? row * gains + i
-                       : i == gains ? trial_.losses() + row
-                                    : trial_.losses() + trial_.row_count + row * gains + i - gains - 1;
-        trees_[static_cast<std::size_t>(at)].push(host[static_cast<std::size_t>(row * row_outputs_ + i)]);
+  /// The moments are those of a block's rows chunk after chunk, then the next block's; on a CPU all rows are a block. A
+  /// row's are its losses, accuracy and differences; the trees keep all losses first.
+  void push(std::int64_t chunks) {
+    const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * trial_.row_count * row_outputs_);
+    const int block = lanes == 1 ? block_ : trial_.row_count;
+    auto next = host.begin();
+    for (int first = 0; first < trial_.row_count; first += block) {
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        for (int row = first; row < std::min(first + block, trial_.row_count); ++row) {
+          for (int i = 0; i < row_outputs_; ++i) trees_[tree_of(row, i)].push(*next++);
+        }
       }
     }
+  }
+
+  [[nodiscard]] std::size_t tree_of(int row, int output) const {
+    const int gains = trial_.gain_count;
+    const int at = output < gains    ? row * gains + output
+                   : output == gains ? trial_.losses() + row
+                                     : trial_.losses() + trial_.row_count + row * gains + output - gains - 1;
+    return static_cast<std::size_t>(at);
   }
 
   ClassificationGridTrial<T> trial_;
@@ -208,6 +237,7 @@ class GridRunner {
   std::vector<statistics::MomentsTree> trees_;
   int row_outputs_;
   int block_;  ///< rows evaluated at a time
+  WaveSize<System> wave_;
   typename System::template Memory<T> contexts_, own_, values_, reference_;
   typename System::template Memory<statistics::Moments> moments_;
 };

@@ -72,21 +72,26 @@ struct GaussianTokens {
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       random::normals(noise, static_cast<std::uint32_t>(first / tile), normal);
       for (int token = 0; token < tile; ++token) {
-        scores[token] = T(0);
         values[token] = value_start;
         add_scaled(values[token], noise_scale, normal[token]);
       }
       const auto first_block = static_cast<std::uint32_t>(first / tile * d);
       int token = 0;
       int coordinate = 0;
+      // The current token's own, because a GPU's registers have no index: it would compare and choose for each of four.
+      Lanes<T, W> score(T(0)), value = values[0];
       for (int block = 0; block * tile < tokens * d; ++block) {
         random::normals(inputs, first_block + static_cast<std::uint32_t>(block), normal);
         for (int k = 0; k < tile; ++k) {
-          add_product(scores[token], score_direction[coordinate], normal[k]);
-          add_product(values[token], value_direction[coordinate], normal[k]);
+          add_product(score, score_direction[coordinate], normal[k]);
+          add_product(value, value_direction[coordinate], normal[k]);
           if (++coordinate == d) {
+            scores[token] = score;
+            values[token] = value;
             coordinate = 0;
             ++token;
+            score = T(0);
+            if (token < tile) value = values[token];
           }
         }
       }

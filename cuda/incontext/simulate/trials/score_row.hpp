@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/random/uniform.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
+#include "incontext/simulate/trials/score_row_sums.hpp"
 #include "incontext/simulate/types/score_rows.hpp"
 
 namespace incontext::simulate {
@@ -15,14 +15,15 @@ namespace incontext::simulate {
 using random::RowStream;
 
 /// One trial of a row of scores. The scores are drawn a tile at a time and not kept; the values describe how softmax
-/// distributes its weight at every inverse temperature of a grid.
+/// distributes its weight at every inverse temperature of a grid. The row consists of segments of 4096 scores, which
+/// are summed one by one and merged in a binary tree of a fixed shape: a GPU sums segments of one row side by side.
 ///
 /// \f[ a_j = \frac{e^{\beta z_j}}{\sum_k e^{\beta z_k}} \f]
 ///
 /// Scores are location + scale g, with g standard normal, uniform on (0, 1), or k / (N - 1). A needle token has its own
 /// normal score.
 ///
-/// Source    derived: docs/theory/laws.md#notation; the running maximum after Milakov and Gimelshein 2018.
+/// Source    derived: docs/theory/laws.md#notation; the sums are ScoreRowSums.
 /// Shapes    functionals() values for each inverse temperature, in the order of RowFunctional.
 /// Units     log Z and entropy in nats, the rest dimensionless.
 /// Domain    1 <= competitors <= 4e9; inverse_temperatures > 0.
@@ -47,44 +48,77 @@ struct ScoreRowTrial {
     return static_cast<int>(RowFunctional::needle_weight) + (has_needle() ? 1 : 0);
   }
   INCONTEXT_HD int outputs() const { return points * functionals(); }
-  INCONTEXT_HD std::int64_t scratch_rows() const { return row_variables + 2 * sums_per_point * std::int64_t{points}; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return sums().rows() * states_of(segments()); }
 
   template <int W>
-  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> row, LaneArray<T, W> values) const {
-    fill(row, scratch_rows(), T(0));
-    row[RowState::largest] = T(-1e30);  // below every score, and finite: no infinity minus infinity
-    if (has_needle()) {
-      row[RowState::needle] = draw_needle(trials);
-      add(row, &row[RowState::needle], 1);
+  INCONTEXT_HD void run(random::Trials<W> trials, LaneArray<T, W> scratch, LaneArray<T, W> values) const {
+    run_segments(trials, scratch, 0, segments());
+    finish(scratch, values);
+  }
+
+  // The parts of run, for a SegmentedTrial (engine/segments.hpp).
+  INCONTEXT_HD std::int64_t segments() const { return (competitors + segment_scores - 1) / segment_scores; }
+
+  /// The needle is the first score of the first segment.
+  template <int W>
+  INCONTEXT_HD void run_segments(random::Trials<W> trials, LaneArray<T, W> scratch, std::int64_t first,
+                                 std::int64_t count) const {
+    // A binary counter: after segment s, the states of the last 1, 2, 4, ... segments merge as often as s + 1 is even.
+    std::int64_t states = 0;
+    for (std::int64_t done = 1; done <= count && !stop_requested(); ++done) {
+      run_segment(trials, scratch.after(sums().rows() * states++), first + done - 1);
+      for (std::int64_t even = done; even % 2 == 0; even /= 2) merge_last(scratch, states--);
     }
-    const random::LaneStream stream(trials, RowStream::scores);
-    Lanes<T, W> scores[tile];
-    for (std::int64_t first = 0; first < competitors && !stop_requested(); first += tile) {
-      const int count = competitors - first < tile ? static_cast<int>(competitors - first) : tile;
-      draw(stream, first, count, scores);
-      add(row, scores, count);
+    while (states > 1) merge_last(scratch, states--);
+  }
+
+  template <int W>
+  INCONTEXT_HD void merge(LaneArray<T, W> row, LaneArray<T, W> next) const {
+    sums().merge(row, next);
+  }
+
+  template <int W>
+  INCONTEXT_HD void finish(LaneArray<T, W> row, LaneArray<T, W> values) const {
+    for (int point = 0; point < points; ++point) {
+      sums().read(row, point, has_needle(), values.after(point * functionals()));
     }
-    for (int point = 0; point < points; ++point) read(row, point, values.after(point * functionals()));
   }
 
  private:
   INCONTEXT_HD bool has_needle() const { return needle_token == NeedleToken::present; }
 
+  /// Scores per segment: so many that a merge costs nothing beside them, and few enough to fill a GPU with one row.
+  static constexpr std::int64_t segment_scores = 4096;
   /// Scores drawn at once: enough to make the running maximum cheap, few enough for the nearest cache.
   static constexpr int tile = 16;
 
-  /// What is kept of a row: its largest score so far and its needle, and then the sums of each inverse temperature.
-  enum class RowState { largest, needle };
-  static constexpr int row_variables = 2;
+  INCONTEXT_HD detail::ScoreRowSums<T> sums() const { return {inverse_temperatures, points}; }
 
-  /// Compensated sums over the scores so far, in units of the largest one's exponential, with
-  /// u = beta (z - max) <= 0: e^u, u e^u, e^(2u), e^(3u). After them comes what each has lost to rounding.
-  enum class Sum { weights, tilted, squares, cubes };
-  static constexpr int sums_per_point = 4;
+  /// The most states of a binary counter at a time.
+  INCONTEXT_HD static std::int64_t states_of(std::int64_t count) {
+    std::int64_t states = 1;
+    for (std::int64_t left = count - 1; left > 0; left /= 2) ++states;
+    return states;
+  }
 
   template <int W>
-  INCONTEXT_HD static LaneArray<T, W> sums(LaneArray<T, W> row, int point) {
-    return row.after(row_variables + 2 * sums_per_point * std::int64_t{point});
+  INCONTEXT_HD void merge_last(LaneArray<T, W> scratch, std::int64_t states) const {
+    merge(scratch.after(sums().rows() * (states - 2)), scratch.after(sums().rows() * (states - 1)));
+  }
+
+  template <int W>
+  INCONTEXT_HD void run_segment(random::Trials<W> trials, LaneArray<T, W> row, std::int64_t segment) const {
+    sums().start(row);
+    if (has_needle() && segment == 0) sums().add_needle(row, draw_needle(trials));
+    const random::LaneStream stream(trials, RowStream::scores);
+    Lanes<T, W> scores[tile];
+    const std::int64_t begin = segment * segment_scores;
+    const std::int64_t end = competitors - begin < segment_scores ? competitors : begin + segment_scores;
+    for (std::int64_t first = begin; first < end && !stop_requested(); first += tile) {
+      const int count = end - first < tile ? static_cast<int>(end - first) : tile;
+      draw(stream, first, count, scores);
+      sums().add(row, scores, count);
+    }
   }
 
   template <int W>
@@ -134,76 +168,6 @@ struct ScoreRowTrial {
           out[i][lane] = random::uniform_open(words[2 * i][lane], words[2 * i + 1][lane]);
         }
       }
-    }
-  }
-
-  /// Adds a tile of scores. A new largest score first shrinks what has been summed.
-  template <int W>
-  INCONTEXT_HD void add(LaneArray<T, W> row, const Lanes<T, W>* scores, int count) const {
-    Lanes<T, W> highest = row[RowState::largest];
-    for (int k = 0; k < count; ++k) highest = max(highest, scores[k]);
-    const Lanes<T, W> drop = row[RowState::largest] - highest;
-    row[RowState::largest] = highest;
-    for (int point = 0; point < points; ++point) {
-      const T beta = inverse_temperatures[point];
-      const auto own = sums(row, point), lost = own.after(sums_per_point);
-      shrink(own, beta, drop);
-      shrink(lost, beta, drop);
-      Lanes<T, W> weights(T(0)), tilted(T(0)), squares(T(0)), cubes(T(0));
-      for (int k = 0; k < count; ++k) {
-        for (int lane = 0; lane < W; ++lane) {
-          const T exponent = (scores[k][lane] - highest[lane]) * beta;
-          const T weight = elementary::exp(exponent);
-          const T square = weight * weight;
-          weights[lane] += weight;
-          tilted[lane] += weight * exponent;
-          squares[lane] += square;
-          cubes[lane] += square * weight;
-        }
-      }
-      add_compensated(own[Sum::weights], lost[Sum::weights], weights);
-      add_compensated(own[Sum::tilted], lost[Sum::tilted], tilted);
-      add_compensated(own[Sum::squares], lost[Sum::squares], squares);
-      add_compensated(own[Sum::cubes], lost[Sum::cubes], cubes);
-    }
-  }
-
-  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one.
-  template <int W>
-  INCONTEXT_HD static void shrink(LaneArray<T, W> own, T beta, const Lanes<T, W>& __restrict__ drop) {
-    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
-    Lanes<T, W>& __restrict__ tilted = own[Sum::tilted];
-    Lanes<T, W>& __restrict__ squares = own[Sum::squares];
-    Lanes<T, W>& __restrict__ cubes = own[Sum::cubes];
-    for (int lane = 0; lane < W; ++lane) {
-      const T exponent = beta * drop[lane];
-      const T kept = elementary::exp(exponent);
-      tilted[lane] = kept * (tilted[lane] + exponent * weights[lane]);
-      weights[lane] *= kept;
-      squares[lane] *= kept * kept;
-      cubes[lane] *= kept * kept * kept;
-    }
-  }
-
-  template <int W>
-  INCONTEXT_HD void read(LaneArray<T, W> row, int point, LaneArray<T, W> values) const {
-    const T beta = inverse_temperatures[point];
-    const auto own = sums(row, point);
-    const Lanes<T, W>& largest = row[RowState::largest];
-    const Lanes<T, W> share = T(1) / own[Sum::weights];
-    const auto log_sum = Lanes<T, W>::each(
-        [&](int lane) { return static_cast<T>(elementary::log(static_cast<double>(own[Sum::weights][lane]))); });
-    const Lanes<T, W> ipr = own[Sum::squares] * share * share;
-    values[RowFunctional::ipr] = ipr;
-    values[RowFunctional::cubed_weights] = own[Sum::cubes] * share * share * share;
-    values[RowFunctional::squared_ipr] = ipr * ipr;
-    values[RowFunctional::largest_weight] = share;
-    values[RowFunctional::entropy] = log_sum - own[Sum::tilted] * share;
-    values[RowFunctional::log_partition] = log_sum + beta * largest;
-    if (has_needle()) {
-      values[RowFunctional::needle_weight] = Lanes<T, W>::each([&](int lane) {
-        return elementary::exp((row[RowState::needle][lane] - largest[lane]) * beta) * share[lane];
-      });
     }
   }
 };

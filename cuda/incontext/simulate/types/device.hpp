@@ -1,6 +1,9 @@
 #pragma once
 
+#include <charconv>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 #include "incontext/core/contracts.hpp"
 
@@ -30,7 +33,30 @@ inline std::string_view name(Device device) {
   return "unknown";
 }
 
-/// The device of that name.
+/// The name of a device and, of several GPUs, of one: cuda:1. The first GPU is cuda.
+///
+/// Runs on   host
+inline std::string name(Device device, int gpu) {
+  return std::string(name(device)) + (device == Device::cuda && gpu > 0 ? ":" + std::to_string(gpu) : "");
+}
+
+/// The number of the GPU that `text` names, as 1 in cuda:1; 0 for any other device.
+///
+/// Errors    std::invalid_argument if what is behind the colon is no number of a GPU.
+/// Runs on   host
+inline int gpu_named(std::string_view text) {
+  constexpr std::string_view prefix = "cuda:";
+  if (text.substr(0, prefix.size()) != prefix) return 0;
+  const std::string_view digits = text.substr(prefix.size());
+  int gpu = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), gpu);
+  if (error != std::errc() || end != digits.data() + digits.size() || gpu < 0) {
+    throw_invalid_argument("simulate::gpu_named", "GPU is unknown", text, "cuda:0, cuda:1 and so on");
+  }
+  return gpu;
+}
+
+/// The device of that name, which for CUDA may name a GPU as well.
 ///
 /// Errors    std::invalid_argument for any other name.
 /// Runs on   host
@@ -38,7 +64,9 @@ inline Device device_named(std::string_view text) {
   for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb, Device::cuda}) {
     if (text == name(device)) return device;
   }
-  throw_invalid_argument("simulate::device_named", "device is unknown", text, "automatic, serial, openmp, tbb or cuda");
+  if (text.substr(0, 5) == "cuda:") return gpu_named(text), Device::cuda;
+  throw_invalid_argument("simulate::device_named", "device is unknown", text,
+                         "automatic, serial, openmp, tbb, cuda or, of several GPUs, cuda:1");
 }
 
 /// The largest number of threads that may be requested.

@@ -39,7 +39,7 @@ class BatchMean {
     if (is_cut<System>()) return {};
     System::for_each_index(chunks * outputs, workers_,
                            SumChunk<Scalar>{address(values_), stride, count, outputs, address(moments_)});
-    const std::vector<statistics::Moments> home(moments_.begin(), moments_.begin() + chunks * outputs);
+    const std::vector<statistics::Moments> home = copy_home(moments_, 0, chunks * outputs);
     std::vector<statistics::Moments> total;
     for (std::size_t k = 0; k < static_cast<std::size_t>(outputs); ++k) {
       statistics::MomentsTree tree;

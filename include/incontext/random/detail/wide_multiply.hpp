@@ -13,19 +13,38 @@
 /// same integers.
 namespace incontext::random::detail {
 
+/// A product of two 32-bit words, in words. On a GPU by PTX's instruction for it: of anything else nvcc makes a product
+/// of two 64-bit words, which adds upper halves that are zero.
+struct WideProduct {
+  std::uint32_t low, high;
+};
+INCONTEXT_HD inline WideProduct wide_product(std::uint32_t a, std::uint32_t b) {
+  WideProduct words;
+#if defined(__CUDA_ARCH__)
+  asm("{ .reg .u64 product; mul.wide.u32 product, %2, %3; mov.b64 {%0, %1}, product; }"
+      : "=r"(words.low), "=r"(words.high)
+      : "r"(a), "r"(b));
+#else
+  const std::uint64_t product = std::uint64_t{a} * b;
+  words.low = static_cast<std::uint32_t>(product);
+  words.high = static_cast<std::uint32_t>(product >> 32);
+#endif
+  return words;
+}
+
 /// One lane, in plain C++, for GPU threads and for machines without the instructions below.
 struct ScalarPack {
   static constexpr int stride = 1;
-  INCONTEXT_HD static std::uint64_t load(const std::uint64_t* from) { return *from; }
-  INCONTEXT_HD static std::uint64_t broadcast(std::uint64_t value) { return value; }
-  INCONTEXT_HD static std::uint64_t exclusive_or(std::uint64_t a, std::uint64_t b) { return a ^ b; }
-  INCONTEXT_HD static std::uint64_t multiply(std::uint64_t a, std::uint32_t b) {
-    return std::uint64_t{static_cast<std::uint32_t>(a)} * b;
+  INCONTEXT_HD static WideProduct load(const std::uint64_t* from) { return broadcast(*from); }
+  INCONTEXT_HD static WideProduct broadcast(std::uint64_t value) { return {static_cast<std::uint32_t>(value), 0}; }
+  INCONTEXT_HD static WideProduct exclusive_or(WideProduct a, std::uint64_t b) {
+    return {a.low ^ static_cast<std::uint32_t>(b), 0};
   }
-  INCONTEXT_HD static std::uint64_t mix(std::uint64_t product, std::uint64_t other, std::uint32_t key) {
-    return (product >> 32) ^ other ^ key;
+  INCONTEXT_HD static WideProduct multiply(WideProduct a, std::uint32_t b) { return wide_product(a.low, b); }
+  INCONTEXT_HD static WideProduct mix(WideProduct product, WideProduct other, std::uint32_t key) {
+    return {product.high ^ other.low ^ key, 0};
   }
-  INCONTEXT_HD static void store(std::uint32_t* to, std::uint64_t value) { *to = static_cast<std::uint32_t>(value); }
+  INCONTEXT_HD static void store(std::uint32_t* to, WideProduct value) { *to = value.low; }
 };
 
 #if !defined(__CUDACC__) && defined(__SSE2__)

@@ -1,0 +1,176 @@
+// What a GPU does per second: the bare sampler, cuRAND's with the same sum, and whole runs of each kind of trial from the
+// call to its estimates. A line per measurement: name, size, seconds (the least of five), per second, of what. Exits 1 if
+// an answer is wrong, 77 without a GPU.
+
+#include <incontext/simulate/classification_grid.hpp>
+#include <incontext/simulate/reduced_softmax.hpp>
+#include <incontext/simulate/regression.hpp>
+#include <incontext/simulate/score_rows.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#if __has_include(<curand_kernel.h>)
+#define mulhilo32 curand_mulhilo32  // Random123 has a function of this name, too
+#include <curand_kernel.h>
+#undef mulhilo32
+#endif
+
+using namespace incontext;
+
+namespace {
+
+/// Sums and squares of the normals of one trial's stream.
+template <class T>
+struct Sampler {
+  static constexpr int per_block = random::normals_per_block<T>;
+  std::uint64_t seed;
+  std::uint32_t blocks;
+  double* squares;
+
+  INCONTEXT_HD void operator()(std::int64_t trial) const {
+    const random::LaneStream<1> stream({seed, static_cast<std::uint64_t>(trial)}, random::StreamTag(0));
+    T sum = 0;
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      Lanes<T, 1> normal[per_block];
+      random::normals(stream, block, normal);
+      for (int i = 0; i < per_block; ++i) sum += normal[i][0] * normal[i][0];
+    }
+    squares[trial] = static_cast<double>(sum);
+  }
+};
+
+#if __has_include(<curand_kernel.h>)
+struct CurandSampler {
+  std::uint64_t seed;
+  std::uint32_t blocks;
+  double* squares;
+
+  INCONTEXT_HD void operator()([[maybe_unused]] std::int64_t trial) const {
+#if defined(__CUDA_ARCH__)
+    curandStatePhilox4_32_10_t state;
+    curand_init(seed, static_cast<unsigned long long>(trial), 0, &state);
+    float sum = 0;
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      const float4 normal = curand_normal4(&state);
+      sum += normal.x * normal.x + normal.y * normal.y + normal.z * normal.z + normal.w * normal.w;
+    }
+    squares[trial] = static_cast<double>(sum);
+#endif
+  }
+};
+#endif
+
+int wrong = 0;
+
+/// Runs `call` once and then five times, and prints the least time.
+template <class Call>
+void measure(const std::string& name, std::int64_t size, double amount, const char* unit, const Call& call) {
+  call();
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::printf("%s,%lld,%.6g,%.6g,%s\n", name.c_str(), static_cast<long long>(size), least, amount / least, unit);
+  std::fflush(stdout);
+}
+
+void require(bool is_right, const char* name) {
+  if (is_right) return;
+  std::printf("wrong answer: %s\n", name);
+  wrong = 1;
+}
+
+/// The mean of the squares of normals is 1, with a standard error of sqrt(2 / n).
+template <class MakeSampler>
+void measure_sampler(const char* name, int per_block, const MakeSampler& make) {
+  constexpr std::int64_t threads = 1 << 20;
+  constexpr std::uint32_t blocks = 256;
+  simulate::detail::GpuMemory<double> squares;
+  squares.resize(threads);
+  const double normals = static_cast<double>(threads) * blocks * per_block;
+  const auto sampler = make(blocks, squares.data());
+  measure(name, threads, normals, "normals", [&] { simulate::detail::for_each_on_gpu(threads, sampler); });
+  double sum = 0;
+  for (const double square : simulate::detail::copy_home(squares, 0, threads)) sum += square;
+  require(std::abs(sum / normals - 1) <= 5 * std::sqrt(2 / normals) + 1e-6, name);
+}
+
+}  // namespace
+
+int main() {
+  if (!simulate::is_available(simulate::Device::cuda)) {
+    std::puts("skipped: no GPU that runs this program");
+    return 77;
+  }
+  std::puts("name,trials,seconds,per second,of");
+  measure_sampler("sampler float", 4, [](std::uint32_t blocks, double* out) { return Sampler<float>{1, blocks, out}; });
+  measure_sampler("sampler double", 2, [](std::uint32_t blocks, double* out) {
+    return Sampler<double>{1, blocks, out};
+  });
+#if __has_include(<curand_kernel.h>)
+  measure_sampler("cuRAND float", 4, [](std::uint32_t blocks, double* out) { return CurandSampler{1, blocks, out}; });
+#endif
+
+  constexpr int d = 20;
+  constexpr std::int64_t l = 40;
+  regression::LinearTask<double>::Parameters law;
+  law.input_covariance = regression::Matrix<double>::Identity(d, d);
+  law.task_covariance = law.input_covariance / d;
+  law.input_mean = law.task_mean = regression::Vector<double>::Zero(d);
+  law.noise_variance = 0.1;
+  const regression::LinearTask<double> task(law);
+  const regression::Attention<double> attention{law.input_covariance, law.input_mean, 1.0};
+  const std::vector<double> one{1.5}, eight{0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4};
+  const double normals = d * (l + 2) + l + 2;
+  using Approximate = scoring::ApproximateSoftmax<double>;
+  for (const std::int64_t trials : {1 << 16, 1 << 18, 1 << 20, 1 << 22}) {
+    const simulate::Options options{.seed = 1, .trials = trials, .device = simulate::Device::cuda};
+    const double n = static_cast<double>(trials);
+    const auto run = [&](const char* name, const auto& maps, simulate::Estimator estimator, double amount,
+                         const char* unit) {
+      measure(name, trials, amount, unit, [&] {
+        const auto found = simulate::regression_error<float>(attention, task, l, maps, options, {}, estimator);
+        require(found.trials == trials && found.estimates[0].mean > 0, name);
+      });
+    };
+    run("literal approximate", simulate::at_temperatures<Approximate>(one), simulate::Estimator::literal, n * normals,
+        "normals");
+    run("literal softmax x 8", simulate::at_temperatures<scoring::Softmax<double>>(eight), simulate::Estimator::literal,
+        n * normals, "normals");
+    run("sufficient statistics", simulate::at_temperatures<Approximate>(one),
+        simulate::Estimator::sufficient_statistics, n, "trials");
+    measure("classification grid 100 x 100", trials / 64, n / 64, "trials", [&] {
+      std::vector<double> kappas, gains;
+      for (int i = 0; i < 100; ++i) {
+        kappas.push_back(0.5 + 0.3 * i);
+        gains.push_back(1 + 0.5 * i);
+      }
+      simulate::Options fewer = options;
+      fewer.trials = trials / 64;
+      const auto found =
+          simulate::classification_grid<float>({.dimension = 3, .classes = 3, .context_length = 30},
+                                               {simulate::ClassificationRule::adaptive, kappas, gains}, fewer);
+      require(found.run.trials == fewer.trials, "classification grid");
+    });
+  }
+  for (const std::int64_t length : {1000, 1000000, 100000000}) {
+    const std::int64_t trials = std::max<std::int64_t>(16, 1000000000 / length / 16 * 16);
+    const double scores = static_cast<double>(trials) * static_cast<double>(length);
+    measure("score rows of " + std::to_string(length), trials, scores, "scores", [&] {
+      const auto found = simulate::score_rows<float>(simulate::normal_scores(length, 1), {1.0, 4.0},
+                                                     {.seed = 1, .trials = trials, .device = simulate::Device::cuda});
+      require(found.run.trials == trials, "score rows");
+    });
+  }
+  return wrong;
+}

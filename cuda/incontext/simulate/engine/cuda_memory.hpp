@@ -1,0 +1,139 @@
+#pragma once
+
+#include "incontext/core/floating_point.hpp"
+
+#if defined(INCONTEXT_SIMULATE_CUDA)
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Memory of a GPU, and errors of CUDA as exceptions. Only engine/cuda.hpp includes it.
+namespace incontext::simulate::detail {
+
+/// Throws if a call of CUDA failed, with what it did and CUDA's own text. An error that does not end the use of the GPU
+/// is cleared, so that the next call does not report it again.
+///
+/// Errors    std::bad_alloc if memory is what was missing, otherwise std::runtime_error.
+inline void require_done(cudaError_t status, std::string_view what) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();
+  if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  throw std::runtime_error("incontext::simulate: " + std::string(what) +
+                           " failed on the GPU: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
+}
+
+/// The most numbers in working memory at a time: 2^28, or as many doubles as an eighth of the GPU's memory holds.
+inline std::int64_t gpu_working_numbers() {
+  std::size_t left = 0, all = 0;
+  require_done(cudaMemGetInfo(&left, &all), "asking for the size of the memory");
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(all / 64), 1, std::int64_t{1} << 28);
+}
+
+/// The pool of the current GPU's memory, told to keep what is freed for the next run; null where the GPU has no pools.
+inline cudaMemPool_t gpu_pool() {
+  int gpu = 0, has_pools = 0;
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
+  const bool found = cudaGetDevice(&gpu) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, gpu) == cudaSuccess &&
+                     has_pools != 0 && cudaDeviceGetDefaultMemPool(&pool, gpu) == cudaSuccess &&
+                     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all) == cudaSuccess;
+  (void)cudaGetLastError();
+  return found ? pool : nullptr;
+}
+
+/// An array in the GPU's memory. Its elements are reached by kernels and by copy_home alone; fresh elements hold
+/// anything.
+///
+/// Errors    std::bad_alloc if there is not enough memory.
+template <class T>
+class GpuMemory {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  using value_type = T;
+
+  GpuMemory() = default;
+  template <std::contiguous_iterator Iterator>
+  GpuMemory(Iterator first, Iterator last) {
+    resize(static_cast<std::size_t>(last - first));
+    if (size_ > 0) {
+      require_done(cudaMemcpy(numbers_, std::to_address(first), size_ * sizeof(T), cudaMemcpyHostToDevice),
+                   "copying parameters");
+    }
+  }
+  GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
+  GpuMemory& operator=(GpuMemory&& other) noexcept {
+    std::swap(numbers_, other.numbers_);
+    std::swap(size_, other.size_);
+    std::swap(is_pooled_, other.is_pooled_);
+    return *this;
+  }
+  ~GpuMemory() { release(); }
+
+  /// Makes room for other elements: the old ones are not kept, and their memory is free for the new ones.
+  void resize(std::size_t size) {
+    release();
+    if (size == 0) return;
+    if (size > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T)) throw std::bad_alloc();
+    cudaMemPool_t pool = gpu_pool();
+    is_pooled_ = pool != nullptr;
+    void* numbers = nullptr;
+    cudaError_t status = allocate(&numbers, size);
+    if (status == cudaErrorMemoryAllocation && is_pooled_) {  // what the pool keeps may be in pieces
+      (void)cudaGetLastError();
+      if (cudaDeviceSynchronize() == cudaSuccess) (void)cudaMemPoolTrimTo(pool, 0);
+      status = allocate(&numbers, size);
+    }
+    require_done(status, "allocating memory");
+    numbers_ = static_cast<T*>(numbers);
+    size_ = size;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] T* data() { return numbers_; }
+  [[nodiscard]] const T* data() const { return numbers_; }
+
+ private:
+  cudaError_t allocate(void** numbers, std::size_t size) const {
+    return is_pooled_ ? cudaMallocAsync(numbers, size * sizeof(T), nullptr) : cudaMalloc(numbers, size * sizeof(T));
+  }
+  /// Never throws: after an error that ends the use of the GPU, freeing fails as every call does, and the exception
+  /// that reports the error is on its way.
+  void release() noexcept {
+    if (numbers_ != nullptr && (is_pooled_ ? cudaFreeAsync(numbers_, nullptr) : cudaFree(numbers_)) != cudaSuccess) {
+      (void)cudaGetLastError();
+    }
+    numbers_ = nullptr;
+    size_ = 0;
+  }
+
+  T* numbers_ = nullptr;
+  std::size_t size_ = 0;
+  bool is_pooled_ = false;
+};
+
+/// Elements first ... first + count - 1 in the host's memory, by one copy.
+template <class T>
+std::vector<T> copy_home(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
+  std::vector<T> home(static_cast<std::size_t>(count));
+  if (count > 0) {
+    require_done(cudaMemcpy(home.data(), memory.data() + first, home.size() * sizeof(T), cudaMemcpyDeviceToHost),
+                 "copying results");
+  }
+  return home;
+}
+
+}  // namespace incontext::simulate::detail
+#endif

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Power check of scripts/gpu-check: with programs that stand in for the packed ones, it passes on equal bits and exits 1
+# on a wrong bit, on two programs that fail alike, on a wrong answer and without a GPU.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/{scripts,tests/simulate,.gpu/bin,.gpu/lib}
+cp "$root/scripts/gpu-check" "$work/scripts/"
+echo "trial 0x1p+1" >"$work/tests/simulate/bits.txt"
+echo 0123456789abcdef >"$work/.gpu/commit"
+
+# program NAME LINE...: a packed program
+program() {
+  printf '%s\n' '#!/bin/bash' "${@:2}" >"$work/.gpu/bin/$1"
+  chmod +x "$work/.gpu/bin/$1"
+}
+good() {
+  program gpu_probe 'exit 0'
+  program incontext-bits 'echo "trial 0x1p+1"'
+  program incontext-bits-cuda 'echo "trial 0x1p+1"'
+  program bench-gpu-throughput 'echo "sampler float,1,1,2e9,normals"' 'echo "trial,1,1,1e9,normals"'
+}
+# expect EXIT_CODE PATTERN
+expect() {
+  local code=0 text
+  text=$(OUT="$work/out" bash "$work/scripts/gpu-check" run 2>&1) || code=$?
+  if [ "$code" -ne "$1" ] || ! grep -qE -- "$2" <<<"$text"; then
+    echo "FAILED: exit code $code, $1 expected with '$2':"
+    echo "$text"
+    exit 1
+  fi
+}
+good; expect 0 '\| trial \| 1 \| 1 \| 1e\+09 \| normals \| 50% \|'
+good; expect 0 '\| bits-waves \| passed'
+good; program incontext-bits-cuda 'echo "trial 0x1p+2"'; expect 1 'bits-record \| FAILED .*< trial 0x1p\+2'
+good; program incontext-bits-cuda '[ "${3:-}" != 200003 ] && echo "trial 0x1p+1"'; expect 1 'bits-waves \| FAILED'
+good; program incontext-bits-cuda 'exit 3'; program incontext-bits 'exit 3'; expect 1 'bits-waves \| FAILED'
+good; rm "$work/.gpu/bin/incontext-bits-cuda"; expect 1 'bits \| skipped: not packed'
+good; program bench-gpu-throughput 'echo "wrong answer: trial"' 'exit 1'; expect 1 'throughput \| FAILED .*wrong answer: trial'
+good; program gpu_probe 'echo "skipped: no GPU"' 'exit 77'; expect 1 '^no GPU: skipped: no GPU'
+echo "scripts/gpu-check refuses every fault and passes without one"
