@@ -6,6 +6,7 @@
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/bayes_ridge.hpp"
 #include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/error_gradient.hpp"
 #include "incontext/regression/generalization_error.hpp"
 #include "incontext/regression/input_rows.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"

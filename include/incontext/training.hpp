@@ -9,4 +9,5 @@
 #include "incontext/training/learning_rate.hpp"
 #include "incontext/training/quantifier_task.hpp"
 #include "incontext/training/reasoning_task.hpp"
+#include "incontext/training/regression_parameters.hpp"
 #include "incontext/training/trainer.hpp"
