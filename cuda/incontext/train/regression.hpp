@@ -41,7 +41,7 @@
 ///     while (trainer.steps() < 1000) trainer.step();
 namespace incontext::train {
 
-/// What is trained on, and what of the layer is trained. If the temperature alone is, the layer is `fixed`.
+/// What is trained on, and what of the layer is trained. The rest of the layer is `fixed`.
 ///
 /// Domain    context_length >= 2.
 /// Runs on   host
@@ -77,7 +77,13 @@ class RegressionTraining {
     require_at_least(where, "context_length", setting_.context_length, std::int64_t{2});
     scoring::require_valid(map);
     validate(batches, where);
-    if (!trains_layer()) regression::validate(setting_.fixed, dimension(), where);
+    if (setting_.parameters != training::RegressionParameters::layer) {
+      auto rest = setting_.fixed;
+      if (setting_.parameters == training::RegressionParameters::scores) {
+        rest.key_query = regression::Matrix<double>::Zero(dimension(), dimension());
+      }
+      regression::validate(rest, dimension(), where);
+    }
   }
 
   [[nodiscard]] std::int64_t dimension() const { return setting_.task.dimension(); }
@@ -89,13 +95,13 @@ class RegressionTraining {
   /// or the inverse temperature 1.
   [[nodiscard]] std::vector<double> initial(double deviation = 0.5) const {
     require_positive("train::RegressionTraining::initial", "deviation", deviation);
-    if (!trains_layer()) return {1.0};
+    if (trains_temperature()) return {1.0};
     std::vector<double> weights(size());
     const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
     simulate::draw_normals(simulate::LaneArray<double, 1>{weights.data(), 1}, stream, 0, std::ssize(weights));
     const double scale = deviation / std::sqrt(static_cast<double>(dimension()));
     for (double& weight : weights) weight *= scale;
-    weights.back() *= deviation / scale;
+    if (setting_.parameters == training::RegressionParameters::layer) weights.back() *= deviation / scale;
     return weights;
   }
 
@@ -114,7 +120,7 @@ class RegressionTraining {
       training::BatchGradient batch;
       batch.loss = is_finite ? loss.mean : std::numeric_limits<double>::quiet_NaN();
       batch.loss_standard_error = loss.standard_error;
-      const auto first = means.begin() + (self.trains_layer() ? 1 : std::ssize(means) - 1);
+      const auto first = means.begin() + (self.trains_temperature() ? std::ssize(means) - 1 : 1);
       std::transform(first, first + static_cast<std::ptrdiff_t>(self.size()), std::back_inserter(batch.gradient),
                      [](const auto& m) { return m.mean; });
       return batch;
@@ -137,7 +143,9 @@ class RegressionTraining {
   using BatchFunction =
       std::function<std::vector<statistics::Moments>(const training::RegressionLayer&, std::int64_t, std::int64_t)>;
 
-  [[nodiscard]] bool trains_layer() const { return setting_.parameters == training::RegressionParameters::layer; }
+  [[nodiscard]] bool trains_temperature() const {
+    return setting_.parameters == training::RegressionParameters::temperature;
+  }
 
   [[nodiscard]] BatchFunction batch_function() const {
     const simulate::Device device = simulate::resolve(batches_.device);

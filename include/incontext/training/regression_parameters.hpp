@@ -11,14 +11,16 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/error_gradient.hpp"
+#include "incontext/training/gradient_flow.hpp"
 
 /// The numbers that training changes in a layer for regression in context, whether by sampled or by exact gradients.
 namespace incontext::training {
 
-/// What is trained: M, v_x and v_y at inverse temperature 1, or the inverse temperature of a given layer.
+/// What is trained: M, v_x and v_y at inverse temperature 1; M alone, beside given values; or the inverse temperature of a
+/// given layer.
 ///
 /// Runs on   host
-enum class RegressionParameters { layer, temperature };
+enum class RegressionParameters { layer, scores, temperature };
 
 /// A layer and the inverse temperature of its scores.
 ///
@@ -33,7 +35,8 @@ struct RegressionLayer {
 /// Runs on   host
 inline std::size_t parameter_count(RegressionParameters parameters, std::int64_t dimension) {
   const auto d = static_cast<std::size_t>(dimension);
-  return parameters == RegressionParameters::layer ? d * d + d + 1 : 1;
+  if (parameters == RegressionParameters::temperature) return 1;
+  return parameters == RegressionParameters::layer ? d * d + d + 1 : d * d;
 }
 
 namespace detail {
@@ -55,7 +58,7 @@ inline std::vector<double> layer_parameters(const regression::Attention<double>&
   return numbers;
 }
 
-/// The layer of these numbers: `fixed` with the inverse temperature, or the layer itself at inverse temperature 1.
+/// The layer of these numbers: `fixed` with what is trained in its place.
 ///
 /// Errors    std::invalid_argument for another number of parameters.
 /// Runs on   host
@@ -65,9 +68,13 @@ inline RegressionLayer regression_layer(RegressionParameters parameters, const r
                     static_cast<std::ptrdiff_t>(parameter_count(parameters, dimension)));
   if (parameters == RegressionParameters::temperature) return {fixed, numbers.front()};
   const Eigen::Index d = dimension;
-  return {{Eigen::Map<const detail::ByRows>(numbers.data(), d, d),
-           Eigen::Map<const regression::Vector<double>>(numbers.data() + d * d, d), numbers.back()},
-          1.0};
+  RegressionLayer layer{fixed, 1.0};
+  layer.attention.key_query = Eigen::Map<const detail::ByRows>(numbers.data(), d, d);
+  if (parameters == RegressionParameters::layer) {
+    layer.attention.input_value = Eigen::Map<const regression::Vector<double>>(numbers.data() + d * d, d);
+    layer.attention.label_value = numbers.back();
+  }
+  return layer;
 }
 
 /// The numbers of a gradient, in the order of the parameters.
@@ -76,7 +83,27 @@ inline RegressionLayer regression_layer(RegressionParameters parameters, const r
 inline std::vector<double> gradient_numbers(RegressionParameters parameters,
                                             const regression::ErrorGradient<double>& gradient) {
   if (parameters == RegressionParameters::temperature) return {gradient.inverse_temperature};
-  return layer_parameters(gradient.attention);
+  std::vector<double> numbers = layer_parameters(gradient.attention);
+  numbers.resize(parameter_count(parameters, gradient.attention.input_value.size()));
+  return numbers;
+}
+
+/// The exact loss of a layer as a function of the trained numbers. `error` is called with a layer and an inverse
+/// temperature, and returns the error with its gradient: regression::generalization_error_gradient and its relatives.
+///
+///     const auto loss = training::population_loss(RegressionParameters::layer, {}, task.dimension(),
+///         [&](const auto& layer, double b) { return regression::generalization_error_gradient(layer, task, 40, b); });
+///
+/// Source    derived: docs/theory/training.md#population-gradients.
+/// Runs on   host
+template <class Error>
+ExactLoss population_loss(RegressionParameters parameters, const regression::Attention<double>& fixed,
+                          std::int64_t dimension, Error error) {
+  return [=](std::span<const double> numbers) {
+    const RegressionLayer at = regression_layer(parameters, fixed, dimension, numbers);
+    const regression::ErrorGradient<double> here = error(at.attention, at.inverse_temperature);
+    return LossAndGradient{here.error, gradient_numbers(parameters, here)};
+  };
 }
 
 }  // namespace incontext::training
