@@ -5,6 +5,7 @@
 #include "incontext/training/adam.hpp"
 #include "incontext/training/affine_task.hpp"
 #include "incontext/training/checkpoint.hpp"
+#include "incontext/training/gradient_flow.hpp"
 #include "incontext/training/layer_gradients.hpp"
 #include "incontext/training/learning_rate.hpp"
 #include "incontext/training/quantifier_task.hpp"

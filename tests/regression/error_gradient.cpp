@@ -26,8 +26,8 @@ T error_at(const regression::InverseTemperatureParabola<T>& parabola, const T& b
   return parabola.constant + b * (b * parabola.quadratic - 2 * parabola.linear);
 }
 
-/// The largest distance of a gradient from differences of the error, over the largest derivative. The error is a parabola
-/// in every single parameter, so that central differences are exact at any step.
+/// The largest distance of a gradient from differences of the error, over the largest derivative. The error is a
+/// parabola in every single parameter, so that central differences are exact at any step.
 template <class T, class Error>
 double off_differences(const ErrorGradient<T>& gradient, const Attention<T>& attention, T b, const Error& error,
                        Worst& worst) {

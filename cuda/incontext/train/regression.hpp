@@ -59,8 +59,8 @@ struct RegressionSetting {
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients against differences, context by context, and on average against the exact population gradients:
 ///           tests/train/regression.cpp.
-/// Random    contexts as RegressionErrorTrial; initial weights: stream initial_weights. Bits do not depend on the device
-///           or the number of threads.
+/// Random    contexts as RegressionErrorTrial; initial weights: stream initial_weights. Bits do not depend on the
+///           device or the number of threads.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class Map>
 class RegressionTraining {

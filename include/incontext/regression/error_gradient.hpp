@@ -89,8 +89,8 @@ ErrorGradient<T> generalization_error_gradient(const Attention<T>& attention, co
                                           slopes, context_length, offset, inverse_temperature);
 }
 
-/// The error of linear attention at inverse temperature b, and its gradient by M, v_x, v_y and b: exact at every context
-/// length, for every covariance and mean.
+/// The error of linear attention at inverse temperature b, and its gradient by M, v_x, v_y and b: exact at every
+/// context length, for every covariance and mean.
 ///
 /// The formulas are those of generalization_error_gradient with the moments of linear_attention_error and r = w. Since
 /// the prediction is linear in M and in (v_x, v_y), gradient flow conserves |M|^2 - |v_x|^2 - v_y^2.

@@ -33,7 +33,8 @@ struct WeightedMoments {
   Vector<T> second;
   Matrix<T> fourth;
 
-  /// E f (h (zeta zeta^T - I) - 2 H zeta zeta^T) for h = zeta^T H zeta with H symmetric: E f_i' h zeta_j by Stein's lemma.
+  /// E f (h (zeta zeta^T - I) - 2 H zeta zeta^T) for h = zeta^T H zeta with H symmetric: E f_i' h zeta_j by Stein's
+  /// lemma.
   Matrix<T> pull(const Matrix<T>& h) const {
     const Matrix<T> whole = T(2.0) * h.cwiseProduct(fourth);
     Matrix<T> result = whole - T(2.0) * h * second.asDiagonal();
@@ -160,15 +161,15 @@ class SoftmaxGradient {
 
 }  // namespace detail
 
-/// The error of true softmax attention at inverse temperature b, or of any map that is softmax after an elementwise one,
-/// and its gradient by M, v_x, v_y and b: exact at every context length.
+/// The error of true softmax attention at inverse temperature b, or of any map that is softmax after an elementwise
+/// one, and its gradient by M, v_x, v_y and b: exact at every context length.
 ///
 /// \f[ E\left[ \frac{\partial f(\varsigma)}{\partial \Gamma} h \right]
 ///     = \Gamma^{-T} E\left[ f (h (\zeta \zeta^T - I) - 2 H \zeta \zeta^T) \right],\quad
 ///     \varsigma^2 = |\Gamma \zeta|^2,\ h = \zeta^T H \zeta \f]
 ///
-/// Scores are b x_j^T M x_q, before the map. By Stein's lemma no derivative of the row moments is needed: the moments of
-/// softmax_error, averaged with second and fourth moments of the query, give the whole gradient.
+/// Scores are b x_j^T M x_q, before the map. By Stein's lemma no derivative of the row moments is needed: the moments
+/// of softmax_error, averaged with second and fourth moments of the query, give the whole gradient.
 ///
 /// Source    derived: docs/theory/training.md#population-gradients.
 /// Shapes    (attention: d, task: d, context_length l, map, inverse_temperature b) -> as ErrorGradient

@@ -43,7 +43,8 @@ using ExactLoss = std::function<LossAndGradient(std::span<const double> paramete
 ///     flow.advance_to(2.0);
 ///     // flow.parameters(), flow.loss()
 ///
-/// Source    the definition; the method is Dormand and Prince's of order 5 with controlled steps (Boost.Numeric.Odeint).
+/// Source    the definition; the method is Dormand and Prince's of order 5 with controlled steps
+///           (Boost.Numeric.Odeint).
 /// Shapes    `parameters`: as the loss takes.
 /// Units     time in parameters squared over loss.
 /// Domain    tolerance > 0: of a step's error, absolute and relative.
@@ -147,8 +148,8 @@ inline GradientFunction exact_batches(ExactLoss loss) {
   };
 }
 
-/// Plain gradient descent at a constant rate: the limit of Adam without memory where epsilon is far above every entry of
-/// the gradient.
+/// Plain gradient descent at a constant rate: the limit of Adam without memory where epsilon is far above every entry
+/// of the gradient.
 ///
 /// \f[ \theta \leftarrow \theta - r\, g\, /\, (1 + |g| / \epsilon) \f]
 ///

@@ -16,8 +16,8 @@
 /// The numbers that training changes in a layer for regression in context, whether by sampled or by exact gradients.
 namespace incontext::training {
 
-/// What is trained: M, v_x and v_y at inverse temperature 1; M alone, beside given values; or the inverse temperature of a
-/// given layer.
+/// What is trained: M, v_x and v_y at inverse temperature 1; M alone, beside given values; or the inverse temperature
+/// of a given layer.
 ///
 /// Runs on   host
 enum class RegressionParameters { layer, scores, temperature };

@@ -5,8 +5,8 @@
 #include "incontext/regression/linear_algebra.hpp"
 
 /// E[u u^T] of one context of normal inputs, as a function of B = E[p p^T] and of the values' noise v_y^2 s2:
-/// docs/theory/regression.md#gaussian-inputs and #linear-attention. Without the noise both functions are linear in B and
-/// self-adjoint, tr(K f(B)) = tr(f(K) B), so that f(K) is the gradient of tr(K E[u u^T]) by B.
+/// docs/theory/regression.md#gaussian-inputs and #linear-attention. Without the noise both functions are linear in B
+/// and self-adjoint, tr(K f(B)) = tr(f(K) B), so that f(K) is the gradient of tr(K E[u u^T]) by B.
 namespace incontext::regression::detail {
 
 /// Centered scores, to leading order in 1/l: S B S + (tr(B S) + noise) S / l. The exact moment is (l - 1) / l times it.

@@ -17,9 +17,9 @@ struct ContextSlopes {
   T by_value_noise;
 };
 
-/// The gradient of error_parabola at one inverse temperature b, for a law whose third moments vanish. With p = v_x + v_y w
-/// and the residual's vector r, the error is the mean of a form of second degree in p, r and w. Its gradient by p is the
-/// vector q = Q_p p + Q_r r + Q_w w, so that the gradient by v_x is E[q], and by v_y E[w . q].
+/// The gradient of error_parabola at one inverse temperature b, for a law whose third moments vanish. With p = v_x +
+/// v_y w and the residual's vector r, the error is the mean of a form of second degree in p, r and w. Its gradient by
+/// p is the vector q = Q_p p + Q_r r + Q_w w, so that the gradient by v_x is E[q], and by v_y E[w . q].
 template <Real T>
 Attention<T> error_parabola_gradient(const Attention<T>& attention, const InputMoments<T>& inputs,
                                      const TaskMoments<T>& task, const ContextMoments<T>& context,

@@ -107,8 +107,8 @@ class WeightedChiSquareContour {
            c * t * t * q / T(2.0);
   }
 
-  /// (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K for several h, p = (y - 1) / 2; `values` gives the transforms of
-  /// all h over that of 1, times the number of a node.
+  /// (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K for several h, p = (y - 1) / 2; `values` gives the transforms
+  /// of all h over that of 1, times the number of a node.
   template <class Values, class Transforms>
   Values contour(const T& q, const Saddle& saddle, const Values& zero, const Transforms& values) const {
     using std::sqrt;

@@ -12,8 +12,8 @@
 
 namespace incontext::regression::detail {
 
-/// The density of u, and what multiplies the second and the fourth moments of zeta given sigma: for centered zeta, E zeta_i
-/// zeta_j is 0 or `second`(i), and E zeta_i^2 zeta_j^2 is `fourth`(i, j), times 3 if i = j.
+/// The density of u, and what multiplies the second and the fourth moments of zeta given sigma: for centered zeta, E
+/// zeta_i zeta_j is 0 or `second`(i), and E zeta_i^2 zeta_j^2 is `fourth`(i, j), times 3 if i = j.
 ///
 /// Shapes    moments: 1, then second (d), then fourth by its lower triangle (d (d + 1) / 2), all times the density
 template <Real T>
@@ -22,8 +22,8 @@ struct QueryMoments {
   std::vector<T> moments;
 };
 
-/// Centered queries whose scores have the variance sigma^2 = sum_j lambda_j zeta_j^2, with all moments of zeta up to the
-/// fourth.
+/// Centered queries whose scores have the variance sigma^2 = sum_j lambda_j zeta_j^2, with all moments of zeta up to
+/// the fourth.
 template <Real T>
 class WeightedChiSquareFourth : public WeightedChiSquareContour<T> {
  public:
