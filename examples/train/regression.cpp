@@ -1,5 +1,6 @@
 #include "examples/train/regression.hpp"
 
+#include <incontext/core/contracts.hpp>
 #include <incontext/regression/error_gradient.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
@@ -201,8 +202,7 @@ End softmax_end(bool values_given) {
     end.run.fixed = label_values();
     end.trained = "M beside v_y = 1";
   }
-  end.run.steps = values_given ? 1000 : 2400;
-  end.run.rate = 0.03;
+  end.run.steps = values_given ? 1000 : 3000;
   end.quantities.push_back(mean_of_scores(best.scale * best.label_value));
   if (!values_given) {
     end.quantities.push_back(
@@ -323,12 +323,14 @@ Table drift_table() {
   const auto loss = loss_of(RegressionMap::approximate, task);
   auto best = label_values();
   best.key_query = optimal_scores(RegressionMap::approximate, task);
+  const double labels = regression::trace_of_product<double>(task.input_covariance(), task.task_covariance()) + noise;
+  const double ridge = labels / static_cast<double>(l);
   const double infimum = regression::generalization_error(best, task, l, {.offset = regression::Offset::removed})(1.0);
   const double slope = best.key_query(0, 0);
   Table table{.title = "Approximate softmax, values trained too: gradient flow never comes to rest",
               .columns = {{.name = "time", .style = Style::shortest},
                           {.name = "label_value", .heading = "v_y", .digits = 5},
-                          {.name = "scaled_value", .heading = "v_y t^(1/4)", .digits = 5},
+                          {.name = "law", .digits = 5},
                           {.name = "slope", .heading = "v_y tr(M S) / d", .digits = 5},
                           {.name = "excess", .heading = "loss - infimum", .digits = 4},
                           {.name = "offset", .heading = "offset's variance", .digits = 4}}};
@@ -336,13 +338,14 @@ Table drift_table() {
   for (const double time : {10.0, 40.0, 160.0, 640.0, 2560.0}) {
     flow.advance_to(time);
     const double value = flow.parameters().back();
-    const double labels = regression::trace_of_product<double>(task.input_covariance(), task.task_covariance()) + noise;
-    table.add_row({time, value, value * std::pow(time, 0.25), slope_of(task, flow.parameters()), flow.loss() - infimum,
-                   value * value * labels / static_cast<double>(l)});
+    table.add_row({time, value, std::pow(best.key_query.squaredNorm() / (8 * ridge * time), 0.25),
+                   slope_of(task, flow.parameters()), flow.loss() - infimum, value * value * ridge});
   }
   table.notes = {
-      "The offset v_y ybar costs v_y^2 (tr(S W) + s2) / l, and a larger M pays for a smaller v_y: the infimum " +
-      std::to_string(infimum) + " with slope " + std::to_string(slope) + " is reached at v_y = 0 alone."};
+      "The offset v_y ybar has the variance v_y^2 (tr(S W) + s2) / l, and a larger M makes up for a smaller v_y: the "
+      "infimum, " +
+          short_text(infimum, 6) + " with slope " + short_text(slope, 5) + ", is that of v_y = 0.",
+      "law: v_y = (|v_y M|^2 l / (8 t (tr(S W) + s2)))^(1/4)."};
   return table;
 }
 
