@@ -4,8 +4,11 @@ namespace incontext::examples::train {
 
 void add_train_options(CLI::App& app, TrainOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
-  add_choice<TrainFigure>(app, "--figure", o.figure, "What to show, see above",
-                          {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}});
+  add_choice<TrainTask>(app, "--task", o.task, "What is learned in context",
+                        {{"classification", TrainTask::classification}, {"regression", TrainTask::regression}});
+  add_choice<TrainFigure>(
+      app, "--figure", o.figure, "What to show, see above",
+      {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}, {"temperature", TrainFigure::temperature}});
   add_choice<MapChoice>(app, "--map", o.maps, "Which attention is trained",
                         {{"linear", MapChoice::linear}, {"softmax", MapChoice::softmax}, {"both", MapChoice::both}});
   show_no_default(add_count<std::int64_t>(app, "--dimension", o.dimension,
@@ -18,7 +21,8 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 1, 1000);
   add_count<std::int64_t>(app, "--steps", o.run.steps, "Steps of Adam per run", 1, 100000000);
   add_count<std::int64_t>(app, "--batch", o.run.batch, "Contexts per step, each used once", 1, 1 << 24);
-  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive, "0 < value <= 1000");
+  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive,
+             "0 < value <= 1000");
   add_number(app, "--initial-scale", o.run.initial_scale,
              "Standard deviation of the initial weights, in units of 1/sqrt(d + k); the paper has 0.002", positive,
              "0 < value <= 1000");
@@ -39,6 +43,16 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
 
 UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
+  if (o.task == TrainTask::regression) {
+    unused.add("--task regression",
+               {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
+                "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials"});
+    if (!is_given(app, "--seeds")) o.seeds = 16;
+    return unused;
+  }
+  if (o.figure == TrainFigure::temperature) {
+    throw_input_error("--figure", "is of --task regression", "temperature", "ends or curves");
+  }
   const std::string figure = "--figure " + text_of(app, "--figure");
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves && !is_given(app, "--seeds")) o.seeds = 1;
