@@ -78,7 +78,7 @@ Attention<double> layer_of(const RegressionRun& run, const Parameters& parameter
   return training::regression_layer(run.parameters, run.fixed, d, parameters).attention;
 }
 
-Estimate estimate_of(const std::vector<double>& values) {
+Estimate over_values(const std::vector<double>& values) {
   return Estimate(statistics::moments_of(values.data(), std::ssize(values)));
 }
 
@@ -103,7 +103,7 @@ std::int64_t contexts_of(const std::vector<Parameters>& seeds, const RegressionR
 Estimate over_seeds(const std::vector<Parameters>& seeds, const std::function<double(const Parameters&)>& number) {
   std::vector<double> values;
   std::transform(seeds.begin(), seeds.end(), std::back_inserter(values), number);
-  return estimate_of(values);
+  return over_values(values);
 }
 
 /// The columns of a comparison, with what is trained in place of what is simulated.
