@@ -5,21 +5,35 @@
 #include "examples/support/report.hpp"
 #include "examples/train/classification.hpp"
 #include "examples/train/options.hpp"
+#include "examples/train/regression.hpp"
 
 namespace {
 
 using namespace incontext::examples;
 using namespace incontext::examples::train;
 
+std::vector<Table> regression_tables(const TrainOptions& o, Simulator& simulator, Judgment& judgment,
+                                     Controls& controls) {
+  const RegressionTrainer trainer = [&](const std::string& what, const RegressionRun& run,
+                                        const std::vector<std::int64_t>& steps) {
+    return simulator.train_regression(what, run, steps);
+  };
+  RegressionFigures parts{trainer, judgment, controls, o.seeds, o.run.batch, o.simulation.seed};
+  if (o.figure == TrainFigure::ends) return regression_ends(parts);
+  return o.figure == TrainFigure::curves ? regression_curves(parts) : regression_temperatures(parts);
+}
+
 Report report_of(const CLI::App& app, TrainOptions& options) {
   const UnusedOptions unused = complete(app, options);
   require_outputs(options.output);
   Report report{.program = "incontext-train", .command = command_of(app), .arguments = unused.arguments()};
   Judgment judgment;
-  Controls controls({{"rule"}, {"layer"}});
+  const bool is_regression = options.task == TrainTask::regression;
+  Controls controls({{is_regression ? "statement" : "rule"}, {"layer"}});
   Simulator simulator(options.simulation, options.output.quiet);
   TrainRun parts{options, simulator, judgment, controls};
-  report.tables = classification_tables(parts);
+  report.tables =
+      is_regression ? regression_tables(options, simulator, judgment, controls) : classification_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
   report.run = simulator.record();
   judge(report, judgment);
@@ -34,15 +48,18 @@ int main(int argc, char** argv) {
   return run_program(
       {.name = "incontext-train",
        .description =
-           "Trains one layer of attention to classify in context, from scratch and with exact gradients, and compares\n"
-           "it with the best step of (kernel) gradient descent (2510.10425).\n"
+           "Trains one layer of attention in context, from scratch and with exact gradients. --task classification\n"
+           "compares it with the best step of (kernel) gradient descent (2510.10425), --task regression with the\n"
+           "optimum of its exact error (2511.01292).\n"
            "  --figure ends        where training ends, over several seeds; the default\n"
-           "  --figure curves      the way there: Figures 4 and 5, one run\n"
+           "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow\n"
+           "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws\n"
            "A negative control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-train\n"
                  "  incontext-train --map softmax --dimension 5 --steps 8000 --seeds 3\n"
+                 "  incontext-train --task regression --figure temperature\n"
                  "  incontext-train --figure curves --map linear --checkpoint state --weights layer\n"},
       argc, argv, [&](CLI::App& app) { add_train_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

@@ -4,8 +4,11 @@ namespace incontext::examples::train {
 
 void add_train_options(CLI::App& app, TrainOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
-  add_choice<TrainFigure>(app, "--figure", o.figure, "What to show, see above",
-                          {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}});
+  add_choice<TrainTask>(app, "--task", o.task, "What is learned in context",
+                        {{"classification", TrainTask::classification}, {"regression", TrainTask::regression}});
+  add_choice<TrainFigure>(
+      app, "--figure", o.figure, "What to show, see above",
+      {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}, {"temperature", TrainFigure::temperature}});
   add_choice<MapChoice>(app, "--map", o.maps, "Which attention is trained",
                         {{"linear", MapChoice::linear}, {"softmax", MapChoice::softmax}, {"both", MapChoice::both}});
   show_no_default(add_count<std::int64_t>(app, "--dimension", o.dimension,
@@ -42,6 +45,16 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
 
 UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
+  if (o.task == TrainTask::regression) {
+    unused.add("--task regression",
+               {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
+                "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials"});
+    if (!is_given(app, "--seeds")) o.seeds = 16;
+    return unused;
+  }
+  if (o.figure == TrainFigure::temperature) {
+    throw_input_error("--figure", "is of --task regression", "temperature", "ends or curves");
+  }
   const std::string figure = "--figure " + text_of(app, "--figure");
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves) unused.add(figure, {"--seeds"});

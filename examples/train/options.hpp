@@ -10,13 +10,17 @@
 /// What incontext-train can be asked.
 namespace incontext::examples::train {
 
-/// Where training ends, beside the rules; the way there.
-enum class TrainFigure { ends, curves };
+/// Classification in context (arXiv 2510.10425), or linear regression (2511.01292).
+enum class TrainTask { classification, regression };
+
+/// Where training ends, beside the theory; the way there; a temperature that is trained on shifted laws.
+enum class TrainFigure { ends, curves, temperature };
 
 /// Which maps are trained.
 enum class MapChoice { linear, softmax, both };
 
 struct TrainOptions {
+  TrainTask task = TrainTask::classification;
   TrainFigure figure = TrainFigure::ends;
   MapChoice maps = MapChoice::both;
   std::int64_t dimension = 0;  ///< 0: the figure's own

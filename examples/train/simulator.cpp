@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "examples/support/simulation_runs.hpp"
+#include "examples/train/train_regression.hpp"
 
 namespace incontext::examples::train {
 
@@ -95,6 +96,11 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
     });
   });
   return reached;
+}
+
+std::vector<TrainedRegression> Simulator::train_regression(const std::string& what, const RegressionRun& run,
+                                                           const std::vector<std::int64_t>& steps) {
+  return train::train_regression(state_->runs, what, run, steps);
 }
 
 std::optional<ClassificationOptimum> Simulator::search(const std::string& what, const SphereTask& task,

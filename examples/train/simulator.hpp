@@ -14,6 +14,7 @@
 
 #include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
+#include "examples/train/regression_runs.hpp"
 
 /// What incontext-train trains and simulates. Only simulator.cpp sees simulate and train headers other than their
 /// types.
@@ -67,6 +68,10 @@ class Simulator {
   std::vector<TrainedContext> train(const std::string& what, const ContextRun& run,
                                     const std::vector<std::int64_t>& steps,
                                     const std::optional<training::TrainingState>& from = {});
+
+  /// As RegressionTrainer.
+  std::vector<TrainedRegression> train_regression(const std::string& what, const RegressionRun& run,
+                                                  const std::vector<std::int64_t>& steps);
 
   /// The parameters of least loss on a grid, as simulate::classification_search finds them; nothing after Ctrl-C.
   std::optional<ClassificationOptimum> search(const std::string& what, const SphereTask& task,

@@ -27,6 +27,7 @@
 #include "incontext/simulate/types/device.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
+#include "incontext/train/context_batches.hpp"
 #include "incontext/train/detail/batch_mean.hpp"
 #include "incontext/train/detail/context_gradient.hpp"
 #include "incontext/train/detail/context_parameters.hpp"
@@ -54,20 +55,6 @@ struct ContextLayer {
   ContextParameters parameters = ContextParameters::merged;
 };
 
-/// On which contexts, and where, the gradients are computed. Step t uses the contexts t batch ... (t + 1) batch - 1 of
-/// the seed. Contexts from held_out on are for evaluations: no run reaches them.
-///
-/// Domain    1 <= batch <= 2^24; 0 <= threads (0: all).
-/// Runs on   host
-struct ContextBatches {
-  std::int64_t batch = 512;
-  std::uint64_t seed = 1;
-  simulate::Device device = simulate::Device::automatic;
-  int threads = 0;
-
-  static constexpr std::int64_t held_out = std::int64_t{1} << 60;
-};
-
 /// A layer, its map and its batches, as the functions that a Trainer needs.
 ///
 /// Source    docs/theory/training.md#context-layers.
@@ -93,9 +80,7 @@ class ContextTraining {
     scoring::require_valid(map);
     require_positive(where, "scale", layer.scale);
     require_at_least(where, "heads", layer.heads, 1);
-    require_at_least(where, "batch", batches.batch, std::int64_t{1});
-    if (batches.batch > (1 << 24)) throw_invalid_argument(where, "batch is too large", batches.batch, "at most 2^24");
-    simulate::require_threads(where, batches.threads);
+    validate(batches, where);
   }
 
   [[nodiscard]] std::int64_t width() const { return layer_.task.dimension + layer_.task.classes; }

@@ -12,30 +12,33 @@ namespace incontext::laws {
 
 /// Several integrals over [0, 1], their changes at the last halving of the step, and the integrals of absolute values.
 ///
+/// Shapes    Values: std::array or std::vector
 /// Units     as the integrals.
 /// Runs on   host
-template <Real T, std::size_t N>
+template <class Values>
 struct JointQuadrature {
-  std::array<T, N> value, change, size;
+  Values value, change, size;
 };
 
 /// integrate_bump for several functions that share their nodes: one call of f gives the values of all.
 ///
 /// Source    the trapezoidal rule, with steps halved until every change is below the tolerance times the integral of
 ///           the absolute value.
-/// Shapes    f: u -> std::array of N values
+/// Shapes    f: u -> values of the type and size of `zero`, which is zero in every entry
 /// Units     of f.
 /// Domain    f analytic on [0, 1], 0 to rounding with its derivatives at both ends.
 /// Errors    QuadratureError after 2^12 steps.
 /// Accuracy  as integrate_bump.
 /// Runs on   host
-template <std::size_t N, Real T, class Function>
-JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f, const T& tolerance) {
+template <class Values, Real T, class Function>
+JointQuadrature<Values> integrate_bumps(std::string_view where, const Function& f, const Values& zero,
+                                        const T& tolerance) {
   constexpr int first_level = 4, last_level = 12;
-  JointQuadrature<T, N> sums{}, result{};
+  const std::size_t count = zero.size();
+  JointQuadrature<Values> sums{zero, zero, zero}, result{zero, zero, zero};
   const auto add = [&](const T& u) {
-    const std::array<T, N> values = f(u);
-    for (std::size_t k = 0; k < N; ++k) {
+    const Values values = f(u);
+    for (std::size_t k = 0; k < count; ++k) {
       sums.value[k] += values[k];
       sums.size[k] += math::magnitude(values[k]);
     }
@@ -46,7 +49,7 @@ JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f,
     const T step = T(1) / T(double(intervals));
     for (int i = 1; i < intervals; i += level == first_level ? 1 : 2) add(T(T(double(i)) * step));
     worst = T(0);
-    for (std::size_t k = 0; k < N; ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       const T value = sums.value[k] * step;
       const T change = math::magnitude(T(value - result.value[k]));
       result.value[k] = value;
@@ -57,6 +60,15 @@ JointQuadrature<T, N> integrate_bumps(std::string_view where, const Function& f,
     if (first_level < level && worst <= tolerance) return result;
   }
   throw QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance));
+}
+
+/// The same for a number of functions that is known when the program is compiled.
+///
+/// Shapes    f: u -> std::array of N values
+/// Runs on   host
+template <std::size_t N, Real T, class Function>
+JointQuadrature<std::array<T, N>> integrate_bumps(std::string_view where, const Function& f, const T& tolerance) {
+  return integrate_bumps(where, f, std::array<T, N>{}, tolerance);
 }
 
 }  // namespace incontext::laws

@@ -4,11 +4,29 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/context_second_moment.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression {
+
+namespace detail {
+
+/// E[C] and E[u u^T] where scores are neither centered nor normalized: C is the inputs' second moment.
+template <Real T>
+ContextMoments<T> raw_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length) {
+  const Vector<T>& mu = task.input_mean();
+  const Matrix<T> lambda = task.input_second_moment();
+  const TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
+  const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
+  return {lambda,
+          raw_second_moment<T>(lambda, mu, moments.product(value(attention), value(attention)), value_noise,
+                               math::from_count<T>(context_length)),
+          Vector<T>::Zero(mu.size())};
+}
+
+}  // namespace detail
 
 /// The mean squared error of linear attention (scores used as weights, neither normalized nor centered), exact at every
 /// context length and for every mean of the inputs, as a parabola in the inverse temperature.
@@ -31,18 +49,10 @@ InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attenti
                                                      std::int64_t context_length) {
   require_context_length("linear_attention_error", context_length);
   validate(attention, task.dimension(), "linear_attention_error");
-  const T l = math::from_count<T>(context_length);
-  const Vector<T>& mu = task.input_mean();
-  const Matrix<T> lambda = task.input_second_moment();
-  const detail::TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
-  const Matrix<T> b = moments.product(detail::value(attention), detail::value(attention));
-  const Matrix<T> sandwich = product<T>(product<T>(lambda, b), lambda);
-  const Matrix<T> fourth =
-      T(2.0) * sandwich + trace_of_product<T>(b, lambda) * lambda - (T(2.0) * mu.dot(b * mu)) * (mu * mu.transpose());
-  const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
-  const Matrix<T> vector = ((l - T(1.0)) / l) * sandwich + fourth / l + (value_noise / l) * lambda;
-  return detail::error_parabola<T>(attention, {mu, task.input_covariance()}, moments,
-                                   {lambda, vector, Vector<T>::Zero(mu.size())}, context_length, Offset::removed);
+  return detail::error_parabola<T>(attention, {task.input_mean(), task.input_covariance()},
+                                   {task.task_mean(), task.task_covariance(), task.noise_variance()},
+                                   detail::raw_context(attention, task, context_length), context_length,
+                                   Offset::removed);
 }
 
 }  // namespace incontext::regression

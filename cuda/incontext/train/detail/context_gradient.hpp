@@ -5,10 +5,10 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/query_token.hpp"
-#include "incontext/scoring/row.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
 #include "incontext/simulate/trials/voted_prediction.hpp"
+#include "incontext/train/detail/each_row.hpp"
 
 namespace incontext::train::detail {
 
@@ -82,7 +82,7 @@ struct ContextGradientTrial {
       const auto scores = heads.take(keys()), summary = heads.take(width);
       reach(layer.key_query(head), task.query(context), token_direction);
       along_tokens(context, token_direction, scores);
-      each_row(scores, scores, attention, rows, [&](auto in, auto, auto out) { weights(map, in, out); });
+      each_row(keys(), scores, scores, attention, rows, [&](auto in, auto, auto out) { weights(map, in, out); });
       sum_tokens(context, attention, summary);
       add_logits(layer.output(head), summary, logits);
     }
@@ -104,7 +104,7 @@ struct ContextGradientTrial {
       }
       value_direction(layer.output(head), error, token_direction);
       along_tokens(context, token_direction, attention);
-      each_row(scores, attention, attention, rows, [&](auto in, auto up, auto out) { vjp(map, in, up, out); });
+      each_row(keys(), scores, attention, attention, rows, [&](auto in, auto up, auto out) { vjp(map, in, up, out); });
       sum_tokens(context, attention, summary);
       for (int i = 0; i < width; ++i) {
         const Lanes<T, W> factor = scale * summary[i];
@@ -170,29 +170,6 @@ struct ContextGradientTrial {
   INCONTEXT_HD void add_logits(const T* output, LaneArray<T, W> summary, LaneArray<T, W> logits) const {
     for (int c = 0; c < layer.classes; ++c) {
       for (int i = 0; i < layer.width(); ++i) add_scaled(logits[c], output[c * layer.width() + i], summary[i]);
-    }
-  }
-
-  /// Calls act(scores, other, out) with the rows of every trial. Maps are fast on rows that are contiguous, so on a CPU
-  /// each row is copied into `rows` and back; out and `other` may be the same.
-  template <int W, class Act>
-  INCONTEXT_HD void each_row(LaneArray<T, W> scores, LaneArray<T, W> other, LaneArray<T, W> out, LaneArray<T, W> rows,
-                             const Act& act) const {
-    const auto n = static_cast<std::ptrdiff_t>(keys());
-    if constexpr (W == 1) {
-      using scoring::Row;
-      act(Row<const T>(scores.base, n, scores.stride), Row<const T>(other.base, n, other.stride),
-          Row<T>(out.base, n, out.stride));
-    } else {
-      static_assert(W >= 2);
-      T* const in = rows.base;
-      T* const up = in + n;  // W >= 2 rows of n numbers fit
-      for (int lane = 0; lane < W; ++lane) {
-        for (std::ptrdiff_t j = 0; j < n; ++j) in[j] = scores[j][lane];
-        for (std::ptrdiff_t j = 0; j < n; ++j) up[j] = other[j][lane];
-        act(scoring::Row<const T>(in, n), scoring::Row<const T>(up, n), scoring::Row<T>(up, n));
-        for (std::ptrdiff_t j = 0; j < n; ++j) out[j][lane] = up[j];
-      }
     }
   }
 };

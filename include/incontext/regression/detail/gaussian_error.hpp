@@ -4,6 +4,7 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/context_second_moment.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/detail/query_included.hpp"
 #include "incontext/regression/inverse_temperature_parabola.hpp"
@@ -20,8 +21,7 @@ ContextMoments<T> leading_context(const Attention<T>& attention, const LinearTas
   const TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
   const Matrix<T> b = moments.product(value(attention), value(attention));
   const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
-  const T spread = (trace_of_product<T>(b, s) + value_noise) / math::from_count<T>(l);
-  return {s, product<T>(product<T>(s, b), s) + spread * s, Vector<T>::Zero(s.rows())};
+  return {s, centered_second_moment<T>(s, b, value_noise, math::from_count<T>(l)), Vector<T>::Zero(s.rows())};
 }
 
 template <Real T>
@@ -31,14 +31,20 @@ InverseTemperatureParabola<T> gaussian_error(const Attention<T>& attention, cons
                            {task.task_mean(), task.task_covariance(), task.noise_variance()}, context, l, offset);
 }
 
+/// The exact E[C] and E[u u^T].
 template <Real T>
-InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l,
-                                          Offset offset) {
+ContextMoments<T> exact_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l) {
   const T degrees = math::from_count<T>(l - 1) / math::from_count<T>(l);
   ContextMoments<T> context = leading_context(attention, task, l);
   context.covariance *= degrees;
   context.vector *= degrees;
-  return gaussian_error(attention, task, context, l, offset);
+  return context;
+}
+
+template <Real T>
+InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l,
+                                          Offset offset) {
+  return gaussian_error(attention, task, exact_context(attention, task, l), l, offset);
 }
 
 }  // namespace incontext::regression::detail

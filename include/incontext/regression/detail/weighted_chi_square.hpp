@@ -1,19 +1,16 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
-#include "incontext/laws/log_concave.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
+#include "incontext/regression/detail/weighted_chi_square_contour.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// The law of sigma^2 = sum_j lambda_j zeta_j^2, zeta_j normal with means nu_j and variance 1, by a contour integral
-/// through the saddle point: docs/theory/regression.md#softmax-error.
 namespace incontext::regression::detail {
 
 /// A polynomial of second degree, zeta^T A zeta + c . zeta.
@@ -23,50 +20,29 @@ struct QuadraticForm {
   Vector<T> linear;
 };
 
+/// Queries whose scores have the variance sigma^2, and the moments of two polynomials of zeta given sigma.
 template <Real T>
-class WeightedChiSquareQueries {
+class WeightedChiSquareQueries : public WeightedChiSquareContour<T> {
  public:
   /// lambda_j >= 0, not all zero; the moments wanted are those of two polynomials of zeta.
   WeightedChiSquareQueries(std::string_view where, const Vector<T>& lambda, Vector<T> mean,
                            const QuadraticForm<T>& linear, const QuadraticForm<T>& quadratic)
-      : where_(where), mean_(std::move(mean)), forms_{form(linear), form(quadratic)} {
-    using std::sqrt;
-    const T largest = lambda.maxCoeff();
-    share_ = (lambda / largest).cwiseMax(T(0.0));
-    deviation_ = sqrt(largest);
-    peak_ = sqrt(T((share_.array() * (T(1.0) + mean_.array().square())).sum()));
-    centered_ = !(T(0.0) < mean_.squaredNorm());
-  }
-
-  T start() const { return place_of_radius(peak_); }
-
-  /// The logarithm of the density in u by the saddle-point approximation, which finds where the density matters.
-  T log_density(const T& u) const {
-    using std::log;
-    const T r = radius(u), q = r * r;
-    const Saddle saddle = saddle_at(q);
-    return saddle.exponent + log(T(q * radius_rate(u))) - log(saddle.curvature) / T(2.0);
-  }
+      : Contour(where, lambda, std::move(mean)),
+        forms_{form(linear), form(quadratic)},
+        centered_(!(T(0.0) < this->mean_.squaredNorm())) {}
 
   QueryDensity<T> operator()(const T& u) const {
     using std::exp;
     const T r = radius(u), q = r * r;
-    const Saddle saddle = saddle_at(q);
-    const std::array<T, 3> integrals = contour(q, saddle);
+    const auto saddle = this->saddle_at(q);
+    const std::array<T, 3> integrals =
+        this->contour(q, saddle, std::array<T, 3>{}, [this](const auto& node) { return moments(node); });
     const T scale = exp(saddle.exponent) * q * radius_rate(u);
-    return {T(deviation_ * r), T(scale * integrals[0]), T(scale * integrals[1]), T(scale * integrals[2])};
+    return {T(this->deviation_ * r), T(scale * integrals[0]), T(scale * integrals[1]), T(scale * integrals[2])};
   }
 
  private:
-  /// Of K(y) = (y - 1) q / 2 - (1/2) sum log f_j - (1/2) sum nu_j^2 (1 - 1/f_j), f_j = 1 - rho_j + rho_j y, y > 0 real,
-  /// lambda_max = 1.
-  struct Saddle {
-    T exponent;        // K
-    Vector<T> factor;  // f_j
-    Vector<T> slopes;  // w_j = rho_j / f_j
-    Vector<T> pull;    // m_j = nu_j^2 / f_j
-    T curvature;       // 2 K'' = sum (1 + 2 m_j) w_j^2
-  };
+  using Contour = WeightedChiSquareContour<T>;
 
   /// Of a polynomial: E zeta_j^2, E zeta_j zeta_k and E zeta_j of the tilted law are 1/f_j + (nu_j/f_j)^2,
   /// (nu_j/f_j)(nu_k/f_k) and nu_j/f_j.
@@ -75,99 +51,13 @@ class WeightedChiSquareQueries {
     Matrix<T> twice;  // nu_j A_jk nu_k
   };
   Form form(const QuadraticForm<T>& polynomial) const {
-    return {polynomial.square.diagonal() + polynomial.linear.cwiseProduct(mean_),
-            mean_.asDiagonal() * polynomial.square * mean_.asDiagonal()};
+    return {polynomial.square.diagonal() + polynomial.linear.cwiseProduct(this->mean_),
+            this->mean_.asDiagonal() * polynomial.square * this->mean_.asDiagonal()};
   }
 
-  /// sum (1 + m_j) w_j = q falls convexly from y = 1/q, where it is at least q: Newton's steps stay on that side.
-  Saddle saddle_at(const T& q) const {
-    using std::log;
-    const Vector<T> rest = (T(1.0) - share_.array()).matrix();
-    T y = T(1.0) / q;
-    Saddle saddle{};
-    for (int i = 0; i < 200; ++i) {
-      place(saddle, Vector<T>(rest + y * share_));
-      const T step = (saddle.slopes.dot((T(1.0) + saddle.pull.array()).matrix()) - q) / saddle.curvature;
-      y += step;
-      if (!(T(4.0) * Eigen::NumTraits<T>::epsilon() * y < step)) break;
-    }
-    place(saddle, Vector<T>(rest + y * share_));
-    saddle.exponent = (y - T(1.0)) * q / T(2.0);
-    for (Eigen::Index j = 0; j < share_.size(); ++j) {
-      const T& f = saddle.factor(j);
-      saddle.exponent -= (log(f) + mean_(j) * mean_(j) * (f - T(1.0)) / f) / T(2.0);
-    }
-    return saddle;
-  }
-
-  void place(Saddle& saddle, Vector<T> factor) const {
-    saddle.factor = std::move(factor);
-    saddle.slopes = share_.cwiseQuotient(saddle.factor);
-    saddle.pull = mean_.cwiseAbs2().cwiseQuotient(saddle.factor);
-    saddle.curvature = ((T(1.0) + T(2.0) * saddle.pull.array()) * saddle.slopes.array().square()).sum();
-  }
-
-  /// The parabola y = y_0 + i t - c t^2 of steepest descent, made flatter where it would pass so near to the essential
-  /// singularity of a coordinate with a large mean that |e^K| grows there.
-  static T bend(const T& q, const Saddle& saddle) {
-    const auto w = saddle.slopes.array(), m = saddle.pull.array();
-    T c = ((T(1.0) + T(3.0) * m) * w.cube()).sum() / (T(3.0) * saddle.curvature);
-    const T apart = T(5.8);  // 3 + 2 sqrt 2: the real part of 1/f_j grows nowhere faster than the rest falls
-    for (Eigen::Index j = 0; j < w.size(); ++j) {
-      const T pulled = m(j) / q;
-      if (!(apart * w(j) < c) || !(T(1.0) < pulled * pulled * c * w(j))) continue;
-      c = std::min(c, std::max(T(apart * w(j)), T(T(1.0) / (pulled * pulled * w(j)))));
-    }
-    return c;
-  }
-
-  /// log |e^(K(y) - K(y_0))|.
-  static T log_size(const T& t, const T& c, const T& q, const Saddle& saddle) {
-    using std::log;
-    const Eigen::Array<T, Eigen::Dynamic, 1> x = T(1.0) - c * t * t * saddle.slopes.array();
-    const Eigen::Array<T, Eigen::Dynamic, 1> square = x.square() + (t * saddle.slopes.array()).square();
-    return (saddle.pull.array() * (x / square - T(1.0)) - square.log() / T(2.0)).sum() / T(2.0) -
-           c * t * t * q / T(2.0);
-  }
-
-  /// (1 / 2 pi i) int dp e^(pq) E[h e^(-p sigma^2)] e^-K for h = 1 and the two polynomials, p = (y - 1) / 2.
-  std::array<T, 3> contour(const T& q, const Saddle& saddle) const {
-    using std::sqrt;
-    const T c = bend(q, saddle), drop = laws::negligible_drop<T>();
-    T reach = sqrt(T(T(2.0) * drop / (saddle.slopes.sum() * c)));
-    for (T shorter = reach * T(0.75); log_size(shorter, c, q, saddle) < -drop; shorter = shorter * T(0.75))
-      reach = shorter;
-    const auto sums = laws::integrate_bumps<3, T>(
-        where_,
-        [&](const T& unit) {
-          const T t = reach * (T(2.0) * unit - T(1.0));
-          return at(t, c, q, saddle, T(reach / (T(2.0) * math::pi<T>())));
-        },
-        laws::quadrature_tolerance<T>());
-    return sums.value;
-  }
-
-  std::array<T, 3> at(const T& t, const T& c, const T& q, const Saddle& saddle, const T& scale) const {
-    using std::atan2;
-    using std::cos;
-    using std::exp;
-    using std::log;
-    using std::sin;
-    const Eigen::Index d = share_.size();
-    const T real_part = -c * t * t;
-    T log_size = real_part * q / T(2.0), phase = t * q / T(2.0);
-    Vector<T> re(d), im(d);  // of 1 / f_j
-    for (Eigen::Index j = 0; j < d; ++j) {
-      const T x = T(1.0) + saddle.slopes(j) * real_part, y = saddle.slopes(j) * t, square = x * x + y * y;
-      log_size += saddle.pull(j) / T(2.0) * (x / square - T(1.0)) - log(square) / T(4.0);
-      phase -= (saddle.pull(j) * y / square + atan2(y, x)) / T(2.0);
-      re(j) = x / square / saddle.factor(j);
-      im(j) = -y / square / saddle.factor(j);
-    }
-    // times dy / (i dt) = 1 + 2 i c t
-    const T size = scale * exp(log_size), along = size * cos(phase), across = size * sin(phase);
-    const T real = along - T(2.0) * c * t * across, imaginary = across + T(2.0) * c * t * along;
-    std::array<T, 3> values{real, T(0.0), T(0.0)};
+  std::array<T, 3> moments(const typename Contour::Node& node) const {
+    const Vector<T>&re = node.inverse_real, &im = node.inverse_imaginary;
+    std::array<T, 3> values{node.real, T(0.0), T(0.0)};
     for (std::size_t k = 0; k < 2; ++k) {
       const Form& form = forms_[k];
       T moment_re = form.once.dot(re), moment_im = form.once.dot(im);
@@ -176,15 +66,12 @@ class WeightedChiSquareQueries {
         moment_re += re.dot(twice_re) - im.dot(twice_im);
         moment_im += re.dot(twice_im) + im.dot(twice_re);
       }
-      values[k + 1] = real * moment_re - imaginary * moment_im;
+      values[k + 1] = node.real * moment_re - node.imaginary * moment_im;
     }
     return values;
   }
 
-  std::string_view where_;
-  Vector<T> mean_, share_;
   std::array<Form, 2> forms_;
-  T deviation_, peak_;
   bool centered_;
 };
 

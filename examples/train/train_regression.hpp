@@ -1,0 +1,64 @@
+#pragma once
+
+#include <incontext/scoring/approximate_softmax.hpp>
+#include <incontext/scoring/linear_attention.hpp>
+#include <incontext/scoring/softmax.hpp>
+#include <incontext/train/regression.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "examples/support/simulation_runs.hpp"
+#include "examples/train/regression_runs.hpp"
+
+/// The training of regression_runs.hpp. Only simulator.cpp includes this.
+namespace incontext::examples::train {
+
+namespace detail {
+
+inline training::TrainerOptions options_of(const RegressionRun& run) {
+  if (run.plain_descent) return training::gradient_descent(run.rate);
+  training::TrainerOptions options;
+  options.rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps};
+  options.largest_gradient_norm = 10;
+  return options;
+}
+
+template <class Visit>
+auto with_map(RegressionMap map, const Visit& visit) {
+  if (map == RegressionMap::linear) return visit(scoring::LinearAttention<float>{1});
+  if (map == RegressionMap::approximate) return visit(scoring::ApproximateSoftmax<float>{1});
+  return visit(scoring::Softmax<float>{1});
+}
+
+}  // namespace detail
+
+inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, const std::string& what,
+                                                       const RegressionRun& run,
+                                                       const std::vector<std::int64_t>& steps) {
+  std::vector<TrainedRegression> reached;
+  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+    return detail::with_map(run.map, [&]<class Map>(const Map& map) -> simulate::Simulation {
+      const incontext::train::RegressionTraining<Map> layer(
+          {run.task, run.context_length, run.parameters, run.fixed}, map,
+          {.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
+      training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),
+                                detail::options_of(run));
+      simulate::Simulation done;
+      for (const std::int64_t next : steps) {
+        while (trainer.steps() < next && trainer.step()) {
+          if (simulate::InterruptGuard::requested()) break;
+        }
+        if (trainer.steps() < next) break;
+        reached.push_back({trainer.steps(), trainer.parameters()});
+      }
+      done.trials = trainer.steps() * run.batch;
+      done.interrupted = trainer.steps() < steps.back();
+      return done;
+    });
+  });
+  return reached;
+}
+
+}  // namespace incontext::examples::train

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "incontext/core/math.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/regression/linear_algebra.hpp"
+
+/// E[u u^T] of one context of normal inputs, as a function of B = E[p p^T] and of the values' noise v_y^2 s2:
+/// docs/theory/regression.md#gaussian-inputs and #linear-attention. Without the noise both functions are linear in B
+/// and self-adjoint, tr(K f(B)) = tr(f(K) B), so that f(K) is the gradient of tr(K E[u u^T]) by B.
+namespace incontext::regression::detail {
+
+/// Centered scores, to leading order in 1/l: S B S + (tr(B S) + noise) S / l. The exact moment is (l - 1) / l times it.
+template <Real T>
+Matrix<T> centered_second_moment(const Matrix<T>& s, const Matrix<T>& b, const T& noise, const T& l) {
+  const T spread = (trace_of_product<T>(b, s) + noise) / l;
+  return product<T>(product<T>(s, b), s) + spread * s;
+}
+
+/// Scores that are not centered, Lambda = S + mu mu^T: (l - 1) / l Lambda B Lambda + F(B) / l + noise Lambda / l.
+template <Real T>
+Matrix<T> raw_second_moment(const Matrix<T>& lambda, const Vector<T>& mu, const Matrix<T>& b, const T& noise,
+                            const T& l) {
+  const Matrix<T> sandwich = product<T>(product<T>(lambda, b), lambda);
+  const Matrix<T> fourth =
+      T(2.0) * sandwich + trace_of_product<T>(b, lambda) * lambda - (T(2.0) * mu.dot(b * mu)) * (mu * mu.transpose());
+  return ((l - T(1.0)) / l) * sandwich + fourth / l + (noise / l) * lambda;
+}
+
+}  // namespace incontext::regression::detail
