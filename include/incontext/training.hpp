@@ -8,5 +8,8 @@
 #include "incontext/training/layer_gradients.hpp"
 #include "incontext/training/learning_rate.hpp"
 #include "incontext/training/quantifier_task.hpp"
+#include "incontext/training/reasoning_example.hpp"
+#include "incontext/training/reasoning_layout.hpp"
 #include "incontext/training/reasoning_task.hpp"
+#include "incontext/training/reasoning_transformer.hpp"
 #include "incontext/training/trainer.hpp"

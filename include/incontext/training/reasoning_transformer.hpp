@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/scoring.hpp"
+#include "incontext/training/detail/reasoning_pass.hpp"
+#include "incontext/training/detail/reasoning_sums.hpp"
+#include "incontext/training/detail/token_tables.hpp"
+#include "incontext/training/reasoning_example.hpp"
+#include "incontext/training/reasoning_layout.hpp"
+
+namespace incontext::training {
+
+/// What a reasoning transformer makes of examples: means over them.
+///
+/// Shapes    entropy: of the class token's attention, one number per head; gradient: as the parameters.
+/// Units     loss and entropy in nats; accuracy a probability.
+/// Runs on   host
+template <Real T>
+struct ReasoningGradient {
+  using Wide = typename detail::ReasoningSums<T>::Wide;
+  Wide loss = 0, accuracy = 0;
+  std::vector<Wide> entropy;
+  std::vector<T> gradient;
+};
+
+namespace detail {
+
+template <Real T>
+ReasoningGradient<T> reasoning_means(const ReasoningSums<T>& sums, const TokenTables<T>& tables,
+                                     std::ptrdiff_t examples, ReasoningWork work) {
+  ReasoningGradient<T> means;
+  const auto count = static_cast<typename ReasoningSums<T>::Wide>(examples);
+  means.loss = sums.loss / count;
+  means.accuracy = sums.accuracy / count;
+  for (const auto& entropy : sums.entropy) means.entropy.push_back(entropy / count);
+  if (work == ReasoningWork::gradient) means.gradient = sums.mean_gradient(tables, examples);
+  return means;
+}
+
+}  // namespace detail
+
+/// Examples are worked on in blocks of this many, whose sums are added in order.
+inline constexpr std::ptrdiff_t reasoning_block = 128;
+
+/// Loss, accuracy and exact gradient of a transformer of one block on the reasoning task. The class token c attends to
+/// the four values of the example and to itself, by `heads` heads with the weights a = map(raw scores):
+///
+/// \f[ z = \mathrm{LN}_1(x),\quad s_{h,t} = (W_K z_t)_h \cdot (W_Q z_c)_h,\quad
+///     u = x_c + W_O \Bigl( \textstyle\sum_t a_{h,t} (W_V z_t)_h \Bigr)_h,\quad
+///     w = u + W_2\, (W_1 \mathrm{LN}_2(u) + b_1)_+ + b_2,\quad L = -\log \mathrm{softmax}(H\, \mathrm{LN}_f(w) + b) \f]
+///
+/// The map reads the raw scores, so the temperature belongs to the map: Softmax{sqrt(width / heads)} is the usual layer.
+/// Where an answer is c with a chance, the loss is the mean over both answers.
+///
+///     const training::ReasoningLayout layout({.width = 16, .heads = 2, .hidden = 32});
+///     const auto at = training::reasoning_gradient(layout, scoring::Softmax<double>{4}, parameters, examples);
+///
+/// Source    arXiv 2310.12956, Section 4 (task, one layer, four heads); the block is the usual one with the layer norms
+///           first. Gradients: docs/theory/training.md#reasoning-transformer.
+/// Shapes    (parameters: layout.size()) -> ReasoningGradient
+/// Domain    finite parameters; map in its domain; values of the examples in 0 ... largest_value.
+/// Limits    untrained, with W_O = H = 0: loss log(values).
+/// Errors    std::invalid_argument for sizes and values, as require_valid for the map; NaN where the parameters are not
+///           finite or the map's derivative is undefined.
+/// Accuracy  1e-8 of the largest entry of each part, against differences: tests/training/reasoning_transformer.cpp.
+/// Runs on   host
+template <scoring::Scoring Map, Real T = typename Map::value_type>
+ReasoningGradient<T> reasoning_gradient(const ReasoningLayout& layout, const Map& map, std::span<const T> parameters,
+                                        std::span<const ReasoningExample> examples) {
+  constexpr std::string_view where = "training::reasoning_gradient";
+  scoring::require_valid(map);
+  require_same_size(where, "parameters", std::ssize(parameters), layout.size());
+  require_at_least(where, "number of examples", std::ssize(examples), std::ptrdiff_t{1});
+  for (const ReasoningExample& example : examples) validate(example, layout.shape().largest_value);
+  const detail::TokenTables<T> tables(layout, parameters.data());
+  detail::ReasoningSums<T> total, block;
+  total.clear(layout, detail::ReasoningWork::gradient);
+  for (std::ptrdiff_t first = 0; first < std::ssize(examples); first += reasoning_block) {
+    const std::ptrdiff_t size = std::min(reasoning_block, std::ssize(examples) - first);
+    block.clear(layout, detail::ReasoningWork::gradient);
+    detail::ReasoningPass<T, Map> pass(
+        tables, map, examples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size)));
+    pass.forward(block);
+    pass.add_entropy(block);
+    pass.backward(block);
+    total.add(block);
+  }
+  return detail::reasoning_means(total, tables, std::ssize(examples), detail::ReasoningWork::gradient);
+}
+
+}  // namespace incontext::training
