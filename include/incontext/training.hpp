@@ -10,6 +10,7 @@
 #include "incontext/training/quantifier_task.hpp"
 #include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"
+#include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_task.hpp"
 #include "incontext/training/reasoning_transformer.hpp"
 #include "incontext/training/trainer.hpp"

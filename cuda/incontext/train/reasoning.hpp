@@ -21,6 +21,7 @@
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/types/device.hpp"
 #include "incontext/train/detail/reasoning_sets.hpp"
+#include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_transformer.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -55,18 +56,6 @@ struct ReasoningBatches {
   GradientScaling scaling = GradientScaling::none;
   simulate::Device device = simulate::Device::automatic;
   int threads = 0;
-};
-
-/// The state of a training: means over all examples that are trained on, and over all that are held out.
-///
-/// Shapes    entropy: one number per head.
-/// Units     losses and entropies in nats; norms of the mean loss's gradients.
-/// Runs on   host
-struct ReasoningMeasurement {
-  std::int64_t step = 0;
-  double loss = 0, accuracy = 0, held_out_loss = 0, held_out_accuracy = 0;
-  std::vector<double> entropy;  ///< of the class token's attention, at most log 5
-  double query_gradient = 0, key_gradient = 0, value_gradient = 0;
 };
 
 /// A transformer, its map and its examples, as the functions that a Trainer needs.
@@ -153,12 +142,17 @@ class ReasoningTraining {
   /// map of a step.
   ///
   /// Errors    where a stop request cut the work short, the losses are NaN.
-  [[nodiscard]] ReasoningMeasurement measure(std::span<const double> parameters, std::int64_t step) const {
+  [[nodiscard]] training::ReasoningMeasurement measure(std::span<const double> parameters, std::int64_t step) const {
     Memory memory;
     const auto trained = pass(parameters, step, sets_->trained, Work::gradient, Entropy::added, memory);
     const auto held_out = pass(parameters, step, sets_->held_out, Work::loss, Entropy::omitted, memory);
-    ReasoningMeasurement result{step,          trained.loss,      trained.accuracy,
-                                held_out.loss, held_out.accuracy, {trained.entropy.begin(), trained.entropy.end()}};
+    training::ReasoningMeasurement result{.step = step,
+                                          .loss = trained.loss,
+                                          .accuracy = trained.accuracy,
+                                          .held_out_loss = held_out.loss,
+                                          .held_out_standard_error = held_out.loss_standard_error,
+                                          .held_out_accuracy = held_out.accuracy,
+                                          .entropy = {trained.entropy.begin(), trained.entropy.end()}};
     if (trained.gradient.empty()) return result;
     const std::vector<double> gradient(trained.gradient.begin(), trained.gradient.end());
     result.query_gradient = part(gradient, training::ReasoningPart::query).norm();

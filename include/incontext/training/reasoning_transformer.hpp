@@ -22,13 +22,15 @@ namespace incontext::training {
 
 /// What a reasoning transformer makes of examples: means over them.
 ///
+/// The loss's standard error is that of examples drawn at random.
+///
 /// Shapes    entropy: of the class token's attention, one number per head; gradient: as the parameters.
 /// Units     loss and entropy in nats; accuracy a probability.
 /// Runs on   host
 template <Real T>
 struct ReasoningGradient {
   using Wide = typename detail::ReasoningSums<T>::Wide;
-  Wide loss = 0, accuracy = 0;
+  Wide loss = 0, loss_standard_error = 0, accuracy = 0;
   std::vector<Wide> entropy;
   std::vector<T> gradient;
 };
@@ -41,6 +43,8 @@ ReasoningGradient<T> reasoning_means(const ReasoningSums<T>& sums, const TokenTa
   ReasoningGradient<T> means;
   const auto count = static_cast<typename ReasoningSums<T>::Wide>(examples);
   means.loss = sums.loss / count;
+  const auto variance = std::max(sums.squared_loss / count - means.loss * means.loss, decltype(count)(0));
+  means.loss_standard_error = std::sqrt(variance / count);
   means.accuracy = sums.accuracy / count;
   for (const auto& entropy : sums.entropy) means.entropy.push_back(entropy / count);
   if (work == ReasoningWork::gradient) means.gradient = sums.mean_gradient(tables, examples);

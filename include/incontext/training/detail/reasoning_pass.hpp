@@ -159,7 +159,9 @@ class ReasoningPass {
       const T total = column.sum();
       column /= total;
       const auto chance = static_cast<T>(example.chance_of_c);
-      sums.loss += static_cast<Wide>(log(total) - (chance * at_c + (T(1) - chance) * at_d));
+      const auto loss = static_cast<Wide>(log(total) - (chance * at_c + (T(1) - chance) * at_d));
+      sums.loss += loss;
+      sums.squared_loss += loss * loss;
       if (best == example.values[2]) sums.accuracy += static_cast<Wide>(example.chance_of_c);
       if (best == example.values[3]) sums.accuracy += static_cast<Wide>(1 - example.chance_of_c);
     }

@@ -19,14 +19,14 @@ enum class ReasoningWork { loss, gradient };
 template <Real T>
 struct ReasoningSums {
   using Wide = std::common_type_t<T, double>;
-  Wide loss = 0, accuracy = 0;
+  Wide loss = 0, squared_loss = 0, accuracy = 0;
   std::vector<Wide> entropy;
   std::vector<T> gradient;
   Matrix<T> by_scores, by_mixed;
 
   void clear(const ReasoningLayout& layout, ReasoningWork work) {
     const ReasoningShape& shape = layout.shape();
-    loss = accuracy = 0;
+    loss = squared_loss = accuracy = 0;
     entropy.assign(static_cast<std::size_t>(shape.heads), Wide(0));
     const bool differentiated = work == ReasoningWork::gradient;
     const auto parameters = differentiated ? layout.size() - layout.first(ReasoningPart::class_token) : 0;
@@ -38,6 +38,7 @@ struct ReasoningSums {
 
   void add(const ReasoningSums& other) {
     loss += other.loss;
+    squared_loss += other.squared_loss;
     accuracy += other.accuracy;
     for (std::size_t i = 0; i < entropy.size(); ++i) entropy[i] += other.entropy[i];
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += other.gradient[i];
