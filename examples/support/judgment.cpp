@@ -139,6 +139,20 @@ std::vector<Cell> Judgment::judged(const statistics::Theory& theory, const Estim
   return add({.agreement = statistics::agree(theory, estimate)}, trials.value_or(trials_of(estimate)));
 }
 
+std::vector<Cell> Judgment::judged_within(double value, double tolerance, const Estimate& estimate) {
+  if (trials_of(estimate) == 0) return not_judged(value, estimate, not_reached);
+  statistics::Agreement agreement = statistics::agree({value, tolerance}, estimate);
+  constexpr double told_apart = 4;  // standard errors
+  if (!(told_apart * estimate.standard_error <= tolerance)) {
+    agreement.reason = "standard error " + short_text(estimate.standard_error, 2) +
+                       " cannot tell a deviation of the tolerance, " + short_text(tolerance, 2) + ": --trials";
+  } else if (std::isfinite(agreement.excess)) {
+    agreement.reason.clear();
+    agreement.z = std::copysign(agreement.excess, estimate.mean - value);
+  }
+  return add({.agreement = std::move(agreement)}, trials_of(estimate));
+}
+
 std::vector<Cell> Judgment::not_judged(const statistics::Theory& theory, const Estimate& estimate,
                                        const std::string& reason) {
   Entry entry{.agreement = statistics::agree(theory, estimate), .testable = false};

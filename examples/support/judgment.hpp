@@ -42,6 +42,10 @@ class Judgment {
   std::vector<Cell> judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                            std::optional<std::int64_t> trials = {});
 
+  /// The cells of a row that claims no more than that the mean is within `tolerance` of a value. It agrees if it is,
+  /// and is not judged if the simulation cannot tell a deviation as large as the tolerance.
+  std::vector<Cell> judged_within(double value, double tolerance, const statistics::Estimate& estimate);
+
   /// The cells of a row that was requested but cannot be judged, regardless of its numbers.
   std::vector<Cell> not_judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                                const std::string& reason);

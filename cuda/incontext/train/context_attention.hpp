@@ -11,14 +11,13 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
-#include "incontext/classification/context_attention.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/query_token.hpp"
-#include "incontext/random/normal.hpp"
+#include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/regression/linear_algebra.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/factors.hpp"
@@ -30,6 +29,7 @@
 #include "incontext/statistics/moments.hpp"
 #include "incontext/train/detail/batch_mean.hpp"
 #include "incontext/train/detail/context_gradient.hpp"
+#include "incontext/train/detail/context_parameters.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains one layer of self-attention to classify in context: any number of heads and any map from scores to weights,
@@ -40,14 +40,6 @@
 ///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 1e-2}});
 ///     while (trainer.steps() < 1000) trainer.step();
 namespace incontext::train {
-
-using classification::Matrix;
-
-/// What is trained: the two products M = W_K^T W_Q and P = W_P W_V themselves, or the four factors; or P or its factors
-/// alone, with M as it is at the start. The layers that can be reached are the same; the ways to them are not.
-///
-/// Runs on   host
-enum class ContextParameters { merged, factored, merged_output };
 
 /// A layer on the sphere task: its scores are `scale` e_j^T M e_q, and its heads' logits are added.
 ///
@@ -75,12 +67,6 @@ struct ContextBatches {
 
   static constexpr std::int64_t held_out = std::int64_t{1} << 60;
 };
-
-/// One head's matrices.
-///
-/// Shapes    (d + k) x (d + k) each; rows and columns on which the logits do not depend are 0.
-/// Runs on   host
-using ContextHead = classification::ContextAttention<double>;
 
 /// A layer, its map and its batches, as the functions that a Trainer needs.
 ///
@@ -115,10 +101,7 @@ class ContextTraining {
   [[nodiscard]] std::int64_t width() const { return layer_.task.dimension + layer_.task.classes; }
 
   /// The number of trained parameters.
-  [[nodiscard]] std::size_t size() const {
-    const auto d = static_cast<std::size_t>(width()), heads = static_cast<std::size_t>(layer_.heads);
-    return heads * d * d * (layer_.parameters == ContextParameters::factored ? 4 : 2);
-  }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(parameter_map().size()); }
 
   /// Independent normal weights of standard deviation small / sqrt(d + k).
   ///
@@ -134,43 +117,7 @@ class ContextTraining {
 
   /// The matrices of every head that these parameters stand for.
   [[nodiscard]] std::vector<ContextHead> heads(std::span<const double> parameters) const {
-    require_parameters(parameters);
-    std::vector<ContextHead> heads;
-    const double* at = parameters.data();
-    for (int head = 0; head < layer_.heads; ++head) {
-      if (is_factored()) {
-        const auto [query, key, value, projection] = factors(at);
-        heads.push_back({key.transpose() * query, projection * value});
-      } else {
-        heads.push_back({matrix(at), matrix(at + square())});
-      }
-      at += head_size();
-    }
-    return heads;
-  }
-
-  /// The gradient by the parameters, from the gradient by the matrices of every head.
-  [[nodiscard]] std::vector<double> pull_back(std::span<const double> parameters,
-                                              const std::vector<ContextHead>& gradient) const {
-    require_parameters(parameters);
-    std::vector<double> result(parameters.size(), 0.0);
-    const double* at = parameters.data();
-    double* out = result.data();
-    for (const ContextHead& head : gradient) {
-      if (is_factored()) {
-        const auto [query, key, value, projection] = factors(at);
-        matrix(out) = key * head.key_query;
-        matrix(out + square()) = query * head.key_query.transpose();
-        matrix(out + 2 * square()) = projection.transpose() * head.output;
-        matrix(out + 3 * square()) = head.output * value.transpose();
-      } else {
-        if (layer_.parameters == ContextParameters::merged) matrix(out) = head.key_query;
-        matrix(out + square()) = head.output;
-      }
-      at += head_size();
-      out += head_size();
-    }
-    return result;
+    return parameter_map().heads(parameters);
   }
 
   /// Loss, accuracy and gradient of the batch of a step. The function keeps working memory from step to step.
@@ -183,7 +130,7 @@ class ContextTraining {
       const bool is_finite = std::all_of(means.begin(), means.end(), [](const auto& m) { return m.non_finite == 0; });
       return training::BatchGradient{is_finite ? loss.mean : std::numeric_limits<double>::quiet_NaN(),
                                      loss.standard_error, means[1].mean,
-                                     self.pull_back(parameters, self.heads_of(means))};
+                                     self.parameter_map().pull_back(parameters, self.heads_of(means))};
     };
   }
 
@@ -201,25 +148,7 @@ class ContextTraining {
   using BatchFunction =
       std::function<std::vector<statistics::Moments>(const MergedNumbers&, std::int64_t first, std::int64_t count)>;
 
-  [[nodiscard]] bool is_factored() const { return layer_.parameters == ContextParameters::factored; }
-  [[nodiscard]] std::int64_t square() const { return width() * width(); }
-  [[nodiscard]] std::int64_t head_size() const { return square() * (is_factored() ? 4 : 2); }
-
-  void require_parameters(std::span<const double> parameters) const {
-    require_same_size("train::ContextTraining", "parameters", std::ssize(parameters),
-                      static_cast<std::ptrdiff_t>(size()));
-  }
-
-  template <class Number>
-  [[nodiscard]] auto matrix(Number* numbers) const {
-    using Stored = std::conditional_t<std::is_const_v<Number>, const Matrix<double>, Matrix<double>>;
-    return Eigen::Map<Stored>(numbers, width(), width());
-  }
-  /// W_Q, W_K, W_V, W_P.
-  [[nodiscard]] auto factors(const double* numbers) const {
-    return std::array{matrix(numbers), matrix(numbers + square()), matrix(numbers + 2 * square()),
-                      matrix(numbers + 3 * square())};
-  }
+  [[nodiscard]] detail::ContextParameterMap parameter_map() const { return {layer_.parameters, layer_.heads, width()}; }
 
   [[nodiscard]] detail::MergedHeads<T> merged_heads(const T* numbers) const {
     return {numbers, layer_.heads, static_cast<int>(layer_.task.dimension), static_cast<int>(layer_.task.classes)};
@@ -243,8 +172,9 @@ class ContextTraining {
     const std::int64_t d = layer_.task.dimension, k = layer_.task.classes;
     std::vector<ContextHead> heads;
     auto at = means.begin() + detail::ContextGradientTrial<T, Map>::measures;
-    const auto read = [&](Matrix<double>& whole, std::int64_t row, std::int64_t rows, std::int64_t columns) {
-      whole = Matrix<double>::Zero(width(), width());
+    const auto read = [&](regression::Matrix<double>& whole, std::int64_t row, std::int64_t rows,
+                          std::int64_t columns) {
+      whole = regression::Matrix<double>::Zero(width(), width());
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j) whole(row + i, j) = (at++)->mean;
       }

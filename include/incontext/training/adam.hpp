@@ -52,7 +52,8 @@ struct AdamState {
 /// One step of Adam or AdamW; changes the parameters and the state.
 ///
 /// \f[ m \leftarrow \beta_1 m + (1-\beta_1) g,\quad v \leftarrow \beta_2 v + (1-\beta_2) g^2,\quad
-///     \theta \leftarrow \theta - r \Bigl(\frac{m/(1-\beta_1^t)}{\sqrt{v/(1-\beta_2^t)} + \epsilon} + w\,\theta\Bigr) \f]
+///     \theta \leftarrow \theta
+///     - r \Bigl(\frac{m/(1-\beta_1^t)}{\sqrt{v/(1-\beta_2^t)} + \epsilon} + w\,\theta\Bigr) \f]
 ///
 /// Weight decay w acts on parameter i only if `decays` is empty or decays[i] is true.
 ///
@@ -93,6 +94,7 @@ inline void adam_step(const AdamOptions& options, double rate, std::span<const d
 ///
 /// Source    Pascanu, Mikolov and Bengio 2013.
 /// Shapes    the gradient of all parameters together.
+/// Units     of the gradient.
 /// Domain    largest_norm > 0; infinity leaves the gradient as it is.
 /// Errors    std::domain_error for largest_norm <= 0.
 /// Accuracy  exact but for rounding: tests/training/adam.cpp.

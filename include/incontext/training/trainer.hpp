@@ -72,8 +72,8 @@ struct TrainingState {
 ///
 /// Source    Kingma and Ba 2015; clipping after Pascanu, Mikolov and Bengio 2013.
 /// Shapes    `decays`: for which parameters weight decay acts; empty: for all.
-/// Errors    std::invalid_argument and std::domain_error for options; std::domain_error, with the step and the norm, if the
-///           loss or the gradient is not finite.
+/// Errors    std::invalid_argument and std::domain_error for options; std::domain_error, with the step and the norm, if
+///           the loss or the gradient is not finite.
 /// Runs on   host
 class Trainer {
  public:

@@ -39,18 +39,22 @@ INCONTEXT_HD void normalize(LaneArray<T, W> x, int dimension) {
   for (int i = 0; i < dimension; ++i) x[i] *= scale;
 }
 
+/// Where `value` is above the best so far, makes it the best, and `number` the place of the best. One loop for each:
+/// g++ makes one branch of two choices by the same condition, and does not vectorize it without AVX.
+template <class T, int W>
+INCONTEXT_HD void raise_best(Lanes<T, W>& __restrict__ best, Lanes<T, W>& __restrict__ place,
+                             const Lanes<T, W>& __restrict__ value, T number) {
+  for (int lane = 0; lane < W; ++lane) place[lane] = value[lane] > best[lane] ? number : place[lane];
+  for (int lane = 0; lane < W; ++lane) best[lane] = value[lane] > best[lane] ? value[lane] : best[lane];
+}
+
 /// The prototype of the largest inner product with x; the first of equals.
 template <class T, int W>
 INCONTEXT_HD Lanes<T, W> find_nearest(LaneArray<T, W> prototypes, int classes, LaneArray<T, W> x, int dimension) {
-  Lanes<T, W> best(T(0)), nearest(T(0));
-  for (int c = 0; c < classes; ++c) {
+  Lanes<T, W> best = dot(prototypes, x, dimension), nearest(T(0));
+  for (int c = 1; c < classes; ++c) {
     const Lanes<T, W> product = dot(prototypes.after(std::int64_t{c} * dimension), x, dimension);
-    const T number = static_cast<T>(c);
-    for (int lane = 0; lane < W; ++lane) {
-      const bool nearer = c == 0 || product[lane] > best[lane];
-      nearest[lane] = nearer ? number : nearest[lane];
-      best[lane] = nearer ? product[lane] : best[lane];
-    }
+    raise_best(best, nearest, product, static_cast<T>(c));
   }
   return nearest;
 }

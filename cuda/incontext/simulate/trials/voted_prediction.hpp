@@ -4,6 +4,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/trials/context_votes.hpp"
+#include "incontext/simulate/trials/sphere_points.hpp"
 #include "incontext/simulate/trials/sphere_task_draw.hpp"
 #include "incontext/simulate/types/classification.hpp"
 
@@ -62,11 +63,11 @@ struct VotedPrediction {
   template <int W>
   INCONTEXT_HD static void raise(Lanes<T, W>& __restrict__ largest, Lanes<T, W>& __restrict__ first,
                                  const Lanes<T, W>& __restrict__ logit, int c) {
-    const T number = static_cast<T>(c);
-    for (int lane = 0; lane < W; ++lane) {
-      const bool higher = c == 0 || logit[lane] > largest[lane];
-      largest[lane] = higher ? logit[lane] : largest[lane];
-      first[lane] = higher ? number : first[lane];
+    if (c == 0) {
+      largest = logit;
+      first = T(0);
+    } else {
+      raise_best(largest, first, logit, static_cast<T>(c));
     }
   }
 };

@@ -1,0 +1,56 @@
+#include "examples/train/options.hpp"
+
+namespace incontext::examples::train {
+
+void add_train_options(CLI::App& app, TrainOptions& o) {
+  const auto positive = [](double value) { return value > 0 && value <= 1e3; };
+  add_choice<TrainFigure>(app, "--figure", o.figure, "What to show, see above",
+                          {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}});
+  add_choice<MapChoice>(app, "--map", o.maps, "Which attention is trained",
+                        {{"linear", MapChoice::linear}, {"softmax", MapChoice::softmax}, {"both", MapChoice::both}});
+  show_no_default(add_count<std::int64_t>(app, "--dimension", o.dimension,
+                                          "Dimension of the inputs; default: 5 for linear attention, 3 for softmax", 2,
+                                          100));
+  add_count<std::int64_t>(app, "--classes", o.classes, "Number of classes", 2, 100);
+  add_count<std::int64_t>(app, "--context-length", o.context_length, "Points per context, a multiple of the classes", 2,
+                          100000);
+  head_options(app, "Task");
+  add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 1, 1000);
+  add_count<std::int64_t>(app, "--steps", o.run.steps, "Steps of Adam per run", 1, 100000000);
+  add_count<std::int64_t>(app, "--batch", o.run.batch, "Contexts per step, each used once", 1, 1 << 24);
+  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive, "0 < value <= 1000");
+  add_number(app, "--initial-scale", o.run.initial_scale,
+             "Standard deviation of the initial weights, in units of 1/sqrt(d + k); the paper has 0.002", positive,
+             "0 < value <= 1000");
+  add_choice<ContextWeights>(app, "--weights-trained", o.run.weights,
+                             "The four matrices, their two products, or the output alone at width 1",
+                             {{"factored", ContextWeights::factored},
+                              {"merged", ContextWeights::merged},
+                              {"fixed-width", ContextWeights::fixed_width}});
+  show_no_default(add_text(app, "--checkpoint", o.checkpoint, "curves: write the state of training here", "FILE"));
+  show_no_default(add_text(app, "--resume", o.resume, "curves: go on from such a state, to the same bits", "FILE"));
+  show_no_default(add_text(app, "--weights", o.weights,
+                           "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE"));
+  head_options(app, "Training");
+  add_run_options(app, o.simulation);
+  add_output_options(app, o.output);
+  add_partial_option(app, o.output);
+}
+
+UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
+  UnusedOptions unused(app);
+  const std::string figure = "--figure " + text_of(app, "--figure");
+  if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
+  if (o.figure == TrainFigure::curves && !is_given(app, "--seeds")) o.seeds = 1;
+  if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;
+  if (o.context_length % o.classes != 0) {
+    throw_input_error("--context-length", "is no multiple of the classes", std::to_string(o.context_length),
+                      "a multiple of " + std::to_string(o.classes));
+  }
+  if (o.seeds > 1 && !(o.checkpoint.empty() && o.resume.empty() && o.weights.empty())) {
+    throw_input_error("--seeds", "is too large for one file of weights", std::to_string(o.seeds), "1");
+  }
+  return unused;
+}
+
+}  // namespace incontext::examples::train

@@ -1,0 +1,117 @@
+#include "examples/train/simulator.hpp"
+
+#include <incontext/scoring/linear_attention.hpp>
+#include <incontext/scoring/softmax.hpp>
+#include <incontext/simulate/classification_search.hpp>
+#include <incontext/simulate/sphere_task.hpp>
+#include <incontext/train/context_attention.hpp>
+
+#include <cmath>
+
+#include "examples/support/simulation_runs.hpp"
+
+namespace incontext::examples::train {
+
+namespace {
+
+using incontext::train::ContextBatches;
+using incontext::train::ContextLayer;
+using incontext::train::ContextParameters;
+using incontext::train::ContextTraining;
+
+ContextParameters parameters_of(ContextWeights weights) {
+  switch (weights) {
+    case ContextWeights::merged:
+      return ContextParameters::merged;
+    case ContextWeights::factored:
+      return ContextParameters::factored;
+    default:
+      return ContextParameters::merged_output;
+  }
+}
+
+/// Calls visit(map, scale) with the map of a run and the scale of its scores.
+template <class Visit>
+auto with_map(const ContextRun& run, const Visit& visit) {
+  if (run.map == ContextMap::linear) return visit(scoring::LinearAttention<float>{1}, 1.0);
+  const auto width = static_cast<double>(run.task.dimension + run.task.classes);
+  return visit(scoring::Softmax<float>{1}, 1 / std::sqrt(width));
+}
+
+}  // namespace
+
+struct Simulator::State {
+  SimulationRuns runs;
+  std::uint64_t seed;
+};
+
+Simulator::Simulator(const SimulationOptions& options, bool quiet)
+    : state_(new State{SimulationRuns(options, quiet), options.seed}) {}
+Simulator::~Simulator() = default;
+
+bool Simulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& Simulator::record() const { return state_->runs.record(); }
+
+std::vector<TrainedContext> Simulator::train(const std::string& what, const ContextRun& run,
+                                             const std::vector<std::int64_t>& steps,
+                                             const std::optional<training::TrainingState>& from) {
+  std::vector<TrainedContext> reached;
+  state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+    return with_map(run, [&]<class Map>(const Map& map, double scale) -> simulate::Simulation {
+      const ContextTraining<Map> layer(
+          ContextLayer{.task = run.task, .scale = scale, .parameters = parameters_of(run.weights)}, map,
+          ContextBatches{.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
+      std::vector<double> initial = layer.initial(run.initial_scale);
+      if (run.weights == ContextWeights::fixed_width) {
+        const auto width = layer.width();
+        Eigen::Map<Eigen::MatrixXd> key_query(initial.data(), width, width);
+        key_query.setZero();
+        key_query.diagonal().head(run.task.dimension).setConstant(1 / scale);
+      }
+      training::Trainer trainer(initial, layer.gradient(),
+                                {.rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps},
+                                 .largest_gradient_norm = 10});
+      if (from) trainer.resume(*from);
+      training::StepRecord record;
+      const auto keep = [&] {
+        const auto head = layer.heads(trainer.parameters()).front();
+        reached.push_back({trainer.steps(), {head.key_query, head.output}, record, trainer.state()});
+      };
+      simulate::Simulation done;
+      const std::int64_t first = trainer.steps(), last = steps.back();
+      for (const std::int64_t next : steps) {
+        while (trainer.steps() < next && trainer.step(&record)) {
+          options.progress({trainer.steps() - first, last - first, 0});
+          if (simulate::InterruptGuard::requested()) break;
+        }
+        if (trainer.steps() < next) break;
+        keep();
+      }
+      done.trials = (trainer.steps() - first) * run.batch;
+      done.interrupted = trainer.steps() < last;
+      return done;
+    });
+  });
+  return reached;
+}
+
+std::optional<ClassificationOptimum> Simulator::search(const std::string& what, const SphereTask& task,
+                                                       const ClassificationGrid& grid) {
+  std::optional<ClassificationOptimum> found;
+  state_->runs.run(what, 0, [&](simulate::Options options) {
+    options.trials = 8192;
+    options.relative_error = 0;
+    auto optimum = simulate::classification_search(task, grid, options);
+    simulate::Simulation done = optimum.grid;
+    if (!done.interrupted) found = optimum;
+    return done;
+  });
+  return found;
+}
+
+SphereContext<double> Simulator::held_out(const SphereTask& task, std::uint64_t number) const {
+  return simulate::draw_sphere_context<double>(task, state_->seed,
+                                               static_cast<std::uint64_t>(ContextBatches::held_out) + number);
+}
+
+}  // namespace incontext::examples::train

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <incontext/simulate/types/classification_grid.hpp>
+#include <incontext/simulate/types/sphere_task.hpp>
+#include <incontext/training/trainer.hpp>
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/support/run_record.hpp"
+#include "examples/support/simulation_options.hpp"
+
+/// What incontext-train trains and simulates. Only simulator.cpp sees simulate and train headers other than their
+/// types.
+namespace incontext::examples::train {
+
+using simulate::ClassificationGrid, simulate::ClassificationOptimum, simulate::SphereContext, simulate::SphereTask;
+
+/// How scores become weights in a trained layer.
+enum class ContextMap { linear, softmax };
+
+/// What of a layer is trained: the products of its matrices, its four matrices, or the output alone with keys and
+/// queries fixed so that softmax has width 1.
+enum class ContextWeights { merged, factored, fixed_width };
+
+/// One run of training on the sphere task.
+struct ContextRun {
+  SphereTask task = {};
+  ContextMap map = ContextMap::softmax;
+  ContextWeights weights = ContextWeights::factored;
+  std::int64_t batch = 256;
+  std::int64_t steps = 2500;
+  double rate = 0.02;
+  double initial_scale = 0.5;
+  std::uint64_t seed = 1;
+};
+
+/// A layer's two products of weights.
+struct ContextHead {
+  Eigen::MatrixXd key_query, output;
+};
+
+/// The state of a layer after some steps; loss and accuracy are those of the last batch.
+struct TrainedContext {
+  std::int64_t step = 0;
+  ContextHead head = {};
+  training::StepRecord record = {};
+  training::TrainingState state = {};
+};
+
+class Simulator {
+ public:
+  Simulator(const SimulationOptions& options, bool quiet);
+  ~Simulator();
+
+  bool stopped() const;
+  const RunRecord& record() const;
+
+  /// Trains a layer, from `from` if given, and returns its state after each of `steps`, which ascend. After Ctrl-C the
+  /// states that were reached.
+  std::vector<TrainedContext> train(const std::string& what, const ContextRun& run,
+                                    const std::vector<std::int64_t>& steps,
+                                    const std::optional<training::TrainingState>& from = {});
+
+  /// The parameters of least loss on a grid, as simulate::classification_search finds them; nothing after Ctrl-C.
+  std::optional<ClassificationOptimum> search(const std::string& what, const SphereTask& task,
+                                              const ClassificationGrid& grid);
+
+  /// A held-out context: no run is trained on it.
+  SphereContext<double> held_out(const SphereTask& task, std::uint64_t number) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace incontext::examples::train
