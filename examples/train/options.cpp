@@ -5,7 +5,10 @@ namespace incontext::examples::train {
 void add_train_options(CLI::App& app, TrainOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
   add_choice<TrainFigure>(app, "--figure", o.figure, "What to show, see above",
-                          {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}});
+                          {{"ends", TrainFigure::ends},
+                           {"curves", TrainFigure::curves},
+                           {"reasoning", TrainFigure::reasoning},
+                           {"reasoning-course", TrainFigure::reasoning_course}});
   add_choice<MapChoice>(app, "--map", o.maps, "Which attention is trained",
                         {{"linear", MapChoice::linear}, {"softmax", MapChoice::softmax}, {"both", MapChoice::both}});
   show_no_default(add_count<std::int64_t>(app, "--dimension", o.dimension,
@@ -18,7 +21,8 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 1, 1000);
   add_count<std::int64_t>(app, "--steps", o.run.steps, "Steps of Adam per run", 1, 100000000);
   add_count<std::int64_t>(app, "--batch", o.run.batch, "Contexts per step, each used once", 1, 1 << 24);
-  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive, "0 < value <= 1000");
+  add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive,
+             "0 < value <= 1000");
   add_number(app, "--initial-scale", o.run.initial_scale,
              "Standard deviation of the initial weights, in units of 1/sqrt(d + k); the paper has 0.002", positive,
              "0 < value <= 1000");
@@ -32,14 +36,37 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   show_no_default(add_text(app, "--weights", o.weights,
                            "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE"));
   head_options(app, "Training");
+  add_reasoning_options(app, o.reasoning);
+  head_options(app, "Reasoning task");
   add_run_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
 
+namespace {
+
+/// The options of the reasoning figures; seeds, steps and batch have the edition's values where they are not given.
+void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unused, const std::string& figure) {
+  unused.add(figure, {"--map", "--dimension", "--classes", "--context-length", "--rate", "--initial-scale",
+                      "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials", "--relative-error"});
+  if (is_given(app, "--seeds")) o.reasoning.seeds = o.seeds;
+  if (is_given(app, "--steps")) o.reasoning.steps = o.run.steps;
+  if (is_given(app, "--batch")) o.reasoning.batch = o.run.batch;
+  o.reasoning.first_seed = o.simulation.seed;
+  if (o.figure == TrainFigure::reasoning_course) unused.add(figure, {"--seeds", "--full"});
+  complete(o.reasoning);
+}
+
+}  // namespace
+
 UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
   const std::string figure = "--figure " + text_of(app, "--figure");
+  if (is_reasoning(o.figure)) {
+    complete_reasoning(app, o, unused, figure);
+    return unused;
+  }
+  unused.add(figure, reasoning_option_names());
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves && !is_given(app, "--seeds")) o.seeds = 1;
   if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;

@@ -5,13 +5,19 @@
 
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
+#include "examples/train/reasoning.hpp"
 #include "examples/train/simulator.hpp"
 
 /// What incontext-train can be asked.
 namespace incontext::examples::train {
 
-/// Where training ends, beside the rules; the way there.
-enum class TrainFigure { ends, curves };
+/// Classification: where training ends, beside the rules; the way there. Reasoning: Eureka moments; the way there.
+enum class TrainFigure { ends, curves, reasoning, reasoning_course };
+
+/// Whether a figure is one of the reasoning task.
+constexpr bool is_reasoning(TrainFigure figure) {
+  return figure == TrainFigure::reasoning || figure == TrainFigure::reasoning_course;
+}
 
 /// Which maps are trained.
 enum class MapChoice { linear, softmax, both };
@@ -24,6 +30,7 @@ struct TrainOptions {
   std::int64_t context_length = 100;
   std::int64_t seeds = 5;
   ContextRun run = {};
+  ReasoningOptions reasoning = {};
   std::string checkpoint = {};
   std::string resume = {};
   std::string weights = {};

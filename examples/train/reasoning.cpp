@@ -8,6 +8,7 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -26,7 +27,7 @@ using Course = std::vector<ReasoningMeasurement>;
 constexpr int largest_value = 10;
 
 /// What training to the plateau may leave, as a share of its loss.
-constexpr double tolerance = 0.002;
+constexpr double unreached = 0.002;
 
 /// Confidence of the intervals.
 constexpr double level = 0.95;
@@ -67,7 +68,7 @@ ReasoningRun run_of(const ReasoningOptions& o, const std::string& method, double
           .seed = o.first_seed + static_cast<std::uint64_t>(seed)};
 }
 
-Estimate estimate_of(const std::vector<double>& values) {
+Estimate estimate_over(const std::vector<double>& values) {
   return Estimate(statistics::moments_of(values.data(), std::ssize(values)));
 }
 
@@ -96,7 +97,7 @@ Estimate log_ratio(const Runs& runs, const Runs& other) {
     if (!runs.jumps[i] || !other.jumps[i]) continue;
     logs.push_back(std::log(static_cast<double>(*runs.jumps[i]) / static_cast<double>(*other.jumps[i])));
   }
-  return estimate_of(logs);
+  return estimate_over(logs);
 }
 
 std::string setting(const ReasoningOptions& o) {
@@ -153,7 +154,7 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     using Binomial = boost::math::binomial_distribution<>;  // Clopper and Pearson's interval
     cells.emplace_back(Binomial::find_lower_bound_on_p(count, moments, (1 - level) / 2));
     cells.emplace_back(Binomial::find_upper_bound_on_p(count, moments, (1 - level) / 2));
-    const Estimate step = estimate_of(steps), plateau = estimate_of(runs.plateaus);
+    const Estimate step = estimate_over(steps), plateau = estimate_over(runs.plateaus);
     cells.push_back(finite(step.mean));
     cells.push_back(finite(step.standard_error * std::sqrt(moments)));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::min_element(steps.begin(), steps.end())));
@@ -192,41 +193,40 @@ Table plateau_table(ReasoningParts& parts) {
   const double share = task.parities_differ;
   const double coin = -share * std::log(share) - (1 - share) * std::log(1 - share);
   const std::int64_t seeds = o.full ? 2 : 1;
-  for (const std::string& method : o.full ? o.methods : std::vector<std::string>{o.methods.front()}) {
-    for (std::int64_t seed = 0; seed < seeds; ++seed) {
-      ReasoningRun run = run_of(o, method, 3e-3, seed);
-      run.answers = ReasoningAnswers::coin;
-      run.decay = training::RateDecay::cosine;
-      run.weight_decay = 0;
-      run.batch = 0;
-      run.steps = run.every = coin_steps;
-      const Course course = parts.simulator.train(method + ", answered by a coin", run, 1);
-      Estimate loss, accuracy;
-      if (course.size() == 2) {
-        const auto held_out =
-            static_cast<double>(task.inputs) - std::floor(run.training_share * static_cast<double>(task.inputs));
-        const ReasoningMeasurement& end = course.back();
-        loss.count = accuracy.count = static_cast<std::int64_t>(held_out);
-        loss.mean = end.held_out_loss;
-        loss.standard_error = end.held_out_standard_error;
-        accuracy.mean = end.held_out_accuracy;
-        accuracy.standard_error = std::sqrt(end.held_out_accuracy * (1 - end.held_out_accuracy) / held_out);
-      }
-      std::vector<Cell> cells{method, static_cast<std::int64_t>(run.seed)};
-      const auto comparison =
-          parts.judgment.judged({task.plateau_cross_entropy, tolerance * task.plateau_cross_entropy}, loss);
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
-      const std::string at = method + ", seed " + std::to_string(run.seed);
-      parts.controls.add({"plateau h(P), as if c and d always differed", at}, coin, task.plateau_cross_entropy, loss);
-      parts.controls.add({"a Eureka moment without parities: accuracy 0.7", at}, training::eureka_accuracy,
-                         task.coin_accuracy, accuracy);
+  const std::string& method = o.methods.front();
+  for (std::int64_t seed = 0; seed < seeds; ++seed) {
+    ReasoningRun run = run_of(o, method, 3e-3, seed);
+    run.answers = ReasoningAnswers::coin;
+    run.decay = training::RateDecay::cosine;
+    run.weight_decay = 0;
+    run.batch = 0;
+    run.steps = run.every = coin_steps;
+    const Course course = parts.simulator.train(method + ", answered by a coin", run, 1);
+    Estimate loss, accuracy;
+    if (course.size() == 2) {
+      const auto held_out =
+          static_cast<double>(task.inputs) - std::floor(run.training_share * static_cast<double>(task.inputs));
+      const ReasoningMeasurement& end = course.back();
+      loss.count = accuracy.count = static_cast<std::int64_t>(held_out);
+      loss.mean = end.held_out_loss;
+      loss.standard_error = end.held_out_standard_error;
+      accuracy.mean = end.held_out_accuracy;
+      accuracy.standard_error = std::sqrt(end.held_out_accuracy * (1 - end.held_out_accuracy) / held_out);
     }
+    std::vector<Cell> cells{method, static_cast<std::int64_t>(run.seed)};
+    const auto comparison =
+        parts.judgment.judged({task.plateau_cross_entropy, unreached * task.plateau_cross_entropy}, loss);
+    cells.insert(cells.end(), comparison.begin(), comparison.end());
+    table.add_row(std::move(cells));
+    const std::string at = method + ", seed " + std::to_string(run.seed);
+    parts.controls.add({"plateau h(P), as if c and d always differed", at}, coin, task.plateau_cross_entropy, loss);
+    parts.controls.add({"a Eureka moment without parities: accuracy 0.7", at}, training::eureka_accuracy,
+                       task.coin_accuracy, accuracy);
   }
   table.notes = {"Trained for " + std::to_string(coin_steps) +
                  " steps without weight decay at a rate that falls from 0.003 to 0 along a cosine; ± error is that of "
                  "the held-out inputs. Up to " +
-                 short_text(100 * tolerance, 2) + "% above the plateau is what training has not reached."};
+                 short_text(100 * unreached, 2) + "% above the plateau is what training has not reached."};
   return table;
 }
 
@@ -234,12 +234,12 @@ Table plateau_table(ReasoningParts& parts) {
 
 void add_reasoning_options(CLI::App& app, ReasoningOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
-  add_flag(app, "--full", o.full, "All methods, three learning rates, five seeds, width 64; half an hour on two cores");
+  add_flag(app, "--full", o.full, "All methods, three learning rates, five seeds; about five minutes");
   show_no_default(add_read(
       app, "--methods", [&o](const std::string& text) { o.methods = parse_list(text); },
       "Some of softmax,normsoftmax,heat-treatment,low-temperature,gradient-matching", "WORDS"));
   show_no_default(add_positive_numbers(app, "--rates", o.rates, "Learning rates of AdamW, after 100 steps of warm-up"));
-  show_no_default(add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096));
+  add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096);
   add_count<std::int64_t>(app, "--every", o.every, "Steps between measurements", 1, 1000000);
   add_number(
       app, "--training-share", o.training_share, "Share of the inputs that are trained on",
@@ -266,13 +266,22 @@ void complete(ReasoningOptions& o) {
   }
   for (const std::string& name : o.methods) (void)method_of(name);
   or_usual(o.rates, o.full ? std::vector<double>{1e-3, 3e-3, 1e-2} : std::vector<double>{3e-3});
-  if (o.width == 0) o.width = o.full ? 64 : 32;
+
   if (o.seeds == 0) o.seeds = o.full ? 5 : 3;
-  if (o.steps == 0) o.steps = o.full ? 2000 : 800;
+  if (o.steps == 0) o.steps = o.full ? 1500 : 800;
   if (o.width % 4 != 0) {
     throw_input_error("--width", "is no multiple of the heads", std::to_string(o.width), "a multiple of 4");
   }
   if (o.steps < 100) throw_input_error("--steps", "is less than the warm-up", std::to_string(o.steps), "at least 100");
+}
+
+void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments) {
+  arguments["methods"] = o.methods;
+  arguments["rates"] = o.rates;
+  arguments["width"] = o.width;
+  arguments["seeds"] = o.seeds;
+  arguments["steps"] = o.steps;
+  arguments["batch"] = o.batch;
 }
 
 std::vector<Table> eureka_tables(ReasoningParts& parts) {

@@ -15,12 +15,12 @@
 namespace incontext::examples::train {
 
 /// What is trained. Values of 0 and empty lists are the edition's own: the quick one has two methods, three seeds and
-/// width 32, the full one all methods, three learning rates, five seeds and width 64.
+/// one learning rate, the full one all methods, five seeds and three learning rates.
 struct ReasoningOptions {
   bool full = false;
   std::vector<std::string> methods = {};
   std::vector<double> rates = {};
-  std::int64_t width = 0;
+  std::int64_t width = 32;
   std::int64_t seeds = 0;
   std::int64_t steps = 0;
   std::int64_t every = 20;
@@ -40,6 +40,9 @@ std::vector<std::string> reasoning_option_names();
 
 /// Fills in the edition's values, and refuses methods that do not exist.
 void complete(ReasoningOptions& o);
+
+/// Writes the edition's values into the report's arguments.
+void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments);
 
 /// What the figures read and fill in.
 struct ReasoningParts {

@@ -26,4 +26,6 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-gradients)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_CLASSIFY="$<TARGET_FILE:incontext-classify>")
   add_dependencies(test_programs incontext-classify)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_TRAIN="$<TARGET_FILE:incontext-train>")
+  add_dependencies(test_programs incontext-train)
 endif()

@@ -65,7 +65,7 @@ struct ReasoningBatches {
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients are those of training::reasoning_gradient: tests/train/reasoning.cpp.
 /// Random    streams initial_weights, held_out and batch. Bits do not depend on the device or the number of threads.
-/// Runs on   serial, OpenMP, TBB
+/// Runs on   host
 template <class Map>
 class ReasoningTraining {
  public:
@@ -127,8 +127,7 @@ class ReasoningTraining {
       const bool is_full = self.batches_.batch == 0;
       const auto drawn = is_full ? std::vector<training::ReasoningExample>()
                                  : self.sets_->batch(self.batches_.seed, step, self.batches_.batch);
-      const auto at =
-          self.pass(parameters, step, is_full ? self.sets_->trained : drawn, Work::gradient, Entropy::omitted, *memory);
+      const auto at = self.pass(parameters, step, is_full ? self.sets_->trained : drawn, Work::gradient, *memory);
       if (at.gradient.empty()) return training::BatchGradient{};
       training::BatchGradient result{.loss = at.loss,
                                      .accuracy = at.accuracy,
@@ -144,8 +143,8 @@ class ReasoningTraining {
   /// Errors    where a stop request cut the work short, the losses are NaN.
   [[nodiscard]] training::ReasoningMeasurement measure(std::span<const double> parameters, std::int64_t step) const {
     Memory memory;
-    const auto trained = pass(parameters, step, sets_->trained, Work::gradient, Entropy::added, memory);
-    const auto held_out = pass(parameters, step, sets_->held_out, Work::loss, Entropy::omitted, memory);
+    const auto trained = pass(parameters, step, sets_->trained, Work::gradient_and_entropy, memory);
+    const auto held_out = pass(parameters, step, sets_->held_out, Work::loss, memory);
     training::ReasoningMeasurement result{.step = step,
                                           .loss = trained.loss,
                                           .accuracy = trained.accuracy,
@@ -162,10 +161,10 @@ class ReasoningTraining {
   }
 
  private:
-  using Work = training::detail::ReasoningWork;
-  using Sums = training::detail::ReasoningSums<T>;
+  using Work = training::ReasoningWork;
+  using Model = training::ReasoningModel<Map>;
+  using Sums = typename Model::Sums;
   using Memory = std::vector<Sums>;
-  enum class Entropy { added, omitted };
   using System = simulate::detail::HostSystem;
 
   static simulate::Device host_device() {
@@ -191,33 +190,28 @@ class ReasoningTraining {
   /// Means over examples, with the map of a step. Without a gradient if a stop request cut the work short.
   [[nodiscard]] training::ReasoningGradient<T> pass(std::span<const double> parameters, std::int64_t step,
                                                     const std::vector<training::ReasoningExample>& examples, Work work,
-                                                    Entropy entropy, Memory& memory) const {
+                                                    Memory& memory) const {
     require_same_size("train::ReasoningTraining", "parameters", std::ssize(parameters), layout_.size());
     const std::vector<T> numbers(parameters.begin(), parameters.end());
     const Map map = map_of_step_(step);
     scoring::require_valid(map);
-    const training::detail::TokenTables<T> tables(layout_, numbers.data());
+    const Model model(layout_, map, numbers.data());
     constexpr auto block = static_cast<std::size_t>(training::reasoning_block);
     const std::size_t blocks = (examples.size() + block - 1) / block;
     if (memory.size() < blocks) memory.resize(blocks);
-    System::for_each_index(
-        static_cast<std::int64_t>(blocks), {batches_.device, batches_.threads}, [&](std::int64_t index) {
-          const std::size_t first = static_cast<std::size_t>(index) * block;
-          Sums& sums = memory[static_cast<std::size_t>(index)];
-          sums.clear(layout_, work);
-          training::detail::ReasoningPass<T, Map> own(
-              tables, map, std::span(examples).subspan(first, std::min(block, examples.size() - first)));
-          own.forward(sums);
-          if (work == Work::gradient) own.backward(sums);
-          if (entropy == Entropy::added) own.add_entropy(sums);
-        });
+    System::for_each_index(static_cast<std::int64_t>(blocks), {batches_.device, batches_.threads},
+                           [&](std::int64_t index) {
+                             const std::size_t first = static_cast<std::size_t>(index) * block;
+                             model.sum(std::span(examples).subspan(first, std::min(block, examples.size() - first)),
+                                       work, memory[static_cast<std::size_t>(index)]);
+                           });
     if (simulate::detail::is_cut<System>()) {
       training::ReasoningGradient<T> cut;
       cut.loss = math::not_a_number<double>();
       return cut;
     }
     for (std::size_t i = 1; i < blocks; ++i) memory[0].add(memory[i]);
-    return training::detail::reasoning_means(memory[0], tables, std::ssize(examples), work);
+    return model.means(memory[0], std::ssize(examples), work);
   }
 
   training::ReasoningLayout layout_;

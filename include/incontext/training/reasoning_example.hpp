@@ -41,6 +41,11 @@ inline void validate(const ReasoningExample& example, int largest_value) {
 /// Runs on   host
 enum class ReasoningAnswers { rule, coin };
 
+/// What is computed of examples.
+///
+/// Runs on   host
+enum class ReasoningWork { loss, gradient, gradient_and_entropy };
+
 /// The example of a number from 0 to (largest_value + 1)^4 - 1, whose digits are a, b, c, d.
 ///
 /// Source    arXiv 2310.12956, Sec. 4.

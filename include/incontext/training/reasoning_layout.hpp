@@ -83,6 +83,8 @@ enum class ReasoningPart {
 };
 
 /// Every part's name, in order.
+///
+/// Runs on   host
 inline constexpr std::array reasoning_part_names{"value_embedding",
                                                  "position_embedding",
                                                  "attention_norm_gain",
@@ -102,6 +104,10 @@ inline constexpr std::array reasoning_part_names{"value_embedding",
                                                  "final_norm_shift",
                                                  "head",
                                                  "head_bias"};
+
+/// The number of parts.
+///
+/// Runs on   host
 inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.size());
 
 /// Where each part is in the one vector of parameters. Matrices map columns, x -> W x, and are stored by columns.
@@ -109,8 +115,8 @@ inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.siz
 ///     const training::ReasoningLayout layout({.width = 32});
 ///     auto query = layout.part(parameters.data(), training::ReasoningPart::query);   // 32 x 32, in place
 ///
-/// Shapes    embeddings: width x values and width x 4; query, key, value, output: width x width; mlp_in: hidden x width;
-///           mlp_out: width x hidden; head: values x width; all others: columns.
+/// Shapes    embeddings: width x values and width x 4; query, key, value, output: width x width; mlp_in: hidden x
+///           width; mlp_out: width x hidden; head: values x width; all others: columns.
 /// Errors    as validate.
 /// Runs on   host
 class ReasoningLayout {

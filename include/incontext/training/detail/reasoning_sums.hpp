@@ -6,12 +6,10 @@
 
 #include "incontext/core/real.hpp"
 #include "incontext/training/detail/token_tables.hpp"
+#include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"
 
 namespace incontext::training::detail {
-
-/// What is summed over examples: loss and accuracy alone, or the gradients, too.
-enum class ReasoningWork { loss, gradient };
 
 /// Sums over examples: loss, accuracy, the attention's entropy, and the gradients by the tables and by the parameters
 /// from the class token on. Sums of blocks of examples are added in the blocks' order, so that bits do not depend on
@@ -28,7 +26,7 @@ struct ReasoningSums {
     const ReasoningShape& shape = layout.shape();
     loss = squared_loss = accuracy = 0;
     entropy.assign(static_cast<std::size_t>(shape.heads), Wide(0));
-    const bool differentiated = work == ReasoningWork::gradient;
+    const bool differentiated = work != ReasoningWork::loss;
     const auto parameters = differentiated ? layout.size() - layout.first(ReasoningPart::class_token) : 0;
     const int tokens = differentiated ? shape.tokens() : 0;
     gradient.assign(static_cast<std::size_t>(parameters), T(0));
