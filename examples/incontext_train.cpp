@@ -5,6 +5,7 @@
 #include "examples/support/report.hpp"
 #include "examples/train/classification.hpp"
 #include "examples/train/options.hpp"
+#include "examples/train/reasoning.hpp"
 #include "examples/train/regression.hpp"
 
 namespace {
@@ -28,14 +29,23 @@ Report report_of(const CLI::App& app, TrainOptions& options) {
   require_outputs(options.output);
   Report report{.program = "incontext-train", .command = command_of(app), .arguments = unused.arguments()};
   Judgment judgment;
-  const bool is_regression = options.task == TrainTask::regression;
-  Controls controls({{is_regression ? "statement" : "rule"}, {"layer"}});
-  Simulator simulator(options.simulation, options.output.quiet);
-  TrainRun parts{options, simulator, judgment, controls};
-  report.tables =
-      is_regression ? regression_tables(options, simulator, judgment, controls) : classification_tables(parts);
+  const bool is_regression = options.task == TrainTask::regression, reasons = options.task == TrainTask::reasoning;
+  Controls controls(is_regression || reasons ? std::vector<Column>{{"statement"}, {reasons ? "at" : "layer"}}
+                                             : std::vector<Column>{{"rule"}, {"layer"}});
+  if (reasons) {
+    state_used(options.reasoning, report.arguments);
+    ReasoningSimulator simulator(options.simulation, options.output.quiet);
+    ReasoningParts parts{options.reasoning, simulator, judgment, controls};
+    report.tables = options.figure == TrainFigure::ends ? eureka_tables(parts) : reasoning_course_tables(parts);
+    report.run = simulator.record();
+  } else {
+    Simulator simulator(options.simulation, options.output.quiet);
+    TrainRun parts{options, simulator, judgment, controls};
+    report.tables =
+        is_regression ? regression_tables(options, simulator, judgment, controls) : classification_tables(parts);
+    report.run = simulator.record();
+  }
   if (!controls.empty()) report.tables.push_back(controls.table());
-  report.run = simulator.record();
   judge(report, judgment);
   if (report.verdict) controls.join(*report.verdict);
   return report;
@@ -48,19 +58,33 @@ int main(int argc, char** argv) {
   return run_program(
       {.name = "incontext-train",
        .description =
-           "Trains one layer of attention in context, from scratch and with exact gradients. --task classification\n"
-           "compares it with the best step of (kernel) gradient descent (2510.10425), --task regression with the\n"
-           "optimum of its exact error (2511.01292).\n"
-           "  --figure ends        where training ends, over several seeds; the default\n"
-           "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow\n"
-           "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws\n"
+           "Trains attention from scratch, with exact gradients. --task classification compares one layer with the
+"
+           "best step of (kernel) gradient descent (2510.10425), --task regression with the optimum of its exact error
+"
+           "(2511.01292); --task reasoning trains a transformer of one block that must read parities (2310.12956).
+"
+           "  --figure ends        where training ends, over several seeds; reasoning: the step of the Eureka moment
+"
+           "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow;
+"
+           "                       reasoning: losses, entropies and gradients, Figures 5, 7 and 8
+"
+           "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws
+"
            "A negative control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-train\n"
                  "  incontext-train --map softmax --dimension 5 --steps 8000 --seeds 3\n"
-                 "  incontext-train --task regression --figure temperature\n"
-                 "  incontext-train --figure curves --map linear --checkpoint state --weights layer\n"},
-      argc, argv, [&](CLI::App& app) { add_train_options(app, options); },
-      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+                 "  incontext-train --task regression --figure temperature
+"
+                 "  incontext-train --figure curves --map linear --checkpoint state --weights layer
+"
+                 "  incontext-train --task reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5
+"},
+      argc, argv, [&](CLI::App& app) {
+      add_train_options(app, options); },
+      [&](const CLI::App& app) {
+      return deliver(report_of(app, options), options.output); });
 }

@@ -4,8 +4,10 @@ namespace incontext::examples::train {
 
 void add_train_options(CLI::App& app, TrainOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
-  add_choice<TrainTask>(app, "--task", o.task, "What is learned in context",
-                        {{"classification", TrainTask::classification}, {"regression", TrainTask::regression}});
+  add_choice<TrainTask>(app, "--task", o.task, "What is learned",
+                        {{"classification", TrainTask::classification},
+                         {"regression", TrainTask::regression},
+                         {"reasoning", TrainTask::reasoning}});
   add_choice<TrainFigure>(
       app, "--figure", o.figure, "What to show, see above",
       {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}, {"temperature", TrainFigure::temperature}});
@@ -38,17 +40,37 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   show_no_default(add_text(app, "--weights", o.weights,
                            "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE"));
   head_options(app, "Training");
+  add_reasoning_options(app, o.reasoning);
+  head_options(app, "Reasoning task");
   add_run_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
+
+namespace {
+
+/// The options of the reasoning figures; seeds, steps and batch have the edition's values where they are not given.
+void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
+  unused.add("--task reasoning",
+             {"--map", "--dimension", "--classes", "--context-length", "--rate", "--initial-scale", "--weights-trained",
+              "--checkpoint", "--resume", "--weights", "--trials", "--relative-error", "--decay-steps"});
+  if (is_given(app, "--seeds")) o.reasoning.seeds = o.seeds;
+  if (is_given(app, "--steps")) o.reasoning.steps = o.run.steps;
+  if (is_given(app, "--batch")) o.reasoning.batch = o.run.batch;
+  o.reasoning.first_seed = o.simulation.seed;
+  if (o.figure == TrainFigure::curves) unused.add("--figure curves", {"--seeds", "--full"});
+  complete(o.reasoning);
+}
+
+}  // namespace
 
 UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
   if (o.task == TrainTask::regression) {
     unused.add("--task regression",
                {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
-                "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials"});
+                "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials", "--decay-steps"});
+    unused.add("--task regression", reasoning_option_names());
     if (!is_given(app, "--seeds")) o.seeds = 16;
     return unused;
   }
@@ -56,6 +78,11 @@ UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
     throw_input_error("--figure", "is of --task regression", "temperature", "ends or curves");
   }
   const std::string figure = "--figure " + text_of(app, "--figure");
+  if (o.task == TrainTask::reasoning) {
+    complete_reasoning(app, o, unused);
+    return unused;
+  }
+  unused.add("--task classification", reasoning_option_names());
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves) unused.add(figure, {"--seeds"});
   if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;

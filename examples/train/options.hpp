@@ -5,13 +5,14 @@
 
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
+#include "examples/train/reasoning.hpp"
 #include "examples/train/simulator.hpp"
 
 /// What incontext-train can be asked.
 namespace incontext::examples::train {
 
-/// Classification in context (arXiv 2510.10425), or linear regression (2511.01292).
-enum class TrainTask { classification, regression };
+/// Classification in context (arXiv 2510.10425), linear regression (2511.01292), or reading parities (2310.12956).
+enum class TrainTask { classification, regression, reasoning };
 
 /// Where training ends, beside the theory; the way there; a temperature that is trained on shifted laws.
 enum class TrainFigure { ends, curves, temperature };
@@ -28,6 +29,7 @@ struct TrainOptions {
   std::int64_t context_length = 100;
   std::int64_t seeds = 5;
   ContextRun run = {};
+  ReasoningOptions reasoning = {};
   std::string checkpoint = {};
   std::string resume = {};
   std::string weights = {};

@@ -53,7 +53,7 @@ enum class TaskStream : std::uint32_t {
 /// The streams of training.
 ///
 /// Runs on   host and device
-enum class TrainingStream : std::uint32_t { initial_weights = 28 };
+enum class TrainingStream : std::uint32_t { initial_weights = 28, held_out = 29, batch = 30 };
 
 /// The streams of averages over cells of the sphere.
 ///
@@ -102,15 +102,16 @@ constexpr bool disjoint(const StreamTag (&streams)[size]) {
   return true;
 }
 
-static_assert(disjoint({RegressionStream::task,      RegressionStream::query,     RegressionStream::query_noise,
-                        RegressionStream::inputs,    RegressionStream::noise,     RegressionStream::input_mean,
-                        RegressionStream::direction, RegressionStream::wishart,   RegressionStream::wishart_diagonal,
-                        RegressionStream::rows,      RowStream::scores,           RowStream::needle,
-                        GradientStream::tokens,      GradientStream::upstream,    TrainingStream::initial_weights,
-                        TaskStream::quantifier,      TaskStream::affine_function, TaskStream::affine_inputs,
-                        TaskStream::reasoning,       TaskStream::needle_scores,   TaskStream::needle_place,
-                        CellStream::uniform,         CellStream::about_query,     SphereStream::prototypes,
-                        SphereStream::label,         SphereStream::proposals,     SphereStream::wedges}));
+static_assert(disjoint({RegressionStream::task,      RegressionStream::query,   RegressionStream::query_noise,
+                        RegressionStream::inputs,    RegressionStream::noise,   RegressionStream::input_mean,
+                        RegressionStream::direction, RegressionStream::wishart, RegressionStream::wishart_diagonal,
+                        RegressionStream::rows,      RowStream::scores,         RowStream::needle,
+                        GradientStream::tokens,      GradientStream::upstream,  TrainingStream::initial_weights,
+                        TrainingStream::held_out,    TrainingStream::batch,     TaskStream::quantifier,
+                        TaskStream::affine_function, TaskStream::affine_inputs, TaskStream::reasoning,
+                        TaskStream::needle_scores,   TaskStream::needle_place,  CellStream::uniform,
+                        CellStream::about_query,     SphereStream::prototypes,  SphereStream::label,
+                        SphereStream::proposals,     SphereStream::wedges}));
 
 }  // namespace detail
 

@@ -29,16 +29,15 @@ class BatchMean {
     constexpr std::string_view where = "train::BatchMean";
     const std::int64_t batches = (count + lanes - 1) / lanes, stride = batches * lanes;
     const std::int64_t chunks = (count + simulate::chunk_trials - 1) / simulate::chunk_trials;
-    const std::int64_t slots = slots_of<System>(trial, batches, workers_);
+    const std::int64_t slots = scratch_slots<System>(trial, batches, workers_);
     const int outputs = trial.outputs();
     make_room_for_trials<System>(where, trial, stride, values_, slots, scratch_);
     make_room(where, moments_, {chunks, outputs, "chunks of contexts", "the parameters"});
-    System::for_each_index(
-        slots, workers_,
-        RunSlot<TrialType, lanes>{trial, seed, first, batches, slots, address(values_), stride, address(scratch_)});
+    run_trials<System, TrialType>({trial, seed, first, batches, slots, address(values_), stride, address(scratch_)},
+                                  workers_);
     if (is_cut<System>()) return {};
-    System::for_each_index(chunks * outputs, workers_,
-                           SumChunk<Scalar>{address(values_), stride, count, outputs, address(moments_)});
+    System::for_each_by_ways(chunks * outputs, workers_,
+                             SumChunk<Scalar>{address(values_), stride, count, outputs, address(moments_)});
     const std::vector<statistics::Moments> home = copy_home(moments_, 0, chunks * outputs);
     std::vector<statistics::Moments> total;
     for (std::size_t k = 0; k < static_cast<std::size_t>(outputs); ++k) {

@@ -1,0 +1,333 @@
+#include "examples/train/reasoning.hpp"
+
+#include <incontext/statistics/estimate.hpp>
+#include <incontext/statistics/moments.hpp>
+#include <incontext/training/reasoning_task.hpp>
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "examples/support/text.hpp"
+
+namespace incontext::examples::train {
+
+namespace {
+
+using statistics::Estimate;
+using training::ReasoningAnswers;
+using training::ReasoningMeasurement;
+using Course = std::vector<ReasoningMeasurement>;
+
+/// The values of the task, as in the paper.
+constexpr int largest_value = 10;
+
+/// What training to the plateau may leave, as a share of its loss.
+constexpr double unreached = 0.002;
+
+/// Confidence of the intervals.
+constexpr double level = 0.95;
+
+/// Runs without parities: constant labels of no use beyond the plateau are learned in this many steps.
+constexpr std::int64_t coin_steps = 300;
+
+const std::vector<std::pair<std::string, ReasoningMethod>>& methods() {
+  static const std::vector<std::pair<std::string, ReasoningMethod>> all{
+      {"softmax", ReasoningMethod::softmax},
+      {"normsoftmax", ReasoningMethod::normsoftmax},
+      {"heat-treatment", ReasoningMethod::heat_treatment},
+      {"low-temperature", ReasoningMethod::low_temperature},
+      {"gradient-matching", ReasoningMethod::gradient_matching}};
+  return all;
+}
+
+ReasoningMethod method_of(const std::string& name) {
+  std::string words;
+  for (const auto& [word, method] : methods()) {
+    if (word == name) return method;
+    words += (words.empty() ? "" : ", ") + word;
+  }
+  throw_input_error("--methods", "is unknown", name, words);
+}
+
+ReasoningRun run_of(const ReasoningOptions& o, const std::string& method, double rate, std::int64_t seed) {
+  return {.method = method_of(method),
+          .width = o.width,
+          .batch = o.batch,
+          .training_share = o.training_share,
+          .rate = rate,
+          .weight_decay = o.weight_decay,
+          .initial_stddev = o.initial_stddev,
+          .low_temperature = o.low_temperature,
+          .steps = o.steps,
+          .every = o.every,
+          .seed = o.first_seed + static_cast<std::uint64_t>(seed)};
+}
+
+Estimate estimate_over(const std::vector<double>& values) {
+  return Estimate(statistics::moments_of(values.data(), std::ssize(values)));
+}
+
+Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
+
+/// The runs of one method at one rate, seed by seed.
+struct Runs {
+  std::string method;
+  double rate;
+  std::vector<std::optional<std::int64_t>> jumps;
+  std::vector<double> plateaus;
+
+  std::vector<double> steps() const {
+    std::vector<double> result;
+    for (const auto& jump : jumps) {
+      if (jump) result.push_back(static_cast<double>(*jump));
+    }
+    return result;
+  }
+};
+
+/// The mean logarithm of one method's steps over another's, seed by seed, where both had their moment.
+Estimate log_ratio(const Runs& runs, const Runs& other) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < std::min(runs.jumps.size(), other.jumps.size()); ++i) {
+    if (!runs.jumps[i] || !other.jumps[i]) continue;
+    logs.push_back(std::log(static_cast<double>(*runs.jumps[i]) / static_cast<double>(*other.jumps[i])));
+  }
+  return estimate_over(logs);
+}
+
+std::string setting(const ReasoningOptions& o) {
+  return ": width " + std::to_string(o.width) + ", 4 heads, " + short_text(100 * o.training_share, 3) +
+         "% of the inputs, " + (o.batch == 0 ? "full batch" : "batch " + std::to_string(o.batch)) + ", weight decay " +
+         short_text(o.weight_decay, 3) + ", initial weights N(0, " + short_text(o.initial_stddev, 3) + "^2)";
+}
+
+std::vector<Runs> all_runs(ReasoningParts& parts, double plateau) {
+  const ReasoningOptions& o = parts.options;
+  std::vector<Runs> all;
+  for (const double rate : o.rates) {
+    for (const std::string& method : o.methods) {
+      Runs runs{method, rate, {}, {}};
+      for (std::int64_t seed = 0; seed < o.seeds && !parts.simulator.stopped(); ++seed) {
+        const Course course = parts.simulator.train(method + " at rate " + short_text(rate, 3),
+                                                    run_of(o, method, rate, seed), training::eureka_accuracy);
+        if (parts.simulator.stopped()) break;
+        runs.jumps.push_back(training::eureka_step(course));
+        if (const auto loss = training::plateau_loss(course, 1.2 * plateau)) runs.plateaus.push_back(*loss);
+      }
+      all.push_back(std::move(runs));
+    }
+  }
+  return all;
+}
+
+Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
+  Table table{.title = "Eureka moments, the first step with a held-out accuracy above 0.7" + setting(o),
+              .columns = {{"method"},
+                          {.name = "rate", .style = Style::shortest},
+                          {"runs"},
+                          {"moments"},
+                          {.name = "ratio_lower", .heading = "ratio from", .digits = 3},
+                          {.name = "ratio_upper", .heading = "to", .digits = 3},
+                          {.name = "mean_step", .heading = "mean step", .digits = 4},
+                          {.name = "step_stddev", .heading = "spread", .digits = 3},
+                          {.name = "first_step", .heading = "first", .style = Style::shortest},
+                          {.name = "last_step", .heading = "last", .style = Style::shortest},
+                          {.name = "over_softmax", .heading = "steps / softmax's", .digits = 3},
+                          {.name = "log_standard_error", .heading = "± share", .digits = 2},
+                          {.name = "plateau", .heading = "slowest at loss", .digits = 4},
+                          {.name = "plateau_standard_error", .heading = "± error", .digits = 2}},
+              .key_columns = 2};
+  for (const Runs& runs : all) {
+    const std::vector<double> steps = runs.steps();
+    const auto count = static_cast<double>(runs.jumps.size()), moments = static_cast<double>(steps.size());
+    std::vector<Cell> cells{runs.method, runs.rate, std::ssize(runs.jumps), std::ssize(steps)};
+    if (runs.jumps.empty()) {
+      cells.resize(table.columns.size());
+      table.add_row(std::move(cells));
+      continue;
+    }
+    using Binomial = boost::math::binomial_distribution<>;  // Clopper and Pearson's interval
+    cells.emplace_back(Binomial::find_lower_bound_on_p(count, moments, (1 - level) / 2));
+    cells.emplace_back(Binomial::find_upper_bound_on_p(count, moments, (1 - level) / 2));
+    const Estimate step = estimate_over(steps), plateau = estimate_over(runs.plateaus);
+    cells.push_back(finite(step.mean));
+    cells.push_back(finite(step.standard_error * std::sqrt(moments)));
+    cells.push_back(steps.empty() ? Cell() : Cell(*std::min_element(steps.begin(), steps.end())));
+    cells.push_back(steps.empty() ? Cell() : Cell(*std::max_element(steps.begin(), steps.end())));
+    const auto softmax = std::find_if(all.begin(), all.end(), [&](const Runs& other) {
+      return other.method == "softmax" && other.rate == runs.rate;
+    });
+    if (runs.method != "softmax" && softmax != all.end()) {
+      const Estimate ratio = log_ratio(runs, *softmax);
+      cells.push_back(finite(std::exp(ratio.mean)));
+      cells.push_back(finite(ratio.standard_error));
+    } else {
+      cells.insert(cells.end(), 2, Cell());
+    }
+    cells.push_back(finite(plateau.mean));
+    cells.push_back(finite(plateau.standard_error));
+    table.add_row(std::move(cells));
+  }
+  table.notes = {"A run ends with its Eureka moment, or at step " + std::to_string(o.steps) + "; measured every " +
+                     std::to_string(o.every) + " steps. Ratio: Clopper and Pearson, 95%.",
+                 "Seeds share initial weights and examples over methods: steps over softmax's are geometric means of "
+                 "ratios of the same seed, with the standard error of their logarithm.",
+                 "Slowest at loss: where the loss of the examples trained on falls most slowly before the moment, over "
+                 "seeds. It is not judged: those examples are learned by heart meanwhile."};
+  return table;
+}
+
+/// Runs whose answers know nothing of the parities: they must end at the plateau and have no Eureka moment.
+Table plateau_table(ReasoningParts& parts) {
+  const ReasoningOptions& o = parts.options;
+  const auto task = training::reasoning_task(largest_value);
+  Table table{.title = "The plateau: cross entropy of held-out inputs where a coin answers in place of the parities",
+              .columns = {{"method"}, {"seed"}},
+              .key_columns = 2};
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  const double share = task.parities_differ;
+  const double coin = -share * std::log(share) - (1 - share) * std::log(1 - share);
+  const std::int64_t seeds = o.full ? 2 : 1;
+  const std::string& method = o.methods.front();
+  for (std::int64_t seed = 0; seed < seeds; ++seed) {
+    ReasoningRun run = run_of(o, method, 3e-3, seed);
+    run.answers = ReasoningAnswers::coin;
+    run.decay = training::RateDecay::cosine;
+    run.weight_decay = 0;
+    run.batch = 0;
+    run.steps = run.every = coin_steps;
+    const Course course = parts.simulator.train(method + ", answered by a coin", run, 1);
+    Estimate loss, accuracy;
+    if (course.size() == 2) {
+      const auto held_out =
+          static_cast<double>(task.inputs) - std::floor(run.training_share * static_cast<double>(task.inputs));
+      const ReasoningMeasurement& end = course.back();
+      loss.count = accuracy.count = static_cast<std::int64_t>(held_out);
+      loss.mean = end.held_out_loss;
+      loss.standard_error = end.held_out_standard_error;
+      accuracy.mean = end.held_out_accuracy;
+      accuracy.standard_error = std::sqrt(end.held_out_accuracy * (1 - end.held_out_accuracy) / held_out);
+    }
+    std::vector<Cell> cells{method, static_cast<std::int64_t>(run.seed)};
+    const auto comparison =
+        parts.judgment.judged({task.plateau_cross_entropy, unreached * task.plateau_cross_entropy}, loss);
+    cells.insert(cells.end(), comparison.begin(), comparison.end());
+    table.add_row(std::move(cells));
+    const std::string at = method + ", seed " + std::to_string(run.seed);
+    parts.controls.add({"plateau h(P), as if c and d always differed", at}, coin, task.plateau_cross_entropy, loss);
+    parts.controls.add({"a Eureka moment without parities: accuracy 0.7", at}, training::eureka_accuracy,
+                       task.coin_accuracy, accuracy);
+  }
+  table.notes = {"Trained for " + std::to_string(coin_steps) +
+                 " steps without weight decay at a rate that falls from 0.003 to 0 along a cosine; ± error is that of "
+                 "the held-out inputs. Up to " +
+                 short_text(100 * unreached, 2) + "% above the plateau is what training has not reached."};
+  return table;
+}
+
+}  // namespace
+
+void add_reasoning_options(CLI::App& app, ReasoningOptions& o) {
+  const auto positive = [](double value) { return value > 0 && value <= 1e3; };
+  add_flag(app, "--full", o.full, "All methods, three learning rates, five seeds; about five minutes");
+  show_no_default(add_read(
+      app, "--methods", [&o](const std::string& text) { o.methods = parse_list(text); },
+      "Some of softmax,normsoftmax,heat-treatment,low-temperature,gradient-matching", "WORDS"));
+  show_no_default(add_positive_numbers(app, "--rates", o.rates, "Learning rates of AdamW, after 100 steps of warm-up"));
+  add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096);
+  add_count<std::int64_t>(app, "--every", o.every, "Steps between measurements", 1, 1000000);
+  add_number(
+      app, "--training-share", o.training_share, "Share of the inputs that are trained on",
+      [](double value) { return 0.001 <= value && value <= 0.999; }, "0.001 to 0.999");
+  add_number(
+      app, "--weight-decay", o.weight_decay, "Weight decay of the matrices",
+      [](double value) { return value >= 0 && value <= 1e3; }, "0 <= value <= 1000");
+  add_number(app, "--initial-stddev", o.initial_stddev, "Standard deviation of the initial weights", positive,
+             "0 < value <= 1000");
+  add_number(app, "--low-temperature", o.low_temperature,
+             "heat-treatment: where it starts; low-temperature: throughout", positive, "0 < value <= 1000");
+}
+
+std::vector<std::string> reasoning_option_names() {
+  return {"--full",           "--methods",      "--rates",          "--width",          "--every",
+          "--training-share", "--weight-decay", "--initial-stddev", "--low-temperature"};
+}
+
+void complete(ReasoningOptions& o) {
+  if (o.methods.empty()) {
+    for (const auto& [name, method] : methods()) {
+      if (o.full || std::ssize(o.methods) < 2) o.methods.push_back(name);
+    }
+  }
+  for (const std::string& name : o.methods) (void)method_of(name);
+  or_usual(o.rates, o.full ? std::vector<double>{1e-3, 3e-3, 1e-2} : std::vector<double>{3e-3});
+
+  if (o.seeds == 0) o.seeds = o.full ? 5 : 3;
+  if (o.steps == 0) o.steps = o.full ? 1500 : 800;
+  if (o.width % 4 != 0) {
+    throw_input_error("--width", "is no multiple of the heads", std::to_string(o.width), "a multiple of 4");
+  }
+  if (o.steps < 100) throw_input_error("--steps", "is less than the warm-up", std::to_string(o.steps), "at least 100");
+}
+
+void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments) {
+  arguments["methods"] = o.methods;
+  arguments["rates"] = o.rates;
+  arguments["width"] = o.width;
+  arguments["seeds"] = o.seeds;
+  arguments["steps"] = o.steps;
+  arguments["batch"] = o.batch;
+}
+
+std::vector<Table> eureka_tables(ReasoningParts& parts) {
+  std::vector<Table> tables;
+  const double plateau = training::reasoning_task(largest_value).plateau_cross_entropy;
+  tables.push_back(plateau_table(parts));
+  tables.push_back(eureka_table(parts.options, all_runs(parts, plateau)));
+  return tables;
+}
+
+std::vector<Table> reasoning_course_tables(ReasoningParts& parts) {
+  const ReasoningOptions& o = parts.options;
+  std::vector<Table> tables;
+  for (const double rate : o.rates) {
+    for (const std::string& method : o.methods) {
+      if (parts.simulator.stopped()) return tables;
+      Table table{.title = method + " at learning rate " + short_text(rate, 3) + ", seed " +
+                           std::to_string(o.first_seed) + setting(o),
+                  .columns = {{"step"},
+                              {.name = "loss", .digits = 4},
+                              {.name = "accuracy", .digits = 3},
+                              {.name = "held_out_loss", .heading = "held-out loss", .digits = 4},
+                              {.name = "held_out_accuracy", .heading = "accuracy", .digits = 3},
+                              {.name = "least_entropy", .heading = "entropy from", .digits = 3},
+                              {.name = "largest_entropy", .heading = "to", .digits = 3},
+                              {.name = "query_gradient", .heading = "|dW_Q|", .digits = 3},
+                              {.name = "key_gradient", .heading = "|dW_K|", .digits = 3},
+                              {.name = "value_gradient", .heading = "|dW_V|", .digits = 3},
+                              {.name = "key_over_value", .heading = "|dW_K|/|dW_V|", .digits = 3}},
+                  .key_columns = 1};
+      constexpr double nearly_all = 0.995;
+      for (const ReasoningMeasurement& at :
+           parts.simulator.train(method + " at rate " + short_text(rate, 3), run_of(o, method, rate, 0), nearly_all)) {
+        const auto [least, largest] = std::minmax_element(at.entropy.begin(), at.entropy.end());
+        table.add_row({at.step, finite(at.loss), finite(at.accuracy), finite(at.held_out_loss),
+                       finite(at.held_out_accuracy), finite(*least), finite(*largest), finite(at.query_gradient),
+                       finite(at.key_gradient), finite(at.value_gradient),
+                       finite(at.key_gradient / at.value_gradient)});
+      }
+      table.notes = {
+          "Entropies of the class token's attention, the least and the largest of the heads'; uniform "
+          "attention has log 5 = 1.61. Gradients of the mean loss, all examples, before any scaling."};
+      tables.push_back(std::move(table));
+    }
+  }
+  return tables;
+}
+
+}  // namespace incontext::examples::train

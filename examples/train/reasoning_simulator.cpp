@@ -1,0 +1,103 @@
+#include "examples/train/reasoning_simulator.hpp"
+
+#include <incontext/scoring/heat_schedule.hpp>
+#include <incontext/scoring/normsoftmax.hpp>
+#include <incontext/scoring/softmax.hpp>
+#include <incontext/train/reasoning.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "examples/support/simulation_runs.hpp"
+
+namespace incontext::examples::train {
+
+namespace {
+
+using incontext::train::GradientScaling;
+using incontext::train::ReasoningBatches;
+using incontext::train::ReasoningTraining;
+using scoring::NormSoftmax, scoring::Softmax;
+
+constexpr int heads = 4;
+constexpr std::int64_t warmup_steps = 100;
+
+training::ReasoningShape shape_of(const ReasoningRun& run) {
+  return {.width = static_cast<int>(run.width), .heads = heads, .hidden = static_cast<int>(2 * run.width)};
+}
+
+/// Calls visit(map of a step) with the map of a method.
+template <class Visit>
+auto with_map(const ReasoningRun& run, const Visit& visit) {
+  const auto usual = static_cast<float>(std::sqrt(static_cast<double>(run.width) / heads));
+  const auto low = static_cast<float>(run.low_temperature);
+  switch (run.method) {
+    case ReasoningMethod::normsoftmax:
+      return visit([=](std::int64_t) { return NormSoftmax<float>{usual}; });
+    case ReasoningMethod::heat_treatment: {
+      const scoring::HeatSchedule<float> heat{low, usual, static_cast<int>(run.steps)};
+      return visit([=](std::int64_t step) {
+        return Softmax<float>{heat.temperature(static_cast<int>(std::min<std::int64_t>(step, heat.epochs - 1)))};
+      });
+    }
+    case ReasoningMethod::low_temperature:
+      return visit([=](std::int64_t) { return Softmax<float>{low}; });
+    default:
+      return visit([=](std::int64_t) { return Softmax<float>{usual}; });
+  }
+}
+
+}  // namespace
+
+struct ReasoningSimulator::State {
+  SimulationRuns runs;
+};
+
+ReasoningSimulator::ReasoningSimulator(const SimulationOptions& options, bool quiet)
+    : state_(new State{SimulationRuns(options, quiet)}) {}
+ReasoningSimulator::~ReasoningSimulator() = default;
+
+bool ReasoningSimulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& ReasoningSimulator::record() const { return state_->runs.record(); }
+
+std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std::string& what, const ReasoningRun& run,
+                                                                      double enough) {
+  std::vector<training::ReasoningMeasurement> course;
+  state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+    return with_map(run, [&](const auto& map_of_step) -> simulate::Simulation {
+      using Map = decltype(map_of_step(std::int64_t{0}));
+      const ReasoningTraining<Map> model(
+          shape_of(run), typename ReasoningTraining<Map>::MapOfStep(map_of_step),
+          ReasoningBatches{.seed = run.seed,
+                           .training_share = run.training_share,
+                           .batch = run.batch,
+                           .answers = run.answers,
+                           .scaling = run.method == ReasoningMethod::gradient_matching ? GradientScaling::matched
+                                                                                       : GradientScaling::none,
+                           .device = options.device,
+                           .threads = options.threads});
+      training::Trainer trainer(
+          model.initial(run.initial_stddev), model.gradient(),
+          {.adam = {.beta2 = 0.98, .weight_decay = run.weight_decay},
+           .rate = {.peak = run.rate, .warmup_steps = warmup_steps, .decay = run.decay, .steps = run.steps}},
+          model.decays());
+      simulate::Simulation done;
+      while (true) {
+        if (simulate::InterruptGuard::requested()) break;
+        if (trainer.steps() % run.every == 0) {
+          course.push_back(model.measure(trainer.parameters(), trainer.steps()));
+          if (course.back().held_out_accuracy > enough) break;
+        }
+        if (trainer.steps() == run.steps || !trainer.step()) break;
+        options.progress({trainer.steps(), run.steps, 0});
+      }
+      done.interrupted = simulate::InterruptGuard::requested();
+      const auto examples = run.batch == 0 ? std::ssize(model.trained()) : run.batch;
+      done.trials = trainer.steps() * examples;
+      return done;
+    });
+  });
+  return course;
+}
+
+}  // namespace incontext::examples::train

@@ -1,0 +1,179 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/scoring/row.hpp"
+#include "incontext/scoring/scoring.hpp"
+#include "incontext/training/detail/layer_norm.hpp"
+#include "incontext/training/detail/reasoning_sums.hpp"
+#include "incontext/training/detail/token_tables.hpp"
+#include "incontext/training/detail/weighted_columns.hpp"
+#include "incontext/training/reasoning_example.hpp"
+#include "incontext/training/reasoning_layout.hpp"
+
+namespace incontext::training::detail {
+
+/// One pass of a block of examples through a reasoning transformer and back. Examples are columns.
+///
+/// Shapes    attention, scores: 5 x (heads x examples), column e heads + h
+template <Real T, scoring::Scoring Map>
+class ReasoningPass {
+ public:
+  ReasoningPass(const TokenTables<T>& tables, const Map& map, std::span<const ReasoningExample> examples)
+      : tables_(tables), map_(map), shape_(tables.layout().shape()), examples_(examples) {}
+
+  /// Adds the examples' loss and accuracy.
+  void forward(ReasoningSums<T>& sums) {
+    attend();
+    mlp_norm_.apply(residual_, part(ReasoningPart::mlp_norm_gain), part(ReasoningPart::mlp_norm_shift), mlp_input_);
+    hidden_.noalias() = part(ReasoningPart::mlp_in) * mlp_input_;
+    hidden_.colwise() += part(ReasoningPart::mlp_in_bias).col(0);
+    hidden_ = hidden_.cwiseMax(T(0));
+    residual_.noalias() += part(ReasoningPart::mlp_out) * hidden_;
+    residual_.colwise() += part(ReasoningPart::mlp_out_bias).col(0);
+    final_norm_.apply(residual_, part(ReasoningPart::final_norm_gain), part(ReasoningPart::final_norm_shift),
+                      head_input_);
+    chances_.noalias() = part(ReasoningPart::head) * head_input_;
+    chances_.colwise() += part(ReasoningPart::head_bias).col(0);
+    predict(sums);
+  }
+
+  /// Adds the entropies of the class token's attention, after forward.
+  void add_entropy(ReasoningSums<T>& sums) const {
+    using std::log;
+    for (Eigen::Index i = 0; i < attention_.size(); ++i) {
+      const T a = attention_.data()[i];
+      if (T(0) < a) sums.entropy[static_cast<std::size_t>(i / row_length % shape_.heads)] -= a * log(a);
+    }
+  }
+
+  /// Adds the gradients, after forward.
+  void backward(ReasoningSums<T>& sums) {
+    const auto out = [&](ReasoningPart which) {
+      return tables_.layout().part(sums.gradient.data() - tables_.layout().first(ReasoningPart::class_token), which);
+    };
+    Matrix<T>& error = chances_;
+    for (std::size_t e = 0; e < examples_.size(); ++e) {
+      const auto column = static_cast<Eigen::Index>(e);
+      const auto chance = static_cast<T>(examples_[e].chance_of_c);
+      error(examples_[e].values[2], column) -= chance;
+      error(examples_[e].values[3], column) -= T(1) - chance;
+    }
+    out(ReasoningPart::head).noalias() += error * head_input_.transpose();
+    out(ReasoningPart::head_bias) += error.rowwise().sum();
+    Matrix<T> residual = part(ReasoningPart::head).transpose() * error;
+    final_norm_.pull_back(part(ReasoningPart::final_norm_gain), out(ReasoningPart::final_norm_gain),
+                          out(ReasoningPart::final_norm_shift), residual);
+    out(ReasoningPart::mlp_out).noalias() += residual * hidden_.transpose();
+    out(ReasoningPart::mlp_out_bias) += residual.rowwise().sum();
+    Matrix<T> by_hidden = part(ReasoningPart::mlp_out).transpose() * residual;
+    by_hidden.array() *= (hidden_.array() > T(0)).template cast<T>();
+    out(ReasoningPart::mlp_in).noalias() += by_hidden * mlp_input_.transpose();
+    out(ReasoningPart::mlp_in_bias) += by_hidden.rowwise().sum();
+    Matrix<T> by_input = part(ReasoningPart::mlp_in).transpose() * by_hidden;
+    mlp_norm_.pull_back(part(ReasoningPart::mlp_norm_gain), out(ReasoningPart::mlp_norm_gain),
+                        out(ReasoningPart::mlp_norm_shift), by_input);
+    residual += by_input;
+    out(ReasoningPart::class_token) += residual.rowwise().sum();
+    attend_back(residual, sums);
+  }
+
+ private:
+  static constexpr int row_length = ReasoningShape::row_length;
+
+  [[nodiscard]] auto part(ReasoningPart which) const { return tables_.part(which); }
+
+  /// The numbers of an example's tokens.
+  [[nodiscard]] std::array<Eigen::Index, row_length> tokens_of(const ReasoningExample& example) const {
+    std::array<Eigen::Index, row_length> tokens;
+    for (int p = 0; p < ReasoningShape::positions; ++p) {
+      tokens[static_cast<std::size_t>(p)] = p * shape_.values() + example.values[static_cast<std::size_t>(p)];
+    }
+    tokens.back() = shape_.tokens() - 1;
+    return tokens;
+  }
+
+  void attend() {
+    const auto count = static_cast<Eigen::Index>(examples_.size());
+    scores_.resize(row_length, shape_.heads * count);
+    attention_.resize(row_length, shape_.heads * count);
+    residual_.resize(shape_.width, count);
+    columns_.resize(static_cast<std::size_t>(shape_.heads * row_length));
+    for (Eigen::Index e = 0; e < count; ++e) {
+      const auto tokens = tokens_of(examples_[static_cast<std::size_t>(e)]);
+      for (int head = 0; head < shape_.heads; ++head) {
+        T* const scores = &scores_(0, e * shape_.heads + head);
+        T* const attention = &attention_(0, e * shape_.heads + head);
+        for (int j = 0; j < row_length; ++j) {
+          const Eigen::Index token = tokens[static_cast<std::size_t>(j)];
+          scores[j] = tables_.scores(token, head);
+          columns_[static_cast<std::size_t>(head * row_length + j)] = &tables_.mixed(0, head * shape_.tokens() + token);
+        }
+        weights(map_, scoring::Row<const T>(scores, row_length), scoring::Row<T>(attention, row_length));
+      }
+      residual_.col(e) = part(ReasoningPart::class_token);
+      add_weighted_columns<T>(columns_.data(), &attention_(0, e * shape_.heads), shape_.heads * row_length,
+                              shape_.width, &residual_(0, e));
+    }
+  }
+
+  void attend_back(const Matrix<T>& residual, ReasoningSums<T>& sums) {
+    std::vector<T*> gradients(columns_.size());
+    std::vector<T> slopes(columns_.size());
+    for (Eigen::Index e = 0; e < residual.cols(); ++e) {
+      const auto tokens = tokens_of(examples_[static_cast<std::size_t>(e)]);
+      for (int head = 0; head < shape_.heads; ++head) {
+        T* const slope = slopes.data() + head * row_length;
+        for (int j = 0; j < row_length; ++j) {
+          const Eigen::Index column = head * shape_.tokens() + tokens[static_cast<std::size_t>(j)];
+          slope[j] = tables_.mixed.col(column).dot(residual.col(e));
+          gradients[static_cast<std::size_t>(head * row_length + j)] = &sums.by_mixed(0, column);
+        }
+        const scoring::Row<const T> scores(&scores_(0, e * shape_.heads + head), row_length);
+        vjp(map_, scores, scoring::Row<const T>(slope, row_length), scoring::Row<T>(slope, row_length));
+        for (int j = 0; j < row_length; ++j) sums.by_scores(tokens[static_cast<std::size_t>(j)], head) += slope[j];
+      }
+      add_to_columns<T>(&residual(0, e), &attention_(0, e * shape_.heads), shape_.heads * row_length, shape_.width,
+                        gradients.data());
+    }
+  }
+
+  /// Turns logits into chances, and adds the loss and the accuracy.
+  void predict(ReasoningSums<T>& sums) {
+    using std::log;
+    using Wide = typename ReasoningSums<T>::Wide;
+    for (Eigen::Index e = 0; e < chances_.cols(); ++e) {
+      const ReasoningExample& example = examples_[static_cast<std::size_t>(e)];
+      auto column = chances_.col(e);
+      Eigen::Index best = 0;
+      const T largest = column.maxCoeff(&best);
+      column.array() -= largest;
+      const T at_c = column[example.values[2]], at_d = column[example.values[3]];
+      column = column.array().exp();
+      const T total = column.sum();
+      column /= total;
+      const auto chance = static_cast<T>(example.chance_of_c);
+      const auto loss = static_cast<Wide>(log(total) - (chance * at_c + (T(1) - chance) * at_d));
+      sums.loss += loss;
+      sums.squared_loss += loss * loss;
+      if (best == example.values[2]) sums.accuracy += static_cast<Wide>(example.chance_of_c);
+      if (best == example.values[3]) sums.accuracy += static_cast<Wide>(1 - example.chance_of_c);
+    }
+  }
+
+  const TokenTables<T>& tables_;
+  Map map_;
+  ReasoningShape shape_;
+  std::span<const ReasoningExample> examples_;
+  std::vector<const T*> columns_;
+  LayerNorm<T> mlp_norm_, final_norm_;
+  Matrix<T> scores_, attention_, residual_, mlp_input_, hidden_, head_input_, chances_;
+};
+
+}  // namespace incontext::training::detail

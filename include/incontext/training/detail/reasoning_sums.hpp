@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/training/detail/token_tables.hpp"
+#include "incontext/training/reasoning_example.hpp"
+#include "incontext/training/reasoning_layout.hpp"
+
+namespace incontext::training::detail {
+
+/// Sums over examples: loss, accuracy, the attention's entropy, and the gradients by the tables and by the parameters
+/// from the class token on. Sums of blocks of examples are added in the blocks' order, so that bits do not depend on
+/// who computed them.
+template <Real T>
+struct ReasoningSums {
+  using Wide = std::common_type_t<T, double>;
+  Wide loss = 0, squared_loss = 0, accuracy = 0;
+  std::vector<Wide> entropy;
+  std::vector<T> gradient;
+  Matrix<T> by_scores, by_mixed;
+
+  void clear(const ReasoningLayout& layout, ReasoningWork work) {
+    const ReasoningShape& shape = layout.shape();
+    loss = squared_loss = accuracy = 0;
+    entropy.assign(static_cast<std::size_t>(shape.heads), Wide(0));
+    const bool differentiated = work != ReasoningWork::loss;
+    const auto parameters = differentiated ? layout.size() - layout.first(ReasoningPart::class_token) : 0;
+    const int tokens = differentiated ? shape.tokens() : 0;
+    gradient.assign(static_cast<std::size_t>(parameters), T(0));
+    by_scores.setZero(tokens, shape.heads);
+    by_mixed.setZero(shape.width, shape.heads * tokens);
+  }
+
+  void add(const ReasoningSums& other) {
+    loss += other.loss;
+    squared_loss += other.squared_loss;
+    accuracy += other.accuracy;
+    for (std::size_t i = 0; i < entropy.size(); ++i) entropy[i] += other.entropy[i];
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += other.gradient[i];
+    by_scores += other.by_scores;
+    by_mixed += other.by_mixed;
+  }
+
+  /// The gradient of the mean over `examples` examples, by all parameters.
+  [[nodiscard]] std::vector<T> mean_gradient(const TokenTables<T>& tables, std::ptrdiff_t examples) const {
+    const ReasoningLayout& layout = tables.layout();
+    std::vector<T> result(static_cast<std::size_t>(layout.size()), T(0));
+    const auto first = static_cast<std::size_t>(layout.first(ReasoningPart::class_token));
+    for (std::size_t i = 0; i < gradient.size(); ++i) result[first + i] = gradient[i];
+    tables.pull_back(by_scores, by_mixed, result.data());
+    for (T& number : result) number /= static_cast<T>(examples);
+    return result;
+  }
+};
+
+}  // namespace incontext::training::detail

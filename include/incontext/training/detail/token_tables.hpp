@@ -1,0 +1,90 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "incontext/core/real.hpp"
+#include "incontext/training/detail/layer_norm.hpp"
+#include "incontext/training/reasoning_layout.hpp"
+
+namespace incontext::training::detail {
+
+/// All that a reasoning transformer computes once per step, as its inputs are made of few distinct tokens: each token's
+/// score in every head, and what each head adds to the class token per unit of attention on the token.
+///
+/// \f[ s_{t,h} = k_{t,h} \cdot q_h,\qquad m_{h,t} = W_{O,h} v_{t,h} \f]
+///
+/// Shapes    scores: tokens x heads; mixed: width x (heads x tokens), column h tokens + t
+template <Real T>
+class TokenTables {
+ public:
+  TokenTables(const ReasoningLayout& layout, const T* parameters) : layout_(layout), parameters_(parameters) {
+    const ReasoningShape& shape = layout.shape();
+    const Eigen::Index tokens = shape.tokens(), head_width = shape.head_width();
+    Matrix<T> embedded(shape.width, tokens);
+    for (int position = 0; position < ReasoningShape::positions; ++position) {
+      embedded.middleCols(position * shape.values(), shape.values()) =
+          part(ReasoningPart::value_embedding).colwise() + part(ReasoningPart::position_embedding).col(position);
+    }
+    embedded.col(tokens - 1) = part(ReasoningPart::class_token);
+    norm_.apply(embedded, part(ReasoningPart::attention_norm_gain), part(ReasoningPart::attention_norm_shift), inputs_);
+    query_.noalias() = part(ReasoningPart::query) * inputs_.col(tokens - 1);
+    keys_.noalias() = part(ReasoningPart::key) * inputs_;
+    values_.noalias() = part(ReasoningPart::value) * inputs_;
+    scores.resize(tokens, shape.heads);
+    mixed.resize(shape.width, shape.heads * tokens);
+    for (int head = 0; head < shape.heads; ++head) {
+      const Eigen::Index first = head * head_width;
+      scores.col(head).noalias() = keys_.middleRows(first, head_width).transpose() * query_.segment(first, head_width);
+      mixed.middleCols(head * tokens, tokens).noalias() =
+          part(ReasoningPart::output).middleCols(first, head_width) * values_.middleRows(first, head_width);
+    }
+  }
+
+  [[nodiscard]] Eigen::Map<const Matrix<T>> part(ReasoningPart which) const { return layout_.part(parameters_, which); }
+  [[nodiscard]] const ReasoningLayout& layout() const { return layout_; }
+
+  /// Adds the gradients by the parameters that act on tokens, from those by the tables.
+  void pull_back(const Matrix<T>& by_scores, const Matrix<T>& by_mixed, T* gradient) const {
+    const ReasoningShape& shape = layout_.shape();
+    const Eigen::Index tokens = shape.tokens(), head_width = shape.head_width();
+    const auto out = [&](ReasoningPart which) { return layout_.part(gradient, which); };
+    Matrix<T> by_keys(shape.width, tokens), by_values(shape.width, tokens);
+    Vector<T> by_query(shape.width);
+    for (int head = 0; head < shape.heads; ++head) {
+      const Eigen::Index first = head * head_width;
+      const Matrix<T> mix = by_mixed.middleCols(head * tokens, tokens);
+      by_keys.middleRows(first, head_width).noalias() =
+          query_.segment(first, head_width) * by_scores.col(head).transpose();
+      by_query.segment(first, head_width).noalias() = keys_.middleRows(first, head_width) * by_scores.col(head);
+      by_values.middleRows(first, head_width).noalias() =
+          part(ReasoningPart::output).middleCols(first, head_width).transpose() * mix;
+      out(ReasoningPart::output).middleCols(first, head_width).noalias() +=
+          mix * values_.middleRows(first, head_width).transpose();
+    }
+    out(ReasoningPart::key).noalias() += by_keys * inputs_.transpose();
+    out(ReasoningPart::value).noalias() += by_values * inputs_.transpose();
+    out(ReasoningPart::query).noalias() += by_query * inputs_.col(tokens - 1).transpose();
+    Matrix<T> by_tokens = part(ReasoningPart::key).transpose() * by_keys;
+    by_tokens.noalias() += part(ReasoningPart::value).transpose() * by_values;
+    by_tokens.col(tokens - 1).noalias() += part(ReasoningPart::query).transpose() * by_query;
+    norm_.pull_back(part(ReasoningPart::attention_norm_gain), out(ReasoningPart::attention_norm_gain),
+                    out(ReasoningPart::attention_norm_shift), by_tokens);
+    for (int position = 0; position < ReasoningShape::positions; ++position) {
+      const auto own = by_tokens.middleCols(position * shape.values(), shape.values());
+      out(ReasoningPart::value_embedding) += own;
+      out(ReasoningPart::position_embedding).col(position) += own.rowwise().sum();
+    }
+    out(ReasoningPart::class_token) += by_tokens.col(tokens - 1);
+  }
+
+  Matrix<T> scores, mixed;
+
+ private:
+  ReasoningLayout layout_;
+  const T* parameters_;
+  LayerNorm<T> norm_;
+  Matrix<T> inputs_, keys_, values_;
+  Vector<T> query_;
+};
+
+}  // namespace incontext::training::detail
