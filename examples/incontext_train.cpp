@@ -58,33 +58,22 @@ int main(int argc, char** argv) {
   return run_program(
       {.name = "incontext-train",
        .description =
-           "Trains attention from scratch, with exact gradients. --task classification compares one layer with the
-"
-           "best step of (kernel) gradient descent (2510.10425), --task regression with the optimum of its exact error
-"
-           "(2511.01292); --task reasoning trains a transformer of one block that must read parities (2310.12956).
-"
-           "  --figure ends        where training ends, over several seeds; reasoning: the step of the Eureka moment
-"
-           "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow;
-"
-           "                       reasoning: losses, entropies and gradients, Figures 5, 7 and 8
-"
-           "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws
-"
+           "Trains attention from scratch, with exact gradients. --task classification compares one layer with the\n"
+           "best step of (kernel) gradient descent (2510.10425), --task regression with the optimum of its exact "
+           "error\n"
+           "(2511.01292); --task reasoning trains a transformer of one block that must read parities (2310.12956).\n"
+           "  --figure ends        where training ends, over several seeds; reasoning: the step of the Eureka moment\n"
+           "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow;\n"
+           "                       reasoning: losses, entropies and gradients, Figures 5, 7 and 8\n"
+           "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws\n"
            "A negative control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-train\n"
                  "  incontext-train --map softmax --dimension 5 --steps 8000 --seeds 3\n"
-                 "  incontext-train --task regression --figure temperature
-"
-                 "  incontext-train --figure curves --map linear --checkpoint state --weights layer
-"
-                 "  incontext-train --task reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5
-"},
-      argc, argv, [&](CLI::App& app) {
-      add_train_options(app, options); },
-      [&](const CLI::App& app) {
-      return deliver(report_of(app, options), options.output); });
+                 "  incontext-train --task regression --figure temperature\n"
+                 "  incontext-train --figure curves --map linear --checkpoint state --weights layer\n"
+                 "  incontext-train --task reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},
+      argc, argv, [&](CLI::App& app) { add_train_options(app, options); },
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
 }

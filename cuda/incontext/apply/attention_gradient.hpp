@@ -53,7 +53,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
   run_batches<System>(QueryGradientBatch<Stream, packs>{stream, all}, queries, workers);
   run_batches<System>(KeyGradientBatch<Stream, packs>{stream, all}, all.problem.keys.rows, workers);
   std::vector<ParameterSums> sums;
-  const std::vector<T> host(memory.begin() + 4 * queries, memory.begin() + 6 * queries);
+  const std::vector<T> host = simulate::detail::copy_home(memory, 4 * queries, 2 * queries);
   for (std::int64_t i = 0; i < queries; ++i) {
     const auto at = static_cast<std::size_t>(i);
     sums.push_back({static_cast<double>(host[at]), static_cast<double>(host[at + static_cast<std::size_t>(queries)])});

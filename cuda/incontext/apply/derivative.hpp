@@ -64,7 +64,7 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
         slots, workers,
         detail::DifferentiateRows<Map, Parameter>{map, parameter, z.grid(), g.grid(), counts.keys(), slots,
                                                   detail::address(scratch), detail::address(results)});
-    terms.assign(results.begin(), results.end());
+    terms = simulate::detail::copy_home(results, 0, scores.rows);
   });
   for (std::int64_t i = 0; i < scores.rows && options.undefined == Undefined::refuse; ++i) {
     if (std::isnan(terms[static_cast<std::size_t>(i)])) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext::training {
 
 /// The state of a training on the reasoning task: means over all examples that are trained on, and over all that are
