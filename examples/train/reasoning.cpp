@@ -32,8 +32,11 @@ constexpr double unreached = 0.002;
 /// Confidence of the intervals.
 constexpr double level = 0.95;
 
-/// Runs without parities: constant labels of no use beyond the plateau are learned in this many steps.
+/// The steps in which a block learns all that answers by a coin can teach.
 constexpr std::int64_t coin_steps = 300;
+
+/// Narrower blocks are further from the plateau after as many steps.
+constexpr std::int64_t coin_width = 64;
 
 const std::vector<std::pair<std::string, ReasoningMethod>>& methods() {
   static const std::vector<std::pair<std::string, ReasoningMethod>> all{
@@ -197,6 +200,7 @@ Table plateau_table(ReasoningParts& parts) {
   for (std::int64_t seed = 0; seed < seeds; ++seed) {
     ReasoningRun run = run_of(o, method, 3e-3, seed);
     run.answers = ReasoningAnswers::coin;
+    run.width = std::max(run.width, coin_width);
     run.decay = training::RateDecay::cosine;
     run.weight_decay = 0;
     run.batch = 0;
