@@ -93,13 +93,7 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
                         const AttentionGradient<typename Map::value_type>& out, const Options& options = {}) {
   using T = typename Map::value_type;
   constexpr auto where = "apply::attention_gradient";
-  require_at_least(where, "queries", std::int64_t{queries.rows}, std::int64_t{1});
-  require_at_least(where, "dimension of the queries", std::int64_t{queries.columns}, std::int64_t{1});
-  require_at_least(where, "keys", std::int64_t{keys.rows}, std::int64_t{1});
-  require_at_least(where, "dimension of the values", std::int64_t{values.columns}, std::int64_t{1});
-  detail::require_shape(where, "queries", queries, queries.rows, queries.columns);
-  detail::require_shape(where, "keys", keys, keys.rows, queries.columns);
-  detail::require_shape(where, "values", values, keys.rows, values.columns);
+  detail::require_layer<T>(where, queries, keys, values);
   detail::require_shape(where, "cotangent", cotangent, queries.rows, values.columns);
   detail::require_shape(where, "gradient of the queries", out.queries, queries.rows, queries.columns);
   detail::require_shape(where, "gradient of the keys", out.keys, keys.rows, keys.columns);

@@ -41,6 +41,19 @@ void require_shape(std::string_view where, const char* name, MatrixView<T> grid,
   if (grid.data == nullptr) throw_invalid_argument(where, std::string(name) + " has no data", 0, "memory");
 }
 
+/// Refuses queries, keys and values that are empty or do not fit together.
+template <class T>
+void require_layer(std::string_view where, MatrixView<const T> queries, MatrixView<const T> keys,
+                   MatrixView<const T> values) {
+  require_at_least(where, "queries", std::int64_t{queries.rows}, std::int64_t{1});
+  require_at_least(where, "dimension of the queries", std::int64_t{queries.columns}, std::int64_t{1});
+  require_at_least(where, "keys", std::int64_t{keys.rows}, std::int64_t{1});
+  require_at_least(where, "dimension of the values", std::int64_t{values.columns}, std::int64_t{1});
+  require_shape(where, "queries", queries, queries.rows, queries.columns);
+  require_shape(where, "keys", keys, keys.rows, queries.columns);
+  require_shape(where, "values", values, keys.rows, values.columns);
+}
+
 /// Refuses an output whose elements share memory with each other.
 template <class T>
 void require_separate_elements(std::string_view where, MatrixView<T> out) {
