@@ -51,7 +51,7 @@ void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> 
   }
   validate(where, options, queries.rows, keys.rows);
   scoring::require_valid(map);
-  simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
+  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
     const detail::Input<System, T> q(queries), k(keys), v(values);
     const detail::Output<System, T> written(out);

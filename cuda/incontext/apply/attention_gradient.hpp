@@ -118,7 +118,7 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
                        "a quotient well within the normal range");
   }
   std::vector<detail::ParameterSums> sums;
-  simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
+  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
     const detail::Input<System, T> q(queries), k(keys), v(values), g(cotangent);
     const detail::Output<System, T> to_q(out.queries), to_k(out.keys), to_v(out.values);

@@ -50,7 +50,7 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
   validate(where, options, scores.rows, scores.columns);
   scoring::require_valid(map);
   std::vector<Term> terms;
-  simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
+  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
     const auto workers = simulate::detail::workers_of(options);
     const detail::Input<System, T> z(scores), g(cotangent);

@@ -29,6 +29,7 @@ struct Options {
   Undefined undefined = Undefined::refuse;
   simulate::Device device = simulate::Device::automatic;
   int threads = 0;
+  int gpu = 0;  ///< which of several GPUs; devices other than CUDA ignore it
 };
 
 /// Refuses options that do not fit a matrix of that shape.

@@ -67,7 +67,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
   require_same_or_apart<T>(where, "direction", other, out);
   validate(where, options, scores.rows, scores.columns);
   scoring::require_valid(map);
-  simulate::detail::with_system(simulate::resolve(options.device), [&](auto system) {
+  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
     const bool has_other = other.data != scores.data;
     const Input<System, T> read(scores);

@@ -42,7 +42,6 @@ struct Workers {
 
 template <class Options>
 Workers workers_of(const Options& options) {
-  if constexpr (requires { options.gpu; }) return {resolve(options.device, options.gpu), options.threads};
   return {resolve(options.device, options.gpu), options.threads};
 }
 
