@@ -152,7 +152,7 @@ TEST_CASE("score rows: every trial is the whole row in double, whatever the lane
 TEST_CASE("score rows: segments of 4096 scores merge to the whole row in double") {
   for (const std::int64_t count : {4095, 4096, 4097, 3 * 4096 + 1, 6 * 4096 + 5}) {
     for (const ScoreRow& row : rows_of(count)) {
-      CAPTURE(count, static_cast<int>(row.law), row.has_needle);
+      CAPTURE(count, static_cast<int>(row.law), static_cast<int>(row.needle_token));
       CHECK(largest_deviation<double, 64>(row) <= 1e-13);
       CHECK(largest_deviation<float, 64>(row) <= 5e-6);
     }

@@ -23,7 +23,6 @@
 namespace incontext::testing {
 namespace {
 
-using classification::Matrix;
 using train::ContextBatches;
 using train::ContextLayer;
 using train::ContextParameters;
@@ -82,7 +81,7 @@ TEST_CASE("the gradient of one context is the closed form's, for linear and soft
         const auto batch = (is_linear ? linear.gradient() : softmax.gradient())(parameters, step);
         worst.add(std::abs(batch.loss - expected.loss), "loss, step ", step);
         const auto square = head.key_query.size();
-        const Eigen::Map<const Matrix<double>> by_scores(batch.gradient.data(), 5, 5),
+        const Eigen::Map<const classification::Matrix<double>> by_scores(batch.gradient.data(), 5, 5),
             by_output(batch.gradient.data() + square, 5, 5);
         worst.add((by_scores.leftCols(3) - expected.key_query_gradient).cwiseAbs().maxCoeff(), "M, step ", step);
         worst.add((by_output.bottomRows(2) - share * expected.output_gradient).cwiseAbs().maxCoeff(), "P, step ", step);
@@ -151,7 +150,8 @@ TEST_CASE("linear attention reaches the loss of the best step of gradient descen
   for (double rate = 8; rate < 128; rate *= 1.1) {
     const auto merged = classification::merged(classification::linear_construction<double>(3, 5, 20, rate));
     std::vector<double> parameters;
-    for (const Matrix<double>& part : {merged.key_query, Matrix<double>(21 * merged.output)}) {
+    for (const classification::Matrix<double>& part :
+         {merged.key_query, classification::Matrix<double>(21 * merged.output)}) {
       parameters.insert(parameters.end(), part.data(), part.data() + part.size());
     }
     best = std::min(best, loss_of(parameters).mean);

@@ -39,7 +39,10 @@ using ExactLoss = std::function<LossAndGradient(std::span<const double> paramete
 ///
 /// Gradient descent at the rate r is near the flow at time t = r times its steps. The loss never rises along the flow.
 ///
-///     training::GradientFlow flow(loss, initial);
+///     const training::ExactLoss parabola = [](std::span<const double> at) {
+///       return training::LossAndGradient{at[0] * at[0], {2 * at[0]}};
+///     };
+///     training::GradientFlow flow(parabola, {1.0});
 ///     flow.advance_to(2.0);
 ///     // flow.parameters(), flow.loss()
 ///

@@ -113,6 +113,7 @@ inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.siz
 /// Where each part is in the one vector of parameters. Matrices map columns, x -> W x, and are stored by columns.
 ///
 ///     const training::ReasoningLayout layout({.width = 32});
+///     std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
 ///     auto query = layout.part(parameters.data(), training::ReasoningPart::query);   // 32 x 32, in place
 ///
 /// Shapes    embeddings: width x values and width x 4; query, key, value, output: width x width; mlp_in: hidden x

@@ -94,7 +94,9 @@ class ReasoningModel {
 /// layer. Where an answer is c with a chance, the loss is the mean over both answers.
 ///
 ///     const training::ReasoningLayout layout({.width = 16, .heads = 2, .hidden = 32});
-///     const auto at = training::reasoning_gradient(layout, scoring::Softmax<double>{4}, parameters, examples);
+///     const std::vector<double> parameters(static_cast<std::size_t>(layout.size()), 0.1);
+///     const std::vector<training::ReasoningExample> examples(1);
+///     const auto at = training::reasoning_gradient<scoring::Softmax<double>>(layout, {4}, parameters, examples);
 ///
 /// Source    arXiv 2310.12956, Section 4 (task, one layer, four heads); the block is the usual one with the layer norms
 ///           first. Gradients: docs/theory/training.md#reasoning-transformer.

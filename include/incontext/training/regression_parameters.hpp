@@ -91,7 +91,7 @@ inline std::vector<double> gradient_numbers(RegressionParameters parameters,
 /// The exact loss of a layer as a function of the trained numbers. `error` is called with a layer and an inverse
 /// temperature, and returns the error with its gradient: regression::generalization_error_gradient and its relatives.
 ///
-///     const auto loss = training::population_loss(RegressionParameters::layer, {}, task.dimension(),
+///     const auto loss = training::population_loss(training::RegressionParameters::layer, {}, task.dimension(),
 ///         [&](const auto& layer, double b) { return regression::generalization_error_gradient(layer, task, 40, b); });
 ///
 /// Source    derived: docs/theory/training.md#population-gradients.

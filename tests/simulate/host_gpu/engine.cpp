@@ -181,7 +181,7 @@ TEST_CASE("on a GPU the segments of long rows run side by side, in parts of any 
   using Trial = simulate::ScoreRowTrial<double>;
   const double beta = 2;
   for (const std::int64_t count : {4096, 4097, 7 * 4096 + 5, 32 * 4096}) {
-    const Trial trial{simulate::ScoreLaw::normal, count, 0, 1, true, 2, 0.5, &beta, 1};
+    const Trial trial{simulate::ScoreLaw::normal, count, 0, 1, simulate::NeedleToken::present, 2, 0.5, &beta, 1};
     const Options options{.seed = 3, .trials = 5};
     const auto expected = simulate::run_on<HostSystem>(Device::serial, trial, options);
     bool are_parted = false, are_whole = false;
