@@ -11,8 +11,8 @@
 
 namespace incontext::simulate {
 
-/// One trial of the linear rule at several learning rates, with the derivatives of its loss by the logarithm of the
-/// rate and by the kappa of the adaptive rule at kappa = 0.
+/// Each trial computes the loss of the linear rule at several learning rates, and its derivatives by the logarithm of
+/// the rate and by the kappa of the adaptive rule at kappa = 0.
 ///
 /// \f[ z_c = \frac\eta n \sum_{j \in c} (s_j - \bar s),\qquad
 ///     \frac{dL}{d\kappa} = \frac\eta2 \sum_c (p_c - y_c) \frac1n \sum_{j \in c} (s_j - \bar s)^2 \f]

@@ -90,8 +90,8 @@ struct RowGram {
   }
 };
 
-/// One trial of the Bayes ridge: the risk of the posterior mean given the inputs of one context, by a Cholesky
-/// factorization for every trial.
+/// Each trial draws the inputs of one context and returns the risk of the posterior mean (the Bayes ridge) given them,
+/// by a Cholesky factorization.
 ///
 /// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) = \sigma^2 \bigl(1 + |R^{-1} K|_F^2\bigr),\quad
 ///     R R^T = \sigma^2 I + C^T X_c^T X_c C,\ K K^T = C^T \Lambda C \f]

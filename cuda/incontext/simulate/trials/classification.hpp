@@ -13,8 +13,8 @@
 
 namespace incontext::simulate {
 
-/// One trial of in-context classification. It draws a context and a query of the sphere task, predicts the query's
-/// class by every classifier of a list, and measures the predictions. Classifiers that follow one another and differ in
+/// Each trial draws a context and a query of the sphere task, predicts the query's class by every classifier of a list,
+/// and measures the predictions. Classifiers that follow one another and differ in
 /// gain alone share their votes a_j, which are computed once.
 ///
 /// \f[ p = \mathrm{softmax}\Bigl(\mathrm{gain} \sum_j a_j y_j\Bigr) \f]

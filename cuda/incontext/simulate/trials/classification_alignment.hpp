@@ -13,9 +13,9 @@
 
 namespace incontext::simulate {
 
-/// One trial of how much pairs of classifiers agree, in their predictions and in how these change with the query. The
-/// alignment of a pair is the cosine between the derivatives of their probabilities by the query, averaged over
-/// classes.
+/// Each trial measures how much pairs of classifiers agree, in their predictions and in how these change with the
+/// query. The alignment of a pair is the cosine between the derivatives of their probabilities by the query, averaged
+/// over classes.
 ///
 /// \f[ \frac1k \sum_c \frac{\nabla p^A_c \cdot \nabla p^B_c}{|\nabla p^A_c|\,|\nabla p^B_c|} \f]
 ///

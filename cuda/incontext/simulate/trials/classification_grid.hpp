@@ -22,9 +22,9 @@ struct ClassificationRow {
   T scale;
 };
 
-/// One trial of a grid of classifiers. It draws a context, computes the votes of its points once per row of the grid,
-/// and then the loss at every gain of the row. The accuracy is computed once per row, because the class of most votes
-/// does not depend on a positive gain.
+/// Each trial draws a context, computes the votes of its points once per row of a grid of classifiers, and then the
+/// loss at every gain of the row. The accuracy is computed once per row, because the class of most votes does not
+/// depend on a positive gain.
 ///
 /// Source    as ClassificationTrial.
 /// Shapes    losses, rows x gains; accuracies, rows; with a reference (the index of a loss), every loss minus that one.

@@ -20,8 +20,8 @@ struct KernelReference {
   T reference;
 };
 
-/// One trial of the partition function around a query. It draws a context and a query of the sphere task, and measures
-/// the partition function of every kernel of a list and the shares that the classes have of the context.
+/// Each trial draws a context and a query of the sphere task, and measures the partition function of every kernel of a
+/// list around the query and the share that each class has of the context.
 ///
 /// Source    the definition. It is the referee of classification::kernel_mean, inverse_partition_function and
 ///           circle_cells.

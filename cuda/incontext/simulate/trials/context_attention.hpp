@@ -68,9 +68,9 @@ struct RadialActivation {
   }
 };
 
-/// One trial of a layer of attention on a context of the sphere task, literally: the tokens (x_j; y_j) and (x; 0) are
-/// built, multiplied by four weight matrices, attended to, summed and projected, and the last k numbers are the logits.
-/// It knows nothing of gradient descent, votes or closed forms, and is the referee of those.
+/// Each trial applies a layer of attention to a context of the sphere task, literally: the tokens (x_j; y_j) and (x; 0)
+/// are built, multiplied by four weight matrices, attended to, summed and projected, and the last k numbers are the
+/// logits. The trial uses no gradient descent, votes or closed forms, and so can judge them.
 ///
 /// \f[ a_j = \mathrm{act}(W_Q e_q, W_K e_j),\qquad z = \bigl(W_P \sum_j a_j W_V e_j\bigr)_y \f]
 ///

@@ -15,8 +15,8 @@ namespace incontext::simulate {
 
 using random::GradientStream;
 
-/// One trial of a layer's gradients: n standard normal tokens in d dimensions, component 0 along w, and a random
-/// direction h. It returns the gradients' norms at every x = |w| of a grid.
+/// Each trial draws n standard normal tokens in d dimensions, whose component 0 is the one along w, and a random
+/// direction h, and returns the norms of a layer's gradients at every x = |w| of a grid.
 ///
 /// \f[ |dW_V| = |\bar x_a|,\qquad |dW_K| = x\, |C_a h|,\quad a = \mathrm{softmax}(x g) \f]
 ///

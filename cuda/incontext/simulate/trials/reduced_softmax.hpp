@@ -12,9 +12,9 @@
 
 namespace incontext::simulate {
 
-/// One trial of softmax attention that draws only the query and its scores. Given those, the rest of the inputs, the
-/// task, the noise and the label are averaged in closed form. It has the mean of RegressionErrorTrial and draws l + d
-/// normals per trial instead of l (d + 1).
+/// Each trial draws only the query and its scores. Given those, the error of softmax attention is averaged over the
+/// rest of the inputs, the task, the noise and the label in closed form. The trial has the mean of RegressionErrorTrial
+/// and draws l + d normals instead of l (d + 1).
 ///
 /// \f[ \sigma^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v\, m_1\, x_q^T R u + v^2 \left( m_1^2\, u^T R u
 ///     + p_2 (\mathrm{tr}(R \Sigma) - u^T R u) \right),\quad u = \Sigma k / s,\ k = M x_q,\ s^2 = k^T \Sigma k \f]

@@ -100,8 +100,8 @@ struct GaussianTokens {
   }
 };
 
-/// One trial of in-context regression, literally: draw a task, a context, its noise and a query; let the attention
-/// predict; square the error. It uses none of the closed forms of which it is the referee.
+/// Each trial draws a task, a context, its noise and a query, lets the attention predict the query's label, and squares
+/// the error. It uses none of the closed forms that it judges.
 ///
 /// \f[ (\hat y(\tau) - y_q)^2,\qquad \hat y = \sum_j a_j(\tau)\,(v_x^T x_j + v_y y_j) \f]
 ///

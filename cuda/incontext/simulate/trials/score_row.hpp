@@ -14,8 +14,8 @@ namespace incontext::simulate {
 
 using random::RowStream;
 
-/// One trial of a row of scores. The scores are drawn a tile at a time and not kept; the values describe how softmax
-/// distributes its weight at every inverse temperature of a grid. The row consists of segments of 4096 scores, which
+/// Each trial draws one row of scores, a tile at a time and without keeping it, and measures how softmax distributes
+/// its weight over the row at every inverse temperature of a grid. The row consists of segments of 4096 scores, which
 /// are summed one by one and merged in a binary tree of a fixed shape: a GPU sums segments of one row side by side.
 ///
 /// \f[ a_j = \frac{e^{\beta z_j}}{\sum_k e^{\beta z_k}} \f]

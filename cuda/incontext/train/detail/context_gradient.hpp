@@ -34,8 +34,8 @@ struct MergedHeads {
   INCONTEXT_HD const T* output(int head) const { return key_query(head) + key_query_size(); }
 };
 
-/// One trial of training: draws a context of the sphere task, lets the layer predict its query, and differentiates the
-/// cross entropy by the layer's merged matrices.
+/// Each trial of training draws a context of the sphere task, lets the layer predict its query's label, and
+/// differentiates the cross entropy by the layer's merged matrices.
 ///
 /// \f[ s_j = \tau\, e_j^T M_h e_q,\quad o_h = \sum_j a_j(s)\, e_j,\quad z = \sum_h P_h o_h,\quad
 ///     \frac{\partial L}{\partial P_h} = g\, o_h^T,\quad

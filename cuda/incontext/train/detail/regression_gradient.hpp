@@ -12,8 +12,8 @@
 
 namespace incontext::train::detail {
 
-/// One trial of training on regression in context: draws the task, the examples and the query of RegressionErrorTrial,
-/// lets the layer predict, and differentiates the squared error by all that the layer can learn.
+/// Each trial of training draws the task, the examples and the query of RegressionErrorTrial, lets the layer predict,
+/// and differentiates the squared error by all that the layer can learn.
 ///
 /// \f[ s_j = b\, x_j^T M x_q,\quad v_j = v_x^T x_j + v_y y_j,\quad L = e^2,\ e = \sum_j a_j(s) v_j - y_q \f]
 /// \f[ \frac{\partial L}{\partial M} = 2 e b \sum_j r_j x_j x_q^T,\quad
