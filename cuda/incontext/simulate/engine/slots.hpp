@@ -39,13 +39,16 @@ struct RunSlot {
   }
 };
 
-/// The number of batches with working memory of their own: all where they are small, and at least one per thread of a
-/// CPU or a warp of a GPU.
+/// The number of batches with working memory of their own. On a GPU all of them where they are small, and at least one
+/// per thread of a warp. On a CPU four per thread, so that TBB can share them out evenly while a thread's memory stays
+/// in its cache, or fewer, but one per thread, where they are large.
 template <class System, class TrialType>
 std::int64_t slots_of(const TrialType& trial, std::int64_t batches, const Workers& workers) {
   const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
-  const std::int64_t fewest = System::lanes == 1 ? 32 : System::workers(workers);
-  return std::min(batches, std::max(System::working_numbers() / size, fewest));
+  const std::int64_t fitting = System::working_numbers() / size;
+  if (System::lanes == 1) return std::min(batches, std::max<std::int64_t>(fitting, 32));
+  const std::int64_t threads = System::workers(workers);
+  return std::min(batches, std::clamp(fitting, threads, 4 * threads));
 }
 
 /// The number of chunks in the next wave. The first wave is small, so that a run of any cost reports how far it is and
