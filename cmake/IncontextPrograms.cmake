@@ -1,11 +1,22 @@
 # Functions for this repository's own programs and tests, which no consumer uses.
 #
-#   incontext_add_program(<name> SOURCES <file.cpp>... [CUDA_SOURCES <file.cpp>...] [LINK <target>...])
+#   incontext_add_program(<name> SOURCES <file.cpp>... [CUDA_SOURCES <file.cpp>...] [LINK <target>...]
+#                         [ONE_EDITION])
 #
 # builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA_SOURCES and where nvcc is found,
 # <name>-cuda with every backend inside. CUDA_SOURCES, which nvcc takes minutes for, are compiled for each edition: they
 # hold what simulates and little else. SOURCES are compiled once, by the host compiler, for both: beside CUDA_SOURCES
 # of the simulate headers they include those of types/ alone, because the others differ between the editions.
+#
+# With INCONTEXT_INSTRUCTION_SETS, CUDA_SOURCES of a program that has SOURCES too become a shared library, once for the
+# plain processor and once for each of these sets:
+#
+#   lib<name>-simulator.so    glibc-hwcaps/x86-64-v3/lib<name>-simulator.so    glibc-hwcaps/x86-64-v4/...
+#
+# The dynamic loader (glibc 2.33 or later) takes the last that the processor can run. Nothing compiled for a newer
+# processor is in any other file; simulator.map makes every symbol local but the members of the classes ...Simulator,
+# so that no edition calls an inline function of another or of the program. ONE_EDITION is for a program that computes by
+# Eigen, whose digits would depend on the edition.
 
 add_library(incontext_warnings INTERFACE)
 target_compile_options(incontext_warnings INTERFACE
@@ -33,6 +44,44 @@ if(INCONTEXT_NATIVE)
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-mprefer-vector-width=512>)
   endif()
 endif()
+
+# Libraries that belong to a program, not to the system's users.
+set(INCONTEXT_PROGRAM_LIBDIR "${CMAKE_INSTALL_LIBDIR}/incontext")
+
+# incontext_add_editions(<program> SOURCES <file.cpp>... SETS <set>... LINK <target>...): the libraries; <program> links
+# the plain one
+function(incontext_add_editions program)
+  cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;SETS;LINK")
+  foreach(set IN ITEMS plain ${A_SETS})
+    set(target ${program}-simulator-${set})
+    add_library(${target} SHARED ${A_SOURCES})
+    set(folder "")
+    if(NOT set STREQUAL "plain")
+      set(folder "/glibc-hwcaps/${set}")
+      target_compile_options(${target} PRIVATE -march=${set})
+      if(set STREQUAL "x86-64-v4")
+        target_compile_options(${target} PRIVATE -mprefer-vector-width=512)
+      endif()
+    endif()
+    target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings ${A_LINK})
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+    # Eigen would align memory and order sums by the processor: what one side allocates, the other may free, and the
+    # digits are those of every edition
+    target_compile_definitions(${target} PRIVATE EIGEN_DONT_VECTORIZE EIGEN_MAX_ALIGN_BYTES=16
+                                                 EIGEN_MAX_STATIC_ALIGN_BYTES=16)
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+    target_link_options(${target} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/simulator.map")
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}-simulator LINK_DEPENDS
+      "${PROJECT_SOURCE_DIR}/cmake/simulator.map" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}${folder}")
+    add_dependencies(${program} ${target})
+    if(INCONTEXT_INSTALL AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/")
+      install(TARGETS ${target} LIBRARY DESTINATION "${INCONTEXT_PROGRAM_LIBDIR}${folder}" OPTIONAL)
+    endif()
+  endforeach()
+  target_link_libraries(${program} PRIVATE ${program}-simulator-plain)
+  file(RELATIVE_PATH path "/${CMAKE_INSTALL_BINDIR}" "/${INCONTEXT_PROGRAM_LIBDIR}")
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+endfunction()
 
 # nvcc and 50-digit sources each take up to 2 GB: never two at a time.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS heavy=1)
@@ -63,7 +112,7 @@ function(incontext_cuda_wrappers variable prefix)
 endfunction()
 
 function(incontext_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;CUDA_SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_EDITION" "" "SOURCES;CUDA_SOURCES;LINK")
   set(targets ${name})
   if(A_CUDA_SOURCES AND INCONTEXT_WITH_CUDA)
     incontext_cuda_wrappers(wrappers ${name}-wrappers ${A_CUDA_SOURCES})
@@ -78,7 +127,12 @@ function(incontext_add_program name)
       list(APPEND targets ${name}-host)
     endif()
   endif()
-  add_executable(${name} ${A_CUDA_SOURCES} ${A_SOURCES})
+  if(A_CUDA_SOURCES AND A_SOURCES AND INCONTEXT_INSTRUCTION_SETS AND NOT INCONTEXT_NATIVE AND NOT A_ONE_EDITION)
+    add_executable(${name} ${A_SOURCES})
+    incontext_add_editions(${name} SOURCES ${A_CUDA_SOURCES} SETS ${INCONTEXT_INSTRUCTION_SETS} LINK ${A_LINK})
+  else()
+    add_executable(${name} ${A_CUDA_SOURCES} ${A_SOURCES})
+  endif()
   foreach(target IN LISTS targets)
     target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings
                                             incontext_native ${A_LINK})

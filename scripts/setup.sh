@@ -7,6 +7,12 @@ section() { printf '\n== %s\n' "$*"; }
 cuda_architecture=90
 if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then cuda_architecture=native; fi
 
+# The newest instructions that the dynamic loader finds here, of those the programs have editions for; else nothing.
+instruction_set() {
+  local loader=/lib64/ld-linux-x86-64.so.2
+  [ ! -x "$loader" ] || "$loader" --help | sed -n 's/^  \(x86-64-v[34]\) (supported, searched)$/\1/p' | head -1
+}
+
 # configure PRESET [-D...]
 configure() { cmake --preset "$1" -DCMAKE_CUDA_ARCHITECTURES="$cuda_architecture" "${@:2}"; }
 

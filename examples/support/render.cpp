@@ -258,6 +258,7 @@ std::vector<std::pair<std::string, std::string>> run_cells(const Report& report)
           {"seconds", number_text(run.seconds)},
           {"device", run.device.value_or("")},
           {"threads", count(run.threads)},
+          {"instructions", run.instructions.value_or("")},
           {"seed", count(run.seed)},
           {"version", version()},
           {"commit", commit()}};
@@ -320,6 +321,7 @@ std::string render_json(const Report& report) {
                    {"seconds", report.run.seconds},
                    {"device", or_null(report.run.device)},
                    {"threads", or_null(report.run.threads)},
+                   {"instructions", or_null(report.run.instructions)},
                    {"seed", or_null(report.run.seed)}};
   document["tables"] = json::array();
   for (const Table& table : report.tables) {

@@ -13,6 +13,7 @@ struct RunRecord {
   double seconds = 0;
   std::optional<std::string> device = {};  ///< where the trials ran: what `automatic` selected
   std::optional<std::int64_t> threads = {};
+  std::optional<std::string> instructions = {};  ///< of the processor, that the trials were compiled for
   std::optional<std::uint64_t> seed = {};
 };
 

@@ -76,6 +76,7 @@ class SimulationRuns {
   static RunRecord record_of(const simulate::Options& options) {
     const simulate::Device device = simulate::resolve(options.device, options.gpu);
     RunRecord record{.trials = 0, .device = simulate::name(device, options.gpu), .seed = options.seed};
+    if (device != simulate::Device::cuda) record.instructions = simulate::instructions();
     if (device == simulate::Device::serial) record.threads = 1;
     if (device == simulate::Device::openmp || device == simulate::Device::tbb) {
       record.threads = simulate::detail::HostSystem::workers({device, options.threads});

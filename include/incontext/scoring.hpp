@@ -13,6 +13,7 @@
 #include "incontext/scoring/feature_kernel.hpp"
 #include "incontext/scoring/hardmax.hpp"
 #include "incontext/scoring/heat_schedule.hpp"
+#include "incontext/scoring/hessian_product.hpp"
 #include "incontext/scoring/hybrid_heads.hpp"
 #include "incontext/scoring/jacobian_norms.hpp"
 #include "incontext/scoring/jacobian_spectral_norm.hpp"

@@ -18,6 +18,7 @@
 #include "scoring/maps.hpp"
 #undef CHECK  // torch's own
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 namespace scoring = incontext::scoring;
 namespace adapters = incontext::adapters;
@@ -326,23 +327,60 @@ TEST_CASE("only what asks for a gradient gets one") {
   CHECK(!adapters::weights(map, asked).requires_grad());
 }
 
-TEST_CASE("second derivatives are refused, not taken for zero") {
+namespace {
+
+/// The gradient of the weights by the scores in[0], for the cotangent in[1], as an operation of its own.
+template <class Weights>
+Operation gradient_of(const Weights& weights_of) {
+  return [=](const variable_list& in) {
+    const at::AutoGradMode on(true);
+    const Tensor scores = in[0].requires_grad() ? in[0] : in[0].detach().requires_grad_();
+    return torch::autograd::grad({weights_of(scores)}, {scores}, {in[1]}, true, /*create_graph=*/true)[0];
+  };
+}
+
+}  // namespace
+
+TEST_CASE("second derivatives of softmax-like maps are those of central differences, as in gradgradcheck") {
+  const Tensor cotangent = some_scores({2, 3, 5}).cos();
+  incontext::testing::for_each_softmax_like<double>([&](const auto& map, const incontext::testing::Facts& facts) {
+    INFO(facts.name);
+    const auto gradient = gradient_of([=](const Tensor& z) { return adapters::weights(map, z); });
+    CHECK(gradients_agree(gradient, {some_masked_scores(), cotangent}));
+    const auto wrong = [=](const variable_list& in) {  // the cotangent's part is off by one part in ten thousand
+      return gradient({in[0], in[1] + 1e-4 * (in[1] - in[1].detach())});
+    };
+    CHECK(!gradients_agree(wrong, {some_masked_scores(), cotangent}));
+  });
+  const Tensor temperature = at::full({}, 0.75, at::kDouble);
+  CHECK(gradients_agree(gradient_of([=](const Tensor& z) {
+                          return adapters::weights<parameter::Temperature>(scoring::Softmax<double>{}, z, temperature);
+                        }),
+                        {some_masked_scores(), cotangent}));
+}
+
+TEST_CASE("second derivatives that do not exist are refused, not taken for zero") {
   const Tensor scores = some_scores({2, 4}).requires_grad_();
   const Tensor value = at::full({}, 0.5, at::kDouble).requires_grad_();
   const Tensor upstream = some_scores({2, 4}).requires_grad_();
-  const auto loss = [&] {
-    return (upstream * adapters::weights<parameter::Scale>(scoring::SSMax<double>{}, scores, value)).sum();
+  const auto refused = [](const Tensor& gradient, const Tensor& by) {
+    return incontext::testing::message_of<std::invalid_argument>([&] {
+             torch::autograd::grad({gradient.sum()}, {by});
+           }).find("adapters::weights: second derivatives do not exist") != std::string::npos;
   };
-  for (const Tensor& first : {scores, value}) {
-    const Tensor once = torch::autograd::grad({loss()}, {first})[0];
-    for (const Tensor& second : {scores, value, upstream}) {
-      const Tensor gradient = torch::autograd::grad({loss()}, {first}, {}, true, /*create_graph=*/true)[0];
-      CHECK(same_bits(gradient.detach(), once));
-      const auto message = incontext::testing::message_of<std::invalid_argument>(
-          [&] { torch::autograd::grad({gradient.sum()}, {second}); });
-      CHECK(message.find("adapters::weights: second derivatives do not exist") != std::string::npos);
-    }
+  const auto first = [&](const Tensor& weights_of, const Tensor& by) {
+    return torch::autograd::grad({(upstream * weights_of).sum()}, {by}, {}, true, /*create_graph=*/true)[0];
+  };
+  const auto scalable = [&] { return adapters::weights<parameter::Scale>(scoring::SSMax<double>{}, scores, value); };
+  for (const Tensor& by : {scores, value}) {
+    CHECK(same_bits(first(scalable(), by).detach(), torch::autograd::grad({(upstream * scalable()).sum()}, {by})[0]));
+    CHECK(refused(first(scalable(), by), value));
   }
+  for (const Tensor& by : {scores, upstream}) CHECK(refused(first(scalable(), value), by));
+  // not softmax after an elementwise map
+  CHECK(refused(first(adapters::weights(scoring::Entmax<double>{1.5}, scores), scores), scores));
+  const auto third = torch::autograd::grad({first(scalable(), scores).square().sum()}, {scores}, {}, true, true)[0];
+  CHECK(refused(third, scores));
 }
 
 TEST_CASE("forward mode is refused") {

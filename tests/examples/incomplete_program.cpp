@@ -271,6 +271,9 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
   CHECK(openmp["threads"] == 3);
   CHECK(serial["device"] == "serial");
   CHECK(serial["threads"] == 1);
+  CHECK(openmp["instructions"] == serial["instructions"]);
+  const std::string instructions = serial["instructions"];
+  CHECK((instructions == "plain" || instructions == "AVX2" || instructions == "AVX-512"));
   CHECK(openmp["seed"] == 7);
   CHECK(openmp["trials"] == 2048 + 2048 / 32);  // the trials of the ridge are counted too
   CHECK(openmp["seconds"].get<double>() > 0);
@@ -286,7 +289,8 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
   std::string header, line;
   std::getline(lines, header);
   CHECK(header == part(",z,trials,verdict,reason,"));
-  CHECK(header.ends_with(",command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit"));
+  CHECK(header.ends_with(
+      ",command,complete,exit_code,run_trials,seconds,device,threads,instructions,seed,version,commit"));
   int rows = 0;
   for (; std::getline(lines, line); ++rows) {
     bool quoted = false;
@@ -297,7 +301,7 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
     }
     CHECK(commas == std::count(header.begin(), header.end(), ','));
     CHECK(line == part(",true,0,2112,"));
-    CHECK(line == part(",serial,1,1,"));
+    CHECK(line == part(",serial,1," + instructions + ",1,"));
   }
   CHECK(rows == 8);
 }

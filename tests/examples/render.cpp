@@ -28,13 +28,13 @@ Report small_report() {
           .arguments = {{"seed", 1}},
           .tables = {table},
           .verdict = Verdict{.agrees = true, .text = "agreement", .details = {{"bound", 4.5}}},
-          .run = {.trials = 4096, .seconds = 1.5, .device = "openmp", .threads = 2, .seed = 1}};
+          .run = {.trials = 4096, .seconds = 1.5, .device = "openmp", .threads = 2, .instructions = "AVX2", .seed = 1}};
 }
 
 /// The cells that end every row of the report's CSV.
 std::string run_cells(const std::string& complete = "true") {
-  return "program --seed 1," + complete + (complete == "true" ? ",0" : ",3") + ",4096,1.5,openmp,2,1," + version() +
-         "," + commit() + "\n";
+  return "program --seed 1," + complete + (complete == "true" ? ",0" : ",3") + ",4096,1.5,openmp,2,AVX2,1," +
+         version() + "," + commit() + "\n";
 }
 
 }  // namespace
@@ -88,6 +88,7 @@ TEST_CASE("the JSON report has the record of its run", "[render]") {
   CHECK(json["seconds"] == 1.5);
   CHECK(json["device"] == "openmp");
   CHECK(json["threads"] == 2);
+  CHECK(json["instructions"] == "AVX2");
   CHECK(json["seed"] == 1);
   CHECK(json["command"] == "program --seed 1");
   CHECK(json["commit"] == commit());
@@ -96,7 +97,7 @@ TEST_CASE("the JSON report has the record of its run", "[render]") {
   const auto stopped = nlohmann::json::parse(render_json(report));
   CHECK(stopped["complete"] == false);
   CHECK(stopped["exit_code"] == 3);
-  for (const char* key : {"trials", "device", "threads", "seed"}) CHECK(stopped[key].is_null());
+  for (const char* key : {"trials", "device", "threads", "instructions", "seed"}) CHECK(stopped[key].is_null());
   CHECK(stopped["verdict"]["agrees"].is_null());
   report.verdict.reset();
   CHECK(nlohmann::json::parse(render_json(report))["verdict"].is_null());
@@ -119,7 +120,8 @@ TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns 
 }
 
 TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
-  const std::string run_names = "command,complete,exit_code,run_trials,seconds,device,threads,seed,version,commit";
+  const std::string run_names =
+      "command,complete,exit_code,run_trials,seconds,device,threads,instructions,seed,version,commit";
   Report report = small_report();
   CHECK(render_csv(report) == "name,theory,standard_error,count," + run_names + "\n" +
                                   "\"one, \"\"two\"\"\",12.3456789,4e-04,7," + run_cells() + "three,,inf,12345," +

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "incontext/scoring/hessian_product.hpp"
 #include "scoring/accuracy.hpp"
 #include "scoring/maps.hpp"
 #include "scoring/rows.hpp"
@@ -76,6 +77,9 @@ struct CheckDerivatives {
       second_derivative(map, z, u, v, second);
       check(facts.name + ": second derivative", second,
             central_difference([&](const Real50& h) { return jvp_of(map, moved(z, v, h), u); }));
+      hessian_product(map, z, u, v, second);
+      check(facts.name + ": Hessian product", second,
+            central_difference([&](const Real50& h) { return vjp_of(map, moved(z, v, h), u); }));
     }
   }
 };

@@ -23,8 +23,21 @@ elseif(NOT INCONTEXT_NATIVE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 add_test(NAME simulate/bits_of_every_build
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_builds.sh" "${PROJECT_SOURCE_DIR}"
-                 "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}")
+                 "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}" "${INCONTEXT_SLOW_TESTS}")
 set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
+
+# A small program whose simulator has an edition for each instruction set, as the programs of a Release build have.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND
+   CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT INCONTEXT_NATIVE)
+  add_executable(incontext-edition "${CMAKE_CURRENT_LIST_DIR}/editions/program.cpp")
+  target_include_directories(incontext-edition PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(incontext-edition PRIVATE incontext::incontext incontext_warnings)
+  incontext_add_editions(incontext-edition SETS x86-64-v3 x86-64-v4
+                         SOURCES "${CMAKE_CURRENT_LIST_DIR}/editions/simulator.cpp")
+  add_test(NAME simulate/editions COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/editions/test.sh"
+                                          $<TARGET_FILE:incontext-edition>)
+  set_tests_properties(simulate/editions PROPERTIES LABELS simulate TIMEOUT 300)
+endif()
 
 # The GPU's path where there is no GPU: one trial per call, slots side by side, several waves, a grid's rows in blocks,
 # on a host whose fresh memory is NaN.

@@ -9,6 +9,20 @@
 
 namespace incontext::simulate {
 
+/// The instructions of the processor that this translation unit was compiled for: "AVX-512" (x86-64-v4), "AVX2"
+/// (x86-64-v3) or "plain". They change the speed of simulations and none of their digits.
+///
+/// Runs on   host
+static constexpr const char* instructions() {  // static: editions in one program must not share it
+#if defined(__AVX512F__)
+  return "AVX-512";
+#elif defined(__AVX2__)
+  return "AVX2";
+#else
+  return "plain";
+#endif
+}
+
 /// Whether this program was built with the device and, for CUDA, whether the GPU of that number runs a kernel of it.
 ///
 /// Runs on   host

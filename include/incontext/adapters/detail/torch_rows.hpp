@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/scoring/hessian_product.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
 
@@ -118,32 +120,47 @@ void for_row_ranges(const Rows<T>& rows, const Visit& visit) {
   at::parallel_for(0, rows.count, grain, visit);
 }
 
-template <class Map, class... Parameters>
-Tensor weights_of_rows(const MapOfRow<Map, Parameters...>& map, const Tensor& scores) {
+/// A tensor of the first input's shape, row by row: compute(map of the row, row of each input..., row to write).
+template <class Map, class... Parameters, class Compute, class... Inputs>
+Tensor for_each_row(const MapOfRow<Map, Parameters...>& map, const Compute& compute, const Inputs&... inputs) {
   using T = ScalarOf<Map>;
-  const Tensor in = in_rows(scores);
-  const Tensor out = at::empty(in.sizes(), in.options());
-  const Rows<const T> from(in);
+  const std::array<Tensor, sizeof...(Inputs)> in{in_rows(inputs)...};
+  const Tensor out = at::empty(in[0].sizes(), in[0].options());
   const Rows<T> to(out);
-  for_row_ranges(from, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) weights(map(i), from[i], to[i]);
-  });
+  const auto with = [&]<class... In>(const In&... from) {
+    for_row_ranges(to, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) compute(map(i), from[i]..., to[i]);
+    });
+  };
+  std::apply([&](const auto&... tensors) { with(Rows<const T>(tensors)...); }, in);
   return out;
 }
 
 template <class Map, class... Parameters>
+Tensor weights_of_rows(const MapOfRow<Map, Parameters...>& map, const Tensor& scores) {
+  return for_each_row(
+      map, [](const Map& of, auto z, auto out) { weights(of, z, out); }, scores);
+}
+
+template <class Map, class... Parameters>
+Tensor change_along(const MapOfRow<Map, Parameters...>& map, const Tensor& scores, const Tensor& direction) {
+  return for_each_row(
+      map, [](const Map& of, auto z, auto u, auto out) { jvp(of, z, u, out); }, scores, direction);
+}
+
+template <class Map, class... Parameters>
 Tensor gradient_by_scores(const MapOfRow<Map, Parameters...>& map, const Tensor& scores, const Tensor& cotangent) {
-  using T = ScalarOf<Map>;
-  const Tensor in = in_rows(scores);
-  const Tensor from_above = in_rows(cotangent);
-  const Tensor out = at::empty(in.sizes(), in.options());
-  const Rows<const T> z(in);
-  const Rows<const T> g(from_above);
-  const Rows<T> to(out);
-  for_row_ranges(z, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) vjp(map(i), z[i], g[i], to[i]);
-  });
-  return out;
+  return for_each_row(
+      map, [](const Map& of, auto z, auto g, auto out) { vjp(of, z, g, out); }, scores, cotangent);
+}
+
+template <class Map, class... Parameters>
+Tensor hessian_times(const MapOfRow<Map, Parameters...>& map, const Tensor& scores, const Tensor& cotangent,
+                     const Tensor& direction) {
+  const auto product = [](const Map& of, auto z, auto g, auto u, auto out) {
+    scoring::hessian_product(of, z, g, u, out);
+  };
+  return for_each_row(map, product, scores, cotangent, direction);
 }
 
 /// sum_j g_j d a_j / d parameter, one number per row.
@@ -162,6 +179,10 @@ Tensor gradient_by(Parameter parameter, const MapOfRow<Map, Parameters...>& map,
   for_row_ranges(z, [&](std::int64_t first, std::int64_t last) {
     std::vector<T> change(static_cast<std::size_t>(z.length));
     for (std::int64_t i = first; i < last; ++i) {
+      if constexpr (requires { derivative_along(map(i), parameter, z[i], g[i], scoring::Row<T>(change)); }) {
+        to[i] = derivative_along(map(i), parameter, z[i], g[i], scoring::Row<T>(change));
+        continue;
+      }
       derivative(map(i), parameter, z[i], scoring::Row<T>(change));
       double sum = 0;
       for (std::size_t j = 0; j < change.size(); ++j) {
