@@ -152,7 +152,9 @@ def examples(root: pathlib.Path) -> dict[str, str]:
 
 def readable(text: str) -> str:
     """Doxygen's formula marks as TeX's, without lines of C++ and remarks about files of the repository."""
-    text = re.sub(r"^ {4}\S.*\n?", "", text, flags=re.M)
+    formula = r"(\\f\[.*?\\f\])"  # whose own lines are indented, too
+    parts = re.split(formula, text, flags=re.S)
+    text = "".join(part if k % 2 else re.sub(r"^ {4}\S.*\n?", "", part, flags=re.M) for k, part in enumerate(parts))
     text = text.replace(r"\f[", "$$").replace(r"\f]", "$$").replace(r"\f$", "$")
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 

@@ -163,14 +163,15 @@ class TwoGroupRow(Record):
     groups: tuple[GroupShare, GroupShare]
     error_estimate: Any
 
+    def __init__(self, *values: Any, **named: Any) -> None:
+        if len(values) == 7:  # the numbers as C++ has them, one group after the other
+            values = (GroupShare(*values[:3]), GroupShare(*values[3:6])), values[6]
+        super().__init__(*values, **named)
+
     def gradient_share(self, group: int) -> Any:
         """The share of a group, 0 or 1, in the squared gradient at the scores."""
         both = [one.squared_gradient for one in self.groups]
         return both[group] / (both[0] + both[1])
-
-
-def _two_group_numbers(*numbers: Any) -> TwoGroupRow:
-    return TwoGroupRow((GroupShare(*numbers[:3]), GroupShare(*numbers[3:6])), numbers[6])
 
 
 class TwoLevelJacobian(Record):

@@ -20,14 +20,17 @@ inline nb::object as_real_array(const nb::object& values) {
   nb::object array = numpy.attr("asarray")(values);
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   const auto bytes = nb::cast<int>(array.attr("dtype").attr("itemsize"));
-  if (kind == "c" || kind == "O" || kind == "U" || kind == "S") throw nb::type_error("incontext: the array is not real");
+  if (kind == "c" || kind == "O" || kind == "U" || kind == "S")
+    throw nb::type_error("incontext: the array is not real");
   const bool narrow = kind == "f" && bytes <= 4;
   return numpy.attr("asarray")(array, narrow ? numpy.attr("float32") : numpy.attr("float64"));
 }
 
 inline bool is_float32(const nb::object& array) { return nb::cast<int>(array.attr("dtype").attr("itemsize")) == 4; }
 
-inline nb::object zeros_like(const nb::object& array) { return nb::module_::import_("numpy").attr("zeros")(array.attr("shape"), array.attr("dtype")); }
+inline nb::object zeros_like(const nb::object& array) {
+  return nb::module_::import_("numpy").attr("zeros")(array.attr("shape"), array.attr("dtype"));
+}
 
 /// The rows of an array of any number of axes.
 template <class T>
@@ -55,7 +58,9 @@ class RowsOf {
     }
     return {array_.data() + offset, length(), array_.stride(array_.ndim() - 1)};
   }
-  bool same_shape(const RowsOf<std::remove_const_t<T>>& other) const { return count() == other.count() && length() == other.length(); }
+  bool same_shape(const RowsOf<std::remove_const_t<T>>& other) const {
+    return count() == other.count() && length() == other.length();
+  }
 
  private:
   void check() const {

@@ -13,8 +13,9 @@
 namespace incontext::python {
 
 const char* docstring(std::string_view name) {
-  const auto* const found = std::lower_bound(std::begin(docstrings), std::end(docstrings), name,
-                                             [](const Docstring& entry, std::string_view key) { return entry.name < key; });
+  const auto* const found =
+      std::lower_bound(std::begin(docstrings), std::end(docstrings), name,
+                       [](const Docstring& entry, std::string_view key) { return entry.name < key; });
   return found != std::end(docstrings) && found->name == name ? found->text : "";
 }
 
@@ -164,7 +165,8 @@ struct Form {
   nb::object operator()(const nb::args& arguments, const nb::kwargs& keywords) const {
     if (arguments.size() > parameters.size()) {
       throw nb::type_error((name + "() takes " + std::to_string(parameters.size()) + " arguments, and " +
-                            std::to_string(arguments.size()) + " were given").c_str());
+                            std::to_string(arguments.size()) + " were given")
+                               .c_str());
     }
     std::vector<nb::object> inputs;
     std::size_t used = arguments.size();
@@ -172,7 +174,8 @@ struct Form {
       const Parameter& parameter = parameters[k];
       const bool named = keywords.contains(parameter.name);
       if (k < arguments.size()) {
-        if (named) throw nb::type_error((name + "() got multiple values for argument '" + parameter.name + "'").c_str());
+        if (named)
+          throw nb::type_error((name + "() got multiple values for argument '" + parameter.name + "'").c_str());
         append(inputs, parameter, nb::object(arguments[k]));
       } else if (named) {
         ++used;

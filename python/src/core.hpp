@@ -42,9 +42,9 @@ struct Broadcast {
 struct Parameter {
   const char* name;
   std::optional<double> fallback = std::nullopt;
-  const char* fallback_text = nullptr;       ///< where the number is not how the default is written
-  std::vector<const char*> records = {};     ///< as "laws.FrozenLayer"
-  std::size_t width = 0;                     ///< of several records: the numbers of the largest
+  const char* fallback_text = nullptr;    ///< where the number is not how the default is written
+  std::vector<const char*> records = {};  ///< as "laws.FrozenLayer"
+  std::size_t width = 0;                  ///< of several records: the numbers of the largest
 };
 
 /// A parameter that is a number.

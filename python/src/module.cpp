@@ -16,8 +16,9 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_ArithmeticError, error.what());
     }
   });
-  m.def("docstring", [](const std::string& name) { return std::string(docstring(name)); }, nb::arg("name"),
-        "The documentation of a C++ name.");
+  m.def(
+      "docstring", [](const std::string& name) { return std::string(docstring(name)); }, nb::arg("name"),
+      "The documentation of a C++ name.");
   bind_statistics(m);
   bind_scoring(m);
   bind_laws(m);

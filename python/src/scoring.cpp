@@ -95,11 +95,16 @@ template <class T>
 RowFunction<T> row_function(nb::handle map, Operation operation, const std::string& parameter = "") {
   return with_map<T>(map, [&]<class Map>(const Map& m) -> RowFunction<T> {
     switch (operation) {
-      case Operation::weights: return [m](auto z, auto, auto out) { scoring::checked::weights(m, z, out); };
-      case Operation::jvp: return [m](auto z, auto d, auto out) { scoring::checked::jvp(m, z, d, out); };
-      case Operation::vjp: return [m](auto z, auto c, auto out) { scoring::checked::vjp(m, z, c, out); };
-      case Operation::derivative: return derivative_of<T>(m, parameter);
-      case Operation::log_weights: break;
+      case Operation::weights:
+        return [m](auto z, auto, auto out) { scoring::checked::weights(m, z, out); };
+      case Operation::jvp:
+        return [m](auto z, auto d, auto out) { scoring::checked::jvp(m, z, d, out); };
+      case Operation::vjp:
+        return [m](auto z, auto c, auto out) { scoring::checked::vjp(m, z, c, out); };
+      case Operation::derivative:
+        return derivative_of<T>(m, parameter);
+      case Operation::log_weights:
+        break;
     }
     if constexpr (scoring::LogScoring<Map>) {
       return [m](auto z, auto, auto out) { scoring::checked::log_weights(m, z, out); };
@@ -133,7 +138,9 @@ Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, c
   const nb::object out = zeros_like(z);
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object o =
-      other.is_none() ? z : nb::object(numpy.attr("broadcast_to")(numpy.attr("asarray")(other, z.attr("dtype")), z.attr("shape")));
+      other.is_none()
+          ? z
+          : nb::object(numpy.attr("broadcast_to")(numpy.attr("asarray")(other, z.attr("dtype")), z.attr("shape")));
   const auto seen = static_cast<scoring::Visibility>(visibility);
   if (is_float32(z)) {
     for_each_row<float>(row_function<float>(map, operation, parameter), z, o, out, seen);
@@ -143,10 +150,9 @@ Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, c
   return {out};
 }
 
-using Scores = nb::ndarray<const double, nb::numpy, nb::ndim<1>>;
-
 std::vector<double> row_of(const Axis& scores) {
-  const nb::object array = nb::module_::import_("numpy").attr("asarray")(scores.values, nb::module_::import_("numpy").attr("float64"));
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object array = numpy.attr("asarray")(scores.values, numpy.attr("float64"));
   const auto view = nb::cast<nb::ndarray<const double, nb::ndim<1>>>(array);
   std::vector<double> row(view.shape(0));
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = view.data()[static_cast<std::int64_t>(i) * view.stride(0)];
@@ -154,7 +160,6 @@ std::vector<double> row_of(const Axis& scores) {
 }
 
 Broadcast to_array(const std::vector<double>& values, std::initializer_list<std::size_t> shape) {
-  nb::object array = nb::module_::import_("numpy").attr("array")(nb::cast(nb::list()));
   nb::list list;
   for (const double value : values) list.append(value);
   nb::list sizes;
@@ -172,87 +177,99 @@ nb::object to_record(const char* path, const R& result) {
 void bind_maps(Room& room) {
   nb::module_& m = room.module();
   using namespace nb::literals;
-  m.def("weights",
-        [](nb::handle map, const Axis& scores, int visibility) {
-          return apply(map, Operation::weights, scores.values, nb::none(), visibility);
-        },
-        "map"_a, "scores"_a, "visibility"_a = 0, room.docs("weights"));
-  m.def("log_weights",
-        [](nb::handle map, const Axis& scores) {
-          return apply(map, Operation::log_weights, scores.values, nb::none(), 0);
-        },
-        "map"_a, "scores"_a, room.docs("log_weights"));
-  m.def("jvp",
-        [](nb::handle map, const Axis& scores, const Axis& direction, int visibility) {
-          return apply(map, Operation::jvp, scores.values, direction.values, visibility);
-        },
-        "map"_a, "scores"_a, "direction"_a, "visibility"_a = 0, room.docs("jvp"));
-  m.def("vjp",
-        [](nb::handle map, const Axis& scores, const Axis& cotangent, int visibility) {
-          return apply(map, Operation::vjp, scores.values, cotangent.values, visibility);
-        },
-        "map"_a, "scores"_a, "cotangent"_a, "visibility"_a = 0, room.docs("vjp"));
-  m.def("derivative",
-        [](nb::handle map, const std::string& parameter, const Axis& scores) {
-          return apply(map, Operation::derivative, scores.values, nb::none(), 0, parameter);
-        },
-        "map"_a, "parameter"_a, "scores"_a, room.docs("derivative"));
-  m.def("jacobian",
-        [](nb::handle map, const Axis& scores) {
-          const std::vector<double> row = row_of(scores);
-          const auto n = static_cast<I>(row.size());
-          std::vector<double> out(row.size() * row.size());
-          with_map<double>(map, [&](const auto& m) {
-            scoring::require_valid(m);
-            scoring::validate(scoring::Row<const double>(row));
-            scoring::jacobian(m, row, scoring::MatrixView<double>(out.data(), n, n));
-          });
-          return to_array(out, {row.size(), row.size()});
-        },
-        "map"_a, "scores"_a, room.docs("jacobian"));
-  m.def("jacobian_spectral_norm",
-        [](nb::handle map, const Axis& scores) {
-          const std::vector<double> row = row_of(scores);
-          const auto n = static_cast<I>(row.size());
-          std::vector<double> scratch(row.size() * row.size());
-          return with_map<double>(map, [&](const auto& m) {
-            return scoring::jacobian_spectral_norm(m, row, scoring::MatrixView<double>(scratch.data(), n, n));
-          });
-        },
-        "map"_a, "scores"_a, room.docs("jacobian_spectral_norm"));
-  m.def("summary",
-        [](nb::handle map, const Axis& scores) -> nb::object {
-          const std::vector<double> row = row_of(scores);
-          return with_map<double>(map, [&]<class Map>(const Map& m) -> nb::object {
-            if constexpr (scoring::SoftmaxLike<Map>) {
-              return to_record("scoring.RowSummary", scoring::summary(m, row));
-            } else {
-              throw nb::type_error("scoring.summary: the map must be Softmax, SSMax or SSA");
-            }
-          });
-        },
-        "map"_a, "scores"_a, nb::sig("def summary(map: incontext.scoring.Map, scores: numpy.typing.ArrayLike) -> incontext.scoring.RowSummary"),
-        room.docs("summary"));
-  m.def("jacobian_norms",
-        [](const Axis& weights) {
-          const std::vector<double> row = row_of(weights);
-          return to_record("scoring.JacobianNorms", scoring::jacobian_norms(scoring::Row<const double>(row)));
-        },
-        "weights"_a, nb::sig("def jacobian_norms(weights: numpy.typing.ArrayLike) -> incontext.scoring.JacobianNorms"),
-        room.docs("jacobian_norms"));
-  m.def("normsoftmax_divisor",
-        [](nb::handle map, const Axis& scores) {
-          const std::vector<double> row = row_of(scores);
-          const auto found = scoring::normsoftmax_divisor(
-              scoring::NormSoftmax<double>{field<double>(map, "temperature"), choice<scoring::ScoreScale>(map, "scale")},
-              row);
-          return python_class("scoring.NormSoftmaxDivisor")(
-              found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
-        },
-        "map"_a, "scores"_a,
-        nb::sig("def normsoftmax_divisor(map: incontext.scoring.NormSoftmax, scores: numpy.typing.ArrayLike) -> "
-                "incontext.scoring.NormSoftmaxDivisor"),
-        room.docs("normsoftmax_divisor"));
+  m.def(
+      "weights",
+      [](nb::handle map, const Axis& scores, int visibility) {
+        return apply(map, Operation::weights, scores.values, nb::none(), visibility);
+      },
+      "map"_a, "scores"_a, "visibility"_a = 0, room.docs("weights"));
+  m.def(
+      "log_weights",
+      [](nb::handle map, const Axis& scores) {
+        return apply(map, Operation::log_weights, scores.values, nb::none(), 0);
+      },
+      "map"_a, "scores"_a, room.docs("log_weights"));
+  m.def(
+      "jvp",
+      [](nb::handle map, const Axis& scores, const Axis& direction, int visibility) {
+        return apply(map, Operation::jvp, scores.values, direction.values, visibility);
+      },
+      "map"_a, "scores"_a, "direction"_a, "visibility"_a = 0, room.docs("jvp"));
+  m.def(
+      "vjp",
+      [](nb::handle map, const Axis& scores, const Axis& cotangent, int visibility) {
+        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility);
+      },
+      "map"_a, "scores"_a, "cotangent"_a, "visibility"_a = 0, room.docs("vjp"));
+  m.def(
+      "derivative",
+      [](nb::handle map, const std::string& parameter, const Axis& scores) {
+        return apply(map, Operation::derivative, scores.values, nb::none(), 0, parameter);
+      },
+      "map"_a, "parameter"_a, "scores"_a, room.docs("derivative"));
+  m.def(
+      "jacobian",
+      [](nb::handle map, const Axis& scores) {
+        const std::vector<double> row = row_of(scores);
+        const auto n = static_cast<I>(row.size());
+        std::vector<double> out(row.size() * row.size());
+        with_map<double>(map, [&](const auto& m) {
+          scoring::require_valid(m);
+          scoring::validate(scoring::Row<const double>(row));
+          scoring::jacobian(m, row, scoring::MatrixView<double>(out.data(), n, n));
+        });
+        return to_array(out, {row.size(), row.size()});
+      },
+      "map"_a, "scores"_a, room.docs("jacobian"));
+  m.def(
+      "jacobian_spectral_norm",
+      [](nb::handle map, const Axis& scores) {
+        const std::vector<double> row = row_of(scores);
+        const auto n = static_cast<I>(row.size());
+        std::vector<double> scratch(row.size() * row.size());
+        return with_map<double>(map, [&](const auto& m) {
+          return scoring::jacobian_spectral_norm(m, row, scoring::MatrixView<double>(scratch.data(), n, n));
+        });
+      },
+      "map"_a, "scores"_a, room.docs("jacobian_spectral_norm"));
+  m.def(
+      "summary",
+      [](nb::handle map, const Axis& scores) -> nb::object {
+        const std::vector<double> row = row_of(scores);
+        return with_map<double>(map, [&]<class Map>(const Map& m) -> nb::object {
+          if constexpr (scoring::SoftmaxLike<Map>) {
+            return to_record("scoring.RowSummary", scoring::summary(m, row));
+          } else {
+            throw nb::type_error("scoring.summary: the map must be Softmax, SSMax or SSA");
+          }
+        });
+      },
+      "map"_a, "scores"_a,
+      nb::sig(
+          "def summary(map: incontext.scoring.Map, scores: numpy.typing.ArrayLike) -> incontext.scoring.RowSummary"),
+      room.docs("summary"));
+  m.def(
+      "jacobian_norms",
+      [](const Axis& weights) {
+        const std::vector<double> row = row_of(weights);
+        return to_record("scoring.JacobianNorms", scoring::jacobian_norms(scoring::Row<const double>(row)));
+      },
+      "weights"_a, nb::sig("def jacobian_norms(weights: numpy.typing.ArrayLike) -> incontext.scoring.JacobianNorms"),
+      room.docs("jacobian_norms"));
+  m.def(
+      "normsoftmax_divisor",
+      [](nb::handle map, const Axis& scores) {
+        const std::vector<double> row = row_of(scores);
+        const auto found = scoring::normsoftmax_divisor(
+            scoring::NormSoftmax<double>{field<double>(map, "temperature"), choice<scoring::ScoreScale>(map, "scale")},
+            row);
+        return python_class("scoring.NormSoftmaxDivisor")(
+            found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
+      },
+      "map"_a, "scores"_a,
+      nb::sig("def normsoftmax_divisor(map: incontext.scoring.NormSoftmax, scores: numpy.typing.ArrayLike) -> "
+              "incontext.scoring.NormSoftmaxDivisor"),
+      room.docs("normsoftmax_divisor"));
 }
 
 /// Binds a function of a map and a row that writes a row.
@@ -283,8 +300,9 @@ void bind_rows_of_errors(Room& room) {
                     [](const auto& m, auto z, auto out) { scoring::approximate_softmax_leading_error(m, z, out); });
   bind_row_function(room, "ssa_scale_limit", "map", ssa,
                     [](const auto& m, auto z, auto out) { scoring::ssa_scale_limit(m, z, out); });
-  bind_row_function(room, "ssa_softmax_correction", "exponent", [](nb::handle x) { return nb::cast<double>(x); },
-                    [](double k, auto z, auto out) { scoring::ssa_softmax_correction(k, z, out); });
+  bind_row_function(
+      room, "ssa_softmax_correction", "exponent", [](nb::handle x) { return nb::cast<double>(x); },
+      [](double k, auto z, auto out) { scoring::ssa_softmax_correction(k, z, out); });
 }
 
 /// laws::two_level_weights, of a map and of a gap between exponents. The first is tried first.
@@ -306,8 +324,9 @@ void bind_two_level_weights(Room& room) {
         });
       },
       "map"_a, "row_length"_a, "high"_a, "low"_a, room.docs("two_level_weights"));
-  room.form("two_level_weights", [](D n, D gap) { return laws::two_level_weights(n, gap); },
-            {number("row_length"), number("exponent_gap")}, "laws.TwoLevelWeights");
+  room.form(
+      "two_level_weights", [](D n, D gap) { return laws::two_level_weights(n, gap); },
+      {number("row_length"), number("exponent_gap")}, "laws.TwoLevelWeights");
 }
 
 }  // namespace
@@ -323,9 +342,9 @@ void bind_scoring(nb::module_& core) {
             [](I n, D g) { return scoring::approximate_softmax_error_at_gap(n, g); }, {count, number("gap")});
   room.form("approximate_softmax_error_supremum",
             [](I n, D r) { return scoring::approximate_softmax_error_supremum(n, r); }, {count, number("range")});
-  room.form("approximate_softmax_error_infimum",
-            [](I n, D r) { return scoring::approximate_softmax_error_infimum(n, r); }, {count, number("range")},
-            "scoring.ApproximateSoftmaxInfimum");
+  room.form(
+      "approximate_softmax_error_infimum", [](I n, D r) { return scoring::approximate_softmax_error_infimum(n, r); },
+      {count, number("range")}, "scoring.ApproximateSoftmaxInfimum");
   room.form("approximate_softmax_expected_squared_error",
             [](I n, D v, D ipr) { return scoring::approximate_softmax_expected_squared_error(n, v, ipr); },
             {count, variance, number("ipr")});
@@ -349,11 +368,10 @@ void bind_scoring(nb::module_& core) {
   room.form("heat_temperature",
             [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).temperature(epoch); },
             {record("schedule", "scoring.HeatSchedule"), number("epoch")});
-  room.form("heat_inverse_temperature",
-            [=](D a, D b, int n, scoring::HeatShape s, int epoch) {
-              return schedule(a, b, n, s).inverse_temperature(epoch);
-            },
-            {record("schedule", "scoring.HeatSchedule"), number("epoch")});
+  room.form(
+      "heat_inverse_temperature",
+      [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).inverse_temperature(epoch); },
+      {record("schedule", "scoring.HeatSchedule"), number("epoch")});
 }
 
 }  // namespace incontext::python

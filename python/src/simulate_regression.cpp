@@ -53,7 +53,8 @@ std::vector<Map> made(const Maps& maps, const Make& make) {
 }
 
 std::vector<scoring::Softmax<double>> softmax_list(const Maps& maps) {
-  return made<scoring::Softmax<double>>(maps, [](nb::handle m) { return scoring::Softmax<double>{field(m, "temperature")}; });
+  return made<scoring::Softmax<double>>(maps,
+                                        [](nb::handle m) { return scoring::Softmax<double>{field(m, "temperature")}; });
 }
 
 /// Calls `function` with the list of C++ maps, of the kinds that the regression layer simulates token by token.
@@ -71,7 +72,8 @@ auto with_streamed_maps(const Maps& maps, const Function& function) {
                     static_cast<scoring::LinearNormalization>(nb::cast<int>(m.attr("normalization")))};
     }));
   }
-  throw nb::type_error("incontext.simulate: the maps must be of one kind: Softmax, ApproximateSoftmax or LinearAttention");
+  throw nb::type_error(
+      "incontext.simulate: the maps must be of one kind: Softmax, ApproximateSoftmax or LinearAttention");
 }
 
 /// One estimate for one map, a simulation for a list of them.
@@ -93,19 +95,21 @@ void bind_simulate_regression(Room& room) {
   m.def(
       "regression_error",
       [](const Attention& attention, const Task& task, std::int64_t length, const nb::object& maps, QueryToken query,
-         regression::Offset offset, simulate::Estimator estimator, const std::string& dtype, const nb::kwargs& options) {
+         regression::Offset offset, simulate::Estimator estimator, const std::string& dtype,
+         const nb::kwargs& options) {
         const Maps list = maps_of(maps);
         const bool wide = is_double(dtype);
         return result_for(list, with_streamed_maps(list, [&](const auto& streamed) {
-          return run_simulation(options, [&](const simulate::Options& o) {
-            return wide ? simulate::regression_error<double>(attention, task, length, streamed, o, {query, offset},
-                                                             estimator)
-                        : simulate::regression_error<float>(attention, task, length, streamed, o, {query, offset},
-                                                            estimator);
-          });
-        }));
+                            return run_simulation(options, [&](const simulate::Options& o) {
+                              return wide ? simulate::regression_error<double>(attention, task, length, streamed, o,
+                                                                               {query, offset}, estimator)
+                                          : simulate::regression_error<float>(attention, task, length, streamed, o,
+                                                                              {query, offset}, estimator);
+                            });
+                          }));
       },
-      "attention"_a, "task"_a, "context_length"_a, "maps"_a, "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
+      "attention"_a, "task"_a, "context_length"_a, "maps"_a,
+      "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
       "offset"_a.sig("incontext.regression.Offset.kept") = 0,
       "estimator"_a.sig("incontext.simulate.Estimator.literal") = 0, "dtype"_a = "float32", "options"_a,
       room.docs("regression_error"));
@@ -115,11 +119,11 @@ void bind_simulate_regression(Room& room) {
          const nb::object& maps, QueryToken query, regression::Offset offset, const nb::kwargs& options) {
         const Maps list = maps_of(maps);
         return result_for(list, with_streamed_maps(list, [&](const auto& streamed) {
-          return run_simulation(options, [&](const simulate::Options& o) {
-            return simulate::regression_error_on_rows<float>(attention, rows, labels, length, streamed, o,
-                                                             {query, offset});
-          });
-        }));
+                            return run_simulation(options, [&](const simulate::Options& o) {
+                              return simulate::regression_error_on_rows<float>(attention, rows, labels, length,
+                                                                               streamed, o, {query, offset});
+                            });
+                          }));
       },
       "attention"_a, "rows"_a, "labels"_a, "context_length"_a, "maps"_a,
       "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
@@ -138,14 +142,14 @@ void bind_simulate_regression(Room& room) {
         if (all_are(list, "scoring.SSMax")) {
           using Map = scoring::SSMax<double>;
           return result_for(list, simulated(made<Map>(list, [](nb::handle map) {
-            return Map{field(map, "scale"), field(map, "bias")};
-          })));
+                              return Map{field(map, "scale"), field(map, "bias")};
+                            })));
         }
         if (all_are(list, "scoring.SSA")) {
           using Map = scoring::SSA<double>;
           return result_for(list, simulated(made<Map>(list, [](nb::handle map) {
-            return Map{field(map, "base"), field(map, "exponent"), field(map, "temperature")};
-          })));
+                              return Map{field(map, "base"), field(map, "exponent"), field(map, "temperature")};
+                            })));
         }
         throw nb::type_error("incontext.simulate: the maps must be of one kind: Softmax, SSMax or SSA");
       },

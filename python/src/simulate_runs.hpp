@@ -78,8 +78,8 @@ auto run_simulation(const nb::kwargs& keywords, const Function& simulation) {
     } else if (name == "progress") {
       report = nb::module_::import_("incontext._progress").attr("reporter")(value);
     } else {
-      throw nb::type_error(("no such option: " + name +
-                            " (seed, trials, relative_error, device, threads, gpu, progress)").c_str());
+      throw nb::type_error(
+          ("no such option: " + name + " (seed, trials, relative_error, device, threads, gpu, progress)").c_str());
     }
   }
   if (report.is_valid() && !report.is_none()) {

@@ -49,11 +49,7 @@ inline void validate(const CallableMap&) {}
 /// The parameter `map` of a closed form. Its numbers are the kind and three parameters; a user's own map is known by its
 /// address, which a double holds exactly.
 inline Parameter softmax_map(const char* name = "map") {
-  return {name,
-          std::nullopt,
-          nullptr,
-          {"scoring.Softmax", "scoring.SSMax", "scoring.SSA", "scoring.Elementwise"},
-          3};
+  return {name, std::nullopt, nullptr, {"scoring.Softmax", "scoring.SSMax", "scoring.SSA", "scoring.Elementwise"}, 3};
 }
 
 /// Calls `function` with the map that four numbers stand for.

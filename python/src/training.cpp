@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core.hpp"
-#include "records.hpp"
 #include "incontext/scoring.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 
 INCONTEXT_RECORD(incontext::training::LayerWeights<double>, "training", "LayerWeights", query, key, value)
@@ -71,8 +71,8 @@ void bind_flow(nb::module_& m, Room& room) {
           "__init__",
           [](training::Trainer* self, const DenseVector& parameters, PythonLoss loss,
              const training::TrainerOptions& options) {
-            new (self) training::Trainer(plain(parameters), training::exact_batches(exact_loss(std::move(loss))),
-                                         options);
+            new (self)
+                training::Trainer(plain(parameters), training::exact_batches(exact_loss(std::move(loss))), options);
           },
           "parameters"_a, "loss"_a, "options"_a)
       .def_prop_ro("steps", &training::Trainer::steps)
@@ -94,18 +94,29 @@ void bind_training(nb::module_& core) {
   const auto task = record("task", "training.AffineTask");
   room.form("mean_inverse_one_plus_square", [](D s) { return training::mean_inverse_one_plus_square(s); },
             {number("input_stddev")});
-  room.form("affine_risks", [](D a, D b) { return training::affine_risks(training::AffineTask<D>{a, b}); }, {task},
-            "training.AffineRisks");
-  room.form("clipped_affine_error",
-            [](D a, D b, D bound) { return training::clipped_affine_error(training::AffineTask<D>{a, b}, bound); },
-            {task, number("bound")}, "laws.Quadrature");
+  room.form(
+      "affine_risks",
+      [](D a, D b) {
+        return training::affine_risks(training::AffineTask<D>{a, b});
+      },
+      {task}, "training.AffineRisks");
+  room.form(
+      "clipped_affine_error",
+      [](D a, D b, D bound) {
+        return training::clipped_affine_error(training::AffineTask<D>{a, b}, bound);
+      },
+      {task, number("bound")}, "laws.Quadrature");
   room.form("clipped_answer_bound",
-            [](D a, D b, D error) { return training::clipped_answer_bound(training::AffineTask<D>{a, b}, error); },
+            [](D a, D b, D error) {
+              return training::clipped_answer_bound(training::AffineTask<D>{a, b}, error);
+            },
             {task, number("error")});
-  room.form("quantifier_task", [](I length) { return training::quantifier_task<D>(length); }, {number("length")},
-            "training.QuantifierTask");
-  room.form("reasoning_task", [](I largest) { return training::reasoning_task<D>(largest); },
-            {number("largest_value")}, "training.ReasoningTask");
+  room.form(
+      "quantifier_task", [](I length) { return training::quantifier_task<D>(length); }, {number("length")},
+      "training.QuantifierTask");
+  room.form(
+      "reasoning_task", [](I largest) { return training::reasoning_task<D>(largest); }, {number("largest_value")},
+      "training.ReasoningTask");
   bind_flow(room.module(), room);
   bind_layer_gradients(room);
 }
