@@ -6,6 +6,7 @@ root=$1 work=$2
 export CXX=${3:-c++}
 # never the caller's environment
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+export CMAKE_BUILD_PARALLEL_LEVEL=${INCONTEXT_JOBS:-2}
 python=${INCONTEXT_PYTHON:-python3}
 
 skip() {
@@ -28,6 +29,8 @@ tools/bin/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolatio
   -C build-dir="$work/wheel-build" -C build.verbose=true "$root" 2>&1 | tee wheel.log
 ! grep -n "warning:" wheel.log
 "$python" -m venv environment
-environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl pytest mypy tqdm
+environment/bin/pip install -q --disable-pip-version-check numpy pytest mypy tqdm >environment.log 2>&1 ||
+  skip "pip cannot install numpy, pytest, mypy and tqdm: $(tail -n 1 environment.log)"
+environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl
 cd "$root/tests/python"
 exec "$work/environment/bin/python" -m pytest -q -p no:cacheprovider .

@@ -138,7 +138,7 @@ def test_every_closed_form_has_an_example():
     for room in ("laws", "classification", "training"):
         for name, function in functions(room).items():
             signature = function.__doc__.split("\n")[0]
-            if signature.startswith(name + "(") and not re.search(r": (int|float|object|collections|Callable)", signature):
+            if "ArrayLike" in signature and not re.search(r": (int|float|object|collections|Callable)", signature):
                 assert f"{room}::{name}" in shown, f"{room}::{name} needs an example in python/examples.txt"
 
 
