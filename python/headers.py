@@ -27,7 +27,9 @@ ROOMS = {
     "cuda/incontext/train": "train",
 }
 DECLARATION = re.compile(
-    r"(?:^|\s)(?:struct|class|enum class)\s+(?P<type>\w+)\s*(?:\{|:|;|$)|(?P<function>\w+)\s*\((?P<parameters>.*)$", re.S
+    r"(?:^|\s)(?:struct|class|enum class)\s+(?P<type>\w+)\s*(?:\{|:|;|$)"
+    r"|(?P<function>\w+)\s*\((?P<parameters>.*)$",
+    re.S,
 )
 
 
@@ -187,7 +189,8 @@ def main() -> None:
         pieces = "\n".join(f'R"doc({text[k : k + 8000]})doc"' for k in range(0, max(len(text), 1), 8000))
         rows.append(f'    {{"{name}", {pieces}}},\n')
     table = "inline constexpr Docstring docstrings[] = {\n" + "".join(rows) + "};\n"
-    output.write_text(f"#pragma once\n\nnamespace incontext::python {{\n\n{table}\n}}  // namespace incontext::python\n")
+    inside = f"namespace incontext::python {{\n\n{table}\n}}  // namespace incontext::python\n"
+    output.write_text(f"#pragma once\n\n{inside}")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@
     best = error.optimal_temperature()
 
 The modules are the rooms of the C++ library: regression, laws, scoring, classification, training, simulate, statistics.
-Names, defaults and errors are those of C++: ValueError for std::invalid_argument, ArithmeticError for std::domain_error,
-with the same message.
+Names, defaults and errors are those of C++: ValueError for std::invalid_argument, ArithmeticError for
+std::domain_error, with the same message.
 """
 from __future__ import annotations
 

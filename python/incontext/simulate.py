@@ -1,7 +1,7 @@
 """Monte Carlo simulations of the models, whose numbers depend on the seed and on the number of trials alone.
 
-Every simulation takes its options as keywords: seed, trials, relative_error, device, threads, gpu, and progress, which is
-True for a bar of tqdm or a function of (done, planned, seconds). Ctrl-C ends it with KeyboardInterrupt.
+Every simulation takes its options as keywords: seed, trials, relative_error, device, threads, gpu, and progress, which
+is True for a bar of tqdm or a function of (done, planned, seconds). Ctrl-C ends it with KeyboardInterrupt.
 """
 from __future__ import annotations
 

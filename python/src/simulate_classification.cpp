@@ -1,7 +1,9 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -149,12 +151,13 @@ void bind_grids(nb::module_& m, Room& room) {
       .def("is_inside", &simulate::ClassificationOptimum::is_inside);
   m.def(
       "classification_search",
-      [](const SphereTask& task, const simulate::ClassificationGrid& grid, const simulate::SearchOptions& search,
-         const nb::kwargs& options) {
-        return run_simulation(options,
-                              [&](const Options& o) { return simulate::classification_search(task, grid, o, search); });
+      [](const SphereTask& task, const simulate::ClassificationGrid& grid,
+         const std::optional<simulate::SearchOptions>& search, const nb::kwargs& options) {
+        return run_simulation(options, [&](const Options& o) {
+          return simulate::classification_search(task, grid, o, search.value_or(simulate::SearchOptions{}));
+        });
       },
-      "task"_a, "grid"_a, "search"_a, "options"_a, room.docs("classification_search"));
+      "task"_a, "grid"_a, "search"_a = nb::none(), "options"_a, room.docs("classification_search"));
 }
 
 void bind_layers(nb::module_& m, Room& room) {

@@ -23,7 +23,8 @@ def test_the_readme_table(layer):
     error = ic.regression.generalization_error(attention, shifted, 40)
     best = error.optimal_temperature()
     assert f"{best:.6f} {error(best):.6f} {error(1.0):.6f}" == "2.904762 0.873811 5.513044"
-    softmax = [ic.regression.softmax_error(attention, shifted, 40, ic.scoring.Softmax(t)).value for t in (1, best, 5.057)]
+    maps = [ic.scoring.Softmax(temperature) for temperature in (1, best, 5.057)]
+    softmax = [ic.regression.softmax_error(attention, shifted, 40, map).value for map in maps]
     assert [round(value, 3) for value in softmax] == [2.178, 1.531, 1.356]
 
 
@@ -93,7 +94,8 @@ def test_records_print_compare_and_convert():
         ic.laws.NormalNeedle(1.0)
     with pytest.raises(TypeError, match="no field 'sd'"):
         ic.laws.NormalNeedle(1.0, sd=2.0)
-    assert json.dumps(ic.scoring.LinearAttention(2.0).to_dict()) == '{"temperature": 2.0, "normalization": "context_length"}'
+    text = json.dumps(ic.scoring.LinearAttention(2.0).to_dict())
+    assert text == '{"temperature": 2.0, "normalization": "context_length"}'
     arrays = ic.laws.gaussian_powers(numpy.array([0.1, 0.2]))
     assert arrays == ic.laws.gaussian_powers(numpy.array([0.1, 0.2]))
     assert arrays != ic.laws.gaussian_powers(numpy.array([0.1, 0.3]))
@@ -117,7 +119,8 @@ def test_theories_agree_with_estimates():
     assert ic.statistics.verdicts([agreement, agreement], 0.001) == [ic.statistics.Verdict.agrees] * 2
 
 
-MAPS = [ic.scoring.Softmax(0.7), ic.scoring.SSMax(0.4, 0.1), ic.scoring.SSA(1.0, 1.5), ic.scoring.ApproximateSoftmax(2.0),
+MAPS = [ic.scoring.Softmax(0.7), ic.scoring.SSMax(0.4, 0.1), ic.scoring.SSA(1.0, 1.5),
+        ic.scoring.ApproximateSoftmax(2.0),
         ic.scoring.LinearAttention(2.0), ic.scoring.NormSoftmax(0.8), ic.scoring.Entmax(1.5), ic.scoring.Sparsemax(),
         ic.scoring.SaSoftmax(), ic.scoring.NormalizedSaSoftmax(), ic.scoring.RatioScore("square")]
 
