@@ -52,6 +52,15 @@ def test_the_same_seed_gives_the_bits_of_cpp(general_model):
     run = ic.simulate.regression_error(attention, task, 11, maps, estimator=ic.simulate.Estimator.conditional, **options)
     assert of(run.estimates) == bits("conditional-float")
     assert of(ic.simulate.bayes_ridge_risk(task, 5, **options).estimates) == bits("ridge-double")
+    linear = ic.simulate.at_temperatures([0.75, 1.5], ic.scoring.LinearAttention())
+    assert of(ic.simulate.regression_error(attention, task, 6, linear, **options).estimates) == bits("linear-float")
+    rows = [[1.0, 0.5, 0.25], [-0.25, 2.0, 1.0], [0.75, -1.0, 0.5], [3.0, 0.125, -2.0]]
+    labels = ic.simulate.RowLabels(task.task_mean, numpy.zeros((3, 3)), 0.25)
+    run = ic.simulate.regression_error_on_rows(attention, rows, labels, 7, maps, **options)
+    assert of(run.estimates) == bits("rows-float")
+    centered, labels_alone = task.with_input_mean([0.0, 0.0, 0.0]), attention.replace(input_value=[0.0, 0.0, 0.0])
+    run = ic.simulate.reduced_softmax_error(labels_alone, centered, 21, softmax, **options)
+    assert of(run.estimates) == bits("reduced-softmax-float")
     other = ic.simulate.regression_error(attention, task, 11, maps, seed=SEED + 1, trials=9999)
     assert of(other.estimates) != bits("approximate-float")
 
