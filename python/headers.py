@@ -1,0 +1,197 @@
+"""Reads what the package takes from the C++ headers: names, parameters, documentation.
+
+    headers.py ROOT OUTPUT    writes the C++ table of documentation texts
+
+The headers are the only place where a result is documented. The package shows their text with its formulas, and the
+examples of python/examples.txt below it.
+"""
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+from dataclasses import dataclass, field
+
+ROOMS = {
+    "include/incontext/core": "core",
+    "include/incontext/classification": "classification",
+    "include/incontext/laws": "laws",
+    "include/incontext/regression": "regression",
+    "include/incontext/scoring": "scoring",
+    "include/incontext/statistics": "statistics",
+    "include/incontext/training": "training",
+    "cuda/incontext/apply": "apply",
+    "cuda/incontext/simulate": "simulate",
+    "cuda/incontext/simulate/engine": "simulate",
+    "cuda/incontext/simulate/types": "simulate",
+    "cuda/incontext/train": "train",
+}
+DECLARATION = re.compile(
+    r"(?:^|\s)(?:struct|class|enum class)\s+(?P<type>\w+)\s*(?:\{|:|;|$)"
+    r"|(?P<function>\w+)\s*\((?P<parameters>.*)$",
+    re.S,
+)
+
+
+@dataclass
+class Entry:
+    """One public name of a header."""
+
+    name: str  # as laws::needle_weight
+    header: str
+    text: str
+    is_function: bool
+    parameters: list[tuple[str, str]] = field(default_factory=list)  # name, default or ""
+    members: list[tuple[str, str]] = field(default_factory=list)  # name, its comment
+
+
+def balanced(text: str) -> str:
+    """The text up to the parenthesis that closes one opened before it."""
+    depth = 1
+    for position, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0:
+            return text[:position]
+    return text
+
+
+def split_parameters(text: str) -> list[tuple[str, str]]:
+    """The names and defaults of a parameter list."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text + ","):
+        depth += (character in "(<{[") - (character in ")>}]")
+        if character == "," and depth <= 0:
+            parts.append(text[start:position].strip())
+            start, depth = position + 1, 0
+    found = []
+    for part in filter(None, parts):
+        declaration, _, default = part.partition("=")
+        name = re.search(r"(\w+)\s*$", declaration.strip())
+        if name and re.search(r"[\s&>]", declaration.strip()):
+            found.append((name.group(1), default.strip()))
+    return found
+
+
+def members_of(lines: list[str]) -> list[tuple[str, str]]:
+    """The data members of a struct's body, with the comments beside them."""
+    found = []
+    for line in lines:
+        match = re.match(r"^  [\w:<>, ]+?\s(\w+)(?: = [^;]*| ?\{\})?;(?:\s*///<\s*(.*))?$", line)
+        several = re.match(r"^  \w[\w:<>]* (\w+(?:, \w+)+);(?:\s*///<\s*(.*))?$", line)
+        if several:
+            found += [(name, several.group(2) or "") for name in several.group(1).split(", ")]
+        elif match:
+            found.append((match.group(1), match.group(2) or ""))
+    return found
+
+
+def parse(path: pathlib.Path, room: str, root: pathlib.Path) -> list[Entry]:
+    """The documented names of one header."""
+    lines = path.read_text().splitlines()
+    entries, position, hidden = [], 0, 0
+    while position < len(lines):
+        line = lines[position]
+        if re.match(r"namespace detail\b", line):
+            while position < len(lines) and not re.match(r"\}\s*// namespace detail", lines[position]):
+                position += 1
+        if not lines[position].startswith("///"):
+            position += 1
+            continue
+        comment = []
+        while position < len(lines) and lines[position].startswith("///"):
+            comment.append(lines[position][3:].removeprefix(" "))
+            position += 1
+        begin = position
+        declaration = ""
+        while position < len(lines) and lines[position].strip():
+            declaration += lines[position] + "\n"
+            position += 1
+            if re.search(r"[;{]\s*(//.*)?$", lines[position - 1]):
+                break
+        # a template head or a requires clause is not the declaration
+        plain = re.sub(r"^template <.*?>\n(?=\S)", "", declaration, count=1, flags=re.S)
+        plain = re.sub(r"^  requires .*\n(?=\w)", "", plain, flags=re.M)
+        plain = re.sub(r"\b(INCONTEXT_HD|inline|constexpr|static)\b\s*", "", plain)
+        match = DECLARATION.search(plain)
+        if not match or plain.startswith(("namespace", "concept", "using")):
+            continue
+        text = "\n".join(comment).strip()
+        header = str(path.relative_to(root))
+        if match.group("type"):
+            body = []
+            while "}" not in declaration and position < len(lines) and not lines[position].startswith("}"):
+                body.append(lines[position])
+                position += 1
+            name = match.group("type")
+            entries.append(Entry(f"{room}::{name}", header, text, False, [], members_of(body)))
+        else:
+            parameters = split_parameters(balanced(match.group("parameters")))
+            entries.append(Entry(f"{room}::{match.group('function')}", header, text, True, parameters))
+        position = max(position, begin + 1)
+    return entries
+
+
+def entries(root: pathlib.Path) -> dict[str, list[Entry]]:
+    """All documented names, each with its overloads."""
+    found: dict[str, list[Entry]] = {}
+    for folder, room in ROOMS.items():
+        for path in sorted((root / folder).glob("*.hpp")):
+            for entry in parse(path, room, root):
+                found.setdefault(entry.name, []).append(entry)
+    return found
+
+
+def examples(root: pathlib.Path) -> dict[str, str]:
+    """The examples of examples.txt by C++ name."""
+    found: dict[str, str] = {}
+    for block in re.split(r"^\[([\w:]+)\]\n", (root / "python/examples.txt").read_text(), flags=re.M)[1:]:
+        if re.fullmatch(r"[\w:]+", block):
+            name = block
+        else:
+            found[name] = block.strip()
+    return found
+
+
+def readable(text: str) -> str:
+    """Doxygen's formula marks as TeX's, without lines of C++ and remarks about files of the repository."""
+    formula = r"(\\f\[.*?\\f\])"  # whose own lines are indented, too
+    parts = re.split(formula, text, flags=re.S)
+    text = "".join(part if k % 2 else re.sub(r"^ {4}\S.*\n?", "", part, flags=re.M) for k, part in enumerate(parts))
+    text = text.replace(r"\f[", "$$").replace(r"\f]", "$$").replace(r"\f$", "$")
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+def documentation(overloads: list[Entry], example: str) -> str:
+    """What Python shows for one name: every overload's text once, members, an example."""
+    parts: list[str] = []
+    for entry in overloads:
+        if readable(entry.text) not in parts:
+            parts.append(readable(entry.text))
+        noted = [f"  {name}: {note}" for name, note in entry.members if note]
+        if noted:
+            parts.append("Members\n" + "\n".join(noted))
+    if example:
+        parts.append(example)
+    return "\n\n".join(parts)
+
+
+def texts(root: pathlib.Path) -> dict[str, str]:
+    """The documentation of every name."""
+    shown = examples(root)
+    return {name: documentation(overloads, shown.get(name, "")) for name, overloads in entries(root).items()}
+
+
+def main() -> None:
+    root, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    rows = []
+    for name, text in sorted(texts(root).items()):
+        # a literal of at most 16 kB each, in pieces, because compilers limit their length
+        pieces = "\n".join(f'R"doc({text[k : k + 8000]})doc"' for k in range(0, max(len(text), 1), 8000))
+        rows.append(f'    {{"{name}", {pieces}}},\n')
+    table = "inline constexpr Docstring docstrings[] = {\n" + "".join(rows) + "};\n"
+    inside = f"namespace incontext::python {{\n\n{table}\n}}  // namespace incontext::python\n"
+    output.write_text(f"#pragma once\n\n{inside}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""The closed-form theory of in-context learning by attention, with simulators that put it on trial.
+
+    import incontext as ic
+
+    pretraining = ic.regression.LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
+    shifted = pretraining.with_input_covariance_scaled(2.0)
+    attention = ic.regression.pretrained_attention(pretraining, context_length=40)
+    error = ic.regression.generalization_error(attention, shifted, 40)
+    best = error.optimal_temperature()
+
+The modules are the rooms of the C++ library: regression, laws, scoring, classification, training, simulate, statistics.
+Names, defaults and errors are those of C++: ValueError for std::invalid_argument, ArithmeticError for
+std::domain_error, with the same message.
+"""
+from __future__ import annotations
+
+from . import classification, laws, regression, scoring, simulate, statistics, training
+
+__all__ = ["classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
+__version__ = "0.1.0"

@@ -1,0 +1,101 @@
+"""Results and parameter sets with named fields, which print themselves and convert to dictionaries."""
+from __future__ import annotations
+
+import html
+from enum import IntEnum
+from typing import Any, ClassVar, dataclass_transform
+
+from . import _core
+
+
+class Choice(IntEnum):
+    """One of a C++ enumeration's values."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+def plain(value: Any) -> Any:
+    """A value as dictionaries, lists, numbers and text, arrays left as they are."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Choice):
+        return value.name
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def cell(value: Any) -> str:
+    """A value as a cell of an HTML table."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "<pre>" + html.escape(text) + "</pre>" if "\n" in text else html.escape(text)
+
+
+@dataclass_transform()
+class Record:
+    """A C++ struct with public members: its fields are given in order or by name, and read by name.
+
+    Where a function takes numbers, it takes arrays as well; a record of such numbers then holds arrays.
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
+
+    def __init_subclass__(cls, cpp: str | None = None) -> None:
+        own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
+        cls._fields = cls._numbers = cls._fields + own
+        if cls.__doc__ is None:
+            room = cls.__module__.rsplit(".", 1)[-1]
+            cls.__doc__ = _core.docstring(cpp or f"{room}::{cls.__name__}") or f"A C++ struct of incontext::{room}."
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        cls = type(self)
+        if len(values) > len(cls._fields):
+            raise TypeError(f"{cls.__name__}() takes {len(cls._fields)} fields, and {len(values)} were given")
+        given = dict(zip(cls._fields, values))
+        for name, value in named.items():
+            if name not in cls._fields:
+                raise TypeError(f"{cls.__name__}() has no field {name!r}: it has {', '.join(cls._fields)}")
+            if name in given:
+                raise TypeError(f"{cls.__name__}() got the field {name!r} twice")
+            given[name] = value
+        for name in cls._fields:
+            if name not in given and not hasattr(cls, name):
+                raise TypeError(f"{cls.__name__}() needs the field {name!r}")
+            object.__setattr__(self, name, given[name] if name in given else getattr(cls, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: use replace({name}=...)")
+
+    def replace(self, **fields: Any) -> Any:
+        """The same record with other values of some fields."""
+        return type(self)(**{name: getattr(self, name) for name in self._fields} | fields)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._fields)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{name}</th><td>{cell(getattr(self, name))}</td></tr>" for name in self._fields)
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is not type(self):
+            return NotImplemented
+        try:
+            return all(bool(getattr(self, name) == getattr(other, name)) for name in self._fields)
+        except ValueError:  # arrays
+            import numpy
+
+            return all(numpy.array_equal(getattr(self, name), getattr(other, name)) for name in self._fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by name, records within included."""
+        return {name: plain(getattr(self, name)) for name in self._fields}

@@ -1,0 +1,237 @@
+"""Maps from scores to attention weights, and their derivatives."""
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from . import _core
+from ._core.scoring import *  # noqa: F403
+from ._record import Choice, Record
+
+
+class ScoreScale(Choice):
+    """What NormSoftmax divides by."""
+
+    population_stddev = 0
+    sample_stddev = 1
+    population_variance = 2
+
+
+class LinearNormalization(Choice):
+    """Whether linear attention divides by the context length."""
+
+    none = 0
+    context_length = 1
+
+
+class ScoreNormalization(Choice):
+    """What a ratio of scores divides by."""
+
+    none = 0
+    context_length = 1
+    sum = 2
+    absolute_sum = 3
+
+
+class NormSoftmaxBranch(Choice):
+    """Which of the two divisors of NormSoftmax is the smaller."""
+
+    constant_row = 0
+    scale = 1
+    temperature = 2
+
+
+class HeatShape(Choice):
+    """How a heat schedule goes from its first temperature to its last."""
+
+    constant = 0
+    half_cosine_inverse = 1
+    full_cosine_inverse = 2
+    linear_inverse = 3
+    half_linear = 4
+
+
+class Visibility(Choice):
+    """Which keys a query sees."""
+
+    all = 0
+    causal = 1
+
+
+class Map(Record):
+    """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis."""
+
+    def __call__(self, scores: Any, visibility: Visibility = Visibility.all) -> Any:
+        return _core.scoring.weights(self, scores, visibility)
+
+    def log_weights(self, scores: Any) -> Any:
+        """Logarithms of the weights, along the last axis."""
+        return _core.scoring.log_weights(self, scores)
+
+    def jvp(self, scores: Any, direction: Any, visibility: Visibility = Visibility.all) -> Any:
+        """The Jacobian times a direction, along the last axis."""
+        return _core.scoring.jvp(self, scores, direction, visibility)
+
+    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility = Visibility.all) -> Any:
+        """The transposed Jacobian times a cotangent, along the last axis."""
+        return _core.scoring.vjp(self, scores, cotangent, visibility)
+
+    def jacobian(self, scores: Any) -> Any:
+        """The matrix of derivatives of the weights of one row."""
+        return _core.scoring.jacobian(self, scores)
+
+
+class Softmax(Map):
+    temperature: Any = 1.0
+
+
+class SSMax(Map):
+    scale: Any = 1.0
+    bias: Any = 0.0
+
+
+class SSA(Map):
+    base: Any = 1.0
+    exponent: Any = 1.5
+    temperature: Any = 1.0
+
+
+class ApproximateSoftmax(Map):
+    temperature: Any = 1.0
+
+
+class LinearAttention(Map):
+    temperature: Any = 1.0
+    normalization: LinearNormalization = LinearNormalization.context_length
+
+
+class NormSoftmax(Map):
+    temperature: Any = 1.0
+    scale: ScoreScale = ScoreScale.population_stddev
+
+
+class Entmax(Map):
+    alpha: Any = 1.5
+
+
+class Sparsemax(Map):
+    pass
+
+
+class Hardmax(Map):
+    pass
+
+
+class SaSoftmax(Map):
+    pass
+
+
+class NormalizedSaSoftmax(Map):
+    pass
+
+
+class RatioScore(Map):
+    """A function of each score over a sum: `function` is "average", "tanh", "relu" or "square"."""
+
+    function: str
+    normalization: ScoreNormalization = ScoreNormalization.context_length
+
+
+class Elementwise(Record):
+    """softmax(phi(z)) for your own monotone function phi, whose exact errors and row moments need no formula.
+
+    `phi` is a function of one number. `slope` and `curvature` are its derivatives; without them they are taken by
+    central differences of order six, which leave about ten digits and do not step across a kink of phi at 0.
+    `decreasing` says that phi falls as the score grows.
+
+    >>> import math
+    >>> from incontext import laws
+    >>> own = Elementwise(lambda z: 2 * z)
+    >>> exact = laws.row_moments(Softmax(0.5), 100, 1.0)
+    >>> abs(laws.row_moments(own, 100, 1.0).mean_score / exact.mean_score - 1) < 1e-8
+    True
+    """
+
+    phi: Callable[[float], float]
+    slope: Callable[[float], float] | None = None
+    curvature: Callable[[float], float] | None = None
+    decreasing: bool = False
+
+    @staticmethod
+    def _step(z: float) -> float:
+        # the sixth-order differences below reach three steps, and phi may have a kink at 0
+        step = 5e-3 * (1 + abs(z))
+        return step if z == 0 else min(step, abs(z) / 3)
+
+    def _value(self, z: float) -> float:
+        return float(self.phi(z))
+
+    def _slope(self, z: float) -> float:
+        if self.slope is not None:
+            return float(self.slope(z))
+        h, f = self._step(z), self._value
+        terms = 45 * (f(z + h) - f(z - h)) - 9 * (f(z + 2 * h) - f(z - 2 * h)) + (f(z + 3 * h) - f(z - 3 * h))
+        return terms / (60 * h)
+
+    def _curvature(self, z: float) -> float:
+        if self.curvature is not None:
+            return float(self.curvature(z))
+        h, f = self._step(z), self._value
+        terms = 270 * (f(z + h) + f(z - h)) - 27 * (f(z + 2 * h) + f(z - 2 * h)) + 2 * (f(z + 3 * h) + f(z - 3 * h))
+        return (terms - 490 * f(z)) / (180 * h * h)
+
+
+    @property
+    def _address(self) -> int:
+        return id(self)
+
+
+# C++ finds the object by its address, which the caller's reference keeps valid
+Elementwise._numbers = ("_address",)
+
+
+class HeatSchedule(Record):
+    start_temperature: float = 1 / 3
+    end_temperature: float = 8.0
+    epochs: int = 1
+    shape: HeatShape = HeatShape.half_cosine_inverse
+
+    def temperature(self, epoch: Any) -> Any:
+        """The temperature in an epoch, the first of which is 0."""
+        return _core.scoring.heat_temperature(self, epoch)
+
+    def inverse_temperature(self, epoch: Any) -> Any:
+        """One over the temperature in an epoch."""
+        return _core.scoring.heat_inverse_temperature(self, epoch)
+
+
+class ApproximateSoftmaxInfimum(Record):
+    value: Any
+    high_count: Any
+    rise: Any
+
+
+class NormSoftmaxDivisor(Record):
+    scale: float
+    divisor: float
+    branch: NormSoftmaxBranch
+
+
+class JacobianNorms(Record):
+    trace: float
+    frobenius: float
+    row_sum: float
+    spectral_lower: float
+    spectral_upper: float
+
+
+class RowSummary(Record):
+    visible_count: int
+    log_sum_exp: float
+    entropy: float
+    ipr: float
+    complement_of_largest: float
+
+
+class EntmaxSupport(Record):
+    threshold: float
+    size: int

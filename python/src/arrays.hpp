@@ -1,0 +1,72 @@
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "core.hpp"
+#include "incontext/scoring/row.hpp"
+
+/// Rows of NumPy arrays: the last axis, at any stride, without a copy of float32 and float64.
+namespace incontext::python {
+
+/// The array as float32 if it is that or narrower, else as float64; whole numbers become float64.
+inline nb::object as_real_array(const nb::object& values) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::object array = numpy.attr("asarray")(values);
+  const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+  const auto bytes = nb::cast<int>(array.attr("dtype").attr("itemsize"));
+  if (kind == "c" || kind == "O" || kind == "U" || kind == "S")
+    throw nb::type_error("incontext: the array is not real");
+  const bool narrow = kind == "f" && bytes <= 4;
+  return numpy.attr("asarray")(array, narrow ? numpy.attr("float32") : numpy.attr("float64"));
+}
+
+inline bool is_float32(const nb::object& array) { return nb::cast<int>(array.attr("dtype").attr("itemsize")) == 4; }
+
+inline nb::object zeros_like(const nb::object& array) {
+  return nb::module_::import_("numpy").attr("zeros")(array.attr("shape"), array.attr("dtype"));
+}
+
+/// The rows of an array of any number of axes.
+template <class T>
+class RowsOf {
+ public:
+  explicit RowsOf(const nb::object& array) : array_(nb::cast<nb::ndarray<T>>(array)) { check(); }
+  explicit RowsOf(const nb::ndarray<T>& array) : array_(array) { check(); }
+
+  std::int64_t count() const {
+    std::int64_t rows = 1;
+    for (std::size_t k = 0; k + 1 < array_.ndim(); ++k) rows *= static_cast<std::int64_t>(array_.shape(k));
+    return rows;
+  }
+  /// The place of a row in its matrix, the last axis but one: the query's index.
+  std::int64_t query_index(std::int64_t row) const {
+    return array_.ndim() < 2 ? 0 : row % static_cast<std::int64_t>(array_.shape(array_.ndim() - 2));
+  }
+  std::int64_t length() const { return static_cast<std::int64_t>(array_.shape(array_.ndim() - 1)); }
+  scoring::Row<T> row(std::int64_t index) const {
+    std::int64_t offset = 0;
+    for (std::size_t k = array_.ndim() - 1; k-- > 0;) {
+      const auto size = static_cast<std::int64_t>(array_.shape(k));
+      offset += index % size * array_.stride(k);
+      index /= size;
+    }
+    return {array_.data() + offset, length(), array_.stride(array_.ndim() - 1)};
+  }
+  bool same_shape(const RowsOf<std::remove_const_t<T>>& other) const {
+    return count() == other.count() && length() == other.length();
+  }
+
+ private:
+  void check() const {
+    if (array_.ndim() == 0) throw_invalid_argument("scoring", "scores have no axis", 0, "at least one axis");
+  }
+  nb::ndarray<T> array_;
+};
+
+}  // namespace incontext::python

@@ -1,0 +1,258 @@
+#include "core.hpp"
+
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <stdexcept>
+
+#include "docstrings.hpp"
+
+namespace incontext::python {
+
+const char* docstring(std::string_view name) {
+  const auto* const found =
+      std::lower_bound(std::begin(docstrings), std::end(docstrings), name,
+                       [](const Docstring& entry, std::string_view key) { return entry.name < key; });
+  return found != std::end(docstrings) && found->name == name ? found->text : "";
+}
+
+nb::object python_class(const char* path) {
+  // never destroyed: at exit the interpreter is gone before this library
+  static auto& known = *new std::map<std::string, nb::object>;
+  auto& object = known[path];
+  if (!object.is_valid()) {
+    const std::string_view text = path;
+    const std::size_t dot = text.find('.');
+    const std::string module = "incontext." + std::string(text.substr(0, dot));
+    object = nb::module_::import_(module.c_str()).attr(std::string(text.substr(dot + 1)).c_str());
+  }
+  return object;
+}
+
+namespace {
+
+bool is_plain_number(nb::handle object) { return PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()); }
+
+/// One argument, seen as an array of the common shape.
+struct Operand {
+  const double* data;
+  std::vector<std::int64_t> strides;
+};
+
+/// Lets Ctrl-C end a long loop.
+class Interrupts {
+ public:
+  void check() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(50);
+    const nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+};
+
+nb::object result_number(const Result& result, std::size_t k, double value) {
+  if ((result.whole >> k & 1U) != 0) return nb::int_(static_cast<std::int64_t>(value));
+  return nb::float_(value);
+}
+
+nb::object scalar_result(const Result& result, const std::vector<double>& out) {
+  if (result.is_choice) return python_class(result.record)(static_cast<int>(out[0]));
+  if (result.record == nullptr) {
+    nb::object value = result_number(result, 0, out[0]);
+    return (result.whole & 1U) != 0 ? value : python_class("statistics.Theory")(value);
+  }
+  nb::list fields;
+  for (std::size_t k = 0; k < result.size; ++k) fields.append(result_number(result, k, out[k]));
+  return python_class(result.record)(*fields);
+}
+
+nb::object array_result(const Result& result, const nb::list& arrays) {
+  if (result.record == nullptr || result.is_choice) return arrays[0];
+  return python_class(result.record)(*arrays);
+}
+
+std::vector<Operand> operands(const nb::list& broadcast, std::size_t dimensions) {
+  std::vector<Operand> all;
+  for (nb::handle one : broadcast) {
+    const auto view = nb::cast<nb::ndarray<const double, nb::ro>>(one);
+    Operand operand{view.data(), std::vector<std::int64_t>(dimensions)};
+    for (std::size_t k = 0; k < dimensions; ++k) operand.strides[k] = view.stride(k);
+    all.push_back(std::move(operand));
+  }
+  return all;
+}
+
+}  // namespace
+
+nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function) {
+  std::vector<double> in(inputs.size()), out(result.size);
+  if (std::all_of(inputs.begin(), inputs.end(), is_plain_number)) {
+    for (std::size_t k = 0; k < in.size(); ++k) in[k] = nb::cast<double>(inputs[k]);
+    {
+      const nb::gil_scoped_release unlocked;
+      function(in.data(), out.data());
+    }
+    return scalar_result(result, out);
+  }
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::list arrays;
+  for (const nb::object& input : inputs) arrays.append(numpy.attr("asarray")(input, numpy.attr("float64")));
+  const nb::list broadcast(numpy.attr("broadcast_arrays")(*arrays));
+  const nb::tuple shape_object(broadcast[0].attr("shape"));
+  std::vector<std::int64_t> shape;
+  std::int64_t count = 1;
+  for (nb::handle length : shape_object) {
+    shape.push_back(nb::cast<std::int64_t>(length));
+    count *= shape.back();
+  }
+  const std::vector<Operand> views = operands(broadcast, shape.size());
+  nb::list outputs;
+  std::vector<double> numbers(static_cast<std::size_t>(count) * result.size);
+  {
+    const nb::gil_scoped_release unlocked;
+    Interrupts interrupts;
+    std::vector<std::int64_t> index(shape.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < views.size(); ++k) {
+        std::int64_t offset = 0;
+        for (std::size_t a = 0; a < shape.size(); ++a) offset += index[a] * views[k].strides[a];
+        in[k] = views[k].data[offset];
+      }
+      function(in.data(), out.data());
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        numbers[k * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)] = out[k];
+      }
+      for (std::size_t a = shape.size(); a-- > 0;) {
+        if (++index[a] < shape[a]) break;
+        index[a] = 0;
+      }
+      interrupts.check();
+    }
+  }
+  if (shape.empty()) return scalar_result(result, {numbers.begin(), numbers.end()});
+  for (std::size_t k = 0; k < result.size; ++k) {
+    const bool whole = (result.whole >> k & 1U) != 0 || result.is_choice;
+    nb::object array = numpy.attr("empty")(shape_object, whole ? numpy.attr("int64") : numpy.attr("float64"));
+    const double* first = numbers.data() + k * static_cast<std::size_t>(count);
+    if (whole) {
+      auto view = nb::cast<nb::ndarray<std::int64_t>>(array);
+      std::transform(first, first + count, view.data(), [](double x) { return static_cast<std::int64_t>(x); });
+    } else {
+      auto view = nb::cast<nb::ndarray<double>>(array);
+      std::copy(first, first + count, view.data());
+    }
+    outputs.append(array);
+  }
+  return array_result(result, outputs);
+}
+
+namespace {
+
+/// A closed form as Python calls it.
+struct Form {
+  std::string name;
+  std::vector<Parameter> parameters;
+  Result result;
+  Evaluate function;
+
+  nb::object operator()(const nb::args& arguments, const nb::kwargs& keywords) const {
+    if (arguments.size() > parameters.size()) {
+      throw nb::type_error((name + "() takes " + std::to_string(parameters.size()) + " arguments, and " +
+                            std::to_string(arguments.size()) + " were given")
+                               .c_str());
+    }
+    std::vector<nb::object> inputs;
+    std::size_t used = arguments.size();
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      const Parameter& parameter = parameters[k];
+      const bool named = keywords.contains(parameter.name);
+      if (k < arguments.size()) {
+        if (named)
+          throw nb::type_error((name + "() got multiple values for argument '" + parameter.name + "'").c_str());
+        append(inputs, parameter, nb::object(arguments[k]));
+      } else if (named) {
+        ++used;
+        append(inputs, parameter, nb::object(keywords[parameter.name]));
+      } else if (parameter.fallback) {
+        inputs.push_back(nb::float_(*parameter.fallback));
+      } else {
+        throw nb::type_error((name + "() is missing the argument '" + parameter.name + "'").c_str());
+      }
+    }
+    if (used != arguments.size() + keywords.size()) refuse_unknown(keywords);
+    return evaluate(result, inputs, function);
+  }
+
+  /// The records that a parameter may be, as a signature names them.
+  static std::string types(const Parameter& parameter) {
+    std::string text;
+    for (const char* record : parameter.records) {
+      text += (text.empty() ? "incontext." : " | incontext.") + std::string(record);
+    }
+    return text;
+  }
+
+ private:
+  void append(std::vector<nb::object>& inputs, const Parameter& parameter, const nb::object& value) const {
+    if (parameter.records.empty()) {
+      inputs.push_back(value);
+      return;
+    }
+    for (std::size_t kind = 0; kind < parameter.records.size(); ++kind) {
+      const nb::object type = python_class(parameter.records[kind]);
+      if (!nb::isinstance(value, type)) continue;
+      const bool several = parameter.records.size() > 1;
+      if (several) inputs.push_back(nb::int_(kind));
+      const std::size_t end = inputs.size() + parameter.width;
+      for (nb::handle field : nb::tuple(type.attr("_numbers"))) inputs.push_back(value.attr(field));
+      while (several && inputs.size() < end) inputs.push_back(nb::float_(0.0));
+      return;
+    }
+    throw nb::type_error((name + "(): " + parameter.name + " must be " + types(parameter)).c_str());
+  }
+
+  void refuse_unknown(const nb::kwargs& keywords) const {
+    for (const auto& [key, value] : keywords) {
+      const std::string text = nb::cast<const char*>(key);
+      const auto is_it = [&](const Parameter& parameter) { return parameter.name == text; };
+      if (std::none_of(parameters.begin(), parameters.end(), is_it)) {
+        throw nb::type_error((name + "() has no argument '" + text + "'").c_str());
+      }
+    }
+  }
+};
+
+std::string signature(const Form& form) {
+  std::string text = "def " + form.name + "(";
+  for (const Parameter& parameter : form.parameters) {
+    if (text.back() != '(') text += ", ";
+    text += std::string(parameter.name) + ": " +
+            (parameter.records.empty() ? "numpy.typing.ArrayLike" : Form::types(parameter));
+    if (!parameter.fallback) continue;
+    char number[32];
+    std::snprintf(number, sizeof number, "%g", *parameter.fallback);
+    text += std::string(" = ") + (parameter.fallback_text != nullptr ? parameter.fallback_text : number);
+  }
+  const bool record = form.result.record != nullptr && !form.result.is_choice;
+  return text + ") -> " + (record ? "incontext." + std::string(form.result.record) : "typing.Any");
+}
+
+}  // namespace
+
+void Room::add(const char* name, const std::vector<Parameter>& parameters, const Result& result, Evaluate function) {
+  static std::deque<std::string> texts;  // nanobind keeps the pointers
+  const Form form{name, parameters, result, std::move(function)};
+  texts.push_back(signature(form));
+  module_.def(
+      name, [form](const nb::args& arguments, const nb::kwargs& keywords) { return form(arguments, keywords); },
+      nb::sig(texts.back().c_str()), docs(name));
+}
+
+}  // namespace incontext::python

@@ -1,0 +1,218 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+
+/// What every room's bindings share: closed forms of numbers, which broadcast over arrays as NumPy's own functions do.
+namespace incontext::python {
+
+namespace nb = nanobind;
+
+/// The text of a C++ name's documentation, taken from the headers when the package is built; "" where there is none.
+const char* docstring(std::string_view name);
+
+/// A class of the Python half of the package, as "statistics.Estimate"; imported at its first use.
+nb::object python_class(const char* path);
+
+/// An argument that may be a number or an array.
+struct Axis {
+  nb::object values;
+};
+
+/// A result that is a number where every argument is one, and an array or a record of arrays elsewhere.
+struct Broadcast {
+  nb::object values;
+};
+
+/// A parameter of a closed form: a number, a record of numbers, or one of several records. Of several, the function
+/// gets the record's place in the list, and then as many numbers as the largest has, zeros in place of those missing.
+struct Parameter {
+  const char* name;
+  std::optional<double> fallback = std::nullopt;
+  const char* fallback_text = nullptr;    ///< where the number is not how the default is written
+  std::vector<const char*> records = {};  ///< as "laws.FrozenLayer"
+  std::size_t width = 0;                  ///< of several records: the numbers of the largest
+};
+
+/// A parameter that is a number.
+inline Parameter number(const char* name, std::optional<double> fallback = std::nullopt, const char* text = nullptr) {
+  return {name, fallback, text};
+}
+
+/// A parameter that is a record.
+inline Parameter record(const char* name, const char* type) { return {name, std::nullopt, nullptr, {type}}; }
+
+/// What a closed form writes: a number (no record), one of an enumeration, or a record of so many numbers.
+struct Result {
+  const char* record = nullptr;
+  std::size_t size = 1;
+  std::uint32_t whole = 0;  ///< bit k: number k is an integer
+  bool is_choice = false;
+};
+
+/// Writes a result's numbers for one set of arguments.
+using Evaluate = std::function<void(const double* in, double* out)>;
+
+/// Evaluates at every element of the arguments, broadcast together, without the interpreter's lock. Ctrl-C ends it
+/// between two elements.
+nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function);
+
+namespace detail {
+
+template <class F>
+struct Signature : Signature<decltype(&F::operator())> {};
+template <class F, class R, class... A>
+struct Signature<R (F::*)(A...) const> {
+  using result = R;
+  static constexpr std::size_t size = sizeof...(A);
+
+  static R call(const char* where, const F& function, const double* in) {
+    return call(where, function, in, std::index_sequence_for<A...>());
+  }
+
+ private:
+  template <std::size_t... I>
+  static R call([[maybe_unused]] const char* where, const F& function, [[maybe_unused]] const double* in,
+                std::index_sequence<I...>) {
+    return function(argument<A>(where, in[I])...);
+  }
+  template <class To>
+  static To argument(const char* where, double value) {
+    if constexpr (std::is_integral_v<To>) {
+      if (value != std::floor(value) || !(std::abs(value) < 0x1p63)) {
+        throw_invalid_argument(where, "an argument that counts is not whole", value, "an integer");
+      }
+    }
+    if constexpr (std::is_enum_v<To>) {
+      return static_cast<To>(static_cast<int>(value));
+    } else {
+      return static_cast<To>(value);
+    }
+  }
+};
+
+/// The numbers of a plain struct, in order.
+template <class R, class Visit>
+void for_each_number(const R& r, const Visit& visit) {
+  if constexpr (std::is_arithmetic_v<R> || std::is_enum_v<R>) {
+    visit(r);
+  } else {
+    static_assert(sizeof(R) % sizeof(double) == 0);
+    constexpr std::size_t size = sizeof(R) / sizeof(double);
+    const auto all = [&](const auto&... member) { (visit(member), ...); };
+    if constexpr (size == 2) {
+      const auto& [a, b] = r;
+      all(a, b);
+    } else if constexpr (size == 3) {
+      const auto& [a, b, c] = r;
+      all(a, b, c);
+    } else if constexpr (size == 4) {
+      const auto& [a, b, c, d] = r;
+      all(a, b, c, d);
+    } else if constexpr (size == 5) {
+      const auto& [a, b, c, d, e] = r;
+      all(a, b, c, d, e);
+    } else if constexpr (size == 6) {
+      const auto& [a, b, c, d, e, f] = r;
+      all(a, b, c, d, e, f);
+    } else if constexpr (size == 7) {
+      const auto& [a, b, c, d, e, f, g] = r;
+      all(a, b, c, d, e, f, g);
+    } else if constexpr (size == 8) {
+      const auto& [a, b, c, d, e, f, g, h] = r;
+      all(a, b, c, d, e, f, g, h);
+    } else {
+      static_assert(size == 14, "write the case of this size");
+      const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = r;
+      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The kind of result that a C++ type is, named by a class of the Python half.
+template <class R>
+Result result_of(const char* record = nullptr) {
+  Result result{record, 0, 0, std::is_enum_v<R>};
+  detail::for_each_number(R{}, [&]<class M>(const M&) {
+    if (std::is_integral_v<M>) result.whole |= 1U << result.size;
+    ++result.size;
+  });
+  return result;
+}
+
+/// Writes the numbers of a result one after the other.
+template <class R>
+void write_numbers(const R& result, double* out) {
+  detail::for_each_number(result, [&](const auto& number) { *out++ = static_cast<double>(number); });
+}
+
+/// A room of the library as a submodule of the extension.
+class Room {
+ public:
+  Room(nb::module_& core, const char* name) : name_(name), module_(core.def_submodule(name)) {}
+
+  nb::module_& module() { return module_; }
+
+  /// Documentation of one of the room's names.
+  const char* docs(const char* name) const { return docstring(name_ + "::" + name); }
+
+  /// Binds a function of numbers, which takes the numbers of its records one after the other.
+  template <class Function>
+  void form(const char* name, const Function& function, const std::vector<Parameter>& parameters,
+            const char* record = nullptr) {
+    using Signature = detail::Signature<Function>;
+    const std::string where = name_ + "::" + name;
+    add(name, parameters, result_of<typename Signature::result>(record),
+        [where, function](const double* in, double* out) {
+          write_numbers(Signature::call(where.c_str(), function, in), out);
+        });
+  }
+
+ private:
+  void add(const char* name, const std::vector<Parameter>& parameters, const Result& result, Evaluate function);
+
+  std::string name_;
+  nb::module_ module_;
+};
+
+}  // namespace incontext::python
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<incontext::python::Axis> {
+  NB_TYPE_CASTER(incontext::python::Axis, const_name("numpy.typing.ArrayLike"))
+  bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
+    value.values = borrow(source);
+    return true;
+  }
+  static handle from_cpp(const incontext::python::Axis& axis, rv_policy, cleanup_list*) noexcept {
+    return axis.values.inc_ref();
+  }
+};
+
+template <>
+struct type_caster<incontext::python::Broadcast> {
+  NB_TYPE_CASTER(incontext::python::Broadcast, const_name("typing.Any"))
+  bool from_python(handle, std::uint8_t, cleanup_list*) noexcept { return false; }
+  static handle from_cpp(const incontext::python::Broadcast& result, rv_policy, cleanup_list*) noexcept {
+    return handle(result.values).inc_ref();
+  }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,29 @@
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <stdexcept>
+
+#include "core.hpp"
+#include "rooms.hpp"
+
+NB_MODULE(_core, m) {
+  using namespace incontext::python;
+  // nanobind makes both a ValueError
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::domain_error& error) {
+      PyErr_SetString(PyExc_ArithmeticError, error.what());
+    }
+  });
+  m.def(
+      "docstring", [](const std::string& name) { return std::string(docstring(name)); }, nb::arg("name"),
+      "The documentation of a C++ name.");
+  bind_statistics(m);
+  bind_scoring(m);
+  bind_laws(m);
+  bind_regression(m);
+  bind_classification(m);
+  bind_training(m);
+  bind_simulate(m);
+}

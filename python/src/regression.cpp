@@ -1,0 +1,291 @@
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core.hpp"
+#include "regression_records.hpp"
+#include "rooms.hpp"
+
+namespace incontext::python {
+
+void bind_regression_maps(Room& room);
+
+namespace {
+
+using D = double;
+using I = std::int64_t;
+using namespace nb::literals;
+using Task = regression::LinearTask<D>;
+using Attention = regression::Attention<D>;
+
+constexpr const char* parabola = "regression.InverseTemperatureParabola";
+
+/// Evaluates a function of a context length at each of an array's.
+template <class Function>
+Broadcast at_lengths(const Axis& context_length, const char* record, const Function& function) {
+  using R = decltype(function(I{}));
+  return {evaluate(result_of<R>(record), {context_length.values}, [&](const double* in, double* out) {
+    if (in[0] != std::floor(in[0])) {
+      throw_invalid_argument("regression", "context_length is not whole", in[0], "an integer");
+    }
+    write_numbers(function(static_cast<I>(in[0])), out);
+  })};
+}
+
+void bind_tasks(Room& room) {
+  nb::module_& m = room.module();
+  nb::class_<Task> task(m, "LinearTask", room.docs("LinearTask"));
+  task.def(
+          "__init__",
+          [](Task* self, DenseVector input_mean, DenseMatrix input_covariance, DenseVector task_mean,
+             DenseMatrix task_covariance, D noise_variance) {
+            new (self) Task({std::move(input_mean), std::move(input_covariance), std::move(task_mean),
+                             std::move(task_covariance), noise_variance});
+          },
+          "input_mean"_a, "input_covariance"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a = 0.0)
+      .def_static(
+          "isotropic",
+          [](I dimension, D input_variance, D task_variance, D noise_variance) {
+            return Task::isotropic({dimension, input_variance, task_variance, noise_variance});
+          },
+          "dimension"_a, "input_variance"_a = 1.0, "task_variance"_a = 1.0, "noise_variance"_a = 0.0,
+          "The task of an IsotropicTask's parameters.")
+      .def_prop_ro("dimension", &Task::dimension)
+      .def_prop_ro("input_mean", [](const Task& t) { return t.input_mean(); })
+      .def_prop_ro("input_covariance", [](const Task& t) { return t.input_covariance(); })
+      .def_prop_ro("task_mean", [](const Task& t) { return t.task_mean(); })
+      .def_prop_ro("task_covariance", [](const Task& t) { return t.task_covariance(); })
+      .def_prop_ro("noise_variance", [](const Task& t) { return t.noise_variance(); })
+      .def("input_second_moment", &Task::input_second_moment)
+      .def("task_second_moment", &Task::task_second_moment)
+      .def(
+          "with_input_mean", [](const Task& t, DenseVector mean) { return t.with_input_mean(std::move(mean)); },
+          "mean"_a)
+      .def(
+          "with_input_covariance",
+          [](const Task& t, DenseMatrix covariance) { return t.with_input_covariance(std::move(covariance)); },
+          "covariance"_a)
+      .def("with_input_covariance_scaled", &Task::with_input_covariance_scaled, "factor"_a)
+      .def(
+          "with_task_mean", [](const Task& t, DenseVector mean) { return t.with_task_mean(std::move(mean)); }, "mean"_a)
+      .def(
+          "with_task_covariance",
+          [](const Task& t, DenseMatrix covariance) { return t.with_task_covariance(std::move(covariance)); },
+          "covariance"_a)
+      .def("with_task_covariance_scaled", &Task::with_task_covariance_scaled, "factor"_a)
+      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a)
+      .def("to_dict",
+           [](nb::handle self) {
+             nb::dict fields;
+             for (const char* name :
+                  {"input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance"}) {
+               fields[name] = self.attr(name);
+             }
+             return fields;
+           })
+      .def("__repr__", [](const Task& t) {
+        return "LinearTask(dimension=" + std::to_string(t.dimension()) +
+               ", noise_variance=" + incontext::detail::contract_text(t.noise_variance()) + ")";
+      });
+  nb::class_<regression::InputRows<D>>(m, "InputRows", room.docs("InputRows"))
+      .def(
+          "__init__",
+          [](regression::InputRows<D>* self, DenseMatrix rows) {
+            new (self) regression::InputRows<D>(std::move(rows));
+          },
+          "rows"_a)
+      .def_prop_ro("count", &regression::InputRows<D>::count)
+      .def_prop_ro("dimension", &regression::InputRows<D>::dimension)
+      .def_prop_ro("mean", [](const regression::InputRows<D>& rows) { return rows.mean(); })
+      .def_prop_ro("covariance", [](const regression::InputRows<D>& rows) { return rows.covariance(); });
+}
+
+void bind_errors(Room& room) {
+  nb::module_& m = room.module();
+  const auto kept = "incontext.regression.Offset.kept", removed = "incontext.regression.Offset.removed";
+  m.def(
+      "pretrained_attention", [](const Task& task, I length) { return regression::pretrained_attention(task, length); },
+      "task"_a, "context_length"_a, room.docs("pretrained_attention"));
+  m.def(
+      "pretrained_attention_from_data",
+      [](const DenseMatrix& inputs, const DenseVector& task_mean, const DenseMatrix& task_covariance, D noise_variance,
+         I length) {
+        return regression::pretrained_attention_from_data<D>(inputs, task_mean, task_covariance, noise_variance,
+                                                             length);
+      },
+      "inputs"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a,
+      room.docs("pretrained_attention_from_data"));
+  m.def(
+      "generalization_error",
+      [](const Attention& attention, const Task& task, const Axis& length, QueryToken query,
+         regression::Offset offset) {
+        return at_lengths(length, parabola, [&](I l) {
+          return regression::generalization_error(attention, task, l, {query, offset});
+        });
+      },
+      "attention"_a, "task"_a, "context_length"_a, "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
+      "offset"_a.sig(kept) = 0, room.docs("generalization_error"));
+  m.def(
+      "generalization_error_leading_order",
+      [](const Attention& attention, const Task& task, const Axis& length, regression::Offset offset) {
+        return at_lengths(length, parabola, [&](I l) {
+          return regression::generalization_error_leading_order(attention, task, l, offset);
+        });
+      },
+      "attention"_a, "task"_a, "context_length"_a, "offset"_a.sig(removed) = 1,
+      room.docs("generalization_error_leading_order"));
+  m.def(
+      "linear_attention_error",
+      [](const Attention& attention, const Task& task, const Axis& length) {
+        return at_lengths(length, parabola,
+                          [&](I l) { return regression::linear_attention_error(attention, task, l); });
+      },
+      "attention"_a, "task"_a, "context_length"_a, room.docs("linear_attention_error"));
+  m.def(
+      "optimal_temperature",
+      [](const Attention& attention, const Task& task, const Axis& length, QueryToken query,
+         regression::Offset offset) {
+        return at_lengths(length, nullptr, [&](I l) {
+          return regression::optimal_temperature(attention, task, l, {query, offset});
+        });
+      },
+      "attention"_a, "task"_a, "context_length"_a, "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
+      "offset"_a.sig(kept) = 0, room.docs("optimal_temperature"));
+  m.def(
+      "any_law_error",
+      [](const Attention& attention, const regression::InputRows<D>& rows, const DenseVector& task_mean,
+         const DenseMatrix& task_covariance, D noise_variance, const Axis& length, regression::Offset offset) {
+        return at_lengths(length, parabola, [&](I l) {
+          return regression::any_law_error<D>(attention, rows, task_mean, task_covariance, noise_variance, l, offset);
+        });
+      },
+      "attention"_a, "rows"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a,
+      "offset"_a.sig(kept) = 0, room.docs("any_law_error"));
+  m.def(
+      "labeled_rows_error",
+      [](const Attention& attention, const regression::InputRows<D>& rows, const DenseVector& labels,
+         const Axis& length, regression::Offset offset) {
+        return at_lengths(length, parabola,
+                          [&](I l) { return regression::labeled_rows_error<D>(attention, rows, labels, l, offset); });
+      },
+      "attention"_a, "rows"_a, "labels"_a, "context_length"_a, "offset"_a.sig(kept) = 0,
+      room.docs("labeled_rows_error"));
+  m.def(
+      "generalization_error_gradient",
+      [](const Attention& attention, const Task& task, I length, D beta, regression::Offset offset) {
+        return regression::generalization_error_gradient(attention, task, length, beta, offset);
+      },
+      "attention"_a, "task"_a, "context_length"_a, "inverse_temperature"_a = 1.0, "offset"_a.sig(kept) = 0,
+      room.docs("generalization_error_gradient"));
+  m.def(
+      "linear_attention_error_gradient",
+      [](const Attention& attention, const Task& task, I length, D beta) {
+        return regression::linear_attention_error_gradient(attention, task, length, beta);
+      },
+      "attention"_a, "task"_a, "context_length"_a, "inverse_temperature"_a = 1.0,
+      room.docs("linear_attention_error_gradient"));
+}
+
+void bind_parabola(Room& room) {
+  using P = regression::InverseTemperatureParabola<D>;
+  const auto self = record("parabola", parabola);
+  const auto temperature = number("temperature");
+  room.form("parabola_error", [](D a, D b, D c, D t) { return P{a, b, c}(t); }, {self, temperature});
+  room.form("parabola_excess", [](D a, D b, D c, D t) { return P{a, b, c}.excess(t); }, {self, temperature});
+  room.form("parabola_minimum", [](D a, D b, D c) { return P{a, b, c}.minimum(); }, {self});
+  room.form("parabola_optimal_temperature", [](D a, D b, D c) { return P{a, b, c}.optimal_temperature(); }, {self});
+  room.form("parabola_has_optimal_temperature",
+            [](D a, D b, D c) {
+              return static_cast<int>(P{a, b, c}.has_optimal_temperature());
+            },
+            {self});
+}
+
+void bind_benchmarks(Room& room) {
+  nb::module_& m = room.module();
+  m.def(
+      "bayes_ridge",
+      [](const DenseMatrix& inputs, const DenseVector& labels, const DenseVector& task_mean,
+         const DenseMatrix& task_covariance, D noise_variance) {
+        return regression::bayes_ridge<D>(inputs, labels, task_mean, task_covariance, noise_variance);
+      },
+      "inputs"_a, "labels"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, room.docs("bayes_ridge"));
+  m.def(
+      "bayes_ridge_risk",
+      [](const regression::RidgePosterior<D>& posterior, const Task& task) {
+        return regression::bayes_ridge_risk(posterior, task);
+      },
+      "posterior"_a, "task"_a, room.docs("bayes_ridge_risk"));
+  m.def(
+      "bayes_ridge_risk",
+      [](const DenseMatrix& inputs, const Task& task) { return regression::bayes_ridge_risk<D>(inputs, task); },
+      "inputs"_a, "task"_a);
+  m.def(
+      "bayes_risk_deterministic_equivalent",
+      [](const Task& task, const Axis& length) {
+        return at_lengths(length, "regression.BayesRiskEquivalent",
+                          [&](I l) { return regression::bayes_risk_deterministic_equivalent(task, l); });
+      },
+      "task"_a, "context_length"_a, room.docs("bayes_risk_deterministic_equivalent"));
+  const auto task = record("task", "regression.IsotropicTask"), length = number("context_length");
+  const auto attention = record("attention", "regression.IsotropicAttention");
+  using IsoTask = regression::IsotropicTask<D>;
+  using IsoAttention = regression::IsotropicAttention<D>;
+  room.form("bayes_risk_isotropic_limit",
+            [](I d, D a, D b, D c, I l) {
+              return regression::bayes_risk_isotropic_limit(IsoTask{d, a, b, c}, l);
+            },
+            {task, length});
+  room.form("optimal_temperature_isotropic",
+            [](D k, D v, I d, D a, D b, D c, I l) {
+              return regression::optimal_temperature_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
+            },
+            {attention, task, length});
+  room.form("corrected_moment_ratio",
+            [](D ratio, D k, D v, I d, D a, D b, D c, I l) {
+              return regression::corrected_moment_ratio(ratio, IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
+            },
+            {number("ratio"), attention, task, length});
+  m.def(
+      "moment_ratio", [](const Attention& a, const Task& t) { return regression::moment_ratio(a, t); }, "attention"_a,
+      "task"_a, room.docs("moment_ratio"));
+  m.def(
+      "moment_ratio_from_scores",
+      [](const DenseMatrix& scores, const nb::object& self_scores) {
+        if (self_scores.is_none()) {
+          return regression::moment_ratio_from_scores<D>(scores, regression::SelfOnDiagonal{});
+        }
+        if (PyLong_Check(self_scores.ptr())) {
+          return regression::moment_ratio_from_scores<D>(scores, regression::SelfInColumn{nb::cast<I>(self_scores)});
+        }
+        return regression::moment_ratio_from_scores<D>(scores, nb::cast<DenseVector>(self_scores));
+      },
+      "scores"_a, "self_scores"_a = nb::none(), room.docs("moment_ratio_from_scores"));
+  m.def(
+      "least_squares_task",
+      [](const DenseMatrix& inputs, const DenseVector& labels, const std::vector<std::string>& names) {
+        return regression::least_squares_task<D>(inputs, labels, names);
+      },
+      "inputs"_a, "labels"_a, "column_names"_a = std::vector<std::string>(), room.docs("least_squares_task"));
+  m.def(
+      "require_regressable",
+      [](const DenseMatrix& inputs, const std::vector<std::string>& names) {
+        regression::require_regressable<D>(inputs, names);
+      },
+      "inputs"_a, "column_names"_a = std::vector<std::string>(), room.docs("require_regressable"));
+}
+
+}  // namespace
+
+void bind_regression(nb::module_& core) {
+  Room room(core, "regression");
+  bind_tasks(room);
+  bind_errors(room);
+  bind_parabola(room);
+  bind_benchmarks(room);
+  bind_regression_maps(room);
+}
+
+}  // namespace incontext::python

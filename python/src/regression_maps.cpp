@@ -1,0 +1,175 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core.hpp"
+#include "incontext/laws/fading_by_map.hpp"
+#include "incontext/laws/row_moments.hpp"
+#include "regression_records.hpp"
+#include "rooms.hpp"
+#include "softmax_maps.hpp"
+
+/// What the theory says of a map that is softmax after an elementwise one, the user's own included.
+namespace incontext::python {
+
+namespace {
+
+using D = double;
+using I = std::int64_t;
+using namespace nb::literals;
+using Task = regression::LinearTask<D>;
+using Attention = regression::Attention<D>;
+
+/// The numbers of a map: its kind and three parameters, which may be arrays.
+std::vector<nb::object> map_numbers(nb::handle map) {
+  static const Parameter parameter = softmax_map();
+  for (std::size_t kind = 0; kind < parameter.records.size(); ++kind) {
+    const nb::object type = python_class(parameter.records[kind]);
+    if (!nb::isinstance(map, type)) continue;
+    std::vector<nb::object> numbers{nb::int_(kind)};
+    for (nb::handle field : nb::tuple(type.attr("_numbers"))) numbers.push_back(map.attr(field));
+    while (numbers.size() < 4) numbers.push_back(nb::float_(0.0));
+    return numbers;
+  }
+  throw nb::type_error("incontext: the map must be scoring.Softmax, SSMax, SSA or Elementwise");
+}
+
+/// Evaluates a function of a context length and a map at each of their arrays' elements.
+template <class Function>
+Broadcast over_maps(const Axis& context_length, nb::handle map, const Function& function) {
+  std::vector<nb::object> inputs = map_numbers(map);
+  inputs.push_back(context_length.values);
+  return {evaluate(result_of<laws::Quadrature<D>>("laws.Quadrature"), inputs, [&](const double* in, double* out) {
+    if (in[4] != std::floor(in[4])) {
+      throw_invalid_argument("regression", "context_length is not whole", in[4], "an integer");
+    }
+    write_numbers(
+        with_softmax_map(in[0], in[1], in[2], in[3], [&](const auto& m) { return function(static_cast<I>(in[4]), m); }),
+        out);
+  })};
+}
+
+void bind_softmax_errors(Room& room) {
+  nb::module_& m = room.module();
+  const auto excluded = "incontext.regression.QueryToken.excluded";
+  m.def(
+      "softmax_error",
+      [](const Attention& attention, const Task& task, const Axis& length, nb::handle map, QueryToken query) {
+        return over_maps(length, map,
+                         [&](I l, const auto& by) { return regression::softmax_error(attention, task, l, by, query); });
+      },
+      "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0, room.docs("softmax_error"));
+  m.def(
+      "softmax_any_law_error",
+      [](const Attention& attention, const DenseMatrix& rows, const DenseVector& task_mean,
+         const DenseMatrix& task_covariance, D noise_variance, const Axis& length, nb::handle map) {
+        return over_maps(length, map, [&](I l, const auto& by) {
+          return regression::softmax_any_law_error<D>(attention, rows, task_mean, task_covariance, noise_variance, l,
+                                                      by);
+        });
+      },
+      "attention"_a, "rows"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a, "map"_a,
+      room.docs("softmax_any_law_error"));
+  m.def(
+      "softmax_labeled_rows_error",
+      [](const Attention& attention, const DenseMatrix& rows, const DenseVector& labels, const Axis& length,
+         nb::handle map) {
+        return over_maps(length, map, [&](I l, const auto& by) {
+          return regression::softmax_labeled_rows_error<D>(attention, rows, labels, l, by);
+        });
+      },
+      "attention"_a, "rows"_a, "labels"_a, "context_length"_a, "map"_a, room.docs("softmax_labeled_rows_error"));
+  m.def(
+      "softmax_error_gradient",
+      [](const Attention& attention, const Task& task, I length, nb::handle map, D beta) {
+        const std::vector<nb::object> numbers = map_numbers(map);
+        D in[4];
+        for (std::size_t k = 0; k < 4; ++k) in[k] = nb::cast<D>(numbers[k]);
+        return with_softmax_map(in[0], in[1], in[2], in[3], [&](const auto& by) {
+          return regression::softmax_error_gradient(attention, task, length, by, beta);
+        });
+      },
+      "attention"_a, "task"_a, "context_length"_a, "map"_a, "inverse_temperature"_a = 1.0,
+      room.docs("softmax_error_gradient"));
+  m.def(
+      "second_order_lowest_temperature",
+      [](const Attention& attention, const Task& task) {
+        return regression::second_order_lowest_temperature(attention, task);
+      },
+      "attention"_a, "task"_a, room.docs("second_order_lowest_temperature"));
+  m.def(
+      "softmax_error_second_order",
+      [](const Attention& attention, const Task& task, const Axis& temperature, const Axis& length) {
+        return Broadcast{
+            evaluate(result_of<D>(), {temperature.values, length.values}, [&](const double* in, double* out) {
+              out[0] = regression::softmax_error_second_order(attention, task, in[0], static_cast<I>(in[1]));
+            })};
+      },
+      "attention"_a, "task"_a, "temperature"_a, "context_length"_a, room.docs("softmax_error_second_order"));
+}
+
+void bind_isotropic(Room& room) {
+  using IsoTask = regression::IsotropicTask<D>;
+  using IsoAttention = regression::IsotropicAttention<D>;
+  const auto task = record("task", "regression.IsotropicTask"), length = number("context_length");
+  const auto attention = record("attention", "regression.IsotropicAttention");
+  const char* const optimum = "regression.SoftmaxOptimum";
+  room.form(
+      "softmax_error_isotropic",
+      [](D k, D v, I d, D a, D b, D c, I l, D kind, D x, D y, D z, QueryToken query) {
+        return with_softmax_map(kind, x, y, z, [&](const auto& map) {
+          return regression::softmax_error_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, map, query);
+        });
+      },
+      {attention, task, length, softmax_map(), number("query", 0, "incontext.regression.QueryToken.excluded")},
+      "laws.Quadrature");
+  room.form(
+      "softmax_optimal_temperature_isotropic",
+      [](D k, D v, I d, D a, D b, D c, I l) {
+        return regression::softmax_optimal_temperature_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
+      },
+      {attention, task, length}, optimum);
+  room.form(
+      "ssmax_optimal_scale_isotropic",
+      [](D k, D v, I d, D a, D b, D c, I l) {
+        return regression::ssmax_optimal_scale_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
+      },
+      {attention, task, length}, optimum);
+  room.form(
+      "ssa_optimal_base_isotropic",
+      [](D k, D v, I d, D a, D b, D c, I l, D exponent) {
+        return regression::ssa_optimal_base_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, exponent);
+      },
+      {attention, task, length, number("exponent")}, optimum);
+  room.form(
+      "ssa_optimal_exponent_isotropic",
+      [](D k, D v, I d, D a, D b, D c, I l, D base) {
+        return regression::ssa_optimal_exponent_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, base);
+      },
+      {attention, task, length, number("base")}, optimum);
+  room.module().def(
+      "minimize_softmax_error",
+      [](const nb::callable& error, const regression::SearchRange<D>& range) {
+        return regression::minimize_softmax_error([&](D x) { return nb::cast<D>(error(x)); }, range);
+      },
+      "error"_a, "range"_a, room.docs("minimize_softmax_error"));
+}
+
+}  // namespace
+
+void bind_regression_maps(Room& room) {
+  bind_softmax_errors(room);
+  bind_isotropic(room);
+}
+
+/// The laws of a row under any map.
+void bind_laws_of_maps(Room& room) {
+  room.form(
+      "row_moments",
+      [](D kind, D a, D b, D c, I n, D variance) {
+        return with_softmax_map(kind, a, b, c, [&](const auto& map) { return laws::row_moments(map, n, variance); });
+      },
+      {softmax_map(), number("row_length"), number("score_variance")}, "laws.RowMoments");
+}
+
+}  // namespace incontext::python

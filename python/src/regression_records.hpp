@@ -1,0 +1,30 @@
+#pragma once
+
+#include "incontext/core/query_token.hpp"
+#include "incontext/laws/quadrature.hpp"
+#include "incontext/regression.hpp"
+#include "records.hpp"
+
+INCONTEXT_CHOICE(incontext::QueryToken, "regression", "QueryToken")
+INCONTEXT_CHOICE(incontext::regression::Offset, "regression", "Offset")
+INCONTEXT_RECORD(incontext::regression::ErrorConvention, "regression", "ErrorConvention", query, offset)
+INCONTEXT_RECORD(incontext::laws::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
+INCONTEXT_RECORD(incontext::regression::Attention<double>, "regression", "Attention", key_query, input_value,
+                 label_value)
+INCONTEXT_RECORD(incontext::regression::IsotropicTask<double>, "regression", "IsotropicTask", dimension, input_variance,
+                 task_variance, noise_variance)
+INCONTEXT_RECORD(incontext::regression::IsotropicAttention<double>, "regression", "IsotropicAttention", key_query_scale,
+                 label_value)
+INCONTEXT_RECORD(incontext::regression::InverseTemperatureParabola<double>, "regression", "InverseTemperatureParabola",
+                 constant, linear, quadratic)
+INCONTEXT_RECORD(incontext::regression::RidgePosterior<double>, "regression", "RidgePosterior", mean, covariance)
+INCONTEXT_RECORD(incontext::regression::ErrorGradient<double>, "regression", "ErrorGradient", error, attention,
+                 inverse_temperature)
+INCONTEXT_RECORD(incontext::regression::LeastSquaresTask<double>, "regression", "LeastSquaresTask", slope, intercept,
+                 residual_variance)
+INCONTEXT_RECORD(incontext::regression::MomentRatio<double>, "regression", "MomentRatio", second_moment, first_moment,
+                 ratio)
+INCONTEXT_RECORD(incontext::regression::MomentRatioEstimate<double>, "regression", "MomentRatioEstimate", queries,
+                 second_moment, first_moment, ratio, standard_error, delta_standard_error)
+INCONTEXT_RECORD(incontext::regression::SoftmaxOptimum<double>, "regression", "SoftmaxOptimum", parameter, error)
+INCONTEXT_RECORD(incontext::regression::SearchRange<double>, "regression", "SearchRange", lowest, start, highest)

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+/// One function per room, each in a source file of its own, that adds the room's names to the extension.
+namespace incontext::python {
+
+void bind_classification(nanobind::module_& core);
+void bind_laws(nanobind::module_& core);
+void bind_regression(nanobind::module_& core);
+void bind_scoring(nanobind::module_& core);
+void bind_simulate(nanobind::module_& core);
+void bind_statistics(nanobind::module_& core);
+void bind_training(nanobind::module_& core);
+
+}  // namespace incontext::python

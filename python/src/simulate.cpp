@@ -1,0 +1,91 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core.hpp"
+#include "incontext/simulate/gradient_norms.hpp"
+#include "incontext/simulate/score_rows.hpp"
+#include "rooms.hpp"
+#include "simulate_runs.hpp"
+
+INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
+INCONTEXT_CHOICE(incontext::simulate::NeedleToken, "simulate", "NeedleToken")
+INCONTEXT_CHOICE(incontext::simulate::RowFunctional, "simulate", "RowFunctional")
+INCONTEXT_CHOICE(incontext::simulate::GradientMap, "simulate", "GradientMap")
+INCONTEXT_CHOICE(incontext::simulate::GradientNorm, "simulate", "GradientNorm")
+INCONTEXT_RECORD(incontext::simulate::ScoreRow, "simulate", "ScoreRow", law, competitors, location, scale, needle_token,
+                 needle, needle_stddev)
+INCONTEXT_RECORD(incontext::simulate::GradientRow, "simulate", "GradientRow", tokens, dimension, map)
+
+namespace incontext::python {
+
+void bind_simulate_classification(Room& room);
+void bind_simulate_regression(Room& room);
+
+namespace {
+
+using namespace nb::literals;
+
+void bind_score_rows(nb::module_& m, Room& room) {
+  m.def("normal_scores", &simulate::normal_scores, "count"_a, "variance"_a, room.docs("normal_scores"));
+  m.def("uniform_scores", &simulate::uniform_scores, "count"_a, "lower"_a, "upper"_a, room.docs("uniform_scores"));
+  m.def("grid_scores", &simulate::grid_scores, "count"_a, "lower"_a, "upper"_a, room.docs("grid_scores"));
+  nb::class_<simulate::ScoreRowSimulation>(m, "ScoreRowSimulation", room.docs("ScoreRowSimulation"))
+      .def_ro("run", &simulate::ScoreRowSimulation::run)
+      .def(
+          "at",
+          [](const simulate::ScoreRowSimulation& s, std::size_t point, simulate::RowFunctional functional) {
+            return s.at(point, functional);
+          },
+          "point"_a, "functional"_a);
+  m.def(
+      "score_rows",
+      [](const simulate::ScoreRow& row, const std::vector<double>& inverse_temperatures, const std::string& dtype,
+         const nb::kwargs& options) {
+        if (dtype != "float32" && dtype != "float64") {
+          throw_invalid_argument("simulate::score_rows", "dtype is unknown", dtype, "float32 or float64");
+        }
+        const bool wide = dtype == "float64";
+        return run_simulation(options, [&](const simulate::Options& o) {
+          return wide ? simulate::score_rows<double>(row, inverse_temperatures, o)
+                      : simulate::score_rows<float>(row, inverse_temperatures, o);
+        });
+      },
+      "row"_a, "inverse_temperatures"_a, "dtype"_a = "float32", "options"_a, room.docs("score_rows"));
+}
+
+void bind_gradients(nb::module_& m, Room& room) {
+  nb::class_<simulate::GradientNormsSimulation>(m, "GradientNormsSimulation", room.docs("GradientNormsSimulation"))
+      .def_ro("run", &simulate::GradientNormsSimulation::run)
+      .def(
+          "at",
+          [](const simulate::GradientNormsSimulation& s, std::size_t point, simulate::GradientNorm norm) {
+            return s.at(point, norm);
+          },
+          "point"_a, "norm"_a)
+      .def("imbalance", &simulate::GradientNormsSimulation::imbalance, "point"_a);
+  m.def(
+      "gradient_norms",
+      [](const simulate::GradientRow& row, const std::vector<double>& score_stddevs, const nb::kwargs& options) {
+        return run_simulation(
+            options, [&](const simulate::Options& o) { return simulate::gradient_norms(row, score_stddevs, o); });
+      },
+      "row"_a, "score_stddevs"_a, "options"_a, room.docs("gradient_norms"));
+}
+
+}  // namespace
+
+void bind_simulate(nb::module_& core) {
+  Room room(core, "simulate");
+  nb::module_& m = room.module();
+  m.def("effective_trials", &simulate::effective_trials, "estimate"_a, room.docs("effective_trials"));
+  m.def(
+      "is_available", [](simulate::Device device) { return simulate::is_available(device); }, "device"_a,
+      room.docs("is_available"));
+  bind_score_rows(m, room);
+  bind_gradients(m, room);
+  bind_simulate_regression(room);
+  bind_simulate_classification(room);
+}
+
+}  // namespace incontext::python

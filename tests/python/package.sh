@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, installs it into a clean environment, and
+# runs its tests. Exit 77: skipped, and the reason is printed.
+set -euo pipefail
+root=$1 work=$2
+export CXX=${3:-c++}
+# never the caller's environment
+unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+export CMAKE_BUILD_PARALLEL_LEVEL=${INCONTEXT_JOBS:-2}
+python=${INCONTEXT_PYTHON:-python3}
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || skip "no Python 3.11 or newer"
+"$python" -c 'import ensurepip, venv' 2>/dev/null || skip "Python has no venv (Debian: python3-venv)"
+"$python" -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' ||
+  skip "no headers of Python (Debian: python3-dev)"
+
+mkdir -p "$work"
+cd "$work"
+# the tools stay between runs, the environment of the tests does not
+if [ ! -x tools/bin/pip ]; then "$python" -m venv tools; fi
+tools/bin/pip install -q --disable-pip-version-check scikit-build-core nanobind >tools.log 2>&1 ||
+  skip "pip cannot install scikit-build-core and nanobind: $(tail -n 1 tools.log)"
+rm -rf wheel environment
+tools/bin/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w wheel \
+  -C build-dir="$work/wheel-build" -C build.verbose=true "$root" 2>&1 | tee wheel.log
+! grep -n "warning:" wheel.log
+"$python" -m venv environment
+environment/bin/pip install -q --disable-pip-version-check numpy pytest mypy tqdm >environment.log 2>&1 ||
+  skip "pip cannot install numpy, pytest, mypy and tqdm: $(tail -n 1 environment.log)"
+environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl
+cd "$root/tests/python"
+exec "$work/environment/bin/python" -m pytest -q -p no:cacheprovider .

@@ -1,0 +1,180 @@
+"""What holds for the whole package: names, documentation, examples, import time, types."""
+import doctest
+import importlib
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import incontext
+from incontext import _core
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+import headers  # noqa: E402
+
+ROOMS = ["classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
+ENTRIES = headers.entries(ROOT)
+PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|train)::(?:checked::)?(\w+)")
+
+
+def functions(room):
+    """The functions of a room that come from C++."""
+    module = getattr(_core, room)
+    return {name: getattr(module, name) for name in dir(module) if type(getattr(module, name)).__name__ == "nb_func"}
+
+
+def table():
+    """The rows of docs/python.md: C++ name to Python name, "" where there is none, and the reason."""
+    rows = {}
+    for line in (ROOT / "docs/python.md").read_text().splitlines():
+        match = re.match(r"\| `(\w+::\w+)` \| (?:`([\w.]+)`)? ?\|(.*)\|", line)
+        if match:
+            rows[match.group(1)] = (match.group(2) or "", match.group(3).strip())
+    return rows
+
+
+def used_by_programs():
+    """The documented names of the library that the programs' sources name."""
+    alias = {"law": "classification"}
+    used = set()
+    for path in (ROOT / "examples").rglob("*"):
+        if path.suffix not in (".cpp", ".hpp") or "first_steps" in path.parts:
+            continue
+        text = re.sub(r"//.*", "", path.read_text())
+        for room, name in re.findall(PATTERN, text):
+            full = f"{alias.get(room, room)}::{name}"
+            if full in ENTRIES and full.split("::")[0] != "core":
+                used.add(full)
+    return used
+
+
+def test_every_name_that_a_program_uses_is_in_the_table():
+    used, listed = used_by_programs(), table()
+    assert len(used) > 120, "the search finds what the programs use"
+    assert sorted(used - listed.keys()) == []
+
+
+@pytest.mark.parametrize("cpp, python, reason", [(c, *row) for c, row in table().items()])
+def test_a_row_of_the_table_is_true(cpp, python, reason):
+    assert cpp in ENTRIES, "the C++ name exists and is documented"
+    if not python:
+        assert len(reason) > 10, "a name that Python has not is given a reason"
+        return
+    target = incontext
+    for part in python.split("."):
+        target = getattr(target, part)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_docstrings_are_the_headers_own(room):
+    texts = headers.texts(ROOT)
+    own = {"agreement_resolution", "agreement_verdict", "estimate_of", "heat_temperature", "heat_inverse_temperature"}
+    for name, function in functions(room).items():
+        if name in own or name.startswith("parabola_"):
+            continue
+        assert f"{room}::{name}" in texts, f"{room}.{name} has no documentation in the headers"
+        assert texts[f"{room}::{name}"].split("\n")[0] in function.__doc__
+
+
+# Python names fewer or other parameters here: a default in place of an overload, or one argument of several types
+OWN_PARAMETERS = {"sparse_neighborhood", "moment_ratio_from_scores", "two_level_weights", "predict"}
+
+
+@pytest.mark.parametrize("room", ["laws", "classification", "training", "regression"])
+def test_parameters_are_named_as_in_the_headers(room):
+    """Functions name their parameters in the C++ order."""
+    compared = 0
+    for name, function in functions(room).items():
+        overloads = [entry for entry in ENTRIES.get(f"{room}::{name}", []) if entry.is_function]
+        if not overloads or name in OWN_PARAMETERS:
+            continue
+        accepted = []
+        for entry in overloads:
+            own = [parameter for parameter, _ in entry.parameters]
+            if "convention" in own:  # its two fields are keywords in Python
+                own[own.index("convention") : own.index("convention") + 1] = ["query", "offset"]
+            accepted.append(["lambda_" if parameter == "lambda" else parameter for parameter in own])
+        for signature in re.findall(rf"^{name}\((.*)\) ->", function.__doc__, flags=re.M):
+            assert re.findall(r"(\w+): ", re.sub(r"\[[^\]]*\]", "", signature)) in accepted, name
+            compared += 1
+    assert compared > 5
+
+
+def test_defaults_are_those_of_the_headers():
+    signature = lambda f: f.__doc__.split("\n")[0]  # noqa: E731
+    assert "weight: numpy.typing.ArrayLike = 0.5" in signature(_core.laws.softmax_critical_length)
+    assert "bias: numpy.typing.ArrayLike = 0" in signature(_core.laws.ssmax_crossover_count)
+    for type_name, python in {"scoring::SSA": incontext.scoring.SSA, "scoring::SSMax": incontext.scoring.SSMax}.items():
+        text = (ROOT / ENTRIES[type_name][0].header).read_text()
+        for field in python._fields:
+            default = re.search(rf"T {field} = T\(([\d.]+)\);", text)
+            assert float(default.group(1)) == getattr(python(), field)
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "_record"])
+def test_examples_of_the_modules(room):
+    module = importlib.import_module(f"incontext.{room}")
+    failed, _ = doctest.testmod(module)
+    assert failed == 0
+
+
+def test_examples_of_the_functions():
+    """The examples of python/examples.txt, which help() shows."""
+    shown = headers.examples(ROOT)
+    names = {"ic": incontext, "incontext": incontext, **{room: getattr(incontext, room) for room in ROOMS}}
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for name, text in shown.items():
+        example = doctest.DocTestParser().get_doctest(text, dict(names), name, "python/examples.txt", 0)
+        assert example.examples, name
+        runner.run(example)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def test_every_closed_form_has_an_example():
+    shown = headers.examples(ROOT)
+    for room in ("laws", "classification", "training"):
+        for name, function in functions(room).items():
+            signature = function.__doc__.split("\n")[0]
+            if "ArrayLike" in signature and not re.search(r": (int|float|object|collections|Callable)", signature):
+                assert f"{room}::{name}" in shown, f"{room}::{name} needs an example in python/examples.txt"
+
+
+def test_examples_of_the_page():
+    failed, tried = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False,
+                                     optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert tried > 10 and failed == 0
+
+
+def test_importing_is_quick():
+    """Processor time of the import alone, the best of five because the machine may be busy."""
+    program = "import time; t = time.process_time(); import incontext; print(time.process_time() - t)"
+    seconds = [float(subprocess.check_output([sys.executable, "-c", program])) for _ in range(5)]
+    assert min(seconds) < 0.3
+
+
+def test_types_are_checked_by_mypy(tmp_path):
+    pytest.importorskip("mypy")
+    user = tmp_path / "user.py"
+    user.write_text(
+        "import incontext as ic\n"
+        "law = ic.laws.Quadrature(0.5, 1e-9)\n"
+        "estimate = ic.statistics.Estimate(count=10, mean=0.4, standard_error=0.1)\n"
+        "z: float = law.agree(estimate).z\n"
+        "task: ic.regression.LinearTask = ic.regression.LinearTask.isotropic(dimension=3)\n"
+    )
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import incontext as ic\nic.laws.Quadrature(0.5, 1e-9).agree(3).no_such_name\n")
+    package = pathlib.Path(incontext.__file__).parent
+    check = [sys.executable, "-m", "mypy", "--strict"]
+    result = subprocess.run([*check, str(user)], capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stdout
+    own = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")],
+                         capture_output=True, text=True, cwd=package.parent)
+    assert own.returncode == 0, own.stdout
+    assert subprocess.run([*check, str(wrong)], capture_output=True, cwd=tmp_path).returncode == 1
+    assert (package / "py.typed").exists()
+    assert (package / "_core" / "laws.pyi").exists()

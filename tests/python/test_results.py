@@ -1,0 +1,195 @@
+"""Numbers: broadcasting, errors, records, maps, the user's own map, agreement with what C++ is tested on."""
+import json
+import math
+import pathlib
+
+import numpy
+import pytest
+
+import incontext as ic
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def layer():
+    pretraining = ic.regression.LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
+    shifted = pretraining.with_input_covariance_scaled(2.0)
+    return ic.regression.pretrained_attention(pretraining, 40), shifted
+
+
+def test_the_readme_table(layer):
+    attention, shifted = layer
+    error = ic.regression.generalization_error(attention, shifted, 40)
+    best = error.optimal_temperature()
+    assert f"{best:.6f} {error(best):.6f} {error(1.0):.6f}" == "2.904762 0.873811 5.513044"
+    maps = [ic.scoring.Softmax(temperature) for temperature in (1, best, 5.057)]
+    softmax = [ic.regression.softmax_error(attention, shifted, 40, map).value for map in maps]
+    assert [round(value, 3) for value in softmax] == [2.178, 1.531, 1.356]
+
+
+def test_functions_broadcast_over_arrays():
+    n = numpy.array([[10], [1000], [100000]])
+    gap = numpy.linspace(0, 20, 5)
+    weight = ic.laws.needle_weight(n, 2.0, gap)
+    assert weight.value.shape == (3, 5)
+    for i in range(3):
+        for j in range(5):
+            assert weight.value[i, j] == ic.laws.needle_weight(int(n[i, 0]), 2.0, gap[j]).value
+    assert isinstance(ic.laws.critical_score_stddev(100), float)
+    assert ic.laws.critical_score_stddev(n).shape == (3, 1)
+    length = ic.laws.softmax_critical_length(1.0, gap)
+    assert length.length.dtype == numpy.int64
+    # any stride, a whole type, an empty array
+    assert (ic.laws.needle_weight(1000, 2.0, gap[::-2]).value == weight.value[1, ::-2]).all()
+    assert (ic.laws.annealed_ipr(numpy.arange(1, 4), 1.0) == ic.laws.annealed_ipr([1.0, 2.0, 3.0], 1.0)).all()
+    assert ic.laws.annealed_ipr(numpy.empty(0), 1.0).shape == (0,)
+
+
+def test_records_broadcast_and_errors_take_axes(layer):
+    row = ic.laws.gaussian_row(1000, numpy.array([0.5, 1.0, 3.0]))
+    flow = ic.laws.gradient_flow(row, numpy.array([0.5, 1.0, 3.0]), 64)
+    assert flow.imbalance.shape == (3,)
+    assert flow.imbalance[2] == ic.laws.gradient_flow(ic.laws.gaussian_row(1000, 3.0), 3.0, 64).imbalance
+    attention, task = layer
+    lengths = numpy.array([10, 20, 40])
+    error = ic.regression.generalization_error(attention, task, lengths)
+    assert error(2.0).shape == (3,)
+    assert error(2.0)[2] == ic.regression.generalization_error(attention, task, 40)(2.0)
+    by_temperature = ic.regression.softmax_error(attention, task, 40, ic.scoring.Softmax(numpy.array([1.0, 2.0, 5.0])))
+    assert by_temperature.value[1] == ic.regression.softmax_error(attention, task, 40, ic.scoring.Softmax(2.0)).value
+    with pytest.raises(ValueError, match="whole"):
+        ic.regression.generalization_error(attention, task, 40.5)
+
+
+def test_errors_are_those_of_cpp(layer):
+    with pytest.raises(ArithmeticError, match=r"incontext::laws::needle_weight: noise_stddev is negative or not finite "
+                                              r"\(value = -1; needs 0 <= value < infinity\)"):
+        ic.laws.needle_weight(10, -1.0, 1.0)
+    with pytest.raises(ValueError, match=r"context_length"):
+        ic.regression.pretrained_attention(layer[1], 0)
+    with pytest.raises(ValueError, match=r"row_length is too small"):
+        ic.laws.row_moments(ic.scoring.Softmax(), 0, 1.0)
+    assert not issubclass(ArithmeticError, ValueError)
+    assert issubclass(ic.laws.QuadratureError, ArithmeticError)
+    with pytest.raises(TypeError, match="missing the argument 'gap'"):
+        ic.laws.needle_weight(10, 1.0)
+    with pytest.raises(TypeError, match="no argument 'gapp'"):
+        ic.laws.needle_weight(10, 1.0, 2.0, gapp=1.0)
+    with pytest.raises(TypeError, match="multiple values"):
+        ic.laws.needle_weight(10, 1.0, 2.0, gap=1.0)
+    with pytest.raises(TypeError, match="incontext.laws.FrozenLayer"):
+        ic.laws.frozen_imbalance_quantile(3.0)
+
+
+def test_records_print_compare_and_convert():
+    row = ic.laws.NormalNeedle(1.5, stddev=0.5)
+    assert repr(row) == "NormalNeedle(mean=1.5, stddev=0.5)"
+    assert row.to_dict() == {"mean": 1.5, "stddev": 0.5}
+    assert row == ic.laws.NormalNeedle(mean=1.5, stddev=0.5) and row != row.replace(mean=2.0)
+    assert "<td>1.5</td>" in row._repr_html_()
+    with pytest.raises(AttributeError):
+        row.mean = 3.0
+    with pytest.raises(TypeError, match="needs the field 'stddev'"):
+        ic.laws.NormalNeedle(1.0)
+    with pytest.raises(TypeError, match="no field 'sd'"):
+        ic.laws.NormalNeedle(1.0, sd=2.0)
+    text = json.dumps(ic.scoring.LinearAttention(2.0).to_dict())
+    assert text == '{"temperature": 2.0, "normalization": "context_length"}'
+    arrays = ic.laws.gaussian_powers(numpy.array([0.1, 0.2]))
+    assert arrays == ic.laws.gaussian_powers(numpy.array([0.1, 0.2]))
+    assert arrays != ic.laws.gaussian_powers(numpy.array([0.1, 0.3]))
+
+
+def test_theories_agree_with_estimates():
+    estimate = ic.statistics.Estimate(count=1000, mean=1.03, standard_error=0.01)
+    theory = ic.statistics.Theory(1.0)
+    agreement = theory.agree(estimate)
+    assert agreement.z == pytest.approx(3.0)
+    assert agreement.verdict(2.0) is ic.statistics.Verdict.disagrees and agreement.within(5.0)
+    interval = estimate.interval(0.95)
+    assert interval.contains(1.03) and not interval.contains(1.0)
+    assert interval.upper - interval.lower == pytest.approx(2 * 1.9623414 * 0.01, rel=1e-6)
+    exact = ic.laws.needle_weight(1000, 1.0, 8.0)
+    near = ic.statistics.Estimate(count=1000, mean=exact.value + 1e-3, standard_error=1e-3)
+    assert exact.agree(near).within(2.0) and not exact.agree(near.replace(mean=exact.value + 0.1)).within(5.0)
+    unjudged = theory.agree(ic.statistics.Estimate(count=1, mean=1.0))
+    assert unjudged.verdict(5.0) is ic.statistics.Verdict.not_judged and "fewer than two" in unjudged.reason
+    assert isinstance(ic.laws.critical_score_stddev(100), ic.statistics.Theory)
+    assert ic.statistics.verdicts([agreement, agreement], 0.001) == [ic.statistics.Verdict.agrees] * 2
+
+
+MAPS = [ic.scoring.Softmax(0.7), ic.scoring.SSMax(0.4, 0.1), ic.scoring.SSA(1.0, 1.5),
+        ic.scoring.ApproximateSoftmax(2.0),
+        ic.scoring.LinearAttention(2.0), ic.scoring.NormSoftmax(0.8), ic.scoring.Entmax(1.5), ic.scoring.Sparsemax(),
+        ic.scoring.SaSoftmax(), ic.scoring.NormalizedSaSoftmax(), ic.scoring.RatioScore("square")]
+
+
+@pytest.mark.parametrize("map", MAPS, ids=lambda map: type(map).__name__)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_maps_are_functions_of_arrays_with_derivatives(map, dtype):
+    random = numpy.random.default_rng(1)
+    scores = random.normal(size=(2, 3, 7)).astype(dtype)
+    weights = map(scores)
+    assert weights.dtype == dtype and weights.shape == scores.shape
+    eps = numpy.finfo(dtype).eps
+    for i in range(2):
+        for j in range(3):
+            assert (map(scores[i, j]) == weights[i, j]).all()
+    # Fortran order and a stride give the same bits
+    assert (map(numpy.asfortranarray(scores)) == weights).all()
+    assert (map(numpy.repeat(scores, 2, axis=-1)[..., ::2]) == weights).all()
+    direction, cotangent = random.normal(size=(2, *scores.shape)).astype(dtype)
+    forward = (map.jvp(scores, direction) * cotangent).sum()
+    backward = (map.vjp(scores, cotangent) * direction).sum()
+    assert abs(forward - backward) < 400 * eps * (1 + abs(forward))
+    if dtype == "float64":
+        step = 1e-6
+        difference = (map(scores + step * direction) - map(scores - step * direction)) / (2 * step)
+        assert numpy.abs(difference - map.jvp(scores, direction)).max() < 1e-7
+
+
+def test_softmax_is_the_plain_one():
+    scores = numpy.random.default_rng(2).normal(size=(4, 5))
+    plain = numpy.exp(scores / 0.7)
+    assert numpy.allclose(ic.scoring.Softmax(0.7)(scores), plain / plain.sum(axis=-1, keepdims=True), rtol=1e-14)
+    causal = ic.scoring.Softmax(0.7)(scores, ic.scoring.Visibility.causal)
+    assert causal[0, 0] == 1 and (causal[0, 1:] == 0).all()
+    assert (causal[2, :3] == ic.scoring.Softmax(0.7)(scores[2, :3])).all()
+
+
+def test_bad_scores_are_refused():
+    with pytest.raises(ArithmeticError, match="NaN"):
+        ic.scoring.Softmax()([1.0, math.nan])
+    with pytest.raises(ValueError, match="visible"):
+        ic.scoring.Softmax()([-math.inf, -math.inf])
+    with pytest.raises(TypeError, match="not real"):
+        ic.scoring.Softmax()([1j, 2j])
+    with pytest.raises(ArithmeticError, match="temperature"):
+        ic.scoring.Softmax(-1.0)([1.0, 2.0])
+    with pytest.raises(ValueError, match="no axis"):
+        ic.scoring.Softmax()(3.0)
+    with pytest.raises(ValueError, match="parameter"):
+        ic.scoring.derivative(ic.scoring.Softmax(), "alpha", [1.0, 2.0])
+
+
+def test_a_map_of_ones_own_has_exact_errors(layer):
+    """The program of docs/extending.md prints 0.513972985 for this map; without its derivatives ten digits are left."""
+    task = ic.regression.IsotropicTask(8, task_variance=0.125, noise_variance=0.1)
+    attention = ic.regression.IsotropicAttention(1.0, 1.0)
+    b = 1.5
+    own = ic.scoring.Elementwise(lambda z: b * math.asinh(z), slope=lambda z: b / math.sqrt(1 + z * z),
+                                 curvature=lambda z: -b * z / (1 + z * z) ** 1.5)
+    exact = ic.regression.softmax_error_isotropic(attention, task, 40, own)
+    assert f"{exact.value:.9f}" == "0.513972985"
+    values_alone = ic.scoring.Elementwise(lambda z: b * math.asinh(z))
+    assert ic.regression.softmax_error_isotropic(attention, task, 40, values_alone).value == pytest.approx(
+        exact.value, rel=1e-9)
+    other = ic.scoring.Elementwise(lambda z: 1.6 * math.asinh(z))
+    assert abs(ic.regression.softmax_error_isotropic(attention, task, 40, other).value - exact.value) > 1e-4
+
+    def fails(z):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        ic.regression.softmax_error_isotropic(attention, task, 40, ic.scoring.Elementwise(fails))

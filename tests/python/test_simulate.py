@@ -1,0 +1,162 @@
+"""Simulations: the bits of the C++ programs, options, Ctrl-C, the interpreter's lock."""
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy
+import pytest
+
+import incontext as ic
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SEED = 0x123456789ABCDEF
+
+
+def bits(name):
+    """The lines of tests/simulate/bits.txt, which the C++ programs print on every device: mean, error, count."""
+    rows = [line.split() for line in (ROOT / "tests/simulate/bits.txt").read_text().splitlines()]
+    rows = [row for row in rows if row[0] == name and len(row) == 4]
+    return [(float.fromhex(mean), float.fromhex(error), int(count)) for _, mean, error, count in rows]
+
+
+def of(estimates):
+    return [(e.mean, e.standard_error, e.count) for e in estimates]
+
+
+@pytest.fixture
+def general_model():
+    """The layer and task of tests/simulate/models.hpp."""
+    task = ic.regression.LinearTask(
+        input_mean=[0.5, -0.25, 1.0], input_covariance=[[1.25, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 0.75]],
+        task_mean=[0.25, 0.0, -0.5], task_covariance=[[0.5, 0.125, 0.0], [0.125, 0.25, 0.0], [0.0, 0.0, 1.0]],
+        noise_variance=0.3)
+    attention = ic.regression.Attention([[1.0, 0.1, 0.0], [-0.2, 0.9, 0.3], [0.0, 0.1, 1.1]], [0.1, 0.2, -0.1], 0.8)
+    return attention, task
+
+
+def test_the_same_seed_gives_the_bits_of_cpp(general_model):
+    attention, task = general_model
+    maps = ic.simulate.at_temperatures([0.75, 1.5], ic.scoring.ApproximateSoftmax())
+    options = {"seed": SEED, "trials": 9999}
+    run = ic.simulate.regression_error(attention, task, 11, maps, **options)
+    assert of(run.estimates) == bits("approximate-float")
+    run = ic.simulate.regression_error(attention, task, 11, maps, dtype="float64",
+                                       query=ic.regression.QueryToken.included, **options, threads=1)
+    assert of(run.estimates) == bits("approximate-double")
+    softmax = ic.simulate.at_temperatures([0.75, 1.5], ic.scoring.Softmax())
+    run = ic.simulate.regression_error(attention, task, 9, softmax, **options, device="serial")
+    assert of(run.estimates) == bits("softmax-float")
+    run = ic.simulate.regression_error(attention, task, 11, maps, estimator=ic.simulate.Estimator.conditional, **options)
+    assert of(run.estimates) == bits("conditional-float")
+    assert of(ic.simulate.bayes_ridge_risk(task, 5, **options).estimates) == bits("ridge-double")
+    linear = ic.simulate.at_temperatures([0.75, 1.5], ic.scoring.LinearAttention())
+    assert of(ic.simulate.regression_error(attention, task, 6, linear, **options).estimates) == bits("linear-float")
+    rows = [[1.0, 0.5, 0.25], [-0.25, 2.0, 1.0], [0.75, -1.0, 0.5], [3.0, 0.125, -2.0]]
+    labels = ic.simulate.RowLabels(task.task_mean, numpy.zeros((3, 3)), 0.25)
+    run = ic.simulate.regression_error_on_rows(attention, rows, labels, 7, maps, **options)
+    assert of(run.estimates) == bits("rows-float")
+    centered, labels_alone = task.with_input_mean([0.0, 0.0, 0.0]), attention.replace(input_value=[0.0, 0.0, 0.0])
+    run = ic.simulate.reduced_softmax_error(labels_alone, centered, 21, softmax, **options)
+    assert of(run.estimates) == bits("reduced-softmax-float")
+    other = ic.simulate.regression_error(attention, task, 11, maps, seed=SEED + 1, trials=9999)
+    assert of(other.estimates) != bits("approximate-float")
+
+
+def test_one_map_gives_one_estimate_and_theory_agrees():
+    task = ic.regression.LinearTask.isotropic(dimension=5, task_variance=0.2, noise_variance=0.1)
+    attention = ic.regression.pretrained_attention(task, 20)
+    error = ic.regression.generalization_error(attention, task, 20)
+    trial = ic.simulate.regression_error(attention, task, 20, ic.scoring.ApproximateSoftmax(1.5), seed=3, trials=65536)
+    assert error(1.5).agree(trial).within(5)
+    assert not error(0.8).agree(trial).within(5), "the theory of another temperature is rejected"
+
+
+def test_options_are_checked():
+    task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
+    with pytest.raises(ValueError, match="trials is too small"):
+        ic.simulate.bayes_ridge_risk(task, 5)
+    with pytest.raises(TypeError, match="no such option: trial"):
+        ic.simulate.bayes_ridge_risk(task, 5, trial=10)
+    with pytest.raises(ValueError, match="mainframe"):
+        ic.simulate.bayes_ridge_risk(task, 5, trials=10, device="mainframe")
+    with pytest.raises(TypeError, match="of one kind"):
+        attention = ic.regression.pretrained_attention(task, 5)
+        ic.simulate.regression_error(attention, task, 5, [ic.scoring.Softmax(), ic.scoring.ApproximateSoftmax()], trials=9)
+
+
+def test_progress_is_told():
+    task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
+    told = []
+    ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=lambda done, planned, seconds: told.append((done, planned)))
+    assert told[0] == (0, 4096) and told[-1] == (4096, 4096)
+    with pytest.raises(ZeroDivisionError):
+        ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=lambda *_: 1 / 0)
+    with pytest.raises(TypeError, match="progress is"):
+        ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=3)
+
+
+def test_progress_by_tqdm(capsys):
+    pytest.importorskip("tqdm")
+    task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
+    ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=True)
+    assert "4.10k/4.10k" in capsys.readouterr().err
+
+
+def test_other_threads_run_while_a_simulation_does():
+    counted = []
+    stop = threading.Event()
+
+    def count():
+        while not stop.wait(0.002):
+            counted.append(1)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.perf_counter()
+    ic.simulate.score_rows(ic.simulate.normal_scores(2000, 1.0), [1.0], trials=60000, threads=1)
+    seconds = time.perf_counter() - began
+    stop.set()
+    thread.join()
+    assert len(counted) >= 3 or seconds < 0.01
+
+
+LONG_CALLS = {
+    "simulation": "ic.simulate.score_rows(ic.simulate.normal_scores(1000, 1.0), [1.0], trials=1 << 40)",
+    "loop over an array": "ic.laws.needle_weight(range(1000, 3000000), 2.5, 8.0)",
+    "loop over rows": "ic.scoring.Entmax(1.3)(numpy.random.normal(size=(20000, 2000)))",
+}
+
+
+@pytest.mark.parametrize("call", LONG_CALLS.values(), ids=LONG_CALLS.keys())
+def test_ctrl_c_ends_a_long_call_and_the_handler_returns(call):
+    program = (
+        "import incontext as ic, numpy, signal\n"
+        "before = signal.getsignal(signal.SIGINT)\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        f"    {call}\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', signal.getsignal(signal.SIGINT) is before, flush=True)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(2.0)
+    child.send_signal(signal.SIGINT)
+    output, _ = child.communicate(timeout=60)
+    assert output == "interrupted True\n"
+
+
+def test_rows_and_classification():
+    row = ic.simulate.normal_scores(100, 1.0).with_needle(4.0)
+    run = ic.simulate.score_rows(row, [1.0, 2.0], trials=20000, dtype="float64")
+    for point, beta in enumerate([1.0, 2.0]):
+        exact = ic.laws.needle_weight(100, beta, 4.0 * beta)
+        assert exact.agree(run.at(point, ic.simulate.RowFunctional.needle_weight)).within(5)
+    task = ic.simulate.SphereTask(5, 2, 30)
+    rule = ic.simulate.Classifier(ic.simulate.ClassificationRule.linear, 0.0, 2.0)
+    seen = ic.simulate.classification(task, [rule], trials=8192)
+    assert 0.5 < seen.at(0, ic.simulate.ClassificationMetric.accuracy).mean < 1
+    assert numpy.asarray(ic.simulate.draw_sphere_context(task, 1, 0).inputs).size == 150
