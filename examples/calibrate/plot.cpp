@@ -23,7 +23,7 @@ std::vector<double> curve_lengths(double shortest, double longest) {
 }
 
 Panel panel_of(const DetailedHead& one, RowStatistic which, const std::string& title) {
-  Panel panel{.title = title, .x_label = "row length", .y_label = title};
+  Panel panel{.title = title, .x_label = "row length"};
   Series measured{.name = "measured", .line = false};
   for (const calibration::LengthBucket& bucket : one.measured.buckets) {
     const auto estimate = bucket.full.estimate(which);

@@ -11,7 +11,7 @@ namespace incontext::examples {
 
 namespace {
 
-constexpr double width = 460, height = 320, left = 58, right = 16, top = 34, bottom = 46;
+constexpr double width = 460, height = 350, left = 58, right = 16, top = 66, bottom = 46;
 constexpr const char* colors[] = {"#1f5fa8", "#c2410c", "#3f7d20", "#6b3fa0"};
 
 std::string number(double value) { return short_text(value, 5); }
@@ -115,8 +115,8 @@ std::string drawn(const Panel& panel) {
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     const std::string color = colors[i % 4];
     svg += drawn(panel.series[i], scale, color);
-    const double y = top + 16 + 16 * static_cast<double>(i);
-    svg += text_at(width - right - 6, y, panel.series[i].name, "font-size='11' text-anchor='end' fill='" + color + "'");
+    const double y = 38 + 16 * static_cast<double>(i);
+    svg += text_at(left, y, panel.series[i].name, "font-size='11' fill='" + color + "'");
   }
   return svg;
 }

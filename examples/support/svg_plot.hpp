@@ -19,11 +19,11 @@ struct Series {
   std::vector<PlotPoint> points = {};
 };
 
-/// One plot; its x axis is logarithmic and its y axis linear, from 0 on.
+/// One plot of what its title names; its x axis is logarithmic and its y axis linear, from 0 on. There is room for two
+/// series.
 struct Panel {
   std::string title;
   std::string x_label;
-  std::string y_label;
   std::vector<Series> series = {};
 };
 

@@ -56,7 +56,7 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
 
 /// Measures one head against the law of normal rows.
 ///
-/// The p-value is that of five tests together by Bonferroni: skewness, excess kurtosis, entropy, IPR and largest weight.
+/// The p-value is that of five tests together by Bonferroni: skewness, kurtosis, entropy, IPR and largest weight.
 ///
 /// Source    derived: docs/theory/calibration.md#verdict.
 /// Units     as HeadCalibration.

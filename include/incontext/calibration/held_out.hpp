@@ -27,8 +27,8 @@ struct HeldOutCheck {
 ///              {\sqrt{\mathrm{se}_{\mathrm{odd}}^2 + P'(\hat v)^2\, \mathrm{se}_{\mathrm{even}}^2(\hat v)}} \f]
 ///
 /// The standard deviation is estimated from a quarter of each row, as a model that has seen only short rows would
-/// know it, and the law of normal rows takes it to the whole length. A head whose scores drift with the length, or which
-/// is not normal, disagrees.
+/// know it, and the law of normal rows takes it to the whole length. A head whose scores drift with the length, or
+/// which is not normal, disagrees.
 ///
 /// Source    derived: docs/theory/calibration.md#held-out-check.
 /// Units     as HeldOutCheck.

@@ -24,7 +24,7 @@ struct NormalityTest {
 ///     p = \min(1, 2 \min(p_{\mathrm{skewness}}, p_{\mathrm{kurtosis}})) \f]
 ///
 /// Under the hypothesis, a row is n independent normal scores of its own mean and variance, and both means are exact at
-/// every n. Rows may be correlated within a batch, and the means of batches are taken as independent and normal, so that
+/// every n. Rows may be correlated within a batch; the means of batches are taken as independent and normal, so that
 /// each deviation over its standard error has Student's law with one degree of freedom less than there are batches.
 /// Rows of one prompt share their keys: the test then is about the law given these keys.
 ///

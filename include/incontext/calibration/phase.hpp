@@ -8,6 +8,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/laws/gaussian_asymptotics.hpp"
 
 /// Where a row of n normal scores is between even weights and one that has all.
 namespace incontext::calibration {
@@ -26,12 +27,10 @@ namespace incontext::calibration {
 /// Runs on   host
 template <Real T>
 T freezing_ratio(const Count<T>& row_length, const T& score_stddev) {
-  using std::log;
-  using std::sqrt;
   const T& n = row_length;
   if (!(T(1) < n)) throw_domain_error("calibration::freezing_ratio", "row_length is too small", n, "more than 1");
   require_non_negative("calibration::freezing_ratio", "score_stddev", score_stddev);
-  return score_stddev / sqrt(T(T(2) * log(n)));
+  return score_stddev / laws::critical_score_stddev(n);
 }
 
 /// The length up to which rows of this score standard deviation are frozen; longer ones share their weight.

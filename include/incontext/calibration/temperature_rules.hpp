@@ -75,7 +75,7 @@ inline double yarn_inverse_temperature(double factor) {
 ///
 /// \f[ \beta = \frac{1}{\min(\sigma, 1)} \f]
 ///
-/// Source    arXiv 2310.12956 eq. 2 with tau = 1; rows are taken as long, so that each has the standard deviation sigma.
+/// Source    arXiv 2310.12956 eq. 2 with tau = 1; rows are taken as long, so that sigma is the deviation of each.
 /// Units     dimensionless.
 /// Domain    score_stddev > 0.
 /// Limits    score_stddev >= 1: 1.
@@ -112,9 +112,9 @@ inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& s
 /// The rules at the given lengths; the first length is the trained one, where the quantity is held at its value at
 /// inverse temperature 1.
 ///
-/// The rows are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse
-/// temperatures where they hold the quantity; YaRN;
-/// NormSoftmax; and, for a needle, SSA of base 1, with the exponent of nearest_ssa. SSA does not change with the length.
+/// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures
+/// where they hold the quantity; YaRN; NormSoftmax; and, for a needle, SSA of base 1, with the exponent of nearest_ssa.
+/// SSA does not change with the length.
 ///
 /// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
 /// Shapes    lengths: m, the shortest first -> 5 to 7 rules with m values each
