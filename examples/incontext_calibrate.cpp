@@ -1,7 +1,12 @@
 // incontext-calibrate: what a head of a real model does, whether the laws of normal rows describe it, and which inverse
 // temperature keeps it the same in longer rows; all from its raw attention scores.
 
-#include <algorithm>
+#include <incontext/calibration/held_quantity.hpp>
+
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "examples/calibrate/measurement.hpp"
 #include "examples/calibrate/options.hpp"
@@ -35,12 +40,32 @@ std::optional<HeadPlace> detailed_head(const CalibrateOptions& o, const MappedSc
   return {};
 }
 
+/// Plans from a quarter of the length to the whole, tried on the rows at hand by measuring them again.
+std::vector<TriedPlan> tried_plans(const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
+  using namespace incontext::calibration;
+  const double variance = head.rows.quarter.half(0).estimate(RowStatistic::variance).mean;
+  const HeadScores<double> normal{.score_stddev = std::sqrt(variance)};
+  std::vector<TriedPlan> plans;
+  for (const auto& [held, quantity, statistic] :
+       {std::tuple(Held::entropy, "entropy", RowStatistic::entropy),
+        std::tuple(Held::largest_weight, "largest weight", RowStatistic::largest_weight)}) {
+    const double target = held_value<double>(held, normal, head.rows.longest / 4, 1.0);
+    const auto solved = holding_temperature<double>(held, normal, head.rows.longest, target);
+    CalibrateOptions again = o;
+    again.inverse_temperature *= solved.inverse_temperature;
+    const HeadMeasurement measured = measure_one(scores, again, {head.layer, head.head}, 0);
+    plans.push_back({quantity, statistic, solved.inverse_temperature, main_bucket(measured)});
+  }
+  return plans;
+}
+
 void add_detail(Report& report, const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
   const double gap = o.gap.value_or(4 * head.score_stddev);
   const HeadMeasurement measured = measure_one(scores, o, {head.layer, head.head}, gap);
   const std::int64_t longest = measured.buckets.back().longest;
   const DetailedHead one{head, measured, gap, o.trained_length > 0 ? o.trained_length : longest};
   for (Table& table : detail_tables(one, o)) report.tables.push_back(std::move(table));
+  if (head.held_out) report.tables.push_back(plan_table(one, tried_plans(o, scores, head)));
   if (!o.shifted.empty()) {
     const MappedScores shifted(o.shifted);
     report.tables.push_back(shifted_table(scores, shifted, {head.layer, head.head}, o));

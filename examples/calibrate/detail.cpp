@@ -221,4 +221,22 @@ std::vector<Table> detail_tables(const DetailedHead& one, const CalibrateOptions
   return tables;
 }
 
+Table plan_table(const DetailedHead& one, const std::vector<TriedPlan>& plans) {
+  std::vector<std::pair<std::string, statistics::Agreement>> rows;
+  for (const TriedPlan& plan : plans) {
+    const auto check = calibration::check_held_out(plan.at_inverse_temperature);
+    rows.emplace_back(plan.quantity + " at inverse temperature " + short_text(plan.inverse_temperature, 5),
+                      plan.statistic == RowStatistic::entropy ? check.entropy : check.largest_weight);
+  }
+  Table table = judged_table(name_of(one) + ": the plan tried on these rows, from a quarter of their length", rows);
+  for (const TriedPlan& plan : plans) {
+    const auto quarter = one.head.rows.quarter.half(1).estimate(plan.statistic);
+    const auto whole = one.head.rows.full.half(1).estimate(plan.statistic);
+    table.notes.push_back("Measured at inverse temperature 1: " + plan.quantity + " " + short_text(quarter.mean, 5) +
+                          " in quarter rows, which the plan is to hold, and " + short_text(whole.mean, 5) +
+                          " in whole rows.");
+  }
+  return table;
+}
+
 }  // namespace incontext::examples::calibrate

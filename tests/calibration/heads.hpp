@@ -62,7 +62,7 @@ inline Head local_head(std::int64_t queries, std::int64_t keys, std::uint64_t se
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal(0, 0.5);
   return head_of(queries, keys, [&](std::int64_t q, std::int64_t k) {
-    return normal(generator) - 0.1 * static_cast<double>(std::abs(q - k));
+    return normal(generator) - 0.03 * static_cast<double>(std::abs(q - k));
   });
 }
 

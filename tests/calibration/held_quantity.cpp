@@ -41,7 +41,8 @@ std::pair<double, double> drawn(Held held, const HeadScores<double>& scores, int
 
 }  // namespace
 
-TEST_CASE("the solved inverse temperature holds each quantity in drawn rows, and log n does not", "[calibration]") {
+TEST_CASE("the solved inverse temperature holds each quantity in drawn rows, and a tenth less does not",
+          "[calibration]") {
   const HeadScores<double> scores{.score_stddev = 1.5, .gap = 6.5};
   const int trained = 32, n = 512;
   for (const Held held : {Held::entropy, Held::largest_weight, Held::needle_weight}) {
@@ -53,8 +54,11 @@ TEST_CASE("the solved inverse temperature holds each quantity in drawn rows, and
     const auto [mean, error] = drawn(held, scores, n, solved.inverse_temperature, 6000);
     CAPTURE(static_cast<int>(held), target, mean, error, solved.inverse_temperature);
     CHECK(std::abs(mean - target) < 4.5 * error);
-    const auto [twin, twin_error] = drawn(held, scores, n, std::log(512.0) / std::log(32.0), 6000);
+    const auto [twin, twin_error] = drawn(held, scores, n, 0.9 * solved.inverse_temperature, 6000);
     CHECK(std::abs(twin - target) > 8 * twin_error);
+    if (held != Held::entropy) continue;
+    const auto [by_log, log_error] = drawn(held, scores, n, std::log(512.0) / std::log(32.0), 6000);
+    CHECK(std::abs(by_log - target) > 8 * log_error);
   }
 }
 
@@ -69,7 +73,9 @@ TEST_CASE("at the trained length nothing changes, and the scores' unit does not 
       if (held != Held::needle_weight || stddev < 2) CHECK(relative(same.inverse_temperature, 1) < 1e-8);
       const auto longer = holding_temperature<double>(held, scores, 1024, target);
       const auto halved = holding_temperature<double>(held, doubled, 1024, target);
-      CHECK(relative(halved.inverse_temperature, longer.inverse_temperature / 2) < 1e-6);
+      CHECK(relative(halved.value, longer.value) < 1e-6);
+      // without a solution the maximum is flat, and only its value is determined
+      if (longer.attained) CHECK(relative(halved.inverse_temperature, longer.inverse_temperature / 2) < 1e-6);
     }
   }
 }
