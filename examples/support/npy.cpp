@@ -14,15 +14,6 @@ namespace incontext::examples {
 
 namespace {
 
-/// The header's three fields; `descr` such as "<f8": byte order, kind, bytes per number.
-struct NpyHeader {
-  char byte_order = '<';
-  char kind = 'f';
-  std::size_t item_size = 8;
-  bool fortran_order = false;
-  std::vector<std::size_t> shape;
-};
-
 /// Reads the header's Python dictionary, whose keys come in any order.
 class NpyHeaderParser {
  public:
@@ -157,10 +148,7 @@ double load(const char* bytes) {
 double npy_number(const NpyHeader& header, const char* bytes) {
   char ordered[8] = {};
   std::memcpy(ordered, bytes, header.item_size);
-  const bool big = header.byte_order == '>';
-  if (big != (std::endian::native == std::endian::big) && header.byte_order != '=' && header.byte_order != '|') {
-    std::reverse(ordered, ordered + header.item_size);
-  }
+  if (header.is_swapped()) std::reverse(ordered, ordered + header.item_size);
   switch (header.kind) {
     case 'f':
       if (header.item_size == 2) {
@@ -180,13 +168,6 @@ double npy_number(const NpyHeader& header, const char* bytes) {
              : header.item_size == 4 ? load<std::uint32_t>(ordered)
                                      : load<std::uint64_t>(ordered);
   }
-}
-
-/// "12 x 512 x 512"
-std::string sizes_of(const std::vector<std::size_t>& shape) {
-  std::string sizes;
-  for (const std::size_t size : shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
-  return sizes;
 }
 
 void require_matrix(const std::string& file, const NpyHeader& header) {
@@ -212,7 +193,18 @@ bool is_npy(const std::string& file, std::string_view bytes) {
   return bytes.substr(0, 6) == "\x93NUMPY" || file.ends_with(".npy");
 }
 
-Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors) {
+bool NpyHeader::is_swapped() const {
+  const bool big = byte_order == '>';
+  return big != (std::endian::native == std::endian::big) && byte_order != '=' && byte_order != '|';
+}
+
+std::string sizes_of(const std::vector<std::size_t>& shape) {
+  std::string sizes;
+  for (const std::size_t size : shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+  return sizes;
+}
+
+NpyHeader parse_npy_header(const std::string& file, std::string_view bytes) {
   if (bytes.substr(0, 6) != "\x93NUMPY")
     throw InputError(file + ": is not an .npy file (its first bytes are not \\x93NUMPY)");
   const auto byte = [&](std::size_t i) {
@@ -229,14 +221,19 @@ Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDi
     throw_input_error(file, ".npy header is cut off", bytes.size(),
                       std::to_string(header_start + header_size) + " bytes");
   }
-  const NpyHeader header = NpyHeaderParser(file, bytes.substr(header_start, header_size)).parse();
+  NpyHeader header = NpyHeaderParser(file, bytes.substr(header_start, header_size)).parse();
+  header.data_start = header_start + header_size;
+  return header;
+}
 
+Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors) {
+  const NpyHeader header = parse_npy_header(file, bytes);
   require_matrix(file, header);
   const bool row = header.shape.size() == 1 && vectors == OneDimension::row;
   const std::size_t rows = row ? 1 : header.shape[0];
   const std::size_t columns = row ? header.shape[0] : header.shape.size() == 2 ? header.shape[1] : 1;
   if (rows == 0 || columns == 0) throw_input_error(file, "array is empty", rows * columns, "at least one number");
-  const std::string_view data = bytes.substr(header_start + header_size);
+  const std::string_view data = bytes.substr(header.data_start);
   const std::string expected = std::to_string(rows) + " x " + std::to_string(columns) + " x " +
                                std::to_string(header.item_size) + " bytes of data";
   if (data.size() / header.item_size / columns != rows || data.size() != rows * columns * header.item_size) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +11,25 @@
 
 /// NumPy's .npy files, versions 1 to 3: one array of numbers, 1-D or 2-D, read into doubles.
 namespace incontext::examples {
+
+/// What an .npy file says about its numbers; `descr` such as "<f8" is byte order, kind and bytes per number.
+struct NpyHeader {
+  char byte_order = '<';
+  char kind = 'f';
+  std::size_t item_size = 8;
+  bool fortran_order = false;
+  std::vector<std::size_t> shape;
+  std::size_t data_start = 0;  ///< the byte at which the numbers begin
+
+  /// Whether the bytes of each number are in the order that this machine does not use.
+  bool is_swapped() const;
+};
+
+/// The header of an .npy file, from its first bytes.
+NpyHeader parse_npy_header(const std::string& file, std::string_view bytes);
+
+/// "12 x 512 x 512"
+std::string sizes_of(const std::vector<std::size_t>& shape);
 
 /// How an array of one dimension is read: as one number per row of a data set, or as one row of scores.
 enum class OneDimension { column, row };

@@ -28,4 +28,6 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-classify)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_TRAIN="$<TARGET_FILE:incontext-train>")
   add_dependencies(test_programs incontext-train)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_CALIBRATE="$<TARGET_FILE:incontext-calibrate>")
+  add_dependencies(test_programs incontext-calibrate)
 endif()

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <incontext/calibration/score_array.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// Scores in an .npy file, read where they lie: the file may be larger than the memory.
+namespace incontext::examples::calibrate {
+
+class MappedScores {
+ public:
+  /// Refuses what is no .npy file of 1 to 4 dimensions of half, single or double precision, and one that is cut off.
+  explicit MappedScores(const std::string& file);
+  MappedScores(const MappedScores&) = delete;
+  MappedScores& operator=(const MappedScores&) = delete;
+  ~MappedScores();
+
+  const calibration::ScoreArray& array() const { return array_; }
+  const std::string& file() const { return file_; }
+  /// "4 x 8 x 512 x 512, float16"
+  const std::string& description() const { return description_; }
+
+  /// Lets go of the pages that were read; they are read again if they are needed again.
+  void release() const;
+
+ private:
+  std::string file_;
+  std::string description_ = {};
+  void* bytes_ = nullptr;
+  std::size_t size_ = 0;
+  calibration::ScoreArray array_ = {};
+};
+
+}  // namespace incontext::examples::calibrate

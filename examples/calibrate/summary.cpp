@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "examples/calibrate/tables.hpp"
+#include "examples/support/text.hpp"
+
+namespace incontext::examples::calibrate {
+
+namespace {
+
+using calibration::HeadCalibration;
+using calibration::RowStatistic;
+
+/// With more heads than this, the text report has the extremes alone.
+constexpr std::size_t most_heads_in_text = 24;
+
+std::string phase_of(const HeadCalibration& head) {
+  switch (head.phase) {
+    case calibration::Phase::even:
+      return "even";
+    case calibration::Phase::self_averaging:
+      return "self-averaging";
+    case calibration::Phase::frozen:
+      break;
+  }
+  return "frozen";
+}
+
+std::string verdict_of(const HeadCalibration& head) {
+  return head.normal_rows == statistics::Verdict::agrees      ? "normal"
+         : head.normal_rows == statistics::Verdict::disagrees ? "not normal"
+                                                              : "not judged";
+}
+
+/// The largest relative deviation of the predicted weights from the measured ones, of the three quantities.
+double worst_deviation(const HeadCalibration& head) {
+  double worst = 0;
+  for (const auto* one : {&head.comparison.entropy, &head.comparison.ipr, &head.comparison.largest_weight}) {
+    worst = std::max(worst, std::abs(one->estimate.mean / one->theory - 1));
+  }
+  return worst;
+}
+
+std::vector<Cell> row_of(const HeadCalibration& head) {
+  const auto mean = [&](RowStatistic which) { return head.rows.full.estimate(which).mean; };
+  const Cell p_value = std::isnan(head.p_value) ? Cell() : Cell(head.p_value);
+  return {head.layer,
+          head.head,
+          head.rows.shortest,
+          head.rows.longest,
+          head.rows.rows,
+          head.score_stddev,
+          mean(RowStatistic::skewness),
+          mean(RowStatistic::excess_kurtosis),
+          mean(RowStatistic::entropy),
+          head.comparison.entropy.theory,
+          1 / mean(RowStatistic::ipr),
+          1 / head.comparison.ipr.theory,
+          mean(RowStatistic::largest_weight),
+          head.comparison.largest_weight.theory,
+          head.freezing_ratio,
+          phase_of(head),
+          head.score_stddev > 0 ? Cell(100 * worst_deviation(head)) : Cell(),
+          p_value,
+          verdict_of(head)};
+}
+
+std::vector<Column> head_columns() {
+  return {{"layer"},
+          {"head"},
+          {.name = "shortest_row", .in_text = InText::hidden},
+          {.name = "longest_row", .heading = "rows to"},
+          {.name = "rows"},
+          {.name = "score_stddev", .heading = "x", .digits = 4},
+          {.name = "skewness", .heading = "skew", .digits = 3},
+          {.name = "excess_kurtosis", .heading = "kurtosis", .digits = 3},
+          {.name = "entropy", .unit = "nats", .digits = 4, .decimals_as = 1},
+          {.name = "entropy_predicted", .heading = "predicted", .unit = "nats", .digits = 4, .decimals_as = 1},
+          {.name = "effective_keys", .heading = "keys", .digits = 4, .decimals_as = 2},
+          {.name = "effective_keys_predicted", .heading = "predicted", .digits = 4, .decimals_as = 2},
+          {.name = "largest_weight", .heading = "largest", .digits = 3, .decimals_as = 3},
+          {.name = "largest_weight_predicted", .heading = "predicted", .digits = 3, .decimals_as = 3},
+          {.name = "freezing_ratio", .heading = "x / x_c", .digits = 3},
+          {.name = "phase"},
+          {.name = "worst_deviation_percent", .heading = "off by %", .digits = 3},
+          {.name = "p_value", .heading = "p", .digits = 2, .in_text = InText::hidden},
+          {.name = "normal_rows", .heading = "rows are"}};
+}
+
+/// The heads with the least and the greatest value of a quantity, for the text report of many heads.
+template <class Value>
+void add_extremes(std::vector<const HeadCalibration*>& chosen, const std::vector<HeadCalibration>& heads,
+                  const Value& value) {
+  const auto [least, most] = std::minmax_element(heads.begin(), heads.end(),
+                                                 [&](const auto& a, const auto& b) { return value(a) < value(b); });
+  chosen.push_back(&*least);
+  chosen.push_back(&*most);
+}
+
+std::vector<const HeadCalibration*> shown_heads(const std::vector<HeadCalibration>& heads, bool all) {
+  std::vector<const HeadCalibration*> chosen;
+  if (all) {
+    for (const HeadCalibration& head : heads) chosen.push_back(&head);
+    return chosen;
+  }
+  add_extremes(chosen, heads, [](const HeadCalibration& head) { return head.freezing_ratio; });
+  add_extremes(chosen, heads, [](const HeadCalibration& head) { return worst_deviation(head); });
+  for (const auto which : {RowStatistic::entropy, RowStatistic::excess_kurtosis, RowStatistic::largest_weight}) {
+    add_extremes(chosen, heads, [=](const HeadCalibration& head) { return head.rows.full.estimate(which).mean; });
+  }
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+Table counts_table(const std::vector<HeadCalibration>& heads, const std::string& title) {
+  Table table{.title = title,
+              .columns = {{"phase"},
+                          {.name = "heads"},
+                          {.name = "normal"},
+                          {.name = "not_normal"},
+                          {.name = "not_judged"},
+                          {.name = "median_score_stddev", .heading = "median x", .digits = 4},
+                          {.name = "median_effective_keys", .heading = "median keys", .digits = 4}}};
+  for (const std::string phase : {"even", "self-averaging", "frozen"}) {
+    std::vector<double> stddevs, keys;
+    std::int64_t counts[3] = {};
+    for (const HeadCalibration& head : heads) {
+      if (phase_of(head) != phase) continue;
+      stddevs.push_back(head.score_stddev);
+      keys.push_back(1 / head.rows.full.estimate(RowStatistic::ipr).mean);
+      ++counts[verdict_of(head) == "normal" ? 0 : verdict_of(head) == "not normal" ? 1 : 2];
+    }
+    const auto median = [](std::vector<double>& values) -> Cell {
+      if (values.empty()) return {};
+      std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+      return values[values.size() / 2];
+    };
+    table.add_row({phase, static_cast<std::int64_t>(stddevs.size()), counts[0], counts[1], counts[2], median(stddevs),
+                   median(keys)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> summary_tables(const std::vector<HeadCalibration>& heads,
+                                  const std::vector<calibration::HeadMeasurement>& measured, const MappedScores& scores,
+                                  const CalibrateOptions& o) {
+  const std::string title = scores.file() + ": " + scores.description() + (o.causal ? ", causal" : "");
+  std::vector<Table> tables;
+  if (heads.size() > 1) tables.push_back(counts_table(heads, title));
+  const bool all = o.output.format != Format::table || heads.size() <= most_heads_in_text;
+  Table table{.title = heads.size() == 1 ? title
+                       : all             ? "Heads"
+                                         : "The heads with the least and the greatest values",
+              .columns = head_columns(),
+              .key_columns = 2};
+  for (const HeadCalibration* head : shown_heads(heads, all)) table.add_row(row_of(*head));
+  table.notes = {
+      "x is the standard deviation of the scores in a row, x_c = sqrt(2 log n). Predicted: the law of rows of "
+      "independent normal scores, from n and x alone.",
+      "\"not normal\": skewness, kurtosis, entropy, keys or largest weight differ from that law by more than "
+      "their errors allow (Holm over all heads, false alarms in one run of 1000); \"off by %\" is by how "
+      "much, at most, the predicted weights differ from the measured ones."};
+  std::int64_t masked = 0, single = 0;
+  for (const calibration::HeadMeasurement& head : measured) {
+    masked += head.masked_rows;
+    single += head.single_key_rows;
+  }
+  if (masked > 0) table.notes.push_back("Rows left out because every key is masked: " + std::to_string(masked) + ".");
+  if (single > 0) {
+    table.notes.push_back("Rows left out because a single key is visible: " + std::to_string(single) + ".");
+  }
+  if (heads.size() > 1 && !o.head) table.notes.push_back("--head LAYER,HEAD shows one of them in detail.");
+  tables.push_back(table);
+  return tables;
+}
+
+}  // namespace incontext::examples::calibrate

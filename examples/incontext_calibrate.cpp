@@ -1,0 +1,112 @@
+// incontext-calibrate: what a head of a real model does, whether the laws of normal rows describe it, and which inverse
+// temperature keeps it the same in longer rows; all from its raw attention scores.
+
+#include <incontext/calibration/held_quantity.hpp>
+
+#include <cmath>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "examples/calibrate/measurement.hpp"
+#include "examples/calibrate/options.hpp"
+#include "examples/calibrate/plot.hpp"
+#include "examples/calibrate/tables.hpp"
+#include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
+#include "examples/support/report.hpp"
+
+namespace {
+
+using namespace incontext::examples;
+using namespace incontext::examples::calibrate;
+using incontext::calibration::HeadCalibration;
+using incontext::calibration::HeadMeasurement;
+
+/// The head to be shown in detail: the one asked for, or the only one.
+std::optional<HeadPlace> detailed_head(const CalibrateOptions& o, const MappedScores& scores) {
+  const auto& array = scores.array();
+  if (o.head && (o.head->layer >= array.layers() || o.head->head >= array.heads())) {
+    throw_input_error(
+        "--head", "is not in " + scores.file(), std::to_string(o.head->layer) + "," + std::to_string(o.head->head),
+        "layers 0 to " + std::to_string(array.layers() - 1) + ", heads 0 to " + std::to_string(array.heads() - 1));
+  }
+  if (o.head) return o.head;
+  if (array.layers() * array.heads() == 1) return HeadPlace{0, 0};
+  for (const auto& [option, given] :
+       {std::pair("--plot", !o.plot.empty()), {"--shifted", !o.shifted.empty()}, {"--gap", o.gap.has_value()}}) {
+    if (given) throw InputError(std::string(option) + " is about one head (needs --head LAYER,HEAD)");
+  }
+  return {};
+}
+
+/// Plans from a quarter of the length to the whole, tried on the rows at hand by measuring them again.
+std::vector<TriedPlan> tried_plans(const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
+  using namespace incontext::calibration;
+  const double variance = head.rows.quarter.half(0).estimate(RowStatistic::variance).mean;
+  const HeadScores<double> normal{.score_stddev = std::sqrt(variance)};
+  std::vector<TriedPlan> plans;
+  for (const auto& [held, quantity, statistic] :
+       {std::tuple(Held::entropy, "entropy", RowStatistic::entropy),
+        std::tuple(Held::largest_weight, "largest weight", RowStatistic::largest_weight)}) {
+    const double target = held_value<double>(held, normal, head.rows.longest / 4, 1.0);
+    const auto solved = holding_temperature<double>(held, normal, head.rows.longest, target);
+    CalibrateOptions again = o;
+    again.inverse_temperature *= solved.inverse_temperature;
+    const HeadMeasurement measured = measure_one(scores, again, {head.layer, head.head}, 0);
+    plans.push_back({quantity, statistic, solved.inverse_temperature, main_bucket(measured)});
+  }
+  return plans;
+}
+
+void add_detail(Report& report, const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
+  const double gap = o.gap.value_or(4 * head.score_stddev);
+  const HeadMeasurement measured = measure_one(scores, o, {head.layer, head.head}, gap);
+  const std::int64_t longest = measured.buckets.back().longest;
+  const DetailedHead one{head, measured, gap, o.trained_length > 0 ? o.trained_length : longest};
+  for (Table& table : detail_tables(one, o)) report.tables.push_back(std::move(table));
+  if (head.held_out) report.tables.push_back(plan_table(one, tried_plans(o, scores, head)));
+  if (!o.shifted.empty()) {
+    const MappedScores shifted(o.shifted);
+    report.tables.push_back(shifted_table(scores, shifted, {head.layer, head.head}, o));
+  }
+  if (!o.plot.empty()) write_file(o.plot, drawing_of(one), "--plot");
+}
+
+Report report_of(const CLI::App& app, CalibrateOptions& options) {
+  const UnusedOptions unused = check_combination(app, options);
+  require_outputs(options.output, {{"--plot", options.plot}},
+                  {{"--scores", options.scores}, {"--shifted", options.shifted}});
+  Report report{.program = "incontext-calibrate", .command = command_of(app), .arguments = unused.arguments()};
+  const MappedScores scores(options.scores);
+  const auto place = detailed_head(options, scores);
+  const auto measured = measure(scores, options);
+  const auto heads = calibrate_all(measured, options);
+  report.tables = summary_tables(heads, measured, scores, options);
+  for (const HeadCalibration& head : heads) {
+    if (place && head.layer == place->layer && head.head == place->head) add_detail(report, options, scores, head);
+  }
+  return report;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CalibrateOptions options;
+  return run_program(
+      {.name = "incontext-calibrate",
+       .description =
+           "What do the heads of a model do, and at which temperature? Reads raw attention scores (before softmax),\n"
+           "measures the law of the scores in a row and of the weights, and puts beside them what the laws of rows of\n"
+           "normal scores predict from the row length and the scores' standard deviation alone. For one head: where "
+           "it\n"
+           "fades or freezes, and the inverse temperatures that hold entropy, largest weight or a needle's weight in\n"
+           "longer rows. A score of -inf, or a large negative one (-1e4 and lower), masks a key.\n"
+           "Exit code: 0 the report is complete, whatever it says about the heads, 2 bad input.",
+       .footer = "\nExamples:\n"
+                 "  incontext-calibrate --scores scores.npy --causal\n"
+                 "  incontext-calibrate --scores scores.npy --causal --head 3,5 --gap 6 --plot head.svg\n"
+                 "  incontext-calibrate --scores scores.npy --format json --output heads.json\n"},
+      argc, argv, [&](CLI::App& app) { add_calibrate_options(app, options); },
+      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+/// Attention scores of real models: what a head does, whether the laws of normal rows describe it, and which inverse
+/// temperature keeps it the same in longer rows.
+
+#include "incontext/calibration/batch_means.hpp"
+#include "incontext/calibration/head_calibration.hpp"
+#include "incontext/calibration/head_measurement.hpp"
+#include "incontext/calibration/held_out.hpp"
+#include "incontext/calibration/held_quantity.hpp"
+#include "incontext/calibration/normal_row.hpp"
+#include "incontext/calibration/normality.hpp"
+#include "incontext/calibration/phase.hpp"
+#include "incontext/calibration/row_statistics.hpp"
+#include "incontext/calibration/score_array.hpp"
+#include "incontext/calibration/temperature_rules.hpp"
+#include "incontext/calibration/visible_scores.hpp"

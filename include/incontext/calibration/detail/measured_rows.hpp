@@ -1,0 +1,164 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "incontext/calibration/batch_means.hpp"
+#include "incontext/calibration/row_statistics.hpp"
+#include "incontext/calibration/score_array.hpp"
+#include "incontext/calibration/visible_scores.hpp"
+#include "incontext/core/contracts.hpp"
+
+namespace incontext::calibration {
+
+struct HeadMeasurement;
+struct MeasurementOptions;
+
+namespace detail {
+
+/// Heads that are read together, numbered layer * heads + head, and the number of queries read at a time.
+struct HeadGroup {
+  std::vector<std::int64_t> heads;
+  std::int64_t queries_at_a_time;
+};
+
+inline std::int64_t offset_of(const ScoreArray& scores, std::int64_t head) {
+  return head / scores.heads() * scores.strides[0] + head % scores.heads() * scores.strides[1];
+}
+
+/// One head at a time where its keys are side by side, else heads or queries that are near each other in memory.
+inline std::vector<HeadGroup> head_groups(const ScoreArray& scores) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(scores.layers() * scores.heads()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  constexpr std::int64_t together = 64;
+  std::int64_t heads = 1, queries = 1;
+  if (scores.strides[3] != size_of(scores.type)) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return offset_of(scores, a) < offset_of(scores, b); });
+    (order.size() > 1 && std::min(scores.strides[0], scores.strides[1]) < scores.strides[2] ? heads : queries) =
+        together;
+  }
+  std::vector<HeadGroup> groups;
+  for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(heads)) {
+    const std::size_t end = std::min(order.size(), at + static_cast<std::size_t>(heads));
+    groups.push_back(
+        {{order.begin() + static_cast<std::ptrdiff_t>(at), order.begin() + static_cast<std::ptrdiff_t>(end)}, queries});
+  }
+  return groups;
+}
+
+/// Measures the rows of one head in the order of its queries.
+template <class Head, class Options>
+class MeasuredRows {
+ public:
+  MeasuredRows(const ScoreArray& scores, const Options& options, std::int64_t number, Head& head)
+      : scores_(scores), options_(options), head_(head), weights_(static_cast<std::size_t>(scores.keys())) {
+    head_.layer = number / scores.heads();
+    head_.head = number % scores.heads();
+  }
+
+  void add(std::int64_t query, std::span<double> row) {
+    if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores_.keys() - scores_.queries()));
+    const VisibleScores visible = keep_visible(row);
+    refuse_problems(visible, query);
+    all_sum_to_one_ = all_sum_to_one_ && (visible.count < 2 || visible.sums_to_one());
+    if (visible.count == 0) {
+      ++head_.masked_rows;
+    } else if (visible.count == 1) {
+      ++head_.single_key_rows;
+    } else {
+      measure(row.first(static_cast<std::size_t>(visible.count)));
+    }
+  }
+
+  void finish() {
+    for (auto& [octave, bucket] : buckets_) head_.buckets.push_back(std::move(bucket));
+    if (head_.buckets.empty()) {
+      throw_domain_error(where, place() + ": no row has two visible keys", 0, "at least one such row");
+    }
+    if (all_sum_to_one_) {
+      throw_domain_error(where, place() + ": the numbers are weights after softmax", "every row sums to 1",
+                         "scores before softmax");
+    }
+  }
+
+ private:
+  using Bucket = typename decltype(Head::buckets)::value_type;
+  static constexpr auto where = "calibration::measure_heads";
+
+  std::string place() const { return "layer " + std::to_string(head_.layer) + ", head " + std::to_string(head_.head); }
+
+  void refuse_problems(const VisibleScores& visible, std::int64_t query) const {
+    const auto refuse = [&](const char* problem, double value, const char* needs) {
+      throw_domain_error(where, place() + ", query " + std::to_string(query) + ": " + problem, value, needs);
+    };
+    if (visible.problem == RowProblem::not_a_number) refuse("a score is not a number", visible.problem_value, "scores");
+    if (visible.problem == RowProblem::infinite) {
+      refuse("a score is infinite", visible.problem_value, "finite scores, or -inf for a masked key");
+    }
+    if (visible.problem == RowProblem::between_score_and_mask) {
+      refuse("a score is too low for a score and too near to the others for a mask", visible.problem_value,
+             "a mask of -inf");
+    }
+    if (visible.count == 0 && options_.masked_rows == decltype(options_.masked_rows){}) {
+      refuse("every key is masked", 0, "a visible key, or masked rows left out");
+    }
+  }
+
+  void measure(std::span<double> row) {
+    for (double& score : row) score *= options_.inverse_temperature;
+    const auto length = static_cast<std::int64_t>(row.size());
+    const int octave = octave_of(length);
+    Bucket& bucket = buckets_.try_emplace(octave, Bucket{length, length, 0, {}, {}}).first->second;
+    bucket.shortest = std::min(bucket.shortest, length);
+    bucket.longest = std::max(bucket.longest, length);
+    ++bucket.rows;
+    bucket.full.add(row_statistics(row, weights_, options_.needle_gap));
+    if (octave > 3) bucket.quarter.add(row_statistics(row.first(row.size() / 4), weights_, options_.needle_gap));
+  }
+
+  const ScoreArray& scores_;
+  const Options& options_;
+  Head& head_;
+  std::vector<double> weights_;
+  std::map<int, Bucket> buckets_ = {};
+  bool all_sum_to_one_ = true;
+};
+
+template <class Head, class Options>
+void measure_group(const ScoreArray& scores, const HeadGroup& group, const Options& options, Head* heads) {
+  const std::int64_t keys = scores.keys(), queries = scores.queries();
+  std::vector<MeasuredRows<Head, Options>> rows;
+  for (const std::int64_t head : group.heads) rows.emplace_back(scores, options, head, heads[head]);
+  const std::int64_t at_a_time = std::min(group.queries_at_a_time, queries);
+  std::vector<double> values(rows.size() * static_cast<std::size_t>(at_a_time * keys));
+  std::vector<const std::byte*> starts;
+  for (std::int64_t first = 0; first < queries; first += at_a_time) {
+    const std::int64_t some = std::min(at_a_time, queries - first);
+    starts.clear();
+    for (const std::int64_t head : group.heads) {
+      for (std::int64_t q = first; q < first + some; ++q) {
+        starts.push_back(static_cast<const std::byte*>(scores.data) + offset_of(scores, head) + q * scores.strides[2]);
+      }
+    }
+    const auto read = scores.other_byte_order ? read_rows<true> : read_rows<false>;
+    read(starts.data(), static_cast<std::int64_t>(starts.size()), keys, scores.strides[3], scores.type, values.data());
+    for (std::size_t h = 0; h < rows.size(); ++h) {
+      for (std::int64_t q = 0; q < some; ++q) {
+        const auto row = static_cast<std::size_t>(static_cast<std::int64_t>(h) * some + q);
+        rows[h].add(first + q,
+                    std::span(values).subspan(row * static_cast<std::size_t>(keys), static_cast<std::size_t>(keys)));
+      }
+    }
+  }
+  for (auto& one : rows) one.finish();
+}
+
+}  // namespace detail
+
+}  // namespace incontext::calibration

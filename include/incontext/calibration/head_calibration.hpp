@@ -1,0 +1,140 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "incontext/calibration/detail/parallel_tasks.hpp"
+#include "incontext/calibration/head_measurement.hpp"
+#include "incontext/calibration/held_out.hpp"
+#include "incontext/calibration/normal_row.hpp"
+#include "incontext/calibration/normality.hpp"
+#include "incontext/calibration/phase.hpp"
+#include "incontext/statistics/families.hpp"
+
+namespace incontext::calibration {
+
+/// What the weights of a head are like.
+///
+/// Runs on   host
+enum class Phase { even, self_averaging, frozen };
+
+/// What is concluded about one head from the rows of one octave of lengths.
+///
+/// Units     score_stddev of the scores; p_value a probability, NaN where nothing could be tested.
+/// Runs on   host
+struct HeadCalibration {
+  std::int64_t layer, head;
+  LengthBucket rows;  ///< the rows it is about, see main_bucket
+  double score_stddev;
+  Phase phase;
+  double freezing_ratio;
+  NormalityTest normality;
+  NormalRowComparison comparison;
+  std::optional<HeldOutCheck> held_out;  ///< absent for rows of at most 8 keys, and for fewer than four batches
+  double p_value;                        ///< of the theory of normal rows: the least of five, times five
+  statistics::Verdict normal_rows = statistics::Verdict::not_judged;  ///< set by judge_heads
+};
+
+/// The bucket that a head is judged by: the one of the longest rows, among those with at least 64 rows; else the one
+/// with the most.
+///
+/// Domain    a head with a bucket.
+/// Runs on   host
+inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
+  const LengthBucket* best = &head.buckets.front();
+  for (const LengthBucket& bucket : head.buckets) {
+    const bool enough = bucket.rows >= 64;
+    if (enough || (best->rows < 64 && bucket.rows > best->rows)) best = &bucket;
+  }
+  return *best;
+}
+
+/// Measures one head against the law of normal rows.
+///
+/// The p-value is that of five tests together by Bonferroni: skewness, kurtosis, entropy, IPR and largest weight.
+///
+/// Source    derived: docs/theory/calibration.md#verdict.
+/// Units     as HeadCalibration.
+/// Domain    a head from measure_heads.
+/// Limits    scores that do not vary: phase even, not judged.
+/// Errors    laws::QuadratureError.
+/// Accuracy  constructed heads of each kind get their verdict: tests/calibration/head_calibration.cpp.
+/// Runs on   host
+inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
+  const LengthBucket& rows = main_bucket(head);
+  const NormalRowComparison comparison = compare_with_normal_rows(rows);
+  HeadCalibration result{.layer = head.layer,
+                         .head = head.head,
+                         .rows = rows,
+                         .score_stddev = comparison.score_stddev,
+                         .phase = Phase::even,
+                         .freezing_ratio = 0,
+                         .normality = test_normality(rows.full),
+                         .comparison = comparison,
+                         .held_out = {},
+                         .p_value = std::numeric_limits<double>::quiet_NaN()};
+  if (!(comparison.score_stddev > 0)) return result;
+  result.freezing_ratio = freezing_ratio<double>(rows.longest, comparison.score_stddev);
+  result.phase = result.freezing_ratio < 1 ? Phase::self_averaging : Phase::frozen;
+  if (rows.quarter.batches().size() >= 4) result.held_out = check_held_out(rows);
+  const statistics::Agreement* const tests[] = {&result.normality.skewness, &result.normality.excess_kurtosis,
+                                                &result.comparison.entropy, &result.comparison.ipr,
+                                                &result.comparison.largest_weight};
+  double least = std::numeric_limits<double>::infinity();
+  for (const statistics::Agreement* test : tests) {
+    if (test->excess >= 0) least = std::min(least, statistics::p_value(*test));
+  }
+  if (least <= 1) result.p_value = std::min(1.0, 5 * least);
+  return result;
+}
+
+/// Fills in which heads the theory of normal rows describes: by Holm's test over all heads, so that among heads that it
+/// does describe one is rejected with probability `level` at most.
+///
+/// Source    statistics::holm_rejections.
+/// Domain    0 < level < 1.
+/// Errors    std::domain_error for level outside the domain.
+/// Accuracy  as holm_rejections: tests/calibration/head_calibration.cpp.
+/// Runs on   host
+inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3) {
+  std::vector<double> p_values;
+  for (const HeadCalibration& head : heads) {
+    if (head.p_value >= 0) p_values.push_back(head.p_value);
+  }
+  const std::vector<bool> rejected = statistics::holm_rejections(p_values, level);
+  std::size_t tested = 0;
+  for (HeadCalibration& head : heads) {
+    if (!(head.p_value >= 0)) continue;
+    head.normal_rows = rejected[tested++] ? statistics::Verdict::disagrees : statistics::Verdict::agrees;
+  }
+}
+
+/// Every head of a model: calibrate_head by threads, and then judge_heads.
+///
+/// Source    as calibrate_head.
+/// Shapes    measurements: m heads -> m conclusions in the same order
+/// Units     as HeadCalibration.
+/// Domain    heads from measure_heads; threads = 0: as many as the machine has.
+/// Errors    as calibrate_head and judge_heads.
+/// Accuracy  as calibrate_head.
+/// Runs on   host
+inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasurement>& measurements, int threads = 0,
+                                                    double level = 1e-3) {
+  std::vector<std::optional<HeadCalibration>> found(measurements.size());
+  const auto calibrate = [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    found[at] = calibrate_head(measurements[at]);
+  };
+  detail::run_tasks(static_cast<std::int64_t>(found.size()), threads, calibrate, {});
+  std::vector<HeadCalibration> heads;
+  for (auto& head : found) heads.push_back(std::move(*head));
+  judge_heads(heads, level);
+  return heads;
+}
+
+}  // namespace incontext::calibration

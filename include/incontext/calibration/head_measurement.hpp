@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "incontext/calibration/batch_means.hpp"
+#include "incontext/calibration/detail/measured_rows.hpp"
+#include "incontext/calibration/detail/parallel_tasks.hpp"
+#include "incontext/calibration/score_array.hpp"
+
+namespace incontext::calibration {
+
+/// The rows of a head whose lengths are in one octave, whole, and cut to the first quarter of their visible keys.
+///
+/// Units     lengths in visible keys.
+/// Runs on   host
+struct LengthBucket {
+  std::int64_t shortest;
+  std::int64_t longest;
+  std::int64_t rows;
+  BatchMeans full;
+  BatchMeans quarter;  ///< of the same rows in the same batches; empty for rows of at most 8 keys
+};
+
+/// What one head does, by row length.
+///
+/// Runs on   host
+struct HeadMeasurement {
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+  std::int64_t masked_rows = 0;            ///< rows without a visible key
+  std::int64_t single_key_rows = 0;        ///< rows with one, which say nothing
+  std::vector<LengthBucket> buckets = {};  ///< by length, shortest first; none is empty
+};
+
+/// Rows without a visible key, which padding of the queries makes: they are refused or left out.
+///
+/// Runs on   host
+enum class MaskedRows { refused, left_out };
+
+/// How scores are measured.
+///
+/// Units     inverse_temperature in one over those of the scores.
+/// Runs on   host
+struct MeasurementOptions {
+  double inverse_temperature = 1;  ///< multiplies every score: 1 for scores as softmax gets them
+  double needle_gap = 0;           ///< the gap of the needle that needle_weight is about, times the inverse temperature
+  bool causal = false;             ///< query i sees keys 0 to i + keys - queries alone
+  MaskedRows masked_rows = MaskedRows::refused;
+  int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
+  std::function<void(std::int64_t done, std::int64_t planned)> progress = {};  ///< called by one thread at a time
+};
+
+/// Measures every head in one pass over the scores, in memory that does not grow with the number of rows.
+///
+///     const std::vector<double> scores{1, 2, 0.5, -1, 0, 3};
+///     const auto heads = calibration::measure_heads(calibration::dense_scores(
+///         scores.data(), calibration::NumberType::float64, std::vector<std::int64_t>{2, 3}));
+///
+/// Source    derived: docs/theory/calibration.md#batch-means.
+/// Shapes    layers x heads x queries x keys -> layers * heads measurements, the heads of a layer side by side
+/// Units     as RowStatistics.
+/// Domain    scores finite, masked as keep_visible describes; two keys or more; queries <= keys where causal.
+/// Errors    std::invalid_argument for shapes; std::domain_error for a score that is NaN, +infinity or neither score
+///           nor mask, a row without a visible key, a head without a row of two, and for rows that all sum to 1, which
+///           are weights after softmax. The message names layer, head and query, counted from 0.
+/// Accuracy  as row_statistics; the same bits for every order of the array and every number of threads:
+///           tests/calibration/head_measurement.cpp.
+/// Runs on   host
+inline std::vector<HeadMeasurement> measure_heads(const ScoreArray& scores, const MeasurementOptions& options = {}) {
+  constexpr auto where = "calibration::measure_heads";
+  require_at_least(where, "the number of keys", scores.keys(), std::int64_t{2});
+  require_positive(where, "inverse_temperature", options.inverse_temperature);
+  if (options.causal && scores.queries() > scores.keys()) {
+    throw_invalid_argument(where, "a causal mask needs as many keys as queries", scores.keys(),
+                           "at least " + std::to_string(scores.queries()));
+  }
+  const std::vector<detail::HeadGroup> groups = detail::head_groups(scores);
+  std::vector<HeadMeasurement> heads(static_cast<std::size_t>(scores.layers() * scores.heads()));
+  detail::run_tasks(
+      static_cast<std::int64_t>(groups.size()), options.threads,
+      [&](std::int64_t task) {
+        detail::measure_group(scores, groups[static_cast<std::size_t>(task)], options, heads.data());
+      },
+      options.progress);
+  return heads;
+}
+
+}  // namespace incontext::calibration

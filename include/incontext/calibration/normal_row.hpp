@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "incontext/calibration/detail/length_polynomial.hpp"
+#include "incontext/calibration/head_measurement.hpp"
+#include "incontext/laws/gaussian_maximum.hpp"
+#include "incontext/laws/gaussian_row.hpp"
+#include "incontext/statistics/agreement.hpp"
+
+namespace incontext::calibration {
+
+/// The three quantities of a row's weights that are predicted from its length and its scores' standard deviation, for
+/// the rows of one octave.
+///
+/// Units     score_stddev that of the scores times the inverse temperature; entropy in nats, the rest dimensionless.
+/// Runs on   host
+struct NormalRowComparison {
+  double score_stddev;
+  statistics::Agreement entropy;
+  statistics::Agreement ipr;
+  statistics::Agreement largest_weight;
+};
+
+/// The law of rows of independent normal scores over the lengths of a bucket, and how it changes with the variance.
+///
+/// \f[ \frac{\partial}{\partial x^2}\,E H = -\frac{E V}{2},\qquad
+///     \frac{\partial}{\partial x^2}\,Y_2 = \frac{1}{2 x^2} \Bigl(\frac{E M}{x} - E V\Bigr) \f]
+///
+/// The derivatives follow from those of log Z, E M = x (1 - Y_2). That of the largest weight is a central difference.
+///
+/// Source    derived: docs/theory/calibration.md#prediction-with-error.
+/// Units     as NormalRowComparison; slopes per unit of the squared standard deviation.
+/// Domain    2 <= shortest <= longest <= 2 shortest, score_stddev >= 0.
+/// Limits    score_stddev = 0: entropy log n, ipr and largest weight 1/n, slopes 0.
+/// Errors    std::domain_error, laws::QuadratureError as the laws.
+/// Accuracy  tests/calibration/normal_row.cpp: slopes against differences of the laws, 1e-5.
+/// Runs on   host
+class NormalRows {
+ public:
+  NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev);
+
+  /// Predicts `which` (entropy, ipr or largest_weight) for rows of which the mean powers of the log length are given.
+  statistics::Theory predict(RowStatistic which, const RowStatistics& rows) const {
+    const Law& law = law_of(which);
+    return {law.value.mean(rows), law.value.error() + law.error};
+  }
+  /// The derivative of that by the squared standard deviation of the scores.
+  double slope(RowStatistic which, const RowStatistics& rows) const { return law_of(which).slope.mean(rows); }
+
+ private:
+  struct Law {
+    detail::LengthPolynomial value, slope;
+    double error;
+  };
+  const Law& law_of(RowStatistic which) const {
+    return laws_[which == RowStatistic::entropy ? 0 : which == RowStatistic::ipr ? 1 : 2];
+  }
+  std::vector<Law> laws_;
+};
+
+/// Compares measured rows with the law of normal rows that have the same mean variance.
+///
+/// \f[ \hat x^2 = \frac1B \sum_b v_b,\qquad r_b = y_b - P(u_b; \hat x^2) - P'(\hat x^2)\,(v_b - \hat x^2),\qquad
+///     z = \frac{\bar r}{\mathrm{sd}(r_b) / \sqrt B} \f]
+///
+/// y_b and v_b are a batch's mean entropy (IPR, largest weight) and mean variance, and P is the prediction for its
+/// lengths. The second term takes into account that the variance is estimated from the same rows. The theory has no
+/// parameter that is fitted to what it predicts.
+///
+/// Source    derived: docs/theory/calibration.md#prediction-with-error.
+/// Units     as NormalRowComparison.
+/// Domain    a bucket with at least two batches.
+/// Limits    scores that do not vary: theory and measurement log n and 1/n, not judged, as there is no error.
+/// Errors    as NormalRows.
+/// Accuracy  |z| of normal rows has Student's law, and heavy tails are rejected: tests/calibration/normal_row.cpp.
+/// Runs on   host
+inline NormalRowComparison compare_with_normal_rows(const LengthBucket& bucket) {
+  const double variance = bucket.full.estimate(RowStatistic::variance).mean;
+  const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(variance));
+  const auto compare = [&](RowStatistic which) {
+    const auto residual = [&](const RowStatistics& batch) {
+      return batch[which] - law.predict(which, batch).value -
+             law.slope(which, batch) * (batch[RowStatistic::variance] - variance);
+    };
+    const statistics::Estimate off = bucket.full.estimate(residual);
+    statistics::Estimate measured = bucket.full.estimate(which);
+    const double theory = measured.mean - off.mean;
+    measured.standard_error = off.standard_error;
+    measured.rounding = 1e-12 * (1 + std::abs(measured.mean));
+    return statistics::agree({theory, law.predict(which, bucket.full.batches().front()).error}, measured);
+  };
+  return {std::sqrt(variance), compare(RowStatistic::entropy), compare(RowStatistic::ipr),
+          compare(RowStatistic::largest_weight)};
+}
+
+inline NormalRows::NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev) {
+  const std::vector<std::int64_t> nodes = detail::length_nodes(shortest, longest);
+  const double x = score_stddev;
+  std::vector<double> entropy, entropy_slope, ipr, ipr_slope, largest;
+  double error = 0, largest_error = 0;
+  for (const std::int64_t n : nodes) {
+    const auto row = laws::gaussian_row<double>(n, x);
+    const auto maximum = laws::largest_weight<double>(n, x);
+    entropy.push_back(row.entropy);
+    entropy_slope.push_back(-row.score_variance / 2);
+    ipr.push_back(row.ipr);
+    ipr_slope.push_back(x > 0 ? (row.mean_score / x - row.score_variance) / (2 * x * x) : 0.0);
+    largest.push_back(maximum.value);
+    error = std::max(error, row.error_estimate * row.entropy);
+    largest_error = std::max(largest_error, maximum.error_estimate);
+  }
+  const double step = x / 256;
+  const auto at = [&](double stddev) { return laws::largest_weight<double>(nodes[nodes.size() / 2], stddev).value; };
+  const double largest_slope = x > 0 ? (at(x + step) - at(x - step)) / (4 * x * step) : 0.0;
+  const std::vector<double> largest_slopes(nodes.size(), largest_slope);
+  laws_ = {{{nodes, entropy}, {nodes, entropy_slope}, error},
+           {{nodes, ipr}, {nodes, ipr_slope}, error},
+           {{nodes, largest}, {nodes, largest_slopes}, largest_error}};
+}
+
+}  // namespace incontext::calibration

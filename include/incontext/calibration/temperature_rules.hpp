@@ -1,0 +1,174 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "incontext/calibration/held_quantity.hpp"
+#include "incontext/laws/ssa_row.hpp"
+#include "incontext/scoring/ssa.hpp"
+#include "incontext/scoring/ssmax.hpp"
+
+/// Rules for the inverse temperature of rows that are longer than in training, beside the one that is exact.
+namespace incontext::calibration {
+
+/// A rule's inverse temperature and the held quantity under it, at some lengths.
+///
+/// Units     inverse_temperature in one over those of the scores (NaN for a map that is no temperature); value of the
+///           held quantity.
+/// Runs on   host
+struct TemperatureRule {
+  std::string name;
+  std::vector<double> inverse_temperature;
+  std::vector<double> value;
+  std::vector<bool> attained = {};  ///< of the exact rule: whether it holds the quantity at that length
+};
+
+/// The straight line in log n that is nearest to inverse temperatures: SSMax with a bias.
+///
+/// \f[ (s, b) = \arg\min \sum_i (s \log n_i + b - \beta_i)^2 \f]
+///
+/// Source    arXiv 2501.19399, (s log n + b); least squares.
+/// Shapes    lengths: m, inverse_temperatures: m
+/// Units     scale and bias in one over those of the scores.
+/// Domain    at least two different lengths.
+/// Errors    std::invalid_argument for shapes; parameters NaN for lengths that are all the same.
+/// Accuracy  1e-13: tests/calibration/temperature_rules.cpp.
+/// Runs on   host
+inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& lengths,
+                                            const std::vector<double>& inverse_temperatures) {
+  require_same_size("calibration::nearest_ssmax", "inverse_temperatures", inverse_temperatures.size(), lengths.size());
+  require_at_least("calibration::nearest_ssmax", "the number of lengths", lengths.size(), std::size_t{2});
+  const auto count = static_cast<double>(lengths.size());
+  double log_mean = 0, beta_mean = 0, product = 0, square = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    log_mean += std::log(static_cast<double>(lengths[i])) / count;
+    beta_mean += inverse_temperatures[i] / count;
+  }
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const double off = std::log(static_cast<double>(lengths[i])) - log_mean;
+    product += off * (inverse_temperatures[i] - beta_mean);
+    square += off * off;
+  }
+  return {product / square, beta_mean - product / square * log_mean};
+}
+
+/// YaRN's inverse temperature for rows `factor` times as long as in training.
+///
+/// \f[ \beta = (0.1 \ln s + 1)^2 \f]
+///
+/// Source    arXiv 2309.00071 eq. 22, which has sqrt(1/t) = 0.1 ln(s) + 1 for the softmax of q.k / (t sqrt d).
+/// Units     dimensionless.
+/// Domain    factor >= 1.
+/// Limits    factor = 1: 1.
+/// Accuracy  4 eps: tests/calibration/temperature_rules.cpp.
+/// Runs on   host
+inline double yarn_inverse_temperature(double factor) {
+  const double root = 0.1 * std::log(factor) + 1;
+  return root * root;
+}
+
+/// NormSoftmax's inverse temperature for scores as softmax gets them: one over their standard deviation, capped at 1.
+///
+/// \f[ \beta = \frac{1}{\min(\sigma, 1)} \f]
+///
+/// Source    arXiv 2310.12956 eq. 2 with tau = 1; rows are taken as long, so that sigma is the deviation of each.
+/// Units     dimensionless.
+/// Domain    score_stddev > 0.
+/// Limits    score_stddev >= 1: 1.
+/// Accuracy  1 eps: tests/calibration/temperature_rules.cpp.
+/// Runs on   host
+inline double normsoftmax_inverse_temperature(double score_stddev) { return 1 / (score_stddev < 1 ? score_stddev : 1); }
+
+/// SSA of that base whose exponent gives a needle the weight `target` in rows of `row_length` scores.
+///
+/// \f[ k:\quad E \frac{w(g)}{w(g) + \sum_{j < n} w(z_j)} = w_0,\qquad w(z) = (1 + b |z|)^{\mathrm{sgn}(z) k} \f]
+///
+/// Source    arXiv 2508.14685 eq. 5; laws/ssa_row.hpp solved for k by Boost.Math's TOMS 748.
+/// Units     base in one over those of the scores; exponent NaN where none between 1 and 64 gives the weight.
+/// Domain    base > 0, gap > 0, row_length >= 2, 0 < target < 1.
+/// Errors    std::domain_error as the law.
+/// Accuracy  1e-9 in the weight: tests/calibration/temperature_rules.cpp.
+/// Runs on   host
+inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& scores, std::int64_t row_length,
+                                        double target) {
+  const double variance = scores.score_stddev * scores.score_stddev;
+  const auto excess = [&](double exponent) {
+    const scoring::SSA<double> map{base, exponent};
+    return laws::ssa_needle_weight<double>(map, row_length - 1, variance, scores.gap).value - target;
+  };
+  double low = 1;
+  if (excess(low) > 0) return {base, std::numeric_limits<double>::quiet_NaN()};
+  for (double high = 2; high <= 64; high *= 2) {
+    if (excess(high) >= 0) return {base, detail::root_between(excess, low, high)};
+    low = high;
+  }
+  return {base, std::numeric_limits<double>::quiet_NaN()};
+}
+
+/// The rules at the given lengths; the first length is the trained one, where the quantity is held at its value at
+/// inverse temperature 1.
+///
+/// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures
+/// where they hold the quantity; YaRN; NormSoftmax; and, for a needle, SSA of base 1, with the exponent of nearest_ssa.
+/// SSA does not change with the length.
+///
+/// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
+/// Shapes    lengths: m, the shortest first -> 5 to 7 rules with m values each
+/// Units     as TemperatureRule.
+/// Domain    lengths >= 2, ascending; scores in their domain.
+/// Errors    std::domain_error, laws::QuadratureError.
+/// Accuracy  as holding_temperature and the laws: tests/calibration/temperature_rules.cpp.
+/// Runs on   host
+inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScores<double>& scores,
+                                                      const std::vector<std::int64_t>& lengths) {
+  require_at_least("calibration::temperature_rules", "the number of lengths", lengths.size(), std::size_t{2});
+  const double target = held_value<double>(held, scores, lengths.front(), 1.0);
+  TemperatureRule exact{.name = "exact", .inverse_temperature = {}, .value = {}};
+  std::vector<std::int64_t> attained_lengths;
+  std::vector<double> attained_temperatures;
+  for (const std::int64_t n : lengths) {
+    const auto solved = holding_temperature<double>(held, scores, n, target);
+    exact.inverse_temperature.push_back(solved.inverse_temperature);
+    exact.value.push_back(solved.value);
+    exact.attained.push_back(solved.attained);
+    if (!solved.attained) continue;
+    attained_lengths.push_back(n);
+    attained_temperatures.push_back(solved.inverse_temperature);
+  }
+  std::vector<TemperatureRule> rules{exact};
+  const auto add = [&](const std::string& name, const auto& inverse_temperature) {
+    TemperatureRule rule{.name = name, .inverse_temperature = {}, .value = {}};
+    for (const std::int64_t n : lengths) {
+      rule.inverse_temperature.push_back(inverse_temperature(static_cast<double>(n)));
+      rule.value.push_back(held_value<double>(held, scores, n, rule.inverse_temperature.back()));
+    }
+    rules.push_back(rule);
+  };
+  const auto trained = static_cast<double>(lengths.front());
+  add("unchanged", [](double) { return 1.0; });
+  add("log n", [=](double n) { return std::log(n) / std::log(trained); });
+  if (attained_lengths.size() > 1) {
+    const auto ssmax = nearest_ssmax(attained_lengths, attained_temperatures);
+    add("SSMax s = " + short_text(ssmax.scale, 4) + ", b = " + short_text(ssmax.bias, 4),
+        [=](double n) { return std::fmax(ssmax.scale * std::log(n) + ssmax.bias, 0.0); });
+  }
+  add("YaRN", [=](double n) { return yarn_inverse_temperature(n / trained); });
+  add("NormSoftmax", [&](double) { return normsoftmax_inverse_temperature(scores.score_stddev); });
+  if (held != Held::needle_weight || !(scores.gap > 0)) return rules;
+  const auto ssa = nearest_ssa(1.0, scores, lengths.front(), target);
+  if (!(ssa.exponent >= 1)) return rules;
+  TemperatureRule rule{.name = "SSA b = 1, k = " + short_text(ssa.exponent, 4), .inverse_temperature = {}, .value = {}};
+  for (const std::int64_t n : lengths) {
+    rule.inverse_temperature.push_back(std::numeric_limits<double>::quiet_NaN());
+    rule.value.push_back(
+        laws::ssa_needle_weight<double>(ssa, n - 1, scores.score_stddev * scores.score_stddev, scores.gap).value);
+  }
+  rules.push_back(rule);
+  return rules;
+}
+
+}  // namespace incontext::calibration

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "incontext/core/contracts.hpp"
+
+namespace incontext::calibration {
+
+/// A score at or below this number is either a mask or refused; masks are written as -1e4 plus the score, as -65504,
+/// as -1e9, or lower.
+///
+/// Units     of the scores.
+/// Runs on   host
+inline constexpr double highest_mask = -5000;
+
+/// What keeps a row of scores from being used.
+///
+/// Runs on   host
+enum class RowProblem { none, not_a_number, infinite, between_score_and_mask };
+
+/// The visible scores of a row, which keep_visible has put first.
+///
+/// Units     lowest, highest and sum those of the scores; weight_like whether all scores are at least 0.
+/// Runs on   host
+struct VisibleScores {
+  std::int64_t count = 0;
+  double lowest = std::numeric_limits<double>::infinity();
+  double highest = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  RowProblem problem = RowProblem::none;
+  double problem_value = 0;
+
+  /// Whether the row could be weights after softmax: numbers from 0 on that sum to 1, up to half precision.
+  bool sums_to_one() const { return count > 1 && lowest >= 0 && sum > 0.998 && sum < 1.002; }
+};
+
+/// Puts the visible scores of a row first, in their order, and leaves out masked ones.
+///
+/// A score of -infinity is a mask. So is a finite score of at most -5000 that is also at least ten times lower than the
+/// lowest score above -5000, or that stands in a row without such scores, in which every key is masked. A score of at
+/// most -5000 that is nearer to the others is a problem: it may be either.
+///
+/// Source    the masks of common libraries: -inf, finfo.min, -1e9, -1e4 added to the score.
+/// Shapes    row: n scores -> their visible ones, `count` of them, in front.
+/// Units     of the scores.
+/// Domain    every number; NaN and +infinity are named as a problem.
+/// Limits    no visible score: count 0.
+/// Accuracy  exact: tests/calibration/visible_scores.cpp.
+/// Runs on   host
+inline VisibleScores keep_visible(std::span<double> row) {
+  VisibleScores kept;
+  double highest_masked = -std::numeric_limits<double>::infinity();
+  for (const double score : row) {
+    if (score > highest_mask) {
+      row[static_cast<std::size_t>(kept.count++)] = score;
+      kept.lowest = score < kept.lowest ? score : kept.lowest;
+      kept.highest = score > kept.highest ? score : kept.highest;
+      kept.sum += score;
+    } else if (score <= highest_mask) {
+      highest_masked = score > highest_masked ? score : highest_masked;
+    } else {
+      kept.problem = RowProblem::not_a_number;
+      kept.problem_value = score;
+    }
+  }
+  if (kept.problem != RowProblem::none) return kept;
+  if (kept.highest > (std::numeric_limits<double>::max)()) {
+    kept.problem = RowProblem::infinite;
+    kept.problem_value = kept.highest;
+  } else if (kept.count > 0 && highest_masked > 10 * kept.lowest) {
+    kept.problem = RowProblem::between_score_and_mask;
+    kept.problem_value = highest_masked;
+  }
+  return kept;
+}
+
+}  // namespace incontext::calibration

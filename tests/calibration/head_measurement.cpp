@@ -1,0 +1,119 @@
+#include "incontext/calibration/head_measurement.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "calibration/heads.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+using namespace incontext::calibration;
+using incontext::testing::head_of;
+using incontext::testing::normal_head;
+using incontext::testing::refuses;
+
+namespace {
+
+constexpr std::int64_t layers = 2, heads = 3, queries = 24, keys = 24;
+
+bool same_bits(const std::vector<HeadMeasurement>& a, const std::vector<HeadMeasurement>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].layer != b[i].layer || a[i].head != b[i].head || a[i].buckets.size() != b[i].buckets.size()) return false;
+    for (std::size_t j = 0; j < a[i].buckets.size(); ++j) {
+      if (a[i].buckets[j].full.batches() != b[i].buckets[j].full.batches()) return false;
+      if (a[i].buckets[j].quarter.batches() != b[i].buckets[j].quarter.batches()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("every order of an array, byte order and number of threads gives the same bits", "[calibration]") {
+  std::mt19937_64 generator(11);
+  std::normal_distribution<float> normal;
+  std::vector<float> c(layers * heads * queries * keys), f(c.size()), swapped(c.size());
+  for (float& value : c) value = normal(generator);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(c.size()); ++i) {
+    const std::int64_t k = i % keys, q = i / keys % queries, h = i / keys / queries % heads,
+                       l = i / keys / queries / heads;
+    f[static_cast<std::size_t>(((k * queries + q) * heads + h) * layers + l)] = c[static_cast<std::size_t>(i)];
+    swapped[static_cast<std::size_t>(i)] =
+        std::bit_cast<float>(__builtin_bswap32(std::bit_cast<std::uint32_t>(c[static_cast<std::size_t>(i)])));
+  }
+  const std::vector<std::int64_t> shape{layers, heads, queries, keys};
+  const auto measured = [&](const std::vector<float>& data, bool fortran, bool other_order, int threads) {
+    return measure_heads(dense_scores(data.data(), NumberType::float32, shape, fortran, other_order),
+                         {.causal = true, .threads = threads});
+  };
+  const auto expected = measured(c, false, false, 1);
+  REQUIRE(expected.size() == 6);
+  CHECK(expected[4].layer == 1);
+  CHECK(expected[4].head == 1);
+  CHECK(expected[4].single_key_rows == 1);
+  CHECK(expected[4].buckets.back().longest == 24);
+  CHECK(same_bits(expected, measured(c, false, false, 5)));
+  CHECK(same_bits(expected, measured(f, true, false, 2)));
+  CHECK(same_bits(expected, measured(swapped, false, true, 2)));
+  CHECK_FALSE(same_bits(expected, measured(f, false, false, 2)));
+  // one head of two dimensions, in Fortran order
+  std::vector<float> matrix(queries * keys);
+  for (std::int64_t q = 0; q < queries; ++q) {
+    for (std::int64_t k = 0; k < keys; ++k) {
+      matrix[static_cast<std::size_t>(k * queries + q)] = c[static_cast<std::size_t>(q * keys + k)];
+    }
+  }
+  const auto one =
+      measure_heads(dense_scores(matrix.data(), NumberType::float32, std::vector<std::int64_t>{queries, keys}, true),
+                    {.causal = true});
+  CHECK(same_bits({expected[0]}, one));
+}
+
+TEST_CASE("a causal mask in the scores is the same as the option", "[calibration]") {
+  const auto all = normal_head(40, 40, 1.5, 2);
+  for (const double mask : {-std::numeric_limits<double>::infinity(), -1e9}) {
+    const auto masked = head_of(40, 40, [&](std::int64_t q, std::int64_t k) {
+      return k <= q ? all.scores[static_cast<std::size_t>(q * 40 + k)] : mask;
+    });
+    CHECK(same_bits({all.measured({.causal = true})}, {masked.measured()}));
+  }
+}
+
+TEST_CASE("scores that cannot be measured are refused with their place", "[calibration]") {
+  const auto refused = [](const auto& change, const MeasurementOptions& options,
+                          std::initializer_list<std::string_view> parts) {
+    auto head = normal_head(8, 6, 1, 5);
+    change(head.scores);
+    return refuses([&] { head.measured(options); }, parts);
+  };
+  using Scores = std::vector<double>;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  CHECK(refused([](Scores& z) { z[6 * 3 + 2] = NAN; }, {}, {"layer 0, head 0, query 3", "not a number"}));
+  CHECK(refused([](Scores& z) { z[6 * 4] = inf; }, {}, {"query 4", "infinite", "-inf for a masked key"}));
+  CHECK(refused([](Scores& z) { z[7] = -3000, z[8] = -6000; }, {}, {"query 1", "value = -6000", "-inf"}));
+  CHECK(refused([](Scores& z) { std::fill(z.begin() + 12, z.begin() + 18, -inf); }, {},
+                {"query 2", "every key is masked"}));
+  CHECK(refused([](Scores& z) { std::fill(z.begin(), z.end(), -inf); }, {.masked_rows = MaskedRows::left_out},
+                {"no row has two visible keys"}));
+  CHECK(refused(
+      [](Scores& z) {
+        for (std::size_t q = 0; q < 8; ++q) {
+          double sum = 0;
+          for (std::size_t k = 0; k < 6; ++k) sum += z[6 * q + k] = std::exp(z[6 * q + k]);
+          for (std::size_t k = 0; k < 6; ++k) z[6 * q + k] /= sum;
+        }
+      },
+      {}, {"weights after softmax", "every row sums to 1"}));
+  auto padded = normal_head(8, 6, 1, 5);
+  std::fill(padded.scores.begin() + 12, padded.scores.begin() + 18, -inf);
+  CHECK(padded.measured({.masked_rows = MaskedRows::left_out}).masked_rows == 1);
+  const auto wide = normal_head(8, 6, 1, 5);
+  CHECK(refuses<std::invalid_argument>([&] { wide.measured({.causal = true}); }, {"causal", "at least 8"}));
+  const auto narrow = normal_head(8, 1, 1, 5);
+  CHECK(refuses<std::invalid_argument>([&] { narrow.measured(); }, {"number of keys", "value = 1"}));
+}

@@ -1,0 +1,61 @@
+#include "incontext/calibration/temperature_rules.hpp"
+
+#include <cmath>
+
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+#include "support/relative.hpp"
+
+using namespace incontext::calibration;
+using incontext::testing::refuses;
+using incontext::testing::relative;
+
+TEST_CASE("rules for longer rows: each has its formula, and the exact one holds", "[calibration]") {
+  const std::vector<std::int64_t> lengths{256, 512, 2048, 32768};
+  const HeadScores<double> scores{.score_stddev = 0.8, .gap = 5};
+  const auto rules = temperature_rules(Held::needle_weight, scores, lengths);
+  REQUIRE(rules.size() == 7);
+  const double target = rules[0].value[0];
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    CHECK(rules[0].attained[i]);
+    CHECK(relative(rules[0].value[i], target) < 1e-8);
+    CHECK(rules[1].inverse_temperature[i] == 1);
+    CHECK(relative(rules[2].inverse_temperature[i], std::log(lengths[i]) / std::log(256)) < 1e-5);
+  }
+  CHECK(relative(rules[4].inverse_temperature[3], std::pow(0.1 * std::log(128.0) + 1, 2)) < 1e-5);  // YaRN
+  CHECK(relative(rules[5].inverse_temperature[3], 1.25) < 1e-5);                                    // NormSoftmax
+  CHECK(rules[6].name.substr(0, 3) == "SSA");
+  CHECK(relative(rules[6].value[0], target) < 1e-8);
+  // no map whose weights depend on single scores keeps a needle: its odds fall like 1/n
+  const double odds = rules[6].value[3] / (1 - rules[6].value[3]) * (1 - target) / target;
+  CHECK(odds * 128 > 0.5);
+  CHECK(odds * 128 < 1.5);
+}
+
+TEST_CASE("the nearest SSMax is the least-squares line", "[calibration]") {
+  const std::vector<std::int64_t> lengths{10, 100, 1000};
+  std::vector<double> line, bent{1, 2, 2.5};
+  for (const std::int64_t n : lengths) line.push_back(0.4 * std::log(static_cast<double>(n)) - 0.3);
+  CHECK(relative(nearest_ssmax(lengths, line).scale, 0.4) < 1e-12);
+  CHECK(relative(nearest_ssmax(lengths, line).bias, -0.3) < 1e-12);
+  const auto best = nearest_ssmax(lengths, bent);
+  const auto squares = [&](double s, double b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) sum += std::pow(s * std::log(lengths[i]) + b - bent[i], 2);
+    return sum;
+  };
+  for (const double step : {-1e-3, 1e-3}) {
+    CHECK(squares(best.scale, best.bias) < squares(best.scale + step, best.bias));
+    CHECK(squares(best.scale, best.bias) < squares(best.scale, best.bias + step));
+  }
+  CHECK(refuses<std::invalid_argument>([&] { nearest_ssmax(lengths, {1}); }, {"inverse_temperatures"}));
+}
+
+TEST_CASE("where no inverse temperature holds the needle, SSMax is fitted to the lengths where one does",
+          "[calibration]") {
+  const HeadScores<double> scores{.score_stddev = 1.5, .gap = 6};
+  const auto rules = temperature_rules(Held::needle_weight, scores, {512, 1024, 4096, 65536});
+  CHECK(rules[0].attained == std::vector<bool>{true, true, true, false});
+  CHECK(rules[3].inverse_temperature[2] < 3);
+  CHECK(std::isnan(nearest_ssa(1, {.score_stddev = 4, .gap = 1}, 512, 0.9).exponent));
+}

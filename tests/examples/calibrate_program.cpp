@@ -1,0 +1,168 @@
+// incontext-calibrate as a user runs it: files of every layout, a head in detail, a drawing, refusals.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "examples/support/npy.hpp"
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
+#include "tests/examples/run_program.hpp"
+
+namespace calibrate_program_test {
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+namespace {
+
+std::vector<double> normal_scores(std::size_t count, double stddev, int seed) {
+  std::mt19937_64 generator(static_cast<std::uint64_t>(seed));
+  std::normal_distribution<double> normal(0, stddev);
+  std::vector<double> scores(count);
+  for (double& score : scores) score = normal(generator);
+  return scores;
+}
+
+Json report(const Arguments& arguments) { return report_of(INCONTEXT_CALIBRATE, arguments, 0); }
+
+/// An .npy file of half, single or double precision in either byte order and either order of the dimensions.
+std::string npy(const std::string& descr, bool fortran, const std::string& shape, const std::string& data) {
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+  header.append(117 - header.size(), ' ');
+  return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + '\n' + data;
+}
+
+template <class Number>
+std::string bytes_of(const std::vector<Number>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
+}
+
+void check_refused(const Arguments& arguments, const std::string& expected) {
+  const Finished finished = run_program(INCONTEXT_CALIBRATE, arguments);
+  CAPTURE(finished.errors, expected);
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.output.empty());
+  CHECK(finished.errors.find(expected) != std::string::npos);
+  CHECK(std::count(finished.errors.begin(), finished.errors.end(), '\n') == 1);
+}
+
+}  // namespace
+
+TEST_CASE("incontext-calibrate tells normal heads from others and shows one in detail", "[programs][calibrate]") {
+  const TemporaryFolder folder;
+  std::vector<double> scores = normal_scores(2 * 96 * 96, 1.5, 1);
+  for (std::size_t q = 0; q < 96; ++q) scores[96 * 96 + 96 * q] += 9;  // a sink in head 1
+  const std::string file = folder.write("scores.npy", incontext::examples::npy_bytes(scores, {2, 96, 96}));
+  const Json all = report({"--scores", file});
+  REQUIRE(all["tables"].size() == 2);
+  const Json& heads = all["tables"][1]["rows"];
+  REQUIRE(heads.size() == 2);
+  CHECK(heads[0]["normal_rows"] == "normal");
+  CHECK(heads[1]["normal_rows"] == "not normal");
+  CHECK(std::abs(heads[0]["score_stddev"].get<double>() - 1.5) < 0.05);
+  CHECK(heads[1]["largest_weight"].get<double>() > 2 * heads[1]["largest_weight_predicted"].get<double>());
+  CHECK(all["verdict"].is_null());
+
+  const std::string drawing = folder.file("head.svg");
+  const Json one = report({"--scores", file, "--head", "0,0", "--gap", "6", "--plot", drawing, "--factors", "1,4,64"});
+  REQUIRE(one["tables"].size() == 11);
+  for (const Json& row : one["tables"][10]["rows"]) CHECK(row["verdict"] == "agrees");
+  CHECK(content_of(drawing).starts_with("<svg "));
+  CHECK(content_of(drawing).find("polyline") != std::string::npos);
+  for (const Json& row : one["tables"][4]["rows"]) CHECK(row["verdict"] == "agrees");
+  for (const Json& row : one["tables"][5]["rows"]) CHECK(row["verdict"] == "agrees");
+  const Json& rules = one["tables"][7]["rows"];
+  CHECK(rules[0]["rule"] == "exact");
+  const double held = rules[0]["value_1x"];
+  CHECK(std::abs(rules[0]["value_64x"].get<double>() - held) < 1e-8);
+  CHECK(rules[1]["value_64x"].get<double>() - held > 3);  // unchanged: log 64 and more
+  const Json sink = report({"--scores", file, "--head", "0,1"});
+  CHECK(sink["tables"][4]["rows"][4]["verdict"] == "disagrees");
+}
+
+TEST_CASE("incontext-calibrate reads the same scores from every kind of file", "[programs][calibrate]") {
+  const TemporaryFolder folder;
+  constexpr std::size_t queries = 12, keys = 16;
+  std::vector<double> scores;
+  for (const double score : normal_scores(queries * keys, 1, 2)) scores.push_back(std::round(score * 64) / 64);
+  std::vector<double> transposed(scores.size());
+  std::vector<float> singles(scores.begin(), scores.end());
+  std::vector<std::uint64_t> swapped;
+  std::vector<std::uint16_t> halves;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    transposed[i % keys * queries + i / keys] = scores[i];
+    swapped.push_back(__builtin_bswap64(std::bit_cast<std::uint64_t>(scores[i])));
+    // exact: at most 11 significant bits
+    const auto bits = std::bit_cast<std::uint32_t>(singles[i]);
+    const std::uint32_t magnitude = bits & 0x7fffffffU;
+    const std::uint32_t half = magnitude == 0 ? 0 : (magnitude >> 13) - (112U << 10);
+    halves.push_back(static_cast<std::uint16_t>((bits >> 16 & 0x8000U) | half));
+  }
+  const Json expected =
+      report({"--scores", folder.write("c.npy", npy("<f8", false, "(12, 16)", bytes_of(scores)))})["tables"];
+  const auto check_same = [&](const std::string& name, const std::string& content, const Arguments& more = {}) {
+    Arguments arguments{"--scores", folder.write(name, content)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Json tables = report(arguments)["tables"];
+    REQUIRE(tables.size() == expected.size());
+    for (std::size_t i = 0; i < tables.size(); ++i) CHECK(tables[i]["rows"] == expected[i]["rows"]);
+  };
+  check_same("f.npy", npy("<f8", true, "(12, 16)", bytes_of(transposed)));
+  check_same("single.npy", npy("<f4", false, "(12, 16)", bytes_of(singles)));
+  check_same("half.npy", npy("<f2", false, "(1, 1, 12, 16)", bytes_of(halves)), {"--threads", "3"});
+  check_same("big.npy", npy(">f8", false, "(1, 12, 16)", bytes_of(swapped)));
+}
+
+TEST_CASE("incontext-calibrate gives the moment-ratio temperature of a shift", "[programs][calibrate]") {
+  const TemporaryFolder folder;
+  std::vector<double> scores = normal_scores(40 * 40, 1, 3);
+  for (std::size_t q = 0; q < 40; ++q) scores[41 * q] = 1 + 0.1 * scores[41 * q];
+  std::vector<double> doubled = scores;
+  for (double& score : doubled) score *= 2;
+  const Json rows =
+      report({"--scores", folder.write("a.npy", incontext::examples::npy_bytes(scores, {40, 40})), "--shifted",
+              folder.write("b.npy", incontext::examples::npy_bytes(doubled, {40, 40}))})["tables"]
+          .back()["rows"];
+  REQUIRE(rows.size() == 3);
+  CHECK(std::abs(rows[2]["temperature"].get<double>() - 2) < 1e-12);  // E z^2 / E z doubles with the scores
+  CHECK(rows[2]["standard_error"].get<double>() > 0);
+}
+
+TEST_CASE("incontext-calibrate refuses what it cannot use, in one line", "[programs][calibrate]") {
+  const TemporaryFolder folder;
+  const auto file = [&](const std::string& name, std::vector<double> scores, std::vector<std::int64_t> shape) {
+    return folder.write(name, incontext::examples::npy_bytes(scores, shape));
+  };
+  const std::string good = file("good.npy", normal_scores(64, 1, 4), {8, 8});
+  check_refused({}, "--scores is missing");
+  check_refused({"--scores", folder.file("none.npy")}, "none.npy");
+  check_refused({"--scores", file("nan.npy", {1, 2, NAN, 4}, {2, 2})},
+                "layer 0, head 0, query 1: a score is not a number");
+  check_refused({"--scores", file("inf.npy", {1, INFINITY, 3, 4}, {2, 2})}, "query 0: a score is infinite");
+  check_refused({"--scores", file("masked.npy", {-INFINITY, -INFINITY, 3, 4}, {2, 2})}, "query 0: every key is masked");
+  check_refused({"--scores", file("weights.npy", {0.25, 0.75, 0.5, 0.5}, {2, 2})}, "weights after softmax");
+  check_refused({"--scores", file("key.npy", {1, 2}, {2, 1})}, "the number of keys is too small");
+  check_refused({"--scores", file("five.npy", {1, 2}, {1, 1, 1, 1, 2})}, "wrong number of array dimensions");
+  check_refused({"--scores", folder.write("cut.npy", content_of(good).substr(0, 300))}, "data is cut off");
+  check_refused({"--scores", folder.write("integers.npy", npy("<i4", false, "(1, 2)", std::string(8, '\0')))},
+                "integers");
+  check_refused({"--scores", folder.write("complex.npy", npy("<c16", false, "(1, 2)", std::string(32, '\0')))}, "<c16");
+  check_refused({"--scores", folder.write("objects.npy", npy("|O", false, "(1, 2)", std::string(16, '\0')))}, "|O");
+  check_refused({"--scores", folder.write("text.npy", "1,2,3\n")}, "is not an .npy file");
+  check_refused({"--scores", good, "--head", "1,0"}, "--head");
+  check_refused({"--scores", good, "--gap", "-1"}, "--gap: is not positive");
+  check_refused({"--scores", good, "--factors", "4,2"}, "--factors");
+  check_refused({"--scores", file("two.npy", normal_scores(128, 1, 4), {2, 8, 8}), "--plot", folder.file("x.svg")},
+                "--plot is about one head (needs --head");
+}
+
+}  // namespace calibrate_program_test
