@@ -89,7 +89,12 @@ TEST_CASE("sixteen threads that exchange their sums give the moments of one thre
     for (const bool spoiled : {false, true}) {
       if (spoiled) values[static_cast<std::size_t>(count / 2)] = std::numeric_limits<float>::infinity();
       const auto one = statistics::moments_of(values.data(), count);
-      const auto many = statistics::moments_of(values.data(), count, simulate::detail::HalfWarpWays{});
+      std::vector<statistics::Moments> by_thread(16);
+      simulate::detail::host_gpu.is_backward = spoiled;
+      simulate::detail::for_each_by_half_warps_on_gpu(1, [&](std::int64_t, const simulate::detail::HalfWarp& threads) {
+        by_thread[static_cast<std::size_t>(threads.lane())] = statistics::moments_of(values.data(), count, threads);
+      });
+      const statistics::Moments many = by_thread[9];
       const auto other = statistics::moments_of(values.data(), count, RowOfWays{});
       CAPTURE(count, spoiled);
       CHECK(one.count == many.count);
