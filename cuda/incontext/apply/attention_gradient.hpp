@@ -6,9 +6,11 @@
 
 #include "incontext/apply/attention.hpp"
 #include "incontext/apply/detail/attend.hpp"
-#include "incontext/apply/detail/gradient_batch.hpp"
+#include "incontext/apply/detail/gradient_problem.hpp"
 #include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/key_gradient_batch.hpp"
 #include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/detail/query_gradient_batch.hpp"
 #include "incontext/apply/detail/streams.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/scoring.hpp"

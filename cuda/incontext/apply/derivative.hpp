@@ -34,7 +34,8 @@ namespace incontext::apply {
 ///           throughout. If they may, one such row makes the sum NaN. A parameter the map does not have does not
 ///           compile.
 /// Accuracy  the map's: tests/apply/derivative.cpp.
-/// Runs on   serial, OpenMP, TBB, CUDA (from host memory; sixteen threads per row for Softmax, SSMax and SSA, one for others)
+/// Runs on   serial, OpenMP, TBB, CUDA (from host memory; sixteen threads per row for Softmax, SSMax and SSA, one for
+///           others)
 template <scoring::Scoring Map, class Parameter>
 detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter parameter,
                                                      scoring::MatrixView<const typename Map::value_type> scores,
@@ -65,20 +66,22 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
     typename System::template Memory<Term> results;
     simulate::detail::make_room(where, scratch, {slots, scores.columns, "threads", "the columns"});
     simulate::detail::make_room(where, results, {scores.rows, 1, "rows", "nothing"});
-    const detail::DifferentiateRows<Map, Parameter> rows{map,
-                                                         parameter,
-                                                         z.grid(),
-                                                         g.grid(),
-                                                         counts.keys(),
-                                                         slots,
-                                                         detail::address(scratch),
-                                                         is_transposed,
-                                                         detail::address(results)};
+    detail::DifferentiateRows<Map, Parameter> rows{map,
+                                                   parameter,
+                                                   z.grid(),
+                                                   g.grid(),
+                                                   counts.keys(),
+                                                   slots,
+                                                   detail::address(scratch),
+                                                   is_transposed,
+                                                   detail::address(results)};
+    typename System::template Memory<std::uint8_t> is_left;
     if constexpr (is_shared) {
+      is_left.resize(static_cast<std::size_t>(scores.rows));
+      rows.is_left = detail::address(is_left);
       System::for_each_by_half_warps(slots, workers, rows);
-    } else {
-      System::for_each_index(slots, workers, rows);
     }
+    System::for_each_index(slots, workers, rows);
     terms = simulate::detail::copy_home(results, 0, scores.rows);
   });
   for (std::int64_t i = 0; i < scores.rows && options.undefined == Undefined::refuse; ++i) {

@@ -16,7 +16,8 @@
 ///
 /// Common to every function here. All sixteen threads call it with the same arguments but `threads`, which has lane(),
 /// the thread's number from 0 to 15, and from(l, x), the x of thread l. `out` and `scratch` share no element with the
-/// other rows. A row that packs do not compute (below 16 scores, undefined, or beyond their range) is left to thread 0.
+/// other rows. A row that packs do not compute (below 16 scores, undefined, or beyond their range) is left to the
+/// function for one thread: the answer is then false, and nothing is written.
 namespace incontext::scoring {
 
 /// A map that sixteen threads compute together: softmax after an elementwise map with powers and slopes for packs.
@@ -36,7 +37,7 @@ concept SharedSoftmax =
 /// Accuracy  the bits of weights: tests/apply/host_gpu/apply.cpp.
 /// Runs on   host and device
 template <SharedSoftmax Map, class Threads>
-INCONTEXT_HD void weights_by_threads(const Map& map, const Threads& threads, Row<const Value<Map>> scores,
+INCONTEXT_HD bool weights_by_threads(const Map& map, const Threads& threads, Row<const Value<Map>> scores,
                                      Row<Value<Map>> out) {
   using T = Value<Map>;
   const detail::SharedRow<T, Threads> row{threads, scores};
@@ -49,8 +50,7 @@ INCONTEXT_HD void weights_by_threads(const Map& map, const Threads& threads, Row
     const T factor = math::is_finite(total[0]) ? T(T(1) / total[0]) : math::not_a_number<T>();
     row.for_own([&](std::ptrdiff_t i) { out[i] = out[i] * factor; });
   };
-  const bool is_written = detail::with_shared_exponent<true>(map, row, write);
-  if (!is_written && threads.lane() == 0) weights(map, scores, out);
+  return detail::with_shared_exponent<true>(map, row, write);
 }
 
 /// Jacobian times a direction.
@@ -63,7 +63,7 @@ INCONTEXT_HD void weights_by_threads(const Map& map, const Threads& threads, Row
 /// Accuracy  the bits of jvp: tests/apply/host_gpu/apply.cpp.
 /// Runs on   host and device
 template <SharedSoftmax Map, class Threads>
-INCONTEXT_HD void jvp_by_threads(const Map& map, const Threads& threads, Row<const Value<Map>> scores,
+INCONTEXT_HD bool jvp_by_threads(const Map& map, const Threads& threads, Row<const Value<Map>> scores,
                                  Row<const Value<Map>> direction, Row<Value<Map>> out) {
   using T = Value<Map>;
   const detail::SharedRow<T, Threads> row{threads, scores};
@@ -79,8 +79,7 @@ INCONTEXT_HD void jvp_by_threads(const Map& map, const Threads& threads, Row<con
       center.write(center.begin(top), detail::ConstantFactor<T>{T(1)});
     }
   };
-  const bool is_written = detail::with_shared_exponent<true>(map, row, write);
-  if (!is_written && threads.lane() == 0) jvp(map, scores, direction, out);
+  return detail::with_shared_exponent<true>(map, row, write);
 }
 
 /// Transposed Jacobian times a cotangent.
@@ -93,7 +92,7 @@ INCONTEXT_HD void jvp_by_threads(const Map& map, const Threads& threads, Row<con
 /// Accuracy  the bits of vjp: tests/apply/host_gpu/apply.cpp.
 /// Runs on   host and device
 template <SharedSoftmax Map, class Threads>
-INCONTEXT_HD void vjp_by_threads(const Map& map, const Threads& threads, Row<const Value<Map>> scores,
+INCONTEXT_HD bool vjp_by_threads(const Map& map, const Threads& threads, Row<const Value<Map>> scores,
                                  Row<const Value<Map>> cotangent, Row<Value<Map>> out) {
   using T = Value<Map>;
   const detail::SharedRow<T, Threads> row{threads, scores};
@@ -101,28 +100,25 @@ INCONTEXT_HD void vjp_by_threads(const Map& map, const Threads& threads, Row<con
     const auto center = detail::shared_center(row, exponent, detail::DirectionRate<T>{}, cotangent, out);
     center.write(center.begin(row.first_place_of(reference)), phi.slopes());
   };
-  const bool is_written = detail::with_shared_exponent<true>(map, row, write);
-  if (!is_written && threads.lane() == 0) vjp(map, scores, cotangent, out);
+  return detail::with_shared_exponent<true>(map, row, write);
 }
 
-/// Derivative of g . a with respect to one parameter of the map, as thread 0 knows it.
+/// Derivative of g . a with respect to one parameter of the map.
 ///
 /// Source    derivative_along of softmax_of.hpp.
-/// Shapes    (scores: n, cotangent: n, scratch: n) -> scalar
+/// Shapes    (scores: n, cotangent: n, scratch: n) -> scalar, in `result`
 /// Units     those of g . a over the parameter's.
 /// Limits    n = 1: 0; equal g: 0.
 /// Errors    NaN where derivative_along answers with NaN.
 /// Accuracy  the bits of derivative_along: tests/apply/host_gpu/apply.cpp.
 /// Runs on   host and device
 template <SharedSoftmax Map, class Parameter, class Threads>
-INCONTEXT_HD Value<Map> derivative_along_by_threads(const Map& map, Parameter parameter, const Threads& threads,
-                                                    Row<const Value<Map>> scores, Row<const Value<Map>> cotangent,
-                                                    Row<Value<Map>> scratch) {
+INCONTEXT_HD bool derivative_along_by_threads(const Map& map, Parameter parameter, const Threads& threads,
+                                              Row<const Value<Map>> scores, Row<const Value<Map>> cotangent,
+                                              Row<Value<Map>> scratch, Value<Map>& result) {
   using T = Value<Map>;
   using Phi = decltype(map.elementwise(1));
   const detail::SharedRow<T, Threads> row{threads, scores};
-  T result = T(0);
-  bool is_summed = false;
   if constexpr (detail::PackedParameter<Phi, Parameter, T>) {
     constexpr bool proportional = detail::PackedProportional<Phi, Parameter, T>;
     const auto sum = [&](const auto& phi, const auto& exponent, const T& reference) {
@@ -136,10 +132,10 @@ INCONTEXT_HD Value<Map> derivative_along_by_threads(const Map& map, Parameter pa
         result = center.project(from_top, phi.rates_by(parameter, reference));
       }
     };
-    is_summed = detail::with_shared_exponent<!proportional>(map, row, sum);
+    return detail::with_shared_exponent<!proportional>(map, row, sum);
+  } else {
+    return false;
   }
-  if (!is_summed && threads.lane() == 0) result = derivative_along(map, parameter, scores, cotangent, scratch);
-  return result;
 }
 
 }  // namespace incontext::scoring

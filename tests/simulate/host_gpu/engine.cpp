@@ -1,11 +1,13 @@
 // The GPU's path on the host in its place: the header incontext/simulate/engine/cuda.hpp beside this file.
 
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <vector>
 
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/trials/score_row.hpp"
@@ -53,6 +55,20 @@ struct SquareTrial {
   }
 };
 static_assert(simulate::Trial<SquareTrial>);
+
+/// Its trial 3500 is interrupted by Ctrl-C.
+struct InterruptedTrial {
+  using Scalar = double;
+  INCONTEXT_HD int outputs() const { return 1; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return 1; }
+
+  template <int W>
+  INCONTEXT_HD void run(random::Trials<W> trials, simulate::LaneArray<double, W>,
+                        simulate::LaneArray<double, W> values) const {
+    values[0] = 1.0;
+    if (trials.first == 3500) std::raise(SIGINT);
+  }
+};
 
 simulate::Simulation on_gpu(const SquareTrial& trial, const Options& options) {
   return simulate::run_on<CudaSystem>(Device::cuda, trial, options);
@@ -205,6 +221,15 @@ TEST_CASE("on a GPU the segments of long rows run side by side, in parts of any 
     CHECK(are_parted == (count > 4096));
     CHECK(are_whole);
   }
+}
+
+TEST_CASE("a stop request while a GPU runs a wave discards the wave and keeps those before it") {
+  const OwnGpu own;
+  host_gpu.working_numbers = 3 * 1024;  // waves of one chunk
+  const simulate::InterruptGuard guard;
+  const auto run = simulate::run_on<CudaSystem>(Device::cuda, InterruptedTrial{}, {.trials = 10 * 1024});
+  CHECK(run.interrupted);
+  CHECK(run.trials == 3 * 1024);
 }
 
 TEST_CASE("a trial whose scratch fills the GPU runs a warp at a time") {

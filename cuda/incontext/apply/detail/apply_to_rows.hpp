@@ -19,9 +19,9 @@ struct Weights {
     weights(map, scores, out);
   }
   template <class Map, class Threads, class T>
-  INCONTEXT_HD void operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T>,
+  INCONTEXT_HD bool operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T>,
                                Row<T> out) const {
-    scoring::weights_by_threads(map, threads, scores, out);
+    return scoring::weights_by_threads(map, threads, scores, out);
   }
 };
 
@@ -32,9 +32,9 @@ struct Jvp {
     jvp(map, scores, direction, out);
   }
   template <class Map, class Threads, class T>
-  INCONTEXT_HD void operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T> direction,
+  INCONTEXT_HD bool operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T> direction,
                                Row<T> out) const {
-    scoring::jvp_by_threads(map, threads, scores, direction, out);
+    return scoring::jvp_by_threads(map, threads, scores, direction, out);
   }
 };
 
@@ -45,9 +45,9 @@ struct Vjp {
     vjp(map, scores, cotangent, out);
   }
   template <class Map, class Threads, class T>
-  INCONTEXT_HD void operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T> cotangent,
+  INCONTEXT_HD bool operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T> cotangent,
                                Row<T> out) const {
-    scoring::vjp_by_threads(map, threads, scores, cotangent, out);
+    return scoring::vjp_by_threads(map, threads, scores, cotangent, out);
   }
 };
 
@@ -57,15 +57,6 @@ template <class System, class Map>
 inline constexpr bool shares_rows = System::lanes == 1 && scoring::SharedSoftmax<Map>;
 template <class System, class Map>
 inline constexpr Order order_for = System::lanes > 1 || shares_rows<System, Map> ? Order::by_rows : Order::by_columns;
-
-template <class System, class Map, class Function>
-void for_each_row(std::int64_t rows, const simulate::detail::Workers& workers, const Function& function) {
-  if constexpr (shares_rows<System, Map>) {
-    System::for_each_by_half_warps(rows, workers, function);
-  } else {
-    System::for_each_index(rows, workers, function);
-  }
-}
 
 /// The work on one row. It is a named functor so that nvcc needs no extended lambdas.
 template <class Map, class Work>
@@ -77,7 +68,8 @@ struct ApplyToRow {
   MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
   MatrixView<T> out;
   VisibleKeys visible;
-  bool folded;  // long and short rows of a causal mask alternate, so that threads get equal shares
+  bool folded;                      // long and short rows of a causal mask alternate, so that threads get equal shares
+  std::uint8_t* is_left = nullptr;  // which rows sixteen threads leave to one
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
     const std::int64_t i = row_of(index), seen = visible(i);
@@ -91,7 +83,8 @@ struct ApplyToRow {
   INCONTEXT_HD void operator()(std::int64_t index, const Threads& threads) const {
     const std::int64_t i = row_of(index), seen = visible(i);
     const Row<T> row = out.row(i);
-    Work{}(map, threads, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    const bool is_written = Work{}(map, threads, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    if (threads.lane() == 0) is_left[index] = is_written ? 0 : 1;
     for (std::int64_t j = seen + threads.lane(); j < row.size; j += Threads::lanes) row[j] = T(0);
   }
 
@@ -100,6 +93,30 @@ struct ApplyToRow {
     return index % 2 == 0 ? index / 2 : scores.rows - 1 - index / 2;
   }
 };
+
+/// The rows that sixteen threads have left.
+template <class Function>
+struct EachLeft {
+  static constexpr std::string_view task = Function::task;
+  Function function;
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    if (function.is_left[index] != 0) function(index);
+  }
+};
+
+/// Calls function(index) for every row, on a GPU also by sixteen threads: first those, then one where they left a row.
+template <class System, bool is_shared, class Function>
+void for_each_row(std::int64_t rows, const simulate::detail::Workers& workers, Function function) {
+  if constexpr (is_shared) {
+    typename System::template Memory<std::uint8_t> is_left;
+    is_left.resize(static_cast<std::size_t>(rows));
+    function.is_left = address(is_left);
+    System::for_each_by_half_warps(rows, workers, function);
+    System::for_each_index(rows, workers, EachLeft<Function>{function});
+  } else {
+    System::for_each_index(rows, workers, function);
+  }
+}
 
 template <class Work, class Map>
 void apply_to_rows(std::string_view where, const Map& map, MatrixView<const typename Map::value_type> scores,
@@ -127,7 +144,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
     const ApplyToRow<Map, Work> apply{
         map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};
-    for_each_row<System, Map>(scores.rows, simulate::detail::workers_of(options), apply);
+    for_each_row<System, shares_rows<System, Map>>(scores.rows, simulate::detail::workers_of(options), apply);
     written.collect();
   });
   if (options.undefined == Undefined::refuse) require_defined<T>(where, out);

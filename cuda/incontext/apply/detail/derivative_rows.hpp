@@ -58,6 +58,7 @@ struct DifferentiateRows {
   T* scratch;
   bool is_transposed;  // the scratch memories of a GPU's threads: element j of all, side by side
   RowTerm<T>* terms;
+  std::uint8_t* is_left = nullptr;  // which rows sixteen threads leave to one; null: all are
 
   INCONTEXT_HD Row<T> own_scratch(std::int64_t slot, std::int64_t size) const {
     return is_transposed ? Row<T>(scratch + slot, size, slots) : Row<T>(scratch + slot * scores.columns, size);
@@ -65,6 +66,7 @@ struct DifferentiateRows {
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
     for (std::int64_t i = slot; i < scores.rows; i += slots) {
+      if (is_left != nullptr && is_left[i] == 0) continue;
       const std::int64_t seen = visible(i);
       terms[i] = derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen),
                                    own_scratch(slot, seen));
@@ -76,9 +78,14 @@ struct DifferentiateRows {
   INCONTEXT_HD void operator()(std::int64_t slot, const Threads& threads) const {
     for (std::int64_t i = slot; i < scores.rows; i += slots) {
       const std::int64_t seen = visible(i);
-      const RowTerm<T> term = scoring::derivative_along_by_threads(
-          map, parameter, threads, scores.row(i).first(seen), cotangent.row(i).first(seen), own_scratch(slot, seen));
-      if (threads.lane() == 0) terms[i] = term;
+      T term = T(0);
+      const bool is_found =
+          scoring::derivative_along_by_threads(map, parameter, threads, scores.row(i).first(seen),
+                                               cotangent.row(i).first(seen), own_scratch(slot, seen), term);
+      if (threads.lane() == 0) {
+        terms[i] = term;
+        is_left[i] = is_found ? 0 : 1;
+      }
     }
   }
 };

@@ -12,8 +12,8 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Any other map, on whole rows of scores. On a CPU each lane's row is copied out of the lanes, mapped, and copied back;
-/// on a GPU one thread maps it where it is, beside its neighbors' rows.
+/// Any other map, on whole rows of scores. On a CPU each lane's row is copied out of the lanes, mapped, and copied
+/// back; on a GPU one thread maps it where it is, beside its neighbors' rows.
 template <class Map, class BatchTeam>
 struct RowBatch {
   using T = typename Map::value_type;

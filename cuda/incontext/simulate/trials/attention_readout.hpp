@@ -184,8 +184,8 @@ struct SoftmaxReadout {
     }
   }
 
-  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one, and adds
-  /// those of the next tokens.
+  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one, and
+  /// adds those of the next tokens.
   template <int W>
   INCONTEXT_HD static void shrink_and_add(Lanes<T, W>& __restrict__ weights, Lanes<T, W>& __restrict__ weighted_values,
                                           const Lanes<T, W>& __restrict__ drop, T inverse_temperature,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/apply/detail/gradient_problem.hpp"
 #include "incontext/apply/detail/gradient_streams.hpp"
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/softmax_batch.hpp"
@@ -12,56 +13,15 @@
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"
 
-/// The backward pass of attention by blocks. A batch of queries first finds its normalizers and its means a . g, then
-/// its own gradients; a batch of keys then meets every query, whose numbers it finds in memory of O(queries). Weights
-/// are computed again from the scores each time, so that no matrix of them is held.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
-
-/// What is kept of a query: an array for each member.
-template <class T>
-struct QueryNumbers {
-  T* rate;       // phi(z) in octaves is rate shape(z)
-  T* reference;  // the largest phi, in octaves
-  T* share;      // 1 / the sum of powers relative to it
-  T* mean;       // a . g
-  T* by_shape;
-  T* by_other;
-};
-
-/// Attention's matrices and their gradients as a system sees them; plain data. problem.out is not used.
-template <class T>
-struct GradientProblem {
-  Problem<T> problem;
-  MatrixView<const T> cotangent;
-  MatrixView<T> to_queries;
-  MatrixView<T> to_keys;
-  MatrixView<T> to_values;
-  QueryNumbers<T> kept;
-};
-
-/// a = 2^(rate shape - reference) share.
-template <class T>
-INCONTEXT_HD inline Pack<T> weight_of(const Pack<T>& shape, const Pack<T>& rate, const Pack<T>& reference,
-                                      const Pack<T>& share) {
-  const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
-  const Pack<T> octaves = shape * rate - reference;
-  return elementary::exp2_of<T>(octaves < lowest ? lowest : octaves) * share;
-}
 
 template <class T, int packs>
 INCONTEXT_HD void fill_packs(Pack<T> (&to)[packs], const T& value) {
   for (int p = 0; p < packs; ++p) to[p] = pack_of(value);
 }
 
-/// The rows of a matrix that lie in the lanes.
-template <class Team, class T>
-INCONTEXT_HD void write_lanes(const Team& team, MatrixView<T> out, std::int64_t first, const T* sums) {
-  const std::int64_t left = out.rows - first;
-  team.for_each(left < Team::lanes ? left : Team::lanes, out.columns,
-                [&](std::int64_t l, std::int64_t c) { out(first + l, c) = sums[c * Team::lanes + l]; });
-}
-
+/// Every lane is a query: its normalizer and its mean a . g first, then its gradient.
 template <class Stream, class BatchTeam>
 struct QueryGradientBatch {
   using T = typename Stream::T;
@@ -227,75 +187,6 @@ struct QueryGradientBatch {
     for (int p = 0; p < packs; ++p) store_pack(copy + Team::at(p), numbers[p]);
     for (int i = 0; i < Team::own && team.part() == 0; ++i) {
       if (first + team.lane(i) < all.problem.queries.rows) to[first + team.lane(i)] = copy[i];
-    }
-  }
-};
-
-/// Every lane is a key.
-template <class Stream, class BatchTeam>
-struct KeyGradientBatch {
-  using T = typename Stream::T;
-  using Team = BatchTeam;
-  static constexpr std::string_view task = "gradients of the keys";
-  static constexpr int packs = Team::packs, lanes = Team::lanes;
-  Stream stream;
-  GradientProblem<T> all;
-
-  std::int64_t scratch() const {
-    return lanes * (2 * (all.problem.keys.columns + all.problem.values.columns + key_block) + 1);
-  }
-
-  INCONTEXT_HD void operator()(const Team& team, std::int64_t batch, T* memory) const {
-    const Problem<T>& problem = all.problem;
-    const std::int64_t first = batch * lanes;
-    T* const keys = memory;
-    T* const to_keys = keys + lanes * problem.keys.columns;
-    T* const values = to_keys + lanes * problem.keys.columns;
-    T* const to_values = values + lanes * problem.values.columns;
-    T* const scores = to_values + lanes * problem.values.columns;
-    T* const pulls = scores + lanes * key_block;
-    T* const ones = pulls + lanes * key_block;
-    load_queries(team, problem.keys, first, keys);
-    load_queries(team, problem.values, first, values);
-    fill(team, to_keys, lanes * problem.keys.columns, T(0));
-    fill(team, to_values, lanes * problem.values.columns, T(0));
-    fill(team, ones, lanes, T(1));
-    const std::int64_t queries = problem.queries.rows;
-    for (std::int64_t i = 0; i < queries; i += key_block) {
-      const std::int64_t last = i + key_block < queries ? i + key_block : queries;
-      std::int64_t most = 0;
-      for (std::int64_t k = i; k < last; ++k) most = problem.seen(k) > most ? problem.seen(k) : most;
-      if (most <= first) continue;
-      team.score_block(keys, problem.queries, i, last, scores);
-      team.score_block(values, all.cotangent, i, last, pulls);
-      for (std::int64_t k = i + team.part(); k < last; k += Team::parts) {
-        pull_on_keys(team, k, problem.seen(k) - first, scores + (k - i) * lanes, pulls + (k - i) * lanes);
-      }
-      team.wait();
-      team.add_values(scores, all.cotangent, i, last, ones, to_values);
-      team.add_values(pulls, problem.queries, i, last, ones, to_keys);
-    }
-    write_lanes(team, all.to_keys, first, to_keys);
-    write_lanes(team, all.to_values, first, to_values);
-  }
-
-  /// One query's scores with the lanes' keys become weights, and its pulls on the weights become pulls on the scores.
-  INCONTEXT_HD void pull_on_keys(const Team& team, std::int64_t query, std::int64_t seen, T* scores, T* pulls) const {
-    const GradientStream<Stream> gradient{stream.map};
-    const Pack<T> rate = pack_of(all.kept.rate[query]), reference = pack_of(all.kept.reference[query]);
-    const Pack<T> share = pack_of(all.kept.share[query]), mean = pack_of(all.kept.mean[query]);
-    const Pack<T> natural = rate * (T(1) / elementary::log2_e<T>);
-    for (int p = 0; p < packs; ++p) {
-      const std::int64_t place = Team::at(p) + team.lane(0);
-      const Pack<T> z = load_pack<T>(scores + place);
-      Pack<T> weight = weight_of<T>(stream.shape(z), rate, reference, share);
-      if (seen < lanes) {
-        const Pack<T> lane = team.pack(p, [](int l) { return static_cast<T>(l); });
-        weight = lane < pack_of(static_cast<T>(seen)) ? weight : pack_of(T(0));
-      }
-      const Pack<T> change = weight * (load_pack<T>(pulls + place) - mean);
-      store_pack(scores + place, weight);
-      store_pack(pulls + place, change * gradient.slope(z) * natural);
     }
   }
 };
