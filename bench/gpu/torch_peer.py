@@ -1,23 +1,40 @@
-"""PyTorch's side of bench/gpu/throughput.cu on the same GPU: the literal trial and a row of scores, in float.
+"""PyTorch's side of bench/gpu/throughput.cu on the same GPU: the literal trial and rows of scores, in float.
 
-Prints lines of the same form. The literal trial is that of bench/peers/torch_peer.py at one temperature and softmax at
-eight; a batch is timed by CUDA's events, the least of five.
+The literal trial is that of bench/peers/torch_peer.py at one temperature, and softmax at eight.
 """
+
+import pathlib
+import sys
 
 import torch
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
+from protocol import (  # noqa: E402
+    CONTEXT_LENGTH,
+    DIMENSION,
+    EIGHT_TEMPERATURES,
+    GPU_WORKS,
+    NOISE_STDDEV,
+    ROW_LENGTH,
+    print_throughput,
+)
+
 torch.set_grad_enabled(False)
-D, L, NOISE = 20, 40, 0.1**0.5
-EIGHT = torch.tensor([0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4], device="cuda")
+DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+EIGHT = torch.tensor(EIGHT_TEMPERATURES, device=DEVICE)
+
+
+def normals(*shape):
+    return torch.randn(shape, device=DEVICE)
 
 
 def tokens(batch):
-    task = torch.randn((batch, D), device="cuda") / D**0.5
-    query = torch.randn((batch, D), device="cuda")
-    label = (task * query).sum(1) + NOISE * torch.randn(batch, device="cuda")
-    inputs = torch.randn((batch, L, D), device="cuda")
+    task = normals(batch, DIMENSION) / DIMENSION**0.5
+    query = normals(batch, DIMENSION)
+    label = (task * query).sum(1) + NOISE_STDDEV * normals(batch)
+    inputs = normals(batch, CONTEXT_LENGTH, DIMENSION)
     both = torch.bmm(inputs, torch.stack((query, task), 2))
-    return both[:, :, 0], both[:, :, 1] + NOISE * torch.randn((batch, L), device="cuda"), label
+    return both[:, :, 0], both[:, :, 1] + NOISE_STDDEV * normals(batch, CONTEXT_LENGTH), label
 
 
 def approximate(batch):
@@ -33,30 +50,19 @@ def softmax(batch):
     return ((weights * values[:, None, :]).sum(2) - label[:, None]).square().mean(0)
 
 
-def score_rows(batch, length=1_000_000):
-    scores = torch.randn((batch, length), device="cuda")
+def score_rows(batch):
+    scores = normals(batch, ROW_LENGTH)
     return [torch.softmax(beta * scores, 1).square().sum(1).mean() for beta in (1.0, 4.0)]
 
 
-def least_seconds(work, batch):
-    least = float("inf")
-    for attempt in range(6):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        work(batch)
-        end.record()
-        torch.cuda.synchronize()
-        if attempt > 0:
-            least = min(least, start.elapsed_time(end) / 1000)
-    return least
+def seconds_of(work, batch):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    work(batch)
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end) / 1000
 
 
-NORMALS = D * (L + 2) + L + 2
-WORKS = {
-    "literal approximate": (approximate, [2**k for k in range(12, 18)], NORMALS, "normals"),
-    "literal softmax x 8": (softmax, [2**k for k in range(12, 18)], NORMALS, "normals"),
-    "score rows of 1000000": (score_rows, [16, 64, 256], 1_000_000, "scores"),
-}
-for name, (work, batches, amount, unit) in WORKS.items():
-    per_second, batch = max((amount * batch / least_seconds(work, batch), batch) for batch in batches)
-    print(f"PyTorch {torch.__version__} {name},{batch},{amount * batch / per_second:.6g},{per_second:.6g},{unit}")
+if __name__ == "__main__":
+    print_throughput(f"PyTorch {torch.__version__}", dict(zip(GPU_WORKS, (approximate, softmax, score_rows))), seconds_of)

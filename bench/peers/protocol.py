@@ -8,6 +8,8 @@ matrix, temperatures. Every line after it is an order:
   {"work": "sampler", "precision": "float"}                 -> nanoseconds per normal, one thread (NumPy alone)
 
 A peer states what it is ("name", "version", "how") in its first line out.
+
+At the end: what peers on a GPU share, which print lines of bench/gpu/throughput.cu's form.
 """
 
 import json
@@ -98,3 +100,31 @@ def serve(name, version, how, make_run, make_candidates, sampler=None):
             say(ns_per_normal=sampler(order["precision"]))
         else:
             say(skipped=f"no work called {order['work']}")
+
+
+# The works of bench/gpu/throughput.cu, for peers on a GPU: name, batches to try, amount per trial, of what.
+DIMENSION, CONTEXT_LENGTH, NOISE_STDDEV = 20, 40, 0.1**0.5
+EIGHT_TEMPERATURES = [0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0]
+ROW_LENGTH = 1_000_000
+_NORMALS = DIMENSION * (CONTEXT_LENGTH + 2) + CONTEXT_LENGTH + 2
+GPU_WORKS = {
+    "literal approximate": ([2**k for k in range(12, 18)], _NORMALS, "normals"),
+    "literal softmax x 8": ([2**k for k in range(12, 18)], _NORMALS, "normals"),
+    f"score rows of {ROW_LENGTH}": ([16, 64, 256], ROW_LENGTH, "scores"),
+}
+
+
+def print_throughput(peer, works, seconds_of):
+    """A line per work in the form of bench/gpu/throughput.cu, at the batch that is fastest.
+
+    works[name] is a function of the batch; seconds_of(work, batch) times one call, which is repeated: the first compiles
+    and allocates, the least of five others counts.
+    """
+    for name, (batches, amount, unit) in GPU_WORKS.items():
+        work = works[name]
+        fastest = (0.0, 0)
+        for batch in batches:
+            least = min([seconds_of(work, batch) for _ in range(6)][1:])
+            fastest = max(fastest, (amount * batch / least, batch))
+        per_second, batch = fastest
+        print(f"{peer} {name},{batch},{amount * batch / per_second:.6g},{per_second:.6g},{unit}", flush=True)

@@ -29,6 +29,7 @@
 #include "incontext/scoring/sa_softmax.hpp"
 #include "incontext/scoring/score_function.hpp"
 #include "incontext/scoring/scoring.hpp"
+#include "incontext/scoring/shared_softmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 #include "incontext/scoring/ssa.hpp"

@@ -1,11 +1,14 @@
-# The CUDA editions of the drivers, compiled by nvcc and run where there is a GPU: in the long edition, because nvcc
-# takes a minute for them.
-if(NOT TARGET incontext::simulate_cuda OR NOT INCONTEXT_SLOW_TESTS)
+# The CUDA editions of the drivers, compiled by nvcc and run where there is a GPU: by scripts/gpu-check, and as a test in
+# the long edition, because nvcc takes minutes for them.
+if(NOT TARGET incontext::simulate_cuda)
   return()
 endif()
-add_executable(test_apply_device "${CMAKE_CURRENT_LIST_DIR}/device.cu")
+add_executable(test_apply_device EXCLUDE_FROM_ALL "${CMAKE_CURRENT_LIST_DIR}/device.cu")
 target_link_libraries(test_apply_device PRIVATE incontext::simulate_cuda incontext_warnings)
 target_include_directories(test_apply_device PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 set_target_properties(test_apply_device PROPERTIES JOB_POOL_COMPILE heavy)
-add_test(NAME gpu/apply COMMAND test_apply_device)
-set_tests_properties(gpu/apply PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
+if(INCONTEXT_SLOW_TESTS)
+  set_target_properties(test_apply_device PROPERTIES EXCLUDE_FROM_ALL OFF)
+  add_test(NAME gpu/apply COMMAND test_apply_device)
+  set_tests_properties(gpu/apply PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
+endif()

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -22,6 +25,8 @@
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/score_rows.hpp"
 #include "incontext/simulate/task_streams.hpp"
+#include "incontext/train/context_attention.hpp"
+#include "incontext/train/regression.hpp"
 #include "models.hpp"
 
 /// Every kind of trial, printed with all bits of its numbers, which must be the same for every device, thread count,
@@ -98,14 +103,33 @@ struct TaskStreamTrial {
   }
 };
 
-inline std::vector<std::string> bits(simulate::Device device, int threads, std::int64_t trials = 9999) {
+/// Losses and gradients of the training contexts. A context has 20 or 21 tokens: the weights of fewer than 16 come from
+/// the C library's exponential, which a GPU has another of.
+inline void append_training_bits(std::vector<std::string>& lines, simulate::Device device, int threads,
+                                 std::int64_t contexts, std::uint64_t seed) {
+  const train::ContextBatches batches{.batch = contexts, .seed = 5 + seed, .device = device, .threads = threads};
+  const train::RegressionTraining<scoring::Softmax<float>> regression({general_task(), 20}, {1.5f}, batches);
+  append_bits(lines, "training-regression-float",
+              {.estimates = regression.evaluate(regression.initial(), std::max<std::int64_t>(contexts, 2))});
+  const train::ContextTraining<scoring::Softmax<double>> context({.task = {2, 3, 21}}, {0.5}, batches);
+  const training::BatchGradient found = context.gradient()(context.initial(0.5), 0);
+  for (std::size_t i = 0; i < found.gradient.size(); i += 3) {
+    char line[160];
+    std::snprintf(line, sizeof line, "training-context-double %a %a %a", found.loss, found.accuracy, found.gradient[i]);
+    lines.emplace_back(line);
+  }
+}
+
+inline std::vector<std::string> bits(simulate::Device device, int threads, std::int64_t trials = 9999,
+                                     std::uint64_t seed = 0) {
   using simulate::at_temperatures;
   using simulate::Estimator;
   using Approximate = scoring::ApproximateSoftmax<double>;
   const auto task = general_task();
   const auto attention = general_attention();
   const std::vector<double> temperatures{0.75, 1.5};
-  const simulate::Options options{.seed = 0x123456789abcdefULL, .trials = trials, .device = device, .threads = threads};
+  const simulate::Options options{
+      .seed = 0x123456789abcdefULL + seed, .trials = trials, .device = device, .threads = threads};
   const auto approximate = at_temperatures<Approximate>(temperatures);
   const regression::ErrorConvention included{.query = regression::QueryToken::included};
   std::vector<std::string> lines;
@@ -193,12 +217,14 @@ inline std::vector<std::string> bits(simulate::Device device, int threads, std::
       lines, "alignment-float",
       simulate::classification_alignment<float>({5, 6, 24}, {{{Rule::kernel, 3, 20}, {Rule::adaptive, 3, 6}}}, options)
           .run);
-  const auto found =
-      simulate::classification_search<double>({2, 4, 20}, {Rule::adaptive, {0.5, 30}, {2, 11}}, options, {.zooms = 2});
+  simulate::Options searching = options;
+  searching.trials = std::max<std::int64_t>(trials, 2);
+  const auto found = simulate::classification_search<double>({2, 4, 20}, {Rule::adaptive, {0.5, 30}, {2, 11}},
+                                                             searching, {.zooms = 2});
   append_bits(lines, "search-double", {.estimates = {found.loss, found.accuracy}});
   // Rows of several segments, of which the last is not full; few trials, so that a GPU runs the segments side by side.
   simulate::Options few = options;
-  few.trials = 33;
+  few.trials = std::min<std::int64_t>(trials, 33);
   const auto long_row = simulate::normal_scores(5 * 4096 + 37, 1.5).with_needle(2, 0.5);
   append_bits(lines, "long-scores-float", simulate::score_rows<float>(long_row, inverse_temperatures, few).run);
   append_bits(lines, "long-scores-double", simulate::score_rows<double>(long_row, inverse_temperatures, few).run);
@@ -213,6 +239,11 @@ inline std::vector<std::string> bits(simulate::Device device, int threads, std::
               simulate::classification_sample<float>({5, 6, 24}, {{Rule::kernel, 3, 20}}, options).sample);
   append_bits(lines, "partition-function-sample-float",
               simulate::partition_function_sample<float>({3, 4, 20}, {2, 15}, options).sample);
+  append_bits(
+      lines, "classification-independent-double",
+      simulate::classification<double>({3, 4, 20, simulate::ContextLaw::independent}, {{Rule::kernel, 3, 20}}, options)
+          .run);
+  append_training_bits(lines, device, threads, trials, seed);
   append_bits(lines, "task-streams-float", simulate::run(TaskStreamTrial<float>{}, options));
   append_bits(lines, "task-streams-double", simulate::run(TaskStreamTrial<double>{}, options));
   return lines;

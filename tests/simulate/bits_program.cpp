@@ -1,5 +1,6 @@
-// Prints the bits of every kind of trial, on the device that the first argument names, with the number of threads in the
-// second and of trials in the third. Compiled in several ways and run on several devices, it must always print the same.
+// Prints the bits of every kind of trial, on the device that the first argument names, with the number of threads in
+// the second, of trials in the third and of seeds in the fourth. Compiled in many ways and run on many devices, it
+// must always print the same. A single trial is its own mean: by one trial and many seeds trials are compared.
 
 #include <cstdlib>
 
@@ -13,6 +14,12 @@ int main(int count, char** arguments) {
   }
   const int threads = count > 2 ? std::atoi(arguments[2]) : 0;
   const std::int64_t trials = count > 3 ? std::atoll(arguments[3]) : 9999;
-  for (const std::string& line : incontext::testing::bits(device, threads, trials)) std::puts(line.c_str());
+  const std::uint64_t seeds = count > 4 ? std::strtoull(arguments[4], nullptr, 10) : 1;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    for (const std::string& line : incontext::testing::bits(device, threads, trials, seed)) {
+      if (seeds > 1) std::printf("seed %llu ", static_cast<unsigned long long>(seed));
+      std::puts(line.c_str());
+    }
+  }
   return 0;
 }

@@ -43,7 +43,7 @@ endif()
 # on a host whose fresh memory is NaN.
 function(incontext_use_host_gpu target)
   target_include_directories(${target} BEFORE PRIVATE "${PROJECT_SOURCE_DIR}/tests/simulate/host_gpu")
-  target_compile_definitions(${target} PRIVATE INCONTEXT_SIMULATE_CUDA=1)
+  target_compile_definitions(${target} PRIVATE INCONTEXT_SIMULATE_CUDA=1 INCONTEXT_PACKS_OF_ONE)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 add_executable(incontext-bits-host-gpu "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
@@ -57,6 +57,7 @@ add_test(NAME simulate/bits_of_host_gpu COMMAND "${INCONTEXT_BASH}" -c
 set_tests_properties(simulate/bits_of_host_gpu PROPERTIES LABELS simulate TIMEOUT 300)
 
 incontext_add_test_program(test_host_gpu SOURCES "${CMAKE_CURRENT_LIST_DIR}/host_gpu/engine.cpp"
+                           "${CMAKE_CURRENT_SOURCE_DIR}/apply/host_gpu/apply.cpp"
                            LINK incontext::simulate_omp LABEL simulate TIMEOUT 300)
 incontext_use_host_gpu(test_host_gpu)
 

@@ -32,7 +32,7 @@ namespace incontext::apply {
 ///           tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score has an error of up
 ///           to d eps sum_c |q_c k_c|, which changes its weight. Queries get the same bits on every CPU system and for
 ///           any number of threads.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread per query, from and to host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries, from and to host memory)
 template <scoring::Scoring Map>
 void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
             scoring::MatrixView<const typename Map::value_type> keys,

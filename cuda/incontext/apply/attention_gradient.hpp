@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "incontext/apply/attention.hpp"
-#include "incontext/apply/detail/gradient_batch.hpp"
+#include "incontext/apply/detail/attend.hpp"
+#include "incontext/apply/detail/gradient_problem.hpp"
 #include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/key_gradient_batch.hpp"
 #include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/detail/query_gradient_batch.hpp"
 #include "incontext/apply/detail/streams.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/scoring.hpp"
@@ -41,7 +44,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
                            const simulate::detail::Workers& workers) {
   using T = typename Map::value_type;
   using Stream = typename StreamOf<Map>::type;
-  constexpr int packs = packs_of<System, T>;
+  using Team = detail::Team<System, T>;
   constexpr std::int64_t arrays = 6;
   const std::int64_t queries = all.problem.queries.rows;
   typename System::template Memory<T> memory;
@@ -50,8 +53,8 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
   all.kept = {
       first, first + queries, first + 2 * queries, first + 3 * queries, first + 4 * queries, first + 5 * queries};
   const Stream stream{map};
-  run_batches<System>(QueryGradientBatch<Stream, packs>{stream, all}, queries, workers);
-  run_batches<System>(KeyGradientBatch<Stream, packs>{stream, all}, all.problem.keys.rows, workers);
+  run_batches<System>(QueryGradientBatch<Stream, Team>{stream, all}, queries, workers);
+  run_batches<System>(KeyGradientBatch<Stream, Team>{stream, all}, all.problem.keys.rows, workers);
   std::vector<ParameterSums> sums;
   const std::vector<T> host = simulate::detail::copy_home(memory, 4 * queries, 2 * queries);
   for (std::int64_t i = 0; i < queries; ++i) {
@@ -84,7 +87,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 ///           may be left NaN, for the first query whose gradient is NaN; the gradients are written all the same.
 /// Accuracy  sums in blocks of 64 keys or queries: 256 eps times the same sums of |a| (|g . v| + |a . g v|) with
 ///           absolute values, on the layers of tests/apply/attention_gradient.cpp.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread per query or key, from and to host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries or keys, from and to host memory)
 template <FusedGradient Map>
 auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
                         scoring::MatrixView<const typename Map::value_type> keys,

@@ -34,7 +34,8 @@ namespace incontext::apply {
 ///           throughout. If they may, one such row makes the sum NaN. A parameter the map does not have does not
 ///           compile.
 /// Accuracy  the map's: tests/apply/derivative.cpp.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread per row, from host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (from host memory; sixteen threads per row for Softmax, SSMax and SSA, one for
+///           others)
 template <scoring::Scoring Map, class Parameter>
 detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter parameter,
                                                      scoring::MatrixView<const typename Map::value_type> scores,
@@ -53,17 +54,34 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
   simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
     const auto workers = simulate::detail::workers_of(options);
-    const detail::Input<System, T> z(scores), g(cotangent);
+    constexpr bool is_shared = detail::shares_derivatives<System, Map, Parameter>;
+    constexpr bool is_transposed = System::lanes == 1 && !is_shared;
+    constexpr detail::Order order = is_transposed ? detail::Order::by_columns : detail::Order::by_rows;
+    const detail::Input<System, T> z(scores, order), g(cotangent, order);
     const detail::Counts<System> counts(options, scores.columns);
-    const std::int64_t slots = std::min(std::int64_t{scores.rows}, std::int64_t{System::workers(workers)});
+    const std::int64_t most = System::lanes > 1 ? scores.rows : System::working_numbers() / scores.columns;
+    const std::int64_t slots =
+        std::clamp<std::int64_t>(most, 1, std::min<std::int64_t>(scores.rows, System::workers(workers)));
     typename System::template Memory<T> scratch;
     typename System::template Memory<Term> results;
     simulate::detail::make_room(where, scratch, {slots, scores.columns, "threads", "the columns"});
     simulate::detail::make_room(where, results, {scores.rows, 1, "rows", "nothing"});
-    System::for_each_index(
-        slots, workers,
-        detail::DifferentiateRows<Map, Parameter>{map, parameter, z.grid(), g.grid(), counts.keys(), slots,
-                                                  detail::address(scratch), detail::address(results)});
+    detail::DifferentiateRows<Map, Parameter> rows{map,
+                                                   parameter,
+                                                   z.grid(),
+                                                   g.grid(),
+                                                   counts.keys(),
+                                                   slots,
+                                                   detail::address(scratch),
+                                                   is_transposed,
+                                                   detail::address(results)};
+    typename System::template Memory<std::uint8_t> is_left;
+    if constexpr (is_shared) {
+      is_left.resize(static_cast<std::size_t>(scores.rows));
+      rows.is_left = detail::address(is_left);
+      System::for_each_by_half_warps(slots, workers, rows);
+    }
+    System::for_each_index(slots, workers, rows);
     terms = simulate::detail::copy_home(results, 0, scores.rows);
   });
   for (std::int64_t i = 0; i < scores.rows && options.undefined == Undefined::refuse; ++i) {

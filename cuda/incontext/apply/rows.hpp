@@ -18,7 +18,8 @@ namespace incontext::apply {
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first row on which the map is undefined; out is written all the same.
 /// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::weights.
-/// Runs on   serial, OpenMP, TBB, CUDA (one thread per row, from and to host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (from and to host memory; sixteen threads per row for Softmax, SSMax and SSA,
+///           one for others)
 template <scoring::Scoring Map>
 void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
              scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {

@@ -205,7 +205,7 @@ class ReasoningTraining {
                              model.sum(std::span(examples).subspan(first, std::min(block, examples.size() - first)),
                                        work, memory[static_cast<std::size_t>(index)]);
                            });
-    if (simulate::detail::is_cut<System>()) {
+    if (simulate::InterruptGuard::requested()) {
       training::ReasoningGradient<T> cut;
       cut.loss = math::not_a_number<double>();
       return cut;

@@ -6,7 +6,7 @@
 
 /// Source files that are compiled for different instruction sets may be linked into one program. All that depends on
 /// the width of a pack is in an inline namespace of that width, so that the linker does not mix up the two versions.
-#if defined(__CUDACC__) || !defined(__GNUC__)
+#if defined(__CUDACC__) || defined(INCONTEXT_PACKS_OF_ONE) || !defined(__GNUC__)
 #define INCONTEXT_PACKS packs_of_one
 #elif defined(__AVX512F__)
 #define INCONTEXT_PACKS packs_of_64_bytes
@@ -41,7 +41,7 @@ struct OneLane {
 template <class T>
 struct PackOf : OneLane<T> {};
 
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(INCONTEXT_PACKS_OF_ONE)
 template <class T>
 struct VectorLanes {
   static constexpr int width = pack_bytes / static_cast<int>(sizeof(T));

@@ -1,11 +1,13 @@
 // The GPU's path on the host in its place: the header incontext/simulate/engine/cuda.hpp beside this file.
 
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <vector>
 
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/trials/score_row.hpp"
@@ -54,6 +56,20 @@ struct SquareTrial {
 };
 static_assert(simulate::Trial<SquareTrial>);
 
+/// Its trial 3500 is interrupted by Ctrl-C.
+struct InterruptedTrial {
+  using Scalar = double;
+  INCONTEXT_HD int outputs() const { return 1; }
+  INCONTEXT_HD std::int64_t scratch_rows() const { return 1; }
+
+  template <int W>
+  INCONTEXT_HD void run(random::Trials<W> trials, simulate::LaneArray<double, W>,
+                        simulate::LaneArray<double, W> values) const {
+    values[0] = 1.0;
+    if (trials.first == 3500) std::raise(SIGINT);
+  }
+};
+
 simulate::Simulation on_gpu(const SquareTrial& trial, const Options& options) {
   return simulate::run_on<CudaSystem>(Device::cuda, trial, options);
 }
@@ -89,7 +105,12 @@ TEST_CASE("sixteen threads that exchange their sums give the moments of one thre
     for (const bool spoiled : {false, true}) {
       if (spoiled) values[static_cast<std::size_t>(count / 2)] = std::numeric_limits<float>::infinity();
       const auto one = statistics::moments_of(values.data(), count);
-      const auto many = statistics::moments_of(values.data(), count, simulate::detail::HalfWarpWays{});
+      std::vector<statistics::Moments> by_thread(16);
+      simulate::detail::host_gpu.is_backward = spoiled;
+      simulate::detail::for_each_by_half_warps_on_gpu(1, [&](std::int64_t, const simulate::detail::HalfWarp& threads) {
+        by_thread[static_cast<std::size_t>(threads.lane())] = statistics::moments_of(values.data(), count, threads);
+      });
+      const statistics::Moments many = by_thread[9];
       const auto other = statistics::moments_of(values.data(), count, RowOfWays{});
       CAPTURE(count, spoiled);
       CHECK(one.count == many.count);
@@ -200,6 +221,15 @@ TEST_CASE("on a GPU the segments of long rows run side by side, in parts of any 
     CHECK(are_parted == (count > 4096));
     CHECK(are_whole);
   }
+}
+
+TEST_CASE("a stop request while a GPU runs a wave discards the wave and keeps those before it") {
+  const OwnGpu own;
+  host_gpu.working_numbers = 3 * 1024;  // waves of one chunk
+  const simulate::InterruptGuard guard;
+  const auto run = simulate::run_on<CudaSystem>(Device::cuda, InterruptedTrial{}, {.trials = 10 * 1024});
+  CHECK(run.interrupted);
+  CHECK(run.trials == 3 * 1024);
 }
 
 TEST_CASE("a trial whose scratch fills the GPU runs a warp at a time") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -10,29 +11,58 @@
 #include "incontext/apply/detail/row_batch.hpp"
 #include "incontext/apply/detail/softmax_batch.hpp"
 #include "incontext/apply/detail/streams.hpp"
+#include "incontext/apply/detail/team.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 
 /// The choice of a batch for a map, and the distribution of batches over the workers of a system.
 namespace incontext::apply::detail {
 
-/// How many packs of queries are side by side: two on a CPU, eight where nvcc makes packs of one, one per GPU thread.
+/// How many packs of queries are side by side in a CPU's thread: two, and eight where nvcc makes packs of one.
+template <class T>
+inline constexpr int packs_of = pack_width<T> == 1 ? 8 : 2;
+
+/// Who works on a batch.
 template <class System, class T>
-inline constexpr int packs_of = System::lanes == 1 ? 1 : (pack_width<T> == 1 ? 8 : 2);
+struct TeamOf {
+  using type = OneThread<T, packs_of<T>>;
+};
+template <class System, class T>
+  requires(System::lanes == 1)
+struct TeamOf<System, T> {
+  using type = BlockOfThreads<T, typename System::Block>;
+};
+template <class System, class T>
+using Team = typename TeamOf<System, T>::type;
+
+/// Blocks that a GPU of any size is full with.
+inline constexpr std::int64_t full_gpu = 2048;
 
 template <class System, class Batch>
 void run_batches(const Batch& batch, std::int64_t queries, const simulate::detail::Workers& workers) {
   using T = typename Batch::T;
   constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t batches = (queries + Batch::lanes - 1) / Batch::lanes;
+  const std::int64_t batches = (queries + Batch::Team::lanes - 1) / Batch::Team::lanes;
   const std::int64_t per_slot = (batch.scratch() + line - 1) / line * line;
-  const std::int64_t most =
-      System::lanes == 1 ? std::max(std::int64_t{1}, (std::int64_t{1} << 28) / per_slot) : batches;
-  const std::int64_t slots = std::min({batches, most, std::int64_t{System::workers(workers)}});
   typename System::template Memory<T> memory;
-  simulate::detail::make_room("apply::attend", memory, {slots, per_slot + line, "threads", "the keys"});
-  auto first = reinterpret_cast<std::uintptr_t>(address(memory));
-  first = (first + 63) / 64 * 64;
-  System::for_each_index(slots, workers, RunSlot<Batch>{batch, batches, slots, reinterpret_cast<T*>(first), per_slot});
+  const auto make_room = [&](std::int64_t slots) {
+    simulate::detail::make_room("apply::attend", memory, {slots, per_slot + line, "threads", "the keys"});
+    const auto first = reinterpret_cast<std::uintptr_t>(address(memory));
+    return reinterpret_cast<T*>((first + 63) / 64 * 64);
+  };
+  if constexpr (System::lanes > 1) {
+    const std::int64_t slots = std::min(batches, std::int64_t{System::workers(workers)});
+    System::for_each_index(slots, workers, RunSlot<Batch>{batch, batches, slots, make_room(slots), per_slot});
+  } else {
+    const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(T); };
+    const std::size_t stage = bytes(Batch::Team::stage_numbers), all = stage + bytes(per_slot);
+    if (all <= System::shared_bytes()) {
+      return System::for_each_by_blocks(batches, all, workers, RunBlock<Batch>{batch, batches, batches, nullptr, 0});
+    }
+    const std::int64_t most = std::clamp<std::int64_t>(System::working_numbers() / per_slot, 1, full_gpu);
+    const std::int64_t slots = std::min(batches, most);
+    System::for_each_by_blocks(slots, stage, workers,
+                               RunBlock<Batch>{batch, batches, slots, make_room(slots), per_slot});
+  }
 }
 
 template <class System, class Map>
@@ -41,17 +71,17 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
   using T = typename Map::value_type;
   constexpr bool has_packs = std::is_same_v<T, float> || std::is_same_v<T, double>;
   using Stream = std::conditional_t<has_packs, typename StreamOf<Map>::type, NoStream>;
-  constexpr int packs = packs_of<System, T>;
+  using Team = detail::Team<System, T>;
   const std::int64_t queries = problem.queries.rows;
   if constexpr (!std::is_same_v<Stream, NoStream>) {
     const Stream stream{map};
     if constexpr (!Stream::is_softmax) {
-      return run_batches<System>(RatioBatch<Stream, packs>{stream, problem}, queries, workers);
+      return run_batches<System>(RatioBatch<Stream, Team>{stream, problem}, queries, workers);
     } else {
-      if (stream.fits()) return run_batches<System>(SoftmaxBatch<Stream, packs>{stream, problem}, queries, workers);
+      if (stream.fits()) return run_batches<System>(SoftmaxBatch<Stream, Team>{stream, problem}, queries, workers);
     }
   }
-  run_batches<System>(RowBatch<Map, packs>{map, problem}, queries, workers);
+  run_batches<System>(RowBatch<Map, Team>{map, problem}, queries, workers);
 }
 
 }  // namespace incontext::apply::detail

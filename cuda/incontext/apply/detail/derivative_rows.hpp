@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "incontext/apply/detail/gradient_streams.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/scoring/scoring.hpp"
+#include "incontext/scoring/shared_softmax.hpp"
 
 /// The derivative of one row's weighted sum of weights, and a functor for all rows.
 namespace incontext::apply::detail {
@@ -33,10 +35,20 @@ INCONTEXT_HD RowTerm<T> derivative_of_row(const Map& map, Parameter parameter, R
   }
 }
 
+/// Whether sixteen threads of a GPU find the derivative of a row together.
+template <class System, class Map, class Parameter>
+inline constexpr bool shares_derivatives = false;
+template <class System, scoring::SharedSoftmax Map, class Parameter>
+  requires(System::lanes == 1)
+inline constexpr bool shares_derivatives<System, Map, Parameter> =
+    requires(const Map& map, Parameter parameter, Row<const typename Map::value_type> in,
+             Row<typename Map::value_type> out) { derivative_along(map, parameter, in, in, out); };
+
 /// One slot takes every slots-th row, with scratch memory of its own.
 template <class Map, class Parameter>
 struct DifferentiateRows {
   using T = typename Map::value_type;
+  static constexpr std::string_view task = "derivatives by a parameter";
   Map map;
   Parameter parameter;
   MatrixView<const T> scores;
@@ -44,13 +56,36 @@ struct DifferentiateRows {
   VisibleKeys visible;
   std::int64_t slots;
   T* scratch;
+  bool is_transposed;  // the scratch memories of a GPU's threads: element j of all, side by side
   RowTerm<T>* terms;
+  std::uint8_t* is_left = nullptr;  // which rows sixteen threads leave to one; null: all are
+
+  INCONTEXT_HD Row<T> own_scratch(std::int64_t slot, std::int64_t size) const {
+    return is_transposed ? Row<T>(scratch + slot, size, slots) : Row<T>(scratch + slot * scores.columns, size);
+  }
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
     for (std::int64_t i = slot; i < scores.rows; i += slots) {
+      if (is_left != nullptr && is_left[i] == 0) continue;
       const std::int64_t seen = visible(i);
-      const Row<T> own(scratch + slot * scores.columns, seen);
-      terms[i] = derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen), own);
+      terms[i] = derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen),
+                                   own_scratch(slot, seen));
+    }
+  }
+
+  /// By sixteen threads of a GPU.
+  template <class Threads>
+  INCONTEXT_HD void operator()(std::int64_t slot, const Threads& threads) const {
+    for (std::int64_t i = slot; i < scores.rows; i += slots) {
+      const std::int64_t seen = visible(i);
+      T term = T(0);
+      const bool is_found =
+          scoring::derivative_along_by_threads(map, parameter, threads, scores.row(i).first(seen),
+                                               cotangent.row(i).first(seen), own_scratch(slot, seen), term);
+      if (threads.lane() == 0) {
+        terms[i] = term;
+        is_left[i] = is_found ? 0 : 1;
+      }
     }
   }
 };

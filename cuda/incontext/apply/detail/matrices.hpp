@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -119,19 +120,41 @@ void require_defined(std::string_view where, MatrixView<const T> out, std::int64
   }
 }
 
-/// A host matrix as a system reads it: itself on a CPU, a copy row after row on a GPU.
+/// The order of a matrix in a GPU's memory.
+enum class Order { by_rows, by_columns };
+
+template <class T>
+MatrixView<T> grid_at(T* data, std::int64_t rows, std::int64_t columns, Order order) {
+  return MatrixView<T>(data, rows, columns,
+                       order == Order::by_rows ? scoring::Strides{columns, 1} : scoring::Strides{1, rows});
+}
+
+/// Copies a matrix to one of the same shape, tile by tile, so that neither order of them costs a cache line per number.
+template <class T>
+void copy_matrix(MatrixView<const T> from, MatrixView<T> to) {
+  constexpr std::int64_t tile = 16;
+  for (std::int64_t top = 0; top < from.rows; top += tile) {
+    const std::int64_t bottom = std::min<std::int64_t>(top + tile, from.rows);
+    for (std::int64_t left = 0; left < from.columns; left += tile) {
+      const std::int64_t right = std::min<std::int64_t>(left + tile, from.columns);
+      for (std::int64_t i = top; i < bottom; ++i) {
+        for (std::int64_t j = left; j < right; ++j) to(i, j) = from(i, j);
+      }
+    }
+  }
+}
+
+/// A host matrix as a system reads it: itself on a CPU, a copy without gaps on a GPU.
 template <class System, class T>
 class Input {
  public:
-  explicit Input(MatrixView<const T> host) : grid_(host) {
+  explicit Input(MatrixView<const T> host, Order order = Order::by_rows) : grid_(host) {
     if constexpr (System::lanes == 1) {
-      std::vector<T> packed;
-      packed.reserve(static_cast<std::size_t>(host.rows * host.columns));
-      for (std::int64_t i = 0; i < host.rows; ++i) {
-        for (std::int64_t j = 0; j < host.columns; ++j) packed.push_back(host(i, j));
-      }
+      std::vector<T> packed(static_cast<std::size_t>(host.rows * host.columns));
+      copy_matrix(host, grid_at(packed.data(), host.rows, host.columns, order));
       memory_ = typename System::template Memory<T>(packed.begin(), packed.end());
-      grid_ = MatrixView<const T>(address(memory_), host.rows, host.columns);
+      const T* const there = address(memory_);
+      grid_ = grid_at(there, host.rows, host.columns, order);
     }
   }
   [[nodiscard]] MatrixView<const T> grid() const { return grid_; }
@@ -145,21 +168,17 @@ class Input {
 template <class System, class T>
 class Output {
  public:
-  explicit Output(MatrixView<T> host) : host_(host), grid_(host) {
+  explicit Output(MatrixView<T> host, Order order = Order::by_rows) : host_(host), grid_(host), order_(order) {
     if constexpr (System::lanes == 1) {
       memory_.resize(static_cast<std::size_t>(host.rows * host.columns));
-      grid_ = MatrixView<T>(address(memory_), host.rows, host.columns);
+      grid_ = grid_at(address(memory_), host.rows, host.columns, order);
     }
   }
   [[nodiscard]] MatrixView<T> grid() const { return grid_; }
   void collect() const {
     if constexpr (System::lanes == 1) {
       const std::vector<T> packed = simulate::detail::copy_home(memory_, 0, host_.rows * host_.columns);
-      for (std::int64_t i = 0; i < host_.rows; ++i) {
-        for (std::int64_t j = 0; j < host_.columns; ++j) {
-          host_(i, j) = packed[static_cast<std::size_t>(i * host_.columns + j)];
-        }
-      }
+      copy_matrix(grid_at(packed.data(), host_.rows, host_.columns, order_), host_);
     }
   }
 
@@ -167,6 +186,7 @@ class Output {
   typename System::template Memory<T> memory_;
   MatrixView<T> host_;
   MatrixView<T> grid_;
+  Order order_;
 };
 
 /// The visible counts of Options in memory that the system can read.

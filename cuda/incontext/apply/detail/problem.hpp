@@ -4,6 +4,7 @@
 
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/pack.hpp"
 
 namespace incontext::apply::detail {
 
@@ -28,21 +29,40 @@ struct Problem {
   }
 };
 
-/// Writes the outputs of the batch of queries from `first` on. The output of lane l is its weighted sum of values,
-/// whose component e is sums[e * lanes + l], divided by the lane's normalizer.
-template <int lanes, class T>
-INCONTEXT_HD void write_outputs(const Problem<T>& problem, std::int64_t first, const T* sums, const T* normalizer) {
-  for (int l = 0; l < lanes && first + l < problem.queries.rows; ++l) {
-    for (std::int64_t e = 0; e < problem.values.columns; ++e) {
-      problem.out(first + l, e) = sums[e * lanes + l] / normalizer[l];
-    }
-  }
+/// Queries by columns: component c of all lanes side by side; 0 beyond the last query.
+template <class Team, class T>
+INCONTEXT_HD void load_queries(const Team& team, MatrixView<const T> queries, std::int64_t first, T* to) {
+  team.for_each(Team::lanes, queries.columns, [&](std::int64_t l, std::int64_t c) {
+    to[c * Team::lanes + l] = first + l < queries.rows ? queries(first + l, c) : T(0);
+  });
 }
 
-/// Sets `count` numbers to 0.
-template <class T>
-INCONTEXT_HD void clear(T* numbers, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) numbers[i] = T(0);
+/// Writes the outputs of the batch of queries from `first` on. The output of lane l is its weighted sum of values,
+/// whose component e is sums[e * lanes + l], divided by the lane's normalizer.
+template <class Team, class T>
+INCONTEXT_HD void write_outputs(const Team& team, const Problem<T>& problem, std::int64_t first, const T* sums,
+                                const T* normalizer) {
+  const std::int64_t left = problem.queries.rows - first;
+  team.for_each(left < Team::lanes ? left : Team::lanes, problem.values.columns, [&](std::int64_t l, std::int64_t e) {
+    problem.out(first + l, e) = sums[e * Team::lanes + l] / normalizer[l];
+  });
+}
+
+/// Sets `count` numbers to a value.
+template <class Team, class T>
+INCONTEXT_HD void fill(const Team& team, T* numbers, std::int64_t count, const T& value) {
+  team.for_each(1, count, [&](std::int64_t, std::int64_t i) { numbers[i] = value; });
+}
+
+/// Writes the thread's pack for each of its p, f(p), to its lanes of an array of one number per lane.
+template <class Team, class T, class Function>
+INCONTEXT_HD void share(const Team& team, T* lanes, const Function& f) {
+  for (int p = 0; p < Team::packs; ++p) {
+    T numbers[Team::width];
+    store_pack(numbers, f(p));
+    for (int l = 0; l < Team::width && team.part() == 0; ++l) lanes[team.lane(Team::at(p) + l)] = numbers[l];
+  }
+  team.wait();
 }
 
 /// Computes every `slots`-th batch of queries, one after the other in the same memory. A batch is the queries that a
@@ -58,7 +78,29 @@ struct RunSlot {
   std::int64_t memory_per_slot;  // numbers
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
-    for (std::int64_t b = slot; b < batches; b += slots) batch(b, memory + slot * memory_per_slot);
+    const typename Batch::Team team;
+    for (std::int64_t b = slot; b < batches; b += slots) batch(team, b, memory + slot * memory_per_slot);
+  }
+};
+
+/// The same by the threads of a block. The slot is in the memory that they share where that is large enough, which is
+/// where `memory` is null.
+template <class Batch>
+struct RunBlock {
+  using T = typename Batch::T;
+  static constexpr auto task = Batch::task;
+  Batch batch;
+  std::int64_t batches;
+  std::int64_t slots;
+  T* memory;
+  std::int64_t memory_per_slot;  // numbers
+
+  template <class Block>
+  INCONTEXT_HD void operator()(std::int64_t slot, const Block& block) const {
+    T* const stage = reinterpret_cast<T*>(block.shared);
+    T* const own = memory == nullptr ? stage + Batch::Team::stage_numbers : memory + slot * memory_per_slot;
+    const typename Batch::Team team{block, stage};
+    for (std::int64_t b = slot; b < batches; b += slots) batch(team, b, own);
   }
 };
 

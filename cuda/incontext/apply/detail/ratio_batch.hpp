@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/apply/detail/problem.hpp"
-#include "incontext/apply/detail/tile.hpp"
+#include "incontext/apply/detail/team.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
@@ -11,61 +12,67 @@ namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
 /// Functions of the score over a normalizer: running sums.
-template <class Stream, int packs>
+template <class Stream, class BatchTeam>
 struct RatioBatch {
   using T = typename Stream::T;
-  static constexpr int lanes = lanes_of<T, packs>;
+  using Team = BatchTeam;
+  static constexpr std::string_view task = "attention";
+  static constexpr int lanes = Team::lanes, own = Team::own;
   Stream stream;
   Problem<T> problem;
 
-  std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block); }
+  std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block + 1); }
 
-  INCONTEXT_HD void operator()(std::int64_t batch, T* memory) const {
+  INCONTEXT_HD void operator()(const Team& team, std::int64_t batch, T* memory) const {
     const std::int64_t first = batch * lanes;
     T* const queries = memory;
     T* const sums = queries + lanes * problem.queries.columns;
     T* const scores = sums + lanes * problem.values.columns;
-    load_queries<lanes>(problem.queries, first, queries);
-    clear(sums, lanes * problem.values.columns);
-    T totals[lanes], guards[lanes];
-    clear(totals, lanes);
-    clear(guards, lanes);
-    std::int64_t ends[lanes];
-    for (int l = 0; l < lanes; ++l) ends[l] = problem.seen(first + l);
-    Pack<T> one[packs];
-    for (int p = 0; p < packs; ++p) one[p] = pack_of(T(1));
+    T* const normalizers = scores + lanes * key_block;
+    load_queries(team, problem.queries, first, queries);
+    fill(team, sums, lanes * problem.values.columns, T(0));
+    fill(team, normalizers, lanes, T(1));
+    T totals[own] = {}, guards[own] = {};
+    std::int64_t ends[own];
+    for (int i = 0; i < own; ++i) ends[i] = problem.seen(first + team.lane(i));
     const std::int64_t most = problem.template most_seen<lanes>(first);
     for (std::int64_t j = 0; j < most; j += key_block) {
       const std::int64_t last = j + key_block < most ? j + key_block : most;
-      score_block<packs>(queries, problem.keys, j, last, scores);
-      add_block(scores, last - j, ends, j, totals, guards);
-      add_values<packs>(scores, problem.values, j, last, one, sums);
+      team.score_block(queries, problem.keys, j, last, scores);
+      add_block(team, scores, last - j, ends, j, totals, guards);
+      team.add_values(scores, problem.values, j, last, normalizers, sums);
     }
-    for (int l = 0; l < lanes; ++l) {
-      totals[l] = stream.normalizer(ends[l], totals[l]) + guards[l];
+    for (int i = 0; i < own; ++i) {
+      const T guard = team.total_of(guards[i]);
+      if (team.part() == 0) normalizers[team.lane(i)] = stream.normalizer(ends[i], totals[i]) + guard;
     }
-    write_outputs<lanes>(problem, first, sums, totals);
+    team.wait();
+    write_outputs(team, problem, first, sums, normalizers);
   }
 
   /// Turns the scores of a block into values, and adds their contributions to each lane's normalizer.
-  INCONTEXT_HD void add_block(T* scores, std::int64_t count, const std::int64_t* ends, std::int64_t first, T* totals,
-                              T* guards) const {
-    T sum[lanes], seen[lanes];
-    for (int l = 0; l < lanes; ++l) {
-      sum[l] = T(0);
-      seen[l] = static_cast<T>(ends[l] < first + count ? ends[l] - first : count);
+  INCONTEXT_HD void add_block(const Team& team, T* scores, std::int64_t count, const std::int64_t* ends,
+                              std::int64_t first, T* totals, T* guards) const {
+    T sum[own], seen[own];
+    for (int i = 0; i < own; ++i) {
+      sum[i] = T(0);
+      seen[i] = static_cast<T>(ends[i] < first + count ? ends[i] - first : count);
     }
-    for (std::int64_t k = 0; k < count; ++k) {
-      T* const at = scores + k * lanes;
+    for (std::int64_t k = team.part(); k < count; k += Team::parts) {
+      T* const at = scores + k * lanes + team.lane(0);
       const T index = static_cast<T>(k);
-      for (int l = 0; l < lanes; ++l) {
-        const T score = index < seen[l] ? at[l] : T(0);
-        guards[l] = guards[l] + score * T(0);  // a score that is not finite must not vanish in f
-        at[l] = index < seen[l] ? stream.value(score) : T(0);
-        sum[l] = sum[l] + stream.counted(at[l]);
+      for (int i = 0; i < own; ++i) {
+        const T score = index < seen[i] ? at[i] : T(0);
+        guards[i] = guards[i] + score * T(0);  // a score that is not finite must not vanish in f
+        at[i] = index < seen[i] ? stream.value(score) : T(0);
+        if constexpr (Team::parts == 1) sum[i] = sum[i] + stream.counted(at[i]);
       }
     }
-    for (int l = 0; l < lanes; ++l) totals[l] = totals[l] + sum[l];
+    if constexpr (Team::parts > 1) {
+      team.wait();
+      for (std::int64_t k = 0; k < count; ++k) sum[0] = sum[0] + stream.counted(scores[k * lanes + team.lane(0)]);
+    }
+    for (int i = 0; i < own; ++i) totals[i] = totals[i] + sum[i];
   }
 };
 

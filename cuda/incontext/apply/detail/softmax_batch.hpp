@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "incontext/apply/detail/problem.hpp"
-#include "incontext/apply/detail/tile.hpp"
+#include "incontext/apply/detail/team.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/pack.hpp"
@@ -15,15 +16,16 @@ inline namespace INCONTEXT_PACKS {
 
 /// Softmax after an elementwise map by the online method: each lane keeps the maximum of its scores so far and sums
 /// relative to it. When a block of keys raises the maximum, the lane's sums are scaled down to the new one.
-template <class Stream, int packs>
+template <class Stream, class BatchTeam>
 struct SoftmaxBatch {
   using T = typename Stream::T;
-  static constexpr int lanes = lanes_of<T, packs>;
-  static constexpr int width = pack_width<T>;
+  using Team = BatchTeam;
+  static constexpr std::string_view task = "attention";
+  static constexpr int packs = Team::packs, lanes = Team::lanes;
   Stream stream;
   Problem<T> problem;
 
-  std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block); }
+  std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block + 1); }
 
   struct State {
     Pack<T> rate[packs];       // octaves per unit of phi's shape
@@ -34,73 +36,79 @@ struct SoftmaxBatch {
     Pack<T> scale[packs];
   };
 
-  INCONTEXT_HD void operator()(std::int64_t batch, T* memory) const {
+  INCONTEXT_HD void operator()(const Team& team, std::int64_t batch, T* memory) const {
     const std::int64_t first = batch * lanes;
     T* const queries = memory;
     T* const sums = queries + lanes * problem.queries.columns;
     T* const powers = sums + lanes * problem.values.columns;
-    load_queries<lanes>(problem.queries, first, queries);
-    clear(sums, lanes * problem.values.columns);
+    T* const scales = powers + lanes * key_block;
+    load_queries(team, problem.queries, first, queries);
+    fill(team, sums, lanes * problem.values.columns, T(0));
     State state;
-    begin(state, first);
+    begin(team, state, first);
     const std::int64_t most = problem.template most_seen<lanes>(first);
     for (std::int64_t j = 0; j < most; j += key_block) {
       const std::int64_t last = j + key_block < most ? j + key_block : most;
-      score_block<packs>(queries, problem.keys, j, last, powers);
-      const bool all = look(state, first, j, last);
-      raise_to_powers(state, powers, last - j, all);
-      add_values<packs>(powers, problem.values, j, last, state.scale, sums);
+      team.score_block(queries, problem.keys, j, last, powers);
+      const bool all = look(team, state, first, j, last);
+      raise_to_powers(team, state, powers, last - j, all);
+      share(team, scales, [&](int p) { return state.scale[p]; });
+      team.add_values(powers, problem.values, j, last, scales, sums);
     }
-    T normalizer[lanes];
-    for (int p = 0; p < packs; ++p) store_pack(normalizer + p * width, state.total[p] + state.lost[p]);
-    write_outputs<lanes>(problem, first, sums, normalizer);
+    share(team, scales, [&](int p) { return state.total[p] + state.lost[p]; });
+    write_outputs(team, problem, first, sums, scales);
   }
 
-  INCONTEXT_HD void begin(State& state, std::int64_t first) const {
-    T rates[lanes];
-    for (int l = 0; l < lanes; ++l) rates[l] = stream.octaves_a_unit(problem.seen(first + l));
+  INCONTEXT_HD void begin(const Team& team, State& state, std::int64_t first) const {
     for (int p = 0; p < packs; ++p) {
-      state.rate[p] = load_pack(rates + p * width);
+      state.rate[p] = team.pack(p, [&](int l) { return stream.octaves_a_unit(problem.seen(first + l)); });
       state.reference[p] = pack_of(T(-math::infinity<T>()));
       state.total[p] = state.lost[p] = state.scale[p] = pack_of(T(0));
     }
   }
 
-  /// Finds how many keys of the block each lane sees; returns whether all lanes see all keys.
-  INCONTEXT_HD bool look(State& state, std::int64_t query, std::int64_t first, std::int64_t last) const {
+  /// Finds how many keys of the block each lane sees; returns whether the thread's lanes see all keys.
+  INCONTEXT_HD bool look(const Team& team, State& state, std::int64_t query, std::int64_t first,
+                         std::int64_t last) const {
     bool all = true;
-    T seen[lanes];
-    for (int l = 0; l < lanes; ++l) {
-      const std::int64_t end = problem.seen(query + l);
-      all = all && end >= last;
-      seen[l] = end <= first ? T(0) : static_cast<T>((end < last ? end : last) - first);
+    for (int p = 0; p < packs; ++p) {
+      state.seen[p] = team.pack(p, [&](int l) {
+        const std::int64_t end = problem.seen(query + l);
+        all = all && end >= last;
+        return end <= first ? T(0) : static_cast<T>((end < last ? end : last) - first);
+      });
     }
-    for (int p = 0; p < packs; ++p) state.seen[p] = load_pack(seen + p * width);
     return all;
   }
 
-  INCONTEXT_HD void raise_to_powers(State& state, T* powers, std::int64_t count, bool all) const {
+  INCONTEXT_HD void raise_to_powers(const Team& team, State& state, T* powers, std::int64_t count, bool all) const {
     const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
     const Pack<T> nothing = pack_of(T(-math::infinity<T>()));
+    T* const own = powers + team.lane(0);
     for (int p = 0; p < packs; ++p) {
       Pack<T> largest = state.reference[p];
-      for (std::int64_t j = 0; j < count; ++j) {
-        T* const at = powers + j * lanes + p * width;
+      for (std::int64_t j = team.part(); j < count; j += Team::parts) {
+        T* const at = own + j * lanes + Team::at(p);
         Pack<T> octaves = stream.shape(load_pack<T>(at)) * state.rate[p];
         if (!all) octaves = pack_of(static_cast<T>(j)) < state.seen[p] ? octaves : nothing;
         largest = largest < octaves ? octaves : largest;
         store_pack(at, octaves);
       }
+      largest = team.largest_of(largest);
       const Pack<T> drop = state.reference[p] - largest;
       state.scale[p] = elementary::exp2_of<T>(drop < lowest ? lowest : drop);
       state.reference[p] = largest;
       Pack<T> sum = pack_of(T(0));
-      for (std::int64_t j = 0; j < count; ++j) {
-        T* const at = powers + j * lanes + p * width;
+      for (std::int64_t j = team.part(); j < count; j += Team::parts) {
+        T* const at = own + j * lanes + Team::at(p);
         const Pack<T> octaves = load_pack<T>(at) - largest;
         const Pack<T> power = elementary::exp2_of<T>(octaves < lowest ? lowest : octaves);
-        sum = sum + power;
+        if constexpr (Team::parts == 1) sum = sum + power;
         store_pack(at, power);
+      }
+      if constexpr (Team::parts > 1) {
+        team.wait();
+        sum = sum_of_keys<Team, T>(own, count);
       }
       state.total[p] = state.total[p] * state.scale[p];
       state.lost[p] = state.lost[p] * state.scale[p];

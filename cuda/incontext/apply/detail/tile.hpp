@@ -7,8 +7,7 @@
 #include "incontext/core/pack.hpp"
 
 /// The two products of attention, scores and outputs, for a batch of queries side by side. Every lane is one query, and
-/// the sums of a lane have a fixed order, so a query's numbers do not depend on how many queries share a batch. A GPU
-/// thread has one lane.
+/// the sums of a lane have a fixed order, so a query's numbers do not depend on how many queries share a batch.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
@@ -19,16 +18,6 @@ inline constexpr int held = incontext::detail::pack_bytes == 64 ? 8 : 4;
 
 template <class T, int packs>
 inline constexpr int lanes_of = packs * pack_width<T>;
-
-/// Queries by columns: component c of all lanes side by side; 0 beyond the last query.
-template <int lanes, class T>
-INCONTEXT_HD void load_queries(MatrixView<const T> queries, std::int64_t first, T* to) {
-  for (int l = 0; l < lanes; ++l) {
-    for (std::int64_t c = 0; c < queries.columns; ++c) {
-      to[c * lanes + l] = first + l < queries.rows ? queries(first + l, c) : T(0);
-    }
-  }
-}
 
 /// to[k][lane] = q . k for `count` keys from `first`.
 template <int packs, int count, class T>

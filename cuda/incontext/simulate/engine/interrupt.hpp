@@ -6,6 +6,13 @@
 
 namespace incontext::simulate {
 
+#if defined(__CUDACC__)
+namespace detail {
+/// Not 0 while the GPU's trials are to end; engine/cuda.hpp sets it while a kernel runs. Every source file has its own.
+static __device__ volatile int gpu_stop = 0;
+}  // namespace detail
+#endif
+
 /// While an InterruptGuard exists, Ctrl-C requests that runs stop instead of ending the program; a second Ctrl-C ends
 /// it. A run discards its current wave and keeps the waves before it. Without a guard Ctrl-C ends the program as usual.
 ///
@@ -37,12 +44,24 @@ class InterruptGuard {
 };
 
 /// Whether the trials of the current wave will be discarded, so that a trial may end at once in any state. Every loop
-/// of a trial that can take more than a tenth of a second calls it. On a GPU it is always false.
+/// of a trial that can take more than a tenth of a second calls it, at most once per few hundred operations: on a GPU
+/// it reads the memory that all multiprocessors share.
 ///
 ///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested(); ++j) sum += row[j];
 ///
 /// Runs on   host and device
 INCONTEXT_HD inline bool stop_requested() {
+#if defined(__CUDA_ARCH__)
+  return detail::gpu_stop != 0;
+#else
+  return InterruptGuard::requested();
+#endif
+}
+
+/// The same for inner loops that are long at large dimensions only; on a GPU always false.
+///
+/// Runs on   host and device
+INCONTEXT_HD inline bool stop_requested_on_host() {
 #if defined(__CUDA_ARCH__)
   return false;
 #else

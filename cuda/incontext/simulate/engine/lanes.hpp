@@ -58,7 +58,7 @@ INCONTEXT_HD void fill(LaneArray<T, W> x, std::int64_t size, T value) {
 /// Runs on   host and device
 template <class T, int W>
 INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
-  for (int i = 0; i < dimension && !stop_requested(); ++i) {
+  for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
     y[i] = T(0);
     for (int j = 0; j < dimension; ++j) {
       if (matrix[i * dimension + j] != T(0)) add_scaled(y[i], matrix[i * dimension + j], x[j]);
@@ -71,7 +71,7 @@ INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x
 /// Runs on   host and device
 template <class T, int W>
 INCONTEXT_HD void multiply_transposed(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
-  for (int i = 0; i < dimension && !stop_requested(); ++i) {
+  for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
     y[i] = T(0);
     for (int j = 0; j < dimension; ++j) {
       if (matrix[j * dimension + i] != T(0)) add_scaled(y[i], matrix[j * dimension + i], x[j]);
@@ -116,7 +116,7 @@ INCONTEXT_HD void draw_normals(LaneArray<T, W> x, const random::LaneStream<W>& s
                                std::int64_t size) {
   constexpr int per_block = random::normals_per_block<T>;
   Lanes<T, W> normal[per_block];
-  for (std::int64_t first = 0; first < size && !stop_requested(); first += per_block) {
+  for (std::int64_t first = 0; first < size && !stop_requested_on_host(); first += per_block) {
     random::normals(stream, first_block + static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < size; ++k) x[first + k] = normal[k];
   }
@@ -132,7 +132,7 @@ INCONTEXT_HD void draw_gaussian(LaneArray<T, W> x, const random::LaneStream<W>& 
   constexpr int per_block = random::normals_per_block<T>;
   Lanes<T, W> normal[per_block];
   for (int i = 0; i < dimension; ++i) x[i] = mean[i];
-  for (int first = 0; first < dimension && !stop_requested(); first += per_block) {
+  for (int first = 0; first < dimension && !stop_requested_on_host(); first += per_block) {
     random::normals(stream, static_cast<std::uint32_t>(first / per_block), normal);
     for (int k = 0; k < per_block && first + k < dimension; ++k) {
       for (int i = 0; i < dimension; ++i) {

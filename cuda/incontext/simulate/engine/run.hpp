@@ -168,7 +168,7 @@ class Runner {
     make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
     run_trials<System, TrialType>(
         {trial_, options_.seed, done_, batches, slots, address(values_), stride, address(scratch_)}, workers_);
-    if (is_cut<System>()) return false;
+    if (InterruptGuard::requested()) return false;
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
     const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * outputs);

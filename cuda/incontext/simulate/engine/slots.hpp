@@ -98,10 +98,4 @@ void make_room_for_trials(std::string_view where, const TrialType& trial, std::i
   make_room(where, scratch, {slots * System::lanes, trial.scratch_rows(), "trials", growth_of<TrialType>()});
 }
 
-/// Whether a stop request cut short the trials that a system has just run. A GPU always runs its trials to their end.
-template <class System>
-bool is_cut() {
-  return System::lanes > 1 && InterruptGuard::requested();
-}
-
 }  // namespace incontext::simulate::detail

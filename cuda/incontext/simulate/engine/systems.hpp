@@ -6,6 +6,7 @@
 #include <thrust/system/cpp/execution_policy.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -161,7 +162,19 @@ struct CudaSystem {
   /// One thread per index and way.
   template <class Function>
   static void for_each_by_ways(std::int64_t count, const Workers&, const Function& function) {
-    for_each_by_ways_on_gpu(count, function);
+    for_each_by_half_warps_on_gpu(count, function);
+  }
+  /// Calls function(index, HalfWarp) by sixteen threads per index.
+  template <class Function>
+  static void for_each_by_half_warps(std::int64_t count, const Workers&, const Function& function) {
+    for_each_by_half_warps_on_gpu(count, function);
+  }
+  using Block = GpuBlock;
+  static std::size_t shared_bytes() { return gpu_shared_bytes(); }
+  /// Calls function(index, Block) by the threads of a block per index, which share so many bytes.
+  template <class Function>
+  static void for_each_by_blocks(std::int64_t count, std::size_t shared, const Workers&, const Function& function) {
+    for_each_by_blocks_on_gpu(count, shared, function);
   }
 };
 #endif

@@ -139,11 +139,13 @@ struct SoftmaxReadout {
     largest(state) = highest;
     for (int point = 0; point < grid.size; ++point) {
       const T inverse_temperature = grid.inverse_temperatures[point];
-      const auto own = sums(state, point);
-      shrink(own, drop, inverse_temperature);
+      // Sums over the tokens of this call, because a GPU would read and write those of the state for every token.
+      Lanes<T, W> weights(T(0)), weighted_values(T(0));
       for (int token = 0; token < tokens; ++token) {
-        add_token(own, scores[token], highest, values[token], inverse_temperature);
+        add_token(weights, weighted_values, scores[token], highest, values[token], inverse_temperature);
       }
+      const auto own = sums(state, point);
+      shrink_and_add(own[Sum::weights], own[Sum::weighted_values], drop, inverse_temperature, weights, weighted_values);
     }
   }
 
@@ -171,28 +173,28 @@ struct SoftmaxReadout {
     for (int lane = 0; lane < W; ++lane) highest[lane] = score[lane] > highest[lane] ? score[lane] : highest[lane];
   }
 
-  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one.
   template <int W>
-  INCONTEXT_HD static void shrink(LaneArray<T, W> own, const Lanes<T, W>& __restrict__ drop, T inverse_temperature) {
-    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
-    Lanes<T, W>& __restrict__ weighted_values = own[Sum::weighted_values];
-    for (int lane = 0; lane < W; ++lane) {
-      const T kept = elementary::exp(drop[lane] * inverse_temperature);
-      weights[lane] *= kept;
-      weighted_values[lane] *= kept;
-    }
-  }
-
-  template <int W>
-  INCONTEXT_HD static void add_token(LaneArray<T, W> own, const Lanes<T, W>& __restrict__ score,
-                                     const Lanes<T, W>& __restrict__ highest, const Lanes<T, W>& __restrict__ value,
-                                     T inverse_temperature) {
-    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
-    Lanes<T, W>& __restrict__ weighted_values = own[Sum::weighted_values];
+  INCONTEXT_HD static void add_token(Lanes<T, W>& __restrict__ weights, Lanes<T, W>& __restrict__ weighted_values,
+                                     const Lanes<T, W>& __restrict__ score, const Lanes<T, W>& __restrict__ highest,
+                                     const Lanes<T, W>& __restrict__ value, T inverse_temperature) {
     for (int lane = 0; lane < W; ++lane) {
       const T weight = elementary::exp((score[lane] - highest[lane]) * inverse_temperature);
       weights[lane] += weight;
       weighted_values[lane] += weight * value[lane];
+    }
+  }
+
+  /// Rescales sums that are relative to the former largest score, so that they are relative to the present one, and
+  /// adds those of the next tokens.
+  template <int W>
+  INCONTEXT_HD static void shrink_and_add(Lanes<T, W>& __restrict__ weights, Lanes<T, W>& __restrict__ weighted_values,
+                                          const Lanes<T, W>& __restrict__ drop, T inverse_temperature,
+                                          const Lanes<T, W>& __restrict__ more_weights,
+                                          const Lanes<T, W>& __restrict__ more_weighted_values) {
+    for (int lane = 0; lane < W; ++lane) {
+      const T kept = elementary::exp(drop[lane] * inverse_temperature);
+      weights[lane] = weights[lane] * kept + more_weights[lane];
+      weighted_values[lane] = weighted_values[lane] * kept + more_weighted_values[lane];
     }
   }
 };

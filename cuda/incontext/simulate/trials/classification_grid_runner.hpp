@@ -191,7 +191,7 @@ class GridRunner {
       System::for_each_index(block_, workers_,
                              SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
     }
-    if (is_cut<System>()) return false;
+    if (InterruptGuard::requested()) return false;
     push(chunks);
     return true;
   }

@@ -81,21 +81,22 @@ struct ElementwiseSoftmaxReadout {
         highest[lane] = log_weight > highest[lane] ? log_weight : highest[lane];
       }
     }
-    Lanes<T, W>& __restrict__ weights = own[Sum::weights];
-    Lanes<T, W>& __restrict__ weighted_values = own[Sum::weighted_values];
-    Lanes<T, W>& __restrict__ largest = own[Sum::largest];
-    for (int lane = 0; lane < W; ++lane) {
-      const T kept = elementary::exp(largest[lane] - highest[lane]);
-      weights[lane] *= kept;
-      weighted_values[lane] *= kept;
-      largest[lane] = highest[lane];
-    }
+    Lanes<T, W> weights(T(0)), weighted_values(T(0));  // of this tile
     for (int token = 0; token < tokens; ++token) {
       for (int lane = 0; lane < W; ++lane) {
         const T weight = elementary::exp(logs[token][lane] - highest[lane]);
         weights[lane] += weight;
         weighted_values[lane] += weight * values[token][lane];
       }
+    }
+    Lanes<T, W>& __restrict__ all_weights = own[Sum::weights];
+    Lanes<T, W>& __restrict__ all_weighted_values = own[Sum::weighted_values];
+    Lanes<T, W>& __restrict__ largest = own[Sum::largest];
+    for (int lane = 0; lane < W; ++lane) {
+      const T kept = elementary::exp(largest[lane] - highest[lane]);
+      all_weights[lane] = all_weights[lane] * kept + weights[lane];
+      all_weighted_values[lane] = all_weighted_values[lane] * kept + weighted_values[lane];
+      largest[lane] = highest[lane];
     }
   }
 };

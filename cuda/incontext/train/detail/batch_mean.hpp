@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/slots.hpp"
@@ -35,7 +36,7 @@ class BatchMean {
     make_room(where, moments_, {chunks, outputs, "chunks of contexts", "the parameters"});
     run_trials<System, TrialType>({trial, seed, first, batches, slots, address(values_), stride, address(scratch_)},
                                   workers_);
-    if (is_cut<System>()) return {};
+    if (simulate::InterruptGuard::requested()) return {};
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<Scalar>{address(values_), stride, count, outputs, address(moments_)});
     const std::vector<statistics::Moments> home = copy_home(moments_, 0, chunks * outputs);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <ucontext.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string>
 #include <vector>
@@ -29,6 +32,8 @@ struct HostGpu {
   std::string failure = {};  // of every kernel
   std::int64_t working_numbers = numbers_of_environment();
   std::size_t most_bytes = std::size_t{1} << 32;
+  std::size_t shared_bytes = 227 << 10;
+  bool is_backward = false;  // the order in which threads run
 };
 inline HostGpu host_gpu;
 
@@ -74,24 +79,136 @@ void for_each_on_gpu(std::int64_t count, const Function& function) {
   for (std::int64_t i = 0; i < count; ++i) function(i);
 }
 
-/// Sixteen threads in lockstep, which exchange their sums as a half warp does.
-struct HalfWarpWays {
+/// The threads of a group that meet again and again: each is a coroutine, and runs until it waits for the others. Between
+/// two meetings they run one after the other, the last first if host_gpu.is_backward, which must not matter.
+class Group {
+ public:
+  explicit Group(int threads) : threads_(static_cast<std::size_t>(threads)) {
+    for (Thread& thread : threads_) thread.stack.resize(stack_bytes);
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Calls function(thread) by all threads. All must meet equally often.
+  template <class Function>
+  void run(const Function& function) {
+    const int count = static_cast<int>(threads_.size());
+    work_ = [](Group& group, const void* erased) {
+      (*static_cast<const Function*>(erased))(group.current_);
+      group.threads_[static_cast<std::size_t>(group.current_)].is_done = true;
+    };
+    function_ = &function;
+    for (Thread& thread : threads_) {
+      getcontext(&thread.context);
+      thread.context.uc_stack.ss_sp = thread.stack.data();
+      thread.context.uc_stack.ss_size = thread.stack.size();
+      thread.context.uc_link = &home_;
+      thread.is_done = false;
+      running_ = this;
+      makecontext(&thread.context, &Group::enter, 0);
+    }
+    for (int done = 0; done < count;) {
+      done = 0;
+      for (int i = 0; i < count; ++i) {
+        current_ = host_gpu.is_backward ? count - 1 - i : i;
+        Thread& thread = threads_[static_cast<std::size_t>(current_)];
+        running_ = this;
+        swapcontext(&home_, &thread.context);
+        done += thread.is_done ? 1 : 0;
+      }
+      if (done != 0 && done != count) std::abort();  // on a GPU this program would not end
+    }
+  }
+
+  void meet() { swapcontext(&threads_[static_cast<std::size_t>(current_)].context, &home_); }
+
+ private:
+  static constexpr std::size_t stack_bytes = std::size_t{1} << 16;
+  struct Thread {
+    ucontext_t context = {};
+    std::vector<char> stack = {};
+    bool is_done = false;
+  };
+  static void enter() { running_->work_(*running_, running_->function_); }
+
+  static inline Group* running_ = nullptr;
+  std::vector<Thread> threads_;
+  ucontext_t home_ = {};
+  int current_ = 0;
+  void (*work_)(Group&, const void*) = nullptr;
+  const void* function_ = nullptr;
+};
+
+/// One of sixteen threads, which exchange their numbers as half a warp does.
+class HalfWarp {
+ public:
+  static constexpr int lanes = statistics::moment_ways;
+  HalfWarp(Group& group, int lane, double* exchange) : group_(&group), exchange_(exchange), lane_(lane) {}
+
+  [[nodiscard]] int lane() const { return lane_; }
+  template <class T>
+  T from(int lane, const T& own) const {
+    static_assert(sizeof(T) <= sizeof(double));
+    sync();
+    std::memcpy(exchange_ + lane_, &own, sizeof(T));
+    sync();
+    T other;
+    std::memcpy(&other, exchange_ + lane, sizeof(T));
+    return other;
+  }
+  template <class T>
+  T from_after(int distance, const T& own) const {
+    return from(lane_ + distance < lanes ? lane_ + distance : lane_, own);
+  }
   template <class T, class Term>
   double sum(const T* values, std::int64_t count, const Term& term) const {
-    constexpr int ways = statistics::moment_ways;
-    double own[ways], shuffled[ways];
-    for (int way = 0; way < ways; ++way) own[way] = statistics::sum_of_way(values, count, way, term);
-    statistics::fold_ways([&](int half) {
-      for (int way = 0; way < ways; ++way) shuffled[way] = own[way + half < ways ? way + half : way];
-      for (int way = 0; way < ways; ++way) own[way] += shuffled[way];
-    });
-    return own[0];
+    double own = statistics::sum_of_way(values, count, lane_, term);
+    statistics::fold_ways([&](int half) { own += from_after(half, own); });
+    return from(0, own);
   }
+  void sync() const { group_->meet(); }
+
+ private:
+  Group* group_;
+  double* exchange_;
+  int lane_;
 };
 
 template <class Function>
-void for_each_by_ways_on_gpu(std::int64_t count, const Function& function) {
-  for (std::int64_t i = 0; i < count; ++i) function(i, HalfWarpWays{});
+void for_each_by_half_warps_on_gpu(std::int64_t count, const Function& function) {
+  if (count <= 0) return;
+  Group group(HalfWarp::lanes);
+  double exchange[HalfWarp::lanes];
+  group.run([&](int lane) {
+    for (std::int64_t i = 0; i < count; ++i) function(i, HalfWarp(group, lane, exchange));
+  });
+}
+
+/// One of the threads of a block.
+struct GpuBlock {
+  static constexpr int threads = 128;
+  std::byte* shared;
+  Group* group;
+  int number;
+
+  [[nodiscard]] int thread() const { return number; }
+  void sync() const { group->meet(); }
+};
+
+inline std::size_t gpu_shared_bytes() { return host_gpu.shared_bytes; }
+
+/// Shared memory holds anything at first, here NaN.
+template <class Function>
+void for_each_by_blocks_on_gpu(std::int64_t count, std::size_t shared_bytes, const Function& function) {
+  if (count <= 0) return;
+  Group group(GpuBlock::threads);
+  std::vector<double> shared(shared_bytes / sizeof(double) + 1, std::numeric_limits<double>::quiet_NaN());
+  group.run([&](int thread) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      function(i, GpuBlock{reinterpret_cast<std::byte*>(shared.data()), &group, thread});
+      group.meet();
+    }
+  });
 }
 
 }  // namespace incontext::simulate::detail

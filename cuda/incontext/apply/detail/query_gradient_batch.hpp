@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/apply/detail/gradient_problem.hpp"
+#include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/problem.hpp"
+#include "incontext/apply/detail/softmax_batch.hpp"
+#include "incontext/apply/detail/team.hpp"
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
+#include "incontext/core/pack.hpp"
+#include "incontext/core/pack_functions.hpp"
+
+namespace incontext::apply::detail {
+inline namespace INCONTEXT_PACKS {
+
+template <class T, int packs>
+INCONTEXT_HD void fill_packs(Pack<T> (&to)[packs], const T& value) {
+  for (int p = 0; p < packs; ++p) to[p] = pack_of(value);
+}
+
+/// Every lane is a query: its normalizer and its mean a . g first, then its gradient.
+template <class Stream, class BatchTeam>
+struct QueryGradientBatch {
+  using T = typename Stream::T;
+  using Team = BatchTeam;
+  static constexpr std::string_view task = "gradients of the queries";
+  using Softmax = SoftmaxBatch<Stream, Team>;
+  using Gradient = GradientStream<Stream>;
+  static constexpr int packs = Team::packs, lanes = Team::lanes;
+  Stream stream;
+  GradientProblem<T> all;
+
+  std::int64_t scratch() const {
+    return lanes * (2 * all.problem.queries.columns + all.problem.values.columns + 3 * key_block + 1);
+  }
+
+  /// What a batch keeps in its memory, an array over lanes each.
+  struct Arrays {
+    T* queries;
+    T* sums;
+    T* cotangent;
+    T* scores;
+    T* pulls;
+    T* others;
+    T* ones;
+  };
+
+  INCONTEXT_HD Arrays arrays_in(T* memory) const {
+    Arrays in;
+    in.queries = memory;
+    in.sums = in.queries + lanes * all.problem.queries.columns;
+    in.cotangent = in.sums + lanes * all.problem.queries.columns;
+    in.scores = in.cotangent + lanes * all.problem.values.columns;
+    in.pulls = in.scores + lanes * key_block;
+    in.others = in.pulls + lanes * key_block;
+    in.ones = in.others + lanes * key_block;
+    return in;
+  }
+
+  /// What a thread keeps of its queries.
+  struct State {
+    typename Softmax::State softmax;
+    Pack<T> share[packs];
+    Pack<T> mean[packs];
+    Pack<T> shape_at_0[packs];
+    Pack<T> other_at_0[packs];
+    Pack<T> by_shape[packs];
+    Pack<T> by_other[packs];
+  };
+
+  INCONTEXT_HD void operator()(const Team& team, std::int64_t batch, T* memory) const {
+    const Problem<T>& problem = all.problem;
+    const std::int64_t first = batch * lanes;
+    const Arrays in = arrays_in(memory);
+    load_queries(team, problem.queries, first, in.queries);
+    load_queries(team, all.cotangent, first, in.cotangent);
+    fill(team, in.sums, lanes * problem.queries.columns, T(0));
+    fill(team, in.ones, lanes, T(1));
+    State state;
+    const std::int64_t most = problem.template most_seen<lanes>(first);
+    find_means(team, state, in, first, most);
+    fill_packs(state.by_shape, T(0));
+    fill_packs(state.by_other, T(0));
+    const Softmax softmax{stream, problem};
+    for (std::int64_t j = 0; j < most; j += key_block) {
+      const std::int64_t last = j + key_block < most ? j + key_block : most;
+      team.score_block(in.queries, problem.keys, j, last, in.scores);
+      team.score_block(in.cotangent, problem.values, j, last, in.pulls);
+      const bool whole = softmax.look(team, state.softmax, first, j, last);
+      if (j == 0) look_at_first_key(team, state, in);
+      pull_on_scores(team, state, in, last - j, whole);
+      team.add_values(in.scores, problem.keys, j, last, in.ones, in.sums);
+    }
+    write_lanes(team, all.to_queries, first, in.sums);
+    keep(team, all.kept.rate, first, state.softmax.rate);
+    keep(team, all.kept.reference, first, state.softmax.reference);
+    keep(team, all.kept.share, first, state.share);
+    keep(team, all.kept.mean, first, state.mean);
+    keep(team, all.kept.by_shape, first, state.by_shape);
+    keep(team, all.kept.by_other, first, state.by_other);
+  }
+
+  /// The forward pass: the normalizers and the means a . g.
+  INCONTEXT_HD void find_means(const Team& team, State& state, const Arrays& in, std::int64_t first,
+                               std::int64_t most) const {
+    const Softmax softmax{stream, all.problem};
+    softmax.begin(team, state.softmax, first);
+    fill_packs(state.mean, T(0));
+    for (std::int64_t j = 0; j < most; j += key_block) {
+      const std::int64_t last = j + key_block < most ? j + key_block : most;
+      team.score_block(in.queries, all.problem.keys, j, last, in.scores);
+      const bool whole = softmax.look(team, state.softmax, first, j, last);
+      softmax.raise_to_powers(team, state.softmax, in.scores, last - j, whole);
+      team.score_block(in.cotangent, all.problem.values, j, last, in.pulls);
+      for (int p = 0; p < packs; ++p) {
+        Pack<T> sum = pack_of(T(0));
+        for (std::int64_t k = 0; k < last - j; ++k) {
+          const std::int64_t at = k * lanes + Team::at(p) + team.lane(0);
+          sum = sum + load_pack(in.scores + at) * load_pack(in.pulls + at);
+        }
+        state.mean[p] = state.mean[p] * state.softmax.scale[p] + sum;
+      }
+      team.wait();
+    }
+    for (int p = 0; p < packs; ++p) {
+      state.share[p] = pack_of(T(1)) / (state.softmax.total[p] + state.softmax.lost[p]);
+      state.mean[p] = state.mean[p] * state.share[p];
+    }
+  }
+
+  INCONTEXT_HD void look_at_first_key(const Team& team, State& state, const Arrays& in) const {
+    const Gradient gradient{stream.map};
+    for (int p = 0; p < packs; ++p) {
+      const Pack<T> z = load_pack<T>(in.scores + Team::at(p) + team.lane(0));
+      state.shape_at_0[p] = stream.shape(z);
+      state.other_at_0[p] = gradient.other(z);
+    }
+    if constexpr (Team::parts > 1) team.wait();
+  }
+
+  /// The scores of a block become what is pulled on them; the sums by shape and by what else it depends on grow.
+  INCONTEXT_HD void pull_on_scores(const Team& team, State& state, const Arrays& in, std::int64_t count,
+                                   bool whole) const {
+    constexpr bool is_alone = Team::parts == 1;
+    const Gradient gradient{stream.map};
+    for (int p = 0; p < packs; ++p) {
+      const Pack<T> natural = state.softmax.rate[p] * (T(1) / elementary::log2_e<T>);
+      Pack<T> shapes = pack_of(T(0)), others = pack_of(T(0));
+      for (std::int64_t k = team.part(); k < count; k += Team::parts) {
+        const std::int64_t place = k * lanes + Team::at(p) + team.lane(0);
+        const Pack<T> z = load_pack<T>(in.scores + place);
+        const Pack<T> shape = stream.shape(z);
+        Pack<T> weight = weight_of<T>(shape, state.softmax.rate[p], state.softmax.reference[p], state.share[p]);
+        if (!whole) weight = pack_of(static_cast<T>(k)) < state.softmax.seen[p] ? weight : pack_of(T(0));
+        const Pack<T> change = weight * (load_pack<T>(in.pulls + place) - state.mean[p]);
+        const Pack<T> by_shape = change * (shape - state.shape_at_0[p]);
+        if constexpr (is_alone) {
+          shapes = shapes + by_shape;
+        } else {
+          store_pack(in.pulls + place, by_shape);
+        }
+        if constexpr (Gradient::has_other) {
+          const Pack<T> by_other = change * (gradient.other(z) - state.other_at_0[p]);
+          if constexpr (is_alone) {
+            others = others + by_other;
+          } else {
+            store_pack(in.others + place, by_other);
+          }
+        }
+        store_pack(in.scores + place, change * gradient.slope(z) * natural);
+      }
+      if constexpr (!is_alone) {
+        team.wait();
+        shapes = sum_of_keys<Team, T>(in.pulls + team.lane(0), count);
+        if constexpr (Gradient::has_other) others = sum_of_keys<Team, T>(in.others + team.lane(0), count);
+      }
+      state.by_shape[p] = state.by_shape[p] + shapes;
+      state.by_other[p] = state.by_other[p] + others;
+    }
+  }
+
+  INCONTEXT_HD void keep(const Team& team, T* to, std::int64_t first, const Pack<T> (&numbers)[packs]) const {
+    T copy[Team::own];
+    for (int p = 0; p < packs; ++p) store_pack(copy + Team::at(p), numbers[p]);
+    for (int i = 0; i < Team::own && team.part() == 0; ++i) {
+      if (first + team.lane(i) < all.problem.queries.rows) to[first + team.lane(i)] = copy[i];
+    }
+  }
+};
+
+}  // namespace INCONTEXT_PACKS
+}  // namespace incontext::apply::detail

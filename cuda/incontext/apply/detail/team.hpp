@@ -1,0 +1,208 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/detail/tile.hpp"
+#include "incontext/core/host_device.hpp"
+#include "incontext/core/pack.hpp"
+
+/// Who works on a batch of queries: on a CPU one thread with several packs of queries side by side, on a GPU the
+/// threads of a block, four for each of 32 queries. A batch is written once for both. In what follows, an array over
+/// keys and lanes has number (j, lane) at j * lanes + lane, and a loop over keys takes each `parts`-th from part() on.
+///
+///   packs, at(p)        the packs that a thread computes, and the place of each among the lanes; on a GPU one number
+///   own, lane(i)        the same lane by lane
+///   part(), parts       which keys a thread takes
+///   wait()              what one thread has written may now be read by others
+///   total_of(x)         the sum of the parts' numbers, largest_of(x) the largest
+///   for_each(m, n, f)   calls f(i, j) for all i < m, j < n
+///   score_block, add_values
+namespace incontext::apply::detail {
+inline namespace INCONTEXT_PACKS {
+
+/// One thread.
+template <class Number, int packs_>
+struct OneThread {
+  using T = Number;
+  static constexpr int packs = packs_, width = pack_width<T>, lanes = packs * width, own = lanes, parts = 1;
+  /// Numbers of a GPU's memory that the team itself needs.
+  static constexpr std::int64_t stage_numbers = 0;
+
+  INCONTEXT_HD static int at(int p) { return p * width; }
+  INCONTEXT_HD static int lane(int i) { return i; }
+  INCONTEXT_HD static int part() { return 0; }
+  INCONTEXT_HD static void wait() {}
+  template <class Value>
+  INCONTEXT_HD static Value total_of(const Value& value) {
+    return value;
+  }
+  template <class Value>
+  INCONTEXT_HD static Value largest_of(const Value& value) {
+    return value;
+  }
+  /// The pack of f(lane) for its lanes.
+  template <class Function>
+  INCONTEXT_HD static Pack<T> pack(int p, const Function& f) {
+    T numbers[width];
+    for (int l = 0; l < width; ++l) numbers[l] = f(at(p) + l);
+    return load_pack(numbers);
+  }
+  template <class Function>
+  INCONTEXT_HD static void for_each(std::int64_t rows, std::int64_t columns, const Function& f) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) f(i, j);
+    }
+  }
+  /// to[j - first][lane] = q . k_j for keys first, ..., last - 1.
+  INCONTEXT_HD static void score_block(const T* queries, MatrixView<const T> keys, std::int64_t first,
+                                       std::int64_t last, T* to) {
+    detail::score_block<packs>(queries, keys, first, last, to);
+  }
+  /// out[e][lane] = out[e][lane] scale[lane] + sum_j weights[j - first][lane] v_j[e].
+  INCONTEXT_HD static void add_values(const T* weights, MatrixView<const T> values, std::int64_t first,
+                                      std::int64_t last, const T* scale, T* out) {
+    Pack<T> scales[packs];
+    for (int p = 0; p < packs; ++p) scales[p] = load_pack(scale + at(p));
+    detail::add_values<packs>(weights, values, first, last, scales, out);
+  }
+};
+
+/// The threads of a GPU's block. A product of two matrices goes through `stage`, memory that the threads share: each
+/// thread computes the numbers of four lanes and four keys or components, and adds up in the order of OneThread.
+template <class Number, class Block>
+struct BlockOfThreads {
+  using T = Number;
+  static_assert(pack_width<T> == 1, "a GPU's packs have one number");
+  static constexpr int packs = 1, width = 1, lanes = 32, own = 1, parts = Block::threads / lanes;
+  static constexpr int side = 4;                                  // numbers of a thread by either side of a product
+  static constexpr int groups = Block::threads / (lanes / side);  // of keys or components
+  static constexpr int tile = groups * side;                      // keys or components at a time
+  static constexpr int depth = 32;                                // terms of the sums at a time
+  static_assert(tile == key_block && depth <= tile);
+  static constexpr std::int64_t stage_numbers = tile * (depth + 1);
+
+  Block block;
+  T* stage;
+
+  INCONTEXT_HD static int at(int) { return 0; }
+  INCONTEXT_HD int lane(int) const { return block.thread() % lanes; }
+  INCONTEXT_HD int part() const { return block.thread() / lanes; }
+  INCONTEXT_HD void wait() const { block.sync(); }
+  template <class Function>
+  INCONTEXT_HD T pack(int, const Function& f) const {
+    return f(lane(0));
+  }
+  template <class Function>
+  INCONTEXT_HD void for_each(std::int64_t rows, std::int64_t columns, const Function& f) const {
+    for (std::int64_t k = block.thread(); k < rows * columns; k += Block::threads) f(k / columns, k % columns);
+    wait();
+  }
+  INCONTEXT_HD T total_of(const T& value) const {
+    T total = T(0);
+    exchange(value, [&](const T& other) { total = total + other; });
+    return total;
+  }
+  INCONTEXT_HD T largest_of(const T& value) const {
+    T largest = value;
+    exchange(value, [&](const T& other) { largest = largest < other ? other : largest; });
+    return largest;
+  }
+
+  INCONTEXT_HD void score_block(const T* queries, MatrixView<const T> keys, std::int64_t first, std::int64_t last,
+                                T* to) const {
+    for (std::int64_t j = first; j < last; j += tile, to += tile * lanes) {
+      const std::int64_t count = last - j < tile ? last - j : tile;
+      T sum[side][side] = {};
+      for (std::int64_t c = 0; c < keys.columns; c += depth) {
+        const int terms = static_cast<int>(keys.columns - c < depth ? keys.columns - c : depth);
+        wait();
+        load(tile, depth, count, terms, [&](std::int64_t k, std::int64_t i) { return keys(j + k, c + i); });
+        wait();
+        for (int i = 0; i < terms; ++i) {
+          add_products(sum, queries + (c + i) * lanes, [&](int k) { return stage[k * (depth + 1) + i]; });
+        }
+      }
+      for_each_sum(count, [&](int k, int place, int l, int lane) { to[place * lanes + lane] = sum[k][l]; });
+    }
+    wait();
+  }
+
+  INCONTEXT_HD void add_values(const T* weights, MatrixView<const T> values, std::int64_t first, std::int64_t last,
+                               const T* scale, T* out) const {
+    for (std::int64_t e = 0; e < values.columns; e += tile) {
+      const std::int64_t count = values.columns - e < tile ? values.columns - e : tile;
+      T sum[side][side] = {};
+      for (std::int64_t j = first; j < last; j += depth) {
+        const int terms = static_cast<int>(last - j < depth ? last - j : depth);
+        wait();
+        load(depth, tile, terms, count, [&](std::int64_t i, std::int64_t k) { return values(j + i, e + k); });
+        wait();
+        for (int i = 0; i < terms; ++i) {
+          add_products(sum, weights + (j - first + i) * lanes, [&](int k) { return stage[i * (tile + 1) + k]; });
+        }
+      }
+      for_each_sum(count, [&](int k, int place, int l, int lane) {
+        T& number = out[(e + place) * lanes + lane];
+        number = number * scale[lane] + sum[k][l];
+      });
+    }
+    wait();
+  }
+
+ private:
+  INCONTEXT_HD int first_lane() const { return block.thread() % (lanes / side) * side; }
+  INCONTEXT_HD int group() const { return block.thread() / (lanes / side); }
+
+  /// stage[i][k] = from(i, k); 0 beyond `rows` and `columns`. A row of the stage has one number more than is used, so
+  /// that a column's numbers are in different banks of the memory.
+  template <class From>
+  INCONTEXT_HD void load(int most_rows, int most_columns, std::int64_t rows, std::int64_t columns,
+                         const From& from) const {
+    for (int n = block.thread(); n < most_rows * most_columns; n += Block::threads) {
+      const int i = n / most_columns, k = n % most_columns;
+      stage[i * (most_columns + 1) + k] = i < rows && k < columns ? from(i, k) : T(0);
+    }
+  }
+
+  /// sum[k][l] += at_place(place of k) * by_lane[lane of l].
+  template <class AtPlace>
+  INCONTEXT_HD void add_products(T (&sum)[side][side], const T* by_lane, const AtPlace& at_place) const {
+    T x[side];
+    for (int l = 0; l < side; ++l) x[l] = by_lane[first_lane() + l];
+    for (int k = 0; k < side; ++k) {
+      const T y = at_place(group() + k * groups);
+      for (int l = 0; l < side; ++l) sum[k][l] = sum[k][l] + x[l] * y;
+    }
+  }
+
+  template <class Visit>
+  INCONTEXT_HD void for_each_sum(std::int64_t places, const Visit& visit) const {
+    for (int k = 0; k < side; ++k) {
+      const int place = group() + k * groups;
+      for (int l = 0; l < side; ++l) {
+        if (place < places) visit(k, place, l, first_lane() + l);
+      }
+    }
+  }
+
+  template <class Visit>
+  INCONTEXT_HD void exchange(const T& value, const Visit& visit) const {
+    wait();
+    stage[block.thread()] = value;
+    wait();
+    for (int p = 0; p < parts; ++p) visit(stage[p * lanes + lane(0)]);
+    wait();
+  }
+};
+
+/// The sum of an own lane's numbers of `count` keys, one after the other.
+template <class Team, class T>
+INCONTEXT_HD T sum_of_keys(const T* own, std::int64_t count) {
+  T sum = T(0);
+  for (std::int64_t j = 0; j < count; ++j) sum = sum + own[j * Team::lanes];
+  return sum;
+}
+
+}  // namespace INCONTEXT_PACKS
+}  // namespace incontext::apply::detail
