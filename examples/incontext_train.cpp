@@ -39,6 +39,7 @@ Report report_of(const CLI::App& app, TrainOptions& options) {
     report.tables = options.figure == TrainFigure::ends ? eureka_tables(parts) : reasoning_course_tables(parts);
     report.run = simulator.record();
   } else {
+    state_used(options, report.arguments);
     Simulator simulator(options.simulation, options.output.quiet);
     TrainRun parts{options, simulator, judgment, controls};
     report.tables =
@@ -65,12 +66,18 @@ int main(int argc, char** argv) {
            "  --figure ends        where training ends, over several seeds; reasoning: the step of the Eureka moment\n"
            "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow;\n"
            "                       reasoning: losses, entropies and gradients, Figures 5, 7 and 8\n"
+           "  --figure 7, 16       four models over context lengths (7) or dimensions (16), beside their rules\n"
+           "  --figure 17          selection and elimination over seeds, by initial scale and learning rate\n"
+           "  --figure 18          the learning rate: where training ends, and when it arrives\n"
+           "  --figure valley      the valley of kappa and gain, and the trained layers in it\n"
            "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws\n"
            "A negative control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-train\n"
                  "  incontext-train --map softmax --dimension 5 --steps 8000 --seeds 3\n"
+                 "  incontext-train --figure 7 --dimensions 3 --context-lengths 25,100 --seeds 5\n"
+                 "  incontext-train --figure 17 --class-counts 2 --context-lengths 20\n"
                  "  incontext-train --task regression --figure temperature\n"
                  "  incontext-train --figure curves --map linear --checkpoint state --weights layer\n"
                  "  incontext-train --task reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},

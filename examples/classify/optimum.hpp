@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "examples/classify/options.hpp"
+#include "examples/support/classification_rules.hpp"
 #include "examples/support/table.hpp"
 
 /// The rules that the paper compares, and the parameters at which the loss of each is least.
@@ -35,9 +36,6 @@ struct Chosen {
 /// A rule with given parameters, without a search.
 Chosen given(RuleChoice choice, const Classifier& classifier);
 
-/// Whether kappa is searched among positive numbers (selection) or negative ones (elimination).
-enum class Side { selection, elimination };
-
 /// Searches for the best parameters, except for those that are given. A gain that is given without kappa must not be 0,
 /// and must be positive for the kernel rule.
 Chosen best_of(Simulator& simulator, const SphereTask& task, RuleChoice choice, std::optional<double> kappa = {},
@@ -50,8 +48,5 @@ struct OptimumError {
 };
 OptimumError error_of_best(Simulator& simulator, const SphereTask& task, RuleChoice choice,
                            std::optional<double> kappa = {});
-
-/// Numbers from low to high, evenly spaced in their logarithms.
-std::vector<double> log_spaced(double low, double high, int count);
 
 }  // namespace incontext::examples::classify

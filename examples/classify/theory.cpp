@@ -22,6 +22,8 @@
 #include <tuple>
 #include <utility>
 
+#include "examples/support/classification_rules.hpp"
+
 namespace incontext::examples::classify {
 
 namespace {
@@ -195,11 +197,6 @@ BestRate two_class_best_rate(std::int64_t dimension, std::int64_t context_length
   return {best.learning_rate, best.cross_entropy};
 }
 
-double predicted_rate(const SphereTask& at) {
-  const double two_classes = law::best_linear_rate_leading<double>(at.dimension, 2 * at.context_length).learning_rate;
-  return two_classes * std::sqrt(static_cast<double>(at.classes) / 4);
-}
-
 double predicted_gain(const SphereTask& at, const Classifier& by) {
   const auto two = law::two_class_layer(at.dimension, by.kappa, 2 * at.context_length);
   const double k = std::sqrt(static_cast<double>(at.classes) / 4);
@@ -274,8 +271,7 @@ std::vector<double> circle_shares(const SphereContext<double>& drawn) {
 
 AttentionAlignment attention_alignment(const SphereContext<double>& drawn, const SphereTask& task,
                                        const Classifier& attention, const Classifier& step) {
-  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(drawn.query),
-                                     task.classes};
+  const auto context = context_of(drawn, task);
   const bool is_linear = attention.rule == ClassificationRule::linear;
   const auto [d, k, n] = std::tuple{task.dimension, task.classes, task.context_length};
   const auto weights = is_linear ? law::linear_construction(d, k, n, attention.gain)
@@ -294,8 +290,7 @@ AttentionAlignment attention_alignment(const SphereContext<double>& drawn, const
 }
 
 double polynomial_votes(const SphereContext<double>& drawn, const SphereTask& task, KernelRoute route) {
-  const law::Context<double> context{rows_of(drawn.inputs, task.context_length), drawn.labels, column_of(drawn.query),
-                                     task.classes};
+  const auto context = context_of(drawn, task);
   const auto n = static_cast<double>(task.context_length);
   if (route == KernelRoute::activation) {
     const auto kernel = [](const law::Vector<double>& u, const law::Vector<double>& v) {

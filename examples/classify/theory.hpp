@@ -69,9 +69,6 @@ struct BestRate {
 };
 BestRate two_class_best_rate(std::int64_t dimension, std::int64_t context_length);
 
-/// The linear rule's best learning rate for k classes, predicted from the boundary layer between two classes.
-double predicted_rate(const SphereTask& task);
-
 /// The best gain of the adaptive rules at a kappa > 0, predicted in the same way.
 double predicted_gain(const SphereTask& task, const Classifier& classifier);
 

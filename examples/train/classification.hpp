@@ -21,4 +21,22 @@ struct TrainRun {
 
 std::vector<Table> classification_tables(TrainRun& parts);
 
+/// Where every seed's training ends, beside the best rule on the same contexts.
+Table ends_table(TrainRun& parts, const ContextRun& usual);
+
+/// The way of one run: the measures of Figures 4 and 5 after ever more steps, and its end.
+std::vector<Table> curve_tables(TrainRun& parts, ContextRun run);
+
+/// Figures 7 and 16: four models over context lengths and dimensions, beside the best parameters of their rules.
+Table models_table(TrainRun& parts);
+
+/// Figure 17: how many seeds select, eliminate, or do neither, by task, initial scale and learning rate.
+Table strategies_table(TrainRun& parts);
+
+/// Figure 18: where training ends and when it arrives, by learning rate.
+Table learning_rates_table(TrainRun& parts);
+
+/// The loss along the valley of kappa and gain, and the trained layers in it.
+std::vector<Table> valley_tables(TrainRun& parts);
+
 }  // namespace incontext::examples::train

@@ -1,5 +1,8 @@
 #include "examples/train/options.hpp"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 namespace incontext::examples::train {
 
 void add_train_options(CLI::App& app, TrainOptions& o) {
@@ -8,9 +11,16 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
                         {{"classification", TrainTask::classification},
                          {"regression", TrainTask::regression},
                          {"reasoning", TrainTask::reasoning}});
-  add_choice<TrainFigure>(
-      app, "--figure", o.figure, "What to show, see above",
-      {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}, {"temperature", TrainFigure::temperature}});
+  add_choice<TrainFigure>(app, "--figure", o.figure, "What to show, see above",
+                          {{"ends", TrainFigure::ends},
+                           {"curves", TrainFigure::curves},
+                           {"temperature", TrainFigure::temperature},
+                           {"7", TrainFigure::models},
+                           {"16", TrainFigure::widths},
+                           {"17", TrainFigure::strategies},
+                           {"18", TrainFigure::learning_rates},
+                           {"valley", TrainFigure::valley}});
+  add_flag(app, "--full", o.full, "The full edition: more settings, more seeds, longer training; minutes");
   add_choice<MapChoice>(app, "--map", o.maps, "Which attention is trained",
                         {{"linear", MapChoice::linear}, {"softmax", MapChoice::softmax}, {"both", MapChoice::both}});
   show_no_default(add_count<std::int64_t>(app, "--dimension", o.dimension,
@@ -19,17 +29,24 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   add_count<std::int64_t>(app, "--classes", o.classes, "Number of classes", 2, 100);
   add_count<std::int64_t>(app, "--context-length", o.context_length, "Points per context, a multiple of the classes", 2,
                           100000);
+  show_no_default(add_counts(app, "--dimensions", o.dimensions, "7, 16, 17, 18, valley: the dimensions", 2, 100));
+  show_no_default(add_counts(app, "--context-lengths", o.context_lengths, "7, 16, 17: the context lengths", 2, 100000));
+  show_no_default(add_counts(app, "--class-counts", o.class_counts, "17: numbers of classes", 2, 100));
   head_options(app, "Task");
   add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 1, 1000);
   add_count<std::int64_t>(app, "--steps", o.run.steps, "Steps of Adam per run", 1, 100000000);
   add_count<std::int64_t>(app, "--batch", o.run.batch, "Contexts per step, each used once", 1, 1 << 24);
   add_number(app, "--rate", o.run.rate, "Learning rate of Adam, which falls to 0 along half a cosine", positive,
              "0 < value <= 1000");
+  show_no_default(add_positive_numbers(
+      app, "--rates", o.rates, "17, 18: learning rates of Adam; reasoning: of AdamW, after 100 steps of warm-up"));
   show_no_default(add_count<std::int64_t>(app, "--decay-steps", o.run.decay_steps,
                                           "Step at which the rate reaches 0; default: the last", 1, 100000000));
   add_number(app, "--initial-scale", o.run.initial_scale,
              "Standard deviation of the initial weights, in units of 1/sqrt(d + k); the paper has 0.002", positive,
              "0 < value <= 1000");
+  show_no_default(add_positive_numbers(app, "--initial-scales", o.initial_scales,
+                                       "17: standard deviations of the initial weights"));
   add_choice<ContextWeights>(app, "--weights-trained", o.run.weights,
                              "The four matrices, their two products, or the output alone at width 1",
                              {{"factored", ContextWeights::factored},
@@ -49,47 +66,145 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
 
 namespace {
 
+using Names = std::vector<std::string>;
+
+/// The options that figures of classification other than ends and curves have, and those alone.
+const Names list_names{"--dimensions", "--context-lengths", "--class-counts", "--initial-scales", "--rates", "--full"};
+
+bool is_of_paper(TrainFigure figure) {
+  return figure != TrainFigure::ends && figure != TrainFigure::curves && figure != TrainFigure::temperature;
+}
+
 /// The options of the reasoning figures; seeds, steps and batch have the edition's values where they are not given.
 void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
   unused.add("--task reasoning",
              {"--map", "--dimension", "--classes", "--context-length", "--rate", "--initial-scale", "--weights-trained",
-              "--checkpoint", "--resume", "--weights", "--trials", "--relative-error", "--decay-steps"});
+              "--checkpoint", "--resume", "--weights", "--trials", "--relative-error", "--decay-steps", "--dimensions",
+              "--context-lengths", "--class-counts", "--initial-scales"});
   if (is_given(app, "--seeds")) o.reasoning.seeds = o.seeds;
   if (is_given(app, "--steps")) o.reasoning.steps = o.run.steps;
   if (is_given(app, "--batch")) o.reasoning.batch = o.run.batch;
+  o.reasoning.full = o.full;
+  o.reasoning.rates = o.rates;
   o.reasoning.first_seed = o.simulation.seed;
   if (o.figure == TrainFigure::curves) unused.add("--figure curves", {"--seeds", "--full"});
   complete(o.reasoning);
 }
 
-}  // namespace
+void complete_regression(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
+  unused.add("--task regression",
+             {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
+              "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials", "--decay-steps"});
+  unused.add("--task regression", list_names);
+  unused.add("--task regression", reasoning_option_names());
+  if (!is_given(app, "--seeds")) o.seeds = 16;
+}
 
-UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
-  UnusedOptions unused(app);
-  if (o.task == TrainTask::regression) {
-    unused.add("--task regression",
-               {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
-                "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials", "--decay-steps"});
-    unused.add("--task regression", reasoning_option_names());
-    if (!is_given(app, "--seeds")) o.seeds = 16;
-    return unused;
+void require_balanced(const std::string& name, std::int64_t context_length, std::int64_t classes) {
+  if (context_length % classes == 0) return;
+  throw_input_error(name, "is no multiple of the classes", std::to_string(context_length),
+                    "a multiple of " + std::to_string(classes));
+}
+
+/// What a figure of the paper has no use for, apart from what none of them has.
+Names unused_of(TrainFigure figure) {
+  switch (figure) {
+    case TrainFigure::strategies:
+      return {"--classes", "--context-length", "--rate", "--initial-scale"};
+    case TrainFigure::learning_rates:
+      return {"--context-lengths", "--class-counts", "--initial-scales", "--rate"};
+    case TrainFigure::valley:
+      return {"--context-lengths", "--class-counts", "--rates", "--initial-scales"};
+    default:
+      return {"--context-length", "--weights-trained", "--class-counts", "--rates", "--initial-scales"};
   }
-  if (o.figure == TrainFigure::temperature) {
-    throw_input_error("--figure", "is of --task regression", "temperature", "ends or curves");
+}
+
+/// The values of the quick or the full edition, where none is given.
+void complete_figure(const CLI::App& app, TrainOptions& o) {
+  const auto usual = [&](const std::string& name, auto& value, auto quick, auto full) {
+    if (!is_given(app, name)) value = o.full ? full : quick;
+  };
+  using Counts = std::vector<std::int64_t>;
+  using Numbers = std::vector<double>;
+  const bool counts = o.figure == TrainFigure::strategies;
+  usual("--seeds", o.seeds, counts ? 8 : 2, counts ? 20 : 5);
+  usual("--steps", o.run.steps, 1000, counts ? 1500 : 2500);
+  usual("--batch", o.run.batch, counts ? 64 : 256, 256);
+  const bool is_valley = o.figure == TrainFigure::valley, by_dimension = o.figure == TrainFigure::widths;
+  or_usual(o.dimensions, is_valley      ? (o.full ? Counts{5, 10} : Counts{5})
+                         : by_dimension ? (o.full ? Counts{2, 3, 5, 10} : Counts{2, 3})
+                         : o.figure == TrainFigure::learning_rates && o.full ? Counts{3, 10}
+                                                                             : Counts{3});
+  const Counts lengths = o.figure == TrainFigure::models ? (o.full ? Counts{25, 50, 100, 200, 400, 1000} : Counts{25})
+                         : by_dimension && !o.full       ? Counts{25}
+                                                         : Counts{100};
+  or_usual(o.context_lengths, lengths);
+  or_usual(o.class_counts, {5});
+  or_usual(o.initial_scales, o.full ? Numbers{0.002, 0.1, 0.5} : Numbers{0.002, 0.5});
+  if (o.figure == TrainFigure::learning_rates) {
+    or_usual(o.rates, o.full ? Numbers{0.001, 0.003, 0.01, 0.03, 0.1} : Numbers{0.003, 0.03});
+  } else {
+    or_usual(o.rates, o.full ? Numbers{0.005, 0.02} : Numbers{0.02});
   }
+}
+
+void complete_classification(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
   const std::string figure = "--figure " + text_of(app, "--figure");
-  if (o.task == TrainTask::reasoning) {
-    complete_reasoning(app, o, unused);
-    return unused;
-  }
   unused.add("--task classification", reasoning_option_names());
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves) unused.add(figure, {"--seeds"});
   if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;
-  if (o.context_length % o.classes != 0) {
-    throw_input_error("--context-length", "is no multiple of the classes", std::to_string(o.context_length),
-                      "a multiple of " + std::to_string(o.classes));
+  if (!is_of_paper(o.figure)) {
+    unused.add(figure, list_names);
+    require_balanced("--context-length", o.context_length, o.classes);
+    return;
   }
+  unused.add(figure, {"--map", "--dimension", "--decay-steps"});
+  unused.add(figure, unused_of(o.figure));
+  complete_figure(app, o);
+  if (o.figure != TrainFigure::strategies) o.class_counts = {o.classes};
+  const bool has_lengths = o.figure != TrainFigure::learning_rates && o.figure != TrainFigure::valley;
+  if (!has_lengths) o.context_lengths = {o.context_length};
+  for (const std::int64_t n : o.context_lengths) {
+    for (const std::int64_t k : o.class_counts) {
+      require_balanced(has_lengths ? "--context-lengths" : "--context-length", n, k);
+    }
+  }
+}
+
+}  // namespace
+
+void state_used(const TrainOptions& o, nlohmann::ordered_json& arguments) {
+  if (o.task != TrainTask::classification || !is_of_paper(o.figure)) return;
+  const Names unused = unused_of(o.figure);
+  const auto state = [&](const std::string& name, const auto& value) {
+    if (std::find(unused.begin(), unused.end(), "--" + name) == unused.end()) arguments[name] = value;
+  };
+  state("dimensions", o.dimensions);
+  state("context-lengths", o.context_lengths);
+  state("class-counts", o.class_counts);
+  state("initial-scales", o.initial_scales);
+  state("rates", o.rates);
+  state("seeds", o.seeds);
+  state("steps", o.run.steps);
+  state("batch", o.run.batch);
+  state("trials", o.simulation.trials);
+}
+
+UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
+  UnusedOptions unused(app);
+  if (o.task != TrainTask::classification && is_of_paper(o.figure)) {
+    throw_input_error("--figure", "is of --task classification", text_of(app, "--figure"), "another figure");
+  }
+  if (o.task == TrainTask::regression) {
+    complete_regression(app, o, unused);
+    return unused;
+  }
+  if (o.figure == TrainFigure::temperature) {
+    throw_input_error("--figure", "is of --task regression", "temperature", "another figure");
+  }
+  o.task == TrainTask::reasoning ? complete_reasoning(app, o, unused) : complete_classification(app, o, unused);
   return unused;
 }
 

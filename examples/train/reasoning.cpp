@@ -5,13 +5,13 @@
 #include <incontext/training/reasoning_task.hpp>
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "examples/support/binomial_interval.hpp"
 #include "examples/support/text.hpp"
 
 namespace incontext::examples::train {
@@ -28,9 +28,6 @@ constexpr int largest_value = 10;
 
 /// What training to the plateau may leave, as a share of its loss.
 constexpr double unreached = 0.002;
-
-/// Confidence of the intervals.
-constexpr double level = 0.95;
 
 /// The steps in which a block learns all that answers by a coin can teach.
 constexpr std::int64_t coin_steps = 300;
@@ -147,16 +144,16 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
               .key_columns = 2};
   for (const Runs& runs : all) {
     const std::vector<double> steps = runs.steps();
-    const auto count = static_cast<double>(runs.jumps.size()), moments = static_cast<double>(steps.size());
+    const auto moments = static_cast<double>(steps.size());
     std::vector<Cell> cells{runs.method, runs.rate, std::ssize(runs.jumps), std::ssize(steps)};
     if (runs.jumps.empty()) {
       cells.resize(table.columns.size());
       table.add_row(std::move(cells));
       continue;
     }
-    using Binomial = boost::math::binomial_distribution<>;  // Clopper and Pearson's interval
-    cells.emplace_back(Binomial::find_lower_bound_on_p(count, moments, (1 - level) / 2));
-    cells.emplace_back(Binomial::find_upper_bound_on_p(count, moments, (1 - level) / 2));
+    const auto share = binomial_interval(std::ssize(steps), std::ssize(runs.jumps));
+    cells.emplace_back(share.lower);
+    cells.emplace_back(share.upper);
     const Estimate step = estimate_over(steps), plateau = estimate_over(runs.plateaus);
     cells.push_back(finite(step.mean));
     cells.push_back(finite(step.standard_error * std::sqrt(moments)));
@@ -238,11 +235,9 @@ Table plateau_table(ReasoningParts& parts) {
 
 void add_reasoning_options(CLI::App& app, ReasoningOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
-  add_flag(app, "--full", o.full, "All methods, three learning rates, five seeds; about five minutes");
   show_no_default(add_read(
       app, "--methods", [&o](const std::string& text) { o.methods = parse_list(text); },
       "Some of softmax,normsoftmax,heat-treatment,low-temperature,gradient-matching", "WORDS"));
-  show_no_default(add_positive_numbers(app, "--rates", o.rates, "Learning rates of AdamW, after 100 steps of warm-up"));
   add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096);
   add_count<std::int64_t>(app, "--every", o.every, "Steps between measurements", 1, 1000000);
   add_number(
@@ -258,8 +253,8 @@ void add_reasoning_options(CLI::App& app, ReasoningOptions& o) {
 }
 
 std::vector<std::string> reasoning_option_names() {
-  return {"--full",           "--methods",      "--rates",          "--width",          "--every",
-          "--training-share", "--weight-decay", "--initial-stddev", "--low-temperature"};
+  return {"--methods",      "--width",          "--every",          "--training-share",
+          "--weight-decay", "--initial-stddev", "--low-temperature"};
 }
 
 void complete(ReasoningOptions& o) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "examples/support/simulation_runs.hpp"
+#include "examples/train/step_progress.hpp"
 
 namespace incontext::examples::train {
 
@@ -82,6 +83,7 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
            .rate = {.peak = run.rate, .warmup_steps = warmup_steps, .decay = run.decay, .steps = run.steps}},
           model.decays());
       simulate::Simulation done;
+      const StepProgress progress(options);
       while (true) {
         if (simulate::InterruptGuard::requested()) break;
         if (trainer.steps() % run.every == 0) {
@@ -89,7 +91,7 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
           if (course.back().held_out_accuracy > enough) break;
         }
         if (trainer.steps() == run.steps || !trainer.step()) break;
-        options.progress({trainer.steps(), run.steps, 0});
+        progress(trainer.steps(), run.steps);
       }
       done.interrupted = simulate::InterruptGuard::requested();
       const auto examples = run.batch == 0 ? std::ssize(model.trained()) : run.batch;

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "examples/support/simulation_runs.hpp"
+#include "examples/train/step_progress.hpp"
 #include "examples/train/train_regression.hpp"
 
 namespace incontext::examples::train {
@@ -60,7 +61,8 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
   state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
     return with_map(run, [&]<class Map>(const Map& map, double scale) -> simulate::Simulation {
       const ContextTraining<Map> layer(
-          ContextLayer{.task = run.task, .scale = scale, .parameters = parameters_of(run.weights)}, map,
+          ContextLayer{.task = run.task, .scale = scale, .query = run.query, .parameters = parameters_of(run.weights)},
+          map,
           ContextBatches{.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
       std::vector<double> initial = layer.initial(run.initial_scale);
       if (run.weights == ContextWeights::fixed_width) {
@@ -81,10 +83,11 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
         reached.push_back({trainer.steps(), {head.key_query, head.output}, record, trainer.state()});
       };
       simulate::Simulation done;
+      const StepProgress progress(options);
       const std::int64_t first = trainer.steps(), last = steps.back();
       for (const std::int64_t next : steps) {
         while (trainer.steps() < next && trainer.step(&record)) {
-          options.progress({trainer.steps() - first, last - first, 0});
+          progress(trainer.steps() - first, last - first);
           if (simulate::InterruptGuard::requested()) break;
         }
         if (trainer.steps() < next) break;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/core/query_token.hpp>
 #include <incontext/simulate/types/classification_grid.hpp>
 #include <incontext/simulate/types/sphere_task.hpp>
 #include <incontext/training/trainer.hpp>
@@ -39,6 +40,7 @@ struct ContextRun {
   double rate = 0.02;
   std::int64_t decay_steps = 0;  ///< the rate reaches 0 at this step; 0: at the last
   double initial_scale = 0.5;
+  QueryToken query = QueryToken::included;
   std::uint64_t seed = 1;
 };
 

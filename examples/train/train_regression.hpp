@@ -11,6 +11,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 #include "examples/train/regression_runs.hpp"
+#include "examples/train/step_progress.hpp"
 
 /// The training of regression_runs.hpp. Only simulator.cpp includes this.
 namespace incontext::examples::train {
@@ -46,8 +47,10 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
       training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),
                                 detail::options_of(run));
       simulate::Simulation done;
+      const StepProgress progress(options);
       for (const std::int64_t next : steps) {
         while (trainer.steps() < next && trainer.step()) {
+          progress(trainer.steps(), steps.back());
           if (simulate::InterruptGuard::requested()) break;
         }
         if (trainer.steps() < next) break;

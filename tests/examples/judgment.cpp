@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "examples/support/deliver.hpp"
@@ -72,6 +73,32 @@ int exit_code(const Verdict& verdict, bool complete = true) {
 }
 
 }  // namespace
+
+TEST_CASE("a mean within the tolerance agrees, one beyond it disagrees, and a coarse one is not judged", "[judgment]") {
+  const auto outcome = [](double tolerance, double deviations) {
+    Judgment judgment;
+    std::vector<Table> tables{table_of({judgment.judged_within(1, tolerance, off_by(deviations))})};
+    judgment.settle(tables);
+    return std::pair{word(tables[0], 0, "verdict"), judgment.verdict().agrees};
+  };
+  // the standard error is 0.01, the bound on |z| beyond the tolerance 3.29
+  CHECK(outcome(0.05, 4.9) == std::pair{std::string("agrees"), std::optional(true)});
+  CHECK(outcome(0.05, -4.9) == std::pair{std::string("agrees"), std::optional(true)});
+  CHECK(outcome(0.05, 8.2) == std::pair{std::string("agrees"), std::optional(true)});
+  CHECK(outcome(0.05, 8.4) == std::pair{std::string("disagrees"), std::optional(false)});
+  CHECK(outcome(0.05, -8.4) == std::pair{std::string("disagrees"), std::optional(false)});
+  CHECK(outcome(0.041, 0).first == "agrees");
+  for (const double deviations : {0.0, 3.0}) {  // four standard errors are more than the tolerance
+    const auto [verdict, agrees] = outcome(0.039, deviations);
+    CHECK(verdict == "not_judged");
+    CHECK(agrees == std::nullopt);
+  }
+  CHECK(outcome(0.039, 100).first == "disagrees");  // what is so far off needs no fine error
+  Judgment judgment;
+  std::vector<Table> tables{table_of({judgment.judged_within(1, 0.02, off_by(3))})};
+  judgment.settle(tables);
+  CHECK(word(tables[0], 0, "reason") == part("cannot tell a deviation of the tolerance, 0.02"));
+}
 
 TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgment]") {
   CHECK(verdict_of({off_by(3.2)}).agrees == true);

@@ -64,3 +64,40 @@ TEST_CASE("a state that was written goes on to the weights of an uninterrupted r
   CHECK(refused.exit_code == 2);
   CHECK(refused.errors == part("other settings"));
 }
+
+TEST_CASE("trained models end at their rules over context lengths, and near misses are rejected", "[examples][train]") {
+  const Json report = train_report({"--figure", "7", "--dimensions", "2", "--context-lengths", "20", "--seeds", "1",
+                                    "--steps", "800", "--batch", "128"});
+  CHECK(report["verdict"]["agrees"] == true);
+  const Json& rows = report["tables"][0]["rows"];
+  REQUIRE(rows.size() == 4);
+  for (const char* model : {"linear", "softmax, fixed width", "softmax, no key", "softmax"}) {
+    CHECK(std::any_of(rows.begin(), rows.end(), [&](const Json& row) { return row["model"] == model; }));
+  }
+  for (const Json& row : report["tables"][1]["rows"]) CHECK(row["outcome"] == "rejected");
+}
+
+TEST_CASE("strategies are counted over seeds, with Clopper and Pearson's interval", "[examples][train]") {
+  const Json report = train_report({"--figure", "17", "--dimensions", "2", "--context-lengths", "20",
+                                    "--initial-scales", "0.5", "--seeds", "3", "--steps", "400", "--trials", "1024"});
+  const Json row = report["tables"][0]["rows"][0];
+  CHECK(row["seeds"] == 3);
+  CHECK(row["selection"].get<int>() + row["elimination"].get<int>() + row["mixed"].get<int>() == 3);
+  const double share = row["selection"].get<double>() / 3;
+  CHECK(row["share_lower"].get<double>() < share);
+  CHECK(row["share_upper"].get<double>() >= share);
+}
+
+TEST_CASE("figures of the paper refuse options that they have no use for", "[examples][train]") {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const auto run = run_program(INCONTEXT_TRAIN, arguments);
+    CHECK(run.exit_code == 2);
+    CHECK(run.errors == part(message));
+  };
+  refused({"--figure", "7", "--rates", "0.1"}, "--rates");
+  refused({"--figure", "17", "--rate", "0.1"}, "--rate");
+  refused({"--dimensions", "3"}, "--dimensions");
+  refused({"--figure", "valley", "--context-lengths", "50"}, "--context-lengths");
+  refused({"--figure", "17", "--class-counts", "3", "--context-lengths", "20"}, "is no multiple of the classes");
+  refused({"--task", "regression", "--figure", "7"}, "is of --task classification");
+}

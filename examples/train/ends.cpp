@@ -1,0 +1,75 @@
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "examples/train/layers.hpp"
+
+namespace incontext::examples::train {
+
+Table ends_table(TrainRun& parts, const ContextRun& usual) {
+  const TrainOptions& o = parts.options;
+  const bool is_linear = usual.map == ContextMap::linear;
+  Table table{.title = std::string("Trained ") + name(usual.map) +
+                       " attention beside the rule it is said to become: d = " + std::to_string(usual.task.dimension) +
+                       ", k = " + std::to_string(usual.task.classes) +
+                       ", n = " + std::to_string(usual.task.context_length),
+              .columns = comparison_after({{.name = "seed"},
+                                           {.name = "strategy"},
+                                           {.name = "kappa", .digits = 4},
+                                           {.name = "gain", .digits = 4},
+                                           {.name = "rule_kappa", .heading = "rule's kappa", .digits = 4},
+                                           {.name = "rule_gain", .heading = "rule's gain", .digits = 4},
+                                           {.name = "cosine", .digits = 4},
+                                           {.name = "prediction_difference", .heading = "|p - p'|", .digits = 3}}),
+              .key_columns = 2};
+  constexpr std::size_t keys = 8;
+  std::array<std::optional<ClassificationOptimum>, 2> rules;
+  int controls = 0;
+  for (std::int64_t i = 0; i < o.seeds; ++i) {
+    const ContextRun run = with_seed(usual, parts, i);
+    const auto seed = static_cast<std::int64_t>(run.seed);
+    std::vector<Cell> row{seed};
+    const auto states = parts.simulator.train("seed " + std::to_string(seed), run, {run.steps});
+    const Side side = !states.empty() && !is_linear && step_of(run, states.back().head).kappa < 0 ? Side::elimination
+                                                                                                  : Side::selection;
+    auto& rule = rules[static_cast<std::size_t>(side)];
+    if (!states.empty() && !rule) rule = best_rule(parts, run, side);
+    if (states.empty() || !rule) {
+      row.resize(keys);
+      for (Cell& cell : unreached_comparison()) row.push_back(std::move(cell));
+      table.add_row(std::move(row));
+      continue;
+    }
+    const ContextHead& head = states.back().head;
+    const Classifier& best = rule->best;
+    const auto own = step_of(run, head);
+    const Strategy strategy = strategy_of(run, head);
+    const Comparison at = compare(parts, run, head, best);
+    row.insert(row.end(),
+               {is_linear ? Cell{} : Cell{std::string(name(strategy))}, is_linear ? Cell{} : Cell{own.kappa}, own.gain,
+                is_linear ? Cell{} : Cell{best.kappa}, best.gain, at.cosine.mean, at.prediction_difference.mean});
+    for (Cell& cell : judged_end(parts, strategy, at)) row.push_back(std::move(cell));
+    table.add_row(std::move(row));
+    if (strategy != Strategy::selection || controls == 2) continue;
+    add_near_miss(parts, run, head, best);
+    ++controls;
+  }
+  table.notes = {"Adam with rate " + described(usual) +
+                     ", each context used once; theory: the loss of the best rule on the held-out contexts of the "
+                     "simulation, which is the trained layer's, with the error of their paired difference.",
+                 "Agreement is to " + short_text(100 * tolerance, 3) +
+                     "% of the loss. cosine: of dp/dx, averaged over classes; |p - p'|: distance of the predictions."};
+  if (is_linear) {
+    table.notes.push_back("gain is the learning rate of gradient descent, of a layer kappa x gain x n / (n + 1).");
+  } else {
+    table.notes.push_back(
+        "Elimination (kappa < 0, gain < 0) is not judged: its loss falls along a valley towards kappa = 0 and gain = "
+        "-infinity, in which every run is still on its way. Nor is a mixed layer, which selects in some directions and "
+        "eliminates in others.");
+  }
+  return table;
+}
+
+}  // namespace incontext::examples::train
