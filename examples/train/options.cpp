@@ -1,5 +1,7 @@
 #include "examples/train/options.hpp"
 
+#include <algorithm>
+
 namespace incontext::examples::train {
 
 void add_train_options(CLI::App& app, TrainOptions& o) {
@@ -7,7 +9,10 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   add_choice<TrainTask>(app, "--task", o.task, "What is learned",
                         {{"classification", TrainTask::classification},
                          {"regression", TrainTask::regression},
-                         {"reasoning", TrainTask::reasoning}});
+                         {"reasoning", TrainTask::reasoning},
+                         {"affine", TrainTask::affine},
+                         {"quantifier", TrainTask::quantifier},
+                         {"needle", TrainTask::needle}});
   add_choice<TrainFigure>(
       app, "--figure", o.figure, "What to show, see above",
       {{"ends", TrainFigure::ends}, {"curves", TrainFigure::curves}, {"temperature", TrainFigure::temperature}});
@@ -42,12 +47,43 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   head_options(app, "Training");
   add_reasoning_options(app, o.reasoning);
   head_options(app, "Reasoning task");
+  add_sequence_options(app, o.sequences);
+  head_options(app, "Sequences");
   add_run_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
 
 namespace {
+
+/// Of the options in `names` those that are not in `used`.
+std::vector<std::string> without(std::vector<std::string> names, const std::vector<std::string>& used) {
+  std::erase_if(names,
+                [&](const std::string& name) { return std::find(used.begin(), used.end(), name) != used.end(); });
+  return names;
+}
+
+/// The options of the affine, quantifier and needle tasks.
+void complete_sequences(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
+  const std::string task = "--task " + text_of(app, "--task");
+  unused.add(task,
+             {"--map", "--dimension", "--classes", "--context-length", "--rate", "--initial-scale", "--weights-trained",
+              "--checkpoint", "--resume", "--weights", "--trials", "--relative-error", "--decay-steps", "--figure"});
+  unused.add(task, without(reasoning_option_names(), {"--full", "--width"}));
+  if (o.task == TrainTask::needle) {
+    unused.add(task, {"--maps", "--tested", "--width"});
+    if (is_given(app, "--seeds")) o.sequences.needle_seeds = o.seeds;
+    if (is_given(app, "--steps")) o.sequences.needle_steps = o.run.steps;
+    if (is_given(app, "--batch")) o.sequences.needle_batch = o.run.batch;
+  }
+  if (is_given(app, "--seeds")) o.sequences.seeds = o.seeds;
+  if (is_given(app, "--steps")) o.sequences.steps = o.run.steps;
+  if (is_given(app, "--batch")) o.sequences.batch = o.run.batch;
+  if (is_given(app, "--width")) o.sequences.width = o.reasoning.width;
+  o.sequences.full = o.reasoning.full;
+  o.sequences.first_seed = o.simulation.seed;
+  complete(o.sequences);
+}
 
 /// The options of the reasoning figures; seeds, steps and batch have the edition's values where they are not given.
 void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
@@ -66,7 +102,12 @@ void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unu
 
 UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
+  if (o.task == TrainTask::affine || o.task == TrainTask::quantifier || o.task == TrainTask::needle) {
+    complete_sequences(app, o, unused);
+    return unused;
+  }
   if (o.task == TrainTask::regression) {
+    unused.add("--task regression", sequence_option_names());
     unused.add("--task regression",
                {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
                 "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials", "--decay-steps"});
@@ -79,10 +120,12 @@ UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   }
   const std::string figure = "--figure " + text_of(app, "--figure");
   if (o.task == TrainTask::reasoning) {
+    unused.add("--task reasoning", sequence_option_names());
     complete_reasoning(app, o, unused);
     return unused;
   }
   unused.add("--task classification", reasoning_option_names());
+  unused.add("--task classification", sequence_option_names());
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves) unused.add(figure, {"--seeds"});
   if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;
