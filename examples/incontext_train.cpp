@@ -7,6 +7,7 @@
 #include "examples/train/options.hpp"
 #include "examples/train/reasoning.hpp"
 #include "examples/train/regression.hpp"
+#include "examples/train/sequences.hpp"
 
 namespace {
 
@@ -24,15 +25,31 @@ std::vector<Table> regression_tables(const TrainOptions& o, Simulator& simulator
   return o.figure == TrainFigure::curves ? regression_curves(parts) : regression_temperatures(parts);
 }
 
+bool reads_sequences(TrainTask task) {
+  return task == TrainTask::affine || task == TrainTask::quantifier || task == TrainTask::needle;
+}
+
+std::vector<Table> sequence_tables(TrainTask task, SequenceParts& parts) {
+  if (task == TrainTask::needle) return needle_tables(parts);
+  return task == TrainTask::affine ? affine_tables(parts) : quantifier_tables(parts);
+}
+
 Report report_of(const CLI::App& app, TrainOptions& options) {
   const UnusedOptions unused = complete(app, options);
   require_outputs(options.output);
   Report report{.program = "incontext-train", .command = command_of(app), .arguments = unused.arguments()};
   Judgment judgment;
   const bool is_regression = options.task == TrainTask::regression, reasons = options.task == TrainTask::reasoning;
-  Controls controls(is_regression || reasons ? std::vector<Column>{{"statement"}, {reasons ? "at" : "layer"}}
-                                             : std::vector<Column>{{"rule"}, {"layer"}});
-  if (reasons) {
+  const bool is_sequence = reads_sequences(options.task), has_place = reasons || is_sequence;
+  Controls controls(is_regression || has_place ? std::vector<Column>{{"statement"}, {has_place ? "at" : "layer"}}
+                                               : std::vector<Column>{{"rule"}, {"layer"}});
+  if (is_sequence) {
+    state_used(options.sequences, report.arguments);
+    SequenceSimulator simulator(options.simulation, options.output.quiet);
+    SequenceParts parts{options.sequences, simulator, judgment, controls};
+    report.tables = sequence_tables(options.task, parts);
+    report.run = simulator.record();
+  } else if (reasons) {
     state_used(options.reasoning, report.arguments);
     ReasoningSimulator simulator(options.simulation, options.output.quiet);
     ReasoningParts parts{options.reasoning, simulator, judgment, controls};
@@ -63,6 +80,8 @@ int main(int argc, char** argv) {
            "best step of (kernel) gradient descent (2510.10425), --task regression with the optimum of its exact "
            "error\n"
            "(2511.01292); --task reasoning trains a transformer of one block that must read parities (2310.12956).\n"
+           "--task affine and --task quantifier train transformers with several attention maps and test them under\n"
+           "shifts (2508.14685), and --task needle an inverse temperature at every row length (2501.19399).\n"
            "  --figure ends        where training ends, over several seeds; reasoning: the step of the Eureka moment\n"
            "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow;\n"
            "                       reasoning: losses, entropies and gradients, Figures 5, 7 and 8\n"
@@ -80,6 +99,7 @@ int main(int argc, char** argv) {
                  "  incontext-train --figure 17 --class-counts 2 --context-lengths 20\n"
                  "  incontext-train --task regression --figure temperature\n"
                  "  incontext-train --figure curves --map linear --checkpoint state --weights layer\n"
+                 "  incontext-train --task affine --maps softmax,ssa,ssmax --seeds 5\n"
                  "  incontext-train --task reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},
       argc, argv, [&](CLI::App& app) { add_train_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

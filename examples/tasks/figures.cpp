@@ -5,13 +5,13 @@
 #include <incontext/training/reasoning_task.hpp>
 
 #include <algorithm>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "examples/support/boundary_fit.hpp"
 #include "examples/support/render.hpp"
 #include "examples/tasks/printed_tables.hpp"
 
@@ -22,8 +22,7 @@ namespace {
 using Estimates = std::vector<statistics::Estimate>;
 using Affine = training::AffineTask<double>;
 
-/// Eq. 2 of arXiv 2508.14685: the points 3 to 40, divided by 40.
-constexpr double metric = 38.0 / 40;
+constexpr double metric = affine_metric;
 
 template <class Answer>
 const statistics::Estimate& at(const Estimates& estimates, Answer answer) {
@@ -141,43 +140,17 @@ Table reasoning_baselines(TaskRun& run) {
 
 // ---- boundary ----
 
-/// The least squares fit of log errors from function_stddev = 4 on.
-struct Fit {
-  double parameter, error, residual;  ///< standard error from the residuals; root mean square residual
-  std::vector<double> ratios;         ///< model over paper
-};
-
 constexpr int first_fitted = 4, last_fitted = 10;
 
+/// The fit to a printed row from function_stddev = 4 on.
 template <class Model>
-Fit fitted(const PrintedRow& row, const Model& model) {
-  const auto residual = [&](double log_parameter, int sigma) {
-    return std::log(model(std::exp(log_parameter), sigma) / row.errors.at(static_cast<std::size_t>(sigma - 1)));
-  };
-  const auto sum = [&](double log_parameter) {
-    double squares = 0;
-    for (int s = first_fitted; s <= last_fitted; ++s) squares += std::pow(residual(log_parameter, s), 2);
-    return squares;
-  };
-  const auto [best, least] = boost::math::tools::brent_find_minima(sum, std::log(1e-3), std::log(100.0), 26);
-  Fit fit{std::exp(best), 0, 0, {}};
-  double slopes = 0;
-  for (int s = first_fitted; s <= last_fitted; ++s) {
-    slopes += std::pow((residual(best + 1e-4, s) - residual(best - 1e-4, s)) / 2e-4, 2);
-    fit.ratios.push_back(std::exp(residual(best, s)));
+ShiftFit fitted(const PrintedRow& row, const Model& model) {
+  std::vector<ShiftedError> errors;
+  for (int sigma = first_fitted; sigma <= last_fitted; ++sigma) {
+    errors.push_back({static_cast<double>(sigma), row.errors.at(static_cast<std::size_t>(sigma - 1))});
   }
-  constexpr int points = last_fitted - first_fitted + 1;
-  fit.residual = std::sqrt(least / points);
-  fit.error = fit.parameter * std::sqrt(least / (points - 1) / slopes);
-  return fit;
+  return fitted_to(errors, model);
 }
-
-double clipped_metric(double bound, int sigma) {
-  return metric * training::clipped_affine_error(Affine{1, static_cast<double>(sigma)}, bound).value;
-}
-
-/// A model that answers a fixed part of the truth has an error in proportion to sigma^2.
-double shrunk_metric(double share, int sigma) { return metric * 2 * share * sigma * sigma; }
 
 /// The integral of the clip model beside answers that are clipped, and two ways to get it wrong.
 Table clipped_answers(TaskRun& run, double bound) {
@@ -217,7 +190,7 @@ std::vector<Table> boundary_figure(TaskRun& run) {
   double softmax_bound = 0;
   std::string outside;
   for (const PrintedRow& row : printed_rows()) {
-    const Fit fit = fitted(row, clipped_metric), proportional = fitted(row, shrunk_metric);
+    const ShiftFit fit = fitted(row, clipped_metric), proportional = fitted(row, shrunk_metric);
     const auto [least, largest] = std::minmax_element(fit.ratios.begin(), fit.ratios.end());
     const bool within = *least > 0.6 && *largest < 1.4;
     if (!within) outside += (outside.empty() ? "" : ", ") + row.model;

@@ -10,7 +10,10 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   add_choice<TrainTask>(app, "--task", o.task, "What is learned",
                         {{"classification", TrainTask::classification},
                          {"regression", TrainTask::regression},
-                         {"reasoning", TrainTask::reasoning}});
+                         {"reasoning", TrainTask::reasoning},
+                         {"affine", TrainTask::affine},
+                         {"quantifier", TrainTask::quantifier},
+                         {"needle", TrainTask::needle}});
   add_choice<TrainFigure>(app, "--figure", o.figure, "What to show, see above",
                           {{"ends", TrainFigure::ends},
                            {"curves", TrainFigure::curves},
@@ -59,6 +62,8 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   head_options(app, "Training");
   add_reasoning_options(app, o.reasoning);
   head_options(app, "Reasoning task");
+  add_sequence_options(app, o.sequences);
+  head_options(app, "Sequences");
   add_run_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
@@ -81,6 +86,7 @@ void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unu
              {"--map", "--dimension", "--classes", "--context-length", "--rate", "--initial-scale", "--weights-trained",
               "--checkpoint", "--resume", "--weights", "--trials", "--relative-error", "--decay-steps", "--dimensions",
               "--context-lengths", "--class-counts", "--initial-scales"});
+  unused.add("--task reasoning", sequence_option_names());
   if (is_given(app, "--seeds")) o.reasoning.seeds = o.seeds;
   if (is_given(app, "--steps")) o.reasoning.steps = o.run.steps;
   if (is_given(app, "--batch")) o.reasoning.batch = o.run.batch;
@@ -91,12 +97,43 @@ void complete_reasoning(const CLI::App& app, TrainOptions& o, UnusedOptions& unu
   complete(o.reasoning);
 }
 
+/// Of the options in `names` those that are not in `used`.
+Names without(Names names, const Names& used) {
+  std::erase_if(names,
+                [&](const std::string& name) { return std::find(used.begin(), used.end(), name) != used.end(); });
+  return names;
+}
+
+/// The options of the affine, quantifier and needle tasks.
+void complete_sequences(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
+  const std::string task = "--task " + text_of(app, "--task");
+  unused.add(task,
+             {"--map", "--dimension", "--classes", "--context-length", "--rate", "--initial-scale", "--weights-trained",
+              "--checkpoint", "--resume", "--weights", "--trials", "--relative-error", "--decay-steps", "--figure"});
+  unused.add(task, without(list_names, {"--full"}));
+  unused.add(task, without(reasoning_option_names(), {"--width"}));
+  if (o.task == TrainTask::needle) {
+    unused.add(task, {"--maps", "--tested", "--width"});
+    if (is_given(app, "--seeds")) o.sequences.needle_seeds = o.seeds;
+    if (is_given(app, "--steps")) o.sequences.needle_steps = o.run.steps;
+    if (is_given(app, "--batch")) o.sequences.needle_batch = o.run.batch;
+  }
+  if (is_given(app, "--seeds")) o.sequences.seeds = o.seeds;
+  if (is_given(app, "--steps")) o.sequences.steps = o.run.steps;
+  if (is_given(app, "--batch")) o.sequences.batch = o.run.batch;
+  if (is_given(app, "--width")) o.sequences.width = o.reasoning.width;
+  o.sequences.full = o.full;
+  o.sequences.first_seed = o.simulation.seed;
+  complete(o.sequences);
+}
+
 void complete_regression(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
   unused.add("--task regression",
              {"--map", "--dimension", "--classes", "--context-length", "--steps", "--rate", "--initial-scale",
               "--weights-trained", "--checkpoint", "--resume", "--weights", "--trials", "--decay-steps"});
   unused.add("--task regression", list_names);
   unused.add("--task regression", reasoning_option_names());
+  unused.add("--task regression", sequence_option_names());
   if (!is_given(app, "--seeds")) o.seeds = 16;
 }
 
@@ -152,6 +189,7 @@ void complete_figure(const CLI::App& app, TrainOptions& o) {
 void complete_classification(const CLI::App& app, TrainOptions& o, UnusedOptions& unused) {
   const std::string figure = "--figure " + text_of(app, "--figure");
   unused.add("--task classification", reasoning_option_names());
+  unused.add("--task classification", sequence_option_names());
   if (o.figure != TrainFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == TrainFigure::curves) unused.add(figure, {"--seeds"});
   if (o.figure == TrainFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;
@@ -196,6 +234,10 @@ UnusedOptions complete(const CLI::App& app, TrainOptions& o) {
   UnusedOptions unused(app);
   if (o.task != TrainTask::classification && is_of_paper(o.figure)) {
     throw_input_error("--figure", "is of --task classification", text_of(app, "--figure"), "another figure");
+  }
+  if (o.task == TrainTask::affine || o.task == TrainTask::quantifier || o.task == TrainTask::needle) {
+    complete_sequences(app, o, unused);
+    return unused;
   }
   if (o.task == TrainTask::regression) {
     complete_regression(app, o, unused);

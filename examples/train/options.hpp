@@ -7,13 +7,15 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 #include "examples/train/reasoning.hpp"
+#include "examples/train/sequences.hpp"
 #include "examples/train/simulator.hpp"
 
 /// What incontext-train can be asked.
 namespace incontext::examples::train {
 
-/// Classification in context (arXiv 2510.10425), linear regression (2511.01292), or reading parities (2310.12956).
-enum class TrainTask { classification, regression, reasoning };
+/// Classification in context (arXiv 2510.10425), linear regression (2511.01292), reading parities (2310.12956), affine
+/// functions and quantifiers (2508.14685), or finding a needle (2501.19399).
+enum class TrainTask { classification, regression, reasoning, affine, quantifier, needle };
 
 /// Where training ends, beside the theory; the way there; a temperature that is trained on shifted laws; and figures of
 /// arXiv 2510.10425: the models over context lengths (7) and dimensions (16), selection and elimination (17), learning
@@ -39,6 +41,7 @@ struct TrainOptions {
   std::vector<double> rates = {};
   ContextRun run = {};
   ReasoningOptions reasoning = {};
+  SequenceOptions sequences = {};
   std::string checkpoint = {};
   std::string resume = {};
   std::string weights = {};

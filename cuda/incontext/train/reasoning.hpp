@@ -20,6 +20,7 @@
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/types/device.hpp"
+#include "incontext/train/detail/host_device.hpp"
 #include "incontext/train/detail/reasoning_sets.hpp"
 #include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_transformer.hpp"
@@ -81,12 +82,7 @@ class ReasoningTraining {
     }
     require_at_least(where, "batch", batches.batch, std::int64_t{0});
     simulate::require_threads(where, batches.threads);
-    if (batches.device == simulate::Device::cuda) {
-      throw_invalid_argument(where, "device is not available for this training", simulate::name(batches.device),
-                             "serial, openmp or tbb");
-    }
-    batches_.device = simulate::resolve(batches.device);
-    if (batches_.device == simulate::Device::cuda) batches_.device = host_device();
+    batches_.device = detail::host_device(where, batches.device);
     sets_ = std::make_shared<const detail::ReasoningSets>(shape.largest_value, batches.answers, batches.training_share,
                                                           batches.seed);
     require_at_least(where, "number of examples to train on", std::ssize(sets_->trained), std::ptrdiff_t{1});
@@ -166,13 +162,6 @@ class ReasoningTraining {
   using Sums = typename Model::Sums;
   using Memory = std::vector<Sums>;
   using System = simulate::detail::HostSystem;
-
-  static simulate::Device host_device() {
-    for (const simulate::Device candidate : {simulate::Device::openmp, simulate::Device::tbb}) {
-      if (simulate::is_available(candidate)) return candidate;
-    }
-    return simulate::Device::serial;
-  }
 
   [[nodiscard]] auto part(const std::vector<double>& numbers, training::ReasoningPart which) const {
     return layout_.part(numbers.data(), which);

@@ -47,7 +47,8 @@ enum class TaskStream : std::uint32_t {
   affine_inputs = 42,
   reasoning = 43,
   needle_scores = 44,
-  needle_place = 45
+  needle_place = 45,
+  needle_score = 46
 };
 
 /// The streams of training.
@@ -109,9 +110,9 @@ static_assert(disjoint({RegressionStream::task,      RegressionStream::query,   
                         GradientStream::tokens,      GradientStream::upstream,  TrainingStream::initial_weights,
                         TrainingStream::held_out,    TrainingStream::batch,     TaskStream::quantifier,
                         TaskStream::affine_function, TaskStream::affine_inputs, TaskStream::reasoning,
-                        TaskStream::needle_scores,   TaskStream::needle_place,  CellStream::uniform,
-                        CellStream::about_query,     SphereStream::prototypes,  SphereStream::label,
-                        SphereStream::proposals,     SphereStream::wedges}));
+                        TaskStream::needle_scores,   TaskStream::needle_place,  TaskStream::needle_score,
+                        CellStream::uniform,         CellStream::about_query,   SphereStream::prototypes,
+                        SphereStream::label,         SphereStream::proposals,   SphereStream::wedges}));
 
 }  // namespace detail
 

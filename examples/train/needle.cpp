@@ -1,0 +1,140 @@
+#include <incontext/core/count.hpp>
+#include <incontext/laws/needle_cross_entropy.hpp>
+
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "examples/support/text.hpp"
+#include "examples/train/sequences.hpp"
+
+namespace incontext::examples::train {
+
+namespace {
+
+using statistics::Estimate;
+
+/// Competitors and needle of one part.
+struct NeedleSetting {
+  std::string words;
+  bool normal;
+  laws::NormalNeedle<double> needle;
+};
+
+const std::vector<NeedleSetting>& needle_settings() {
+  static const std::vector<NeedleSetting> all{{"U(0, 1), needle N(1.5, 0.5^2)", false, {1.5, 0.5}},
+                                              {"N(0, 1), needle N(3, 1)", true, {3, 1}}};
+  return all;
+}
+
+template <class Function>
+auto with_needle_law(const NeedleSetting& at, const Function& function) {
+  return at.normal ? function(laws::NormalLaw<double>{1}) : function(laws::UniformLaw<double>{0, 1});
+}
+
+double needle_optimum(const NeedleSetting& at, std::int64_t length) {
+  return with_needle_law(at, [&](const auto& law) {
+    return laws::optimal_needle_temperature(law, Count<double>(length - 1), at.needle).inverse_temperature;
+  });
+}
+
+/// The s at which the mean cross entropy over the lengths is least, and its accuracy as of Brent's minimization.
+double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& lengths) {
+  return with_needle_law(at, [&](const auto& law) {
+    const auto loss = [&](double log_scale) {
+      double sum = 0;
+      for (const std::int64_t n : lengths) {
+        const double beta = std::exp(log_scale) * std::log(static_cast<double>(n));
+        sum += laws::needle_cross_entropy(law, Count<double>(n - 1), at.needle, beta).value;
+      }
+      return sum;
+    };
+    return std::exp(boost::math::tools::brent_find_minima(loss, std::log(0.05), std::log(20.0), 20).first);
+  });
+}
+
+constexpr double optimum_accuracy = 1e-3;  // of the trained mean, whose rows are float's, and of the minimization
+
+/// The seeds' learned_over_seeds numbers, one per run.
+Estimate learned_over_seeds(SequenceParts& parts, const std::string& what, NeedleRun run) {
+  std::vector<double> values;
+  for (std::int64_t seed = 0; seed < parts.options.needle_seeds && !parts.simulator.stopped(); ++seed) {
+    run.seed = parts.options.first_seed + static_cast<std::uint64_t>(seed);
+    const double value = parts.simulator.needle(what, run);
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  return estimate_of_runs(values);
+}
+
+NeedleRun needle_run(const SequenceOptions& o, const NeedleSetting& at, std::vector<std::int64_t> lengths) {
+  return {.lengths = std::move(lengths),
+          .normal_competitors = at.normal,
+          .needle_mean = at.needle.mean,
+          .needle_stddev = at.needle.stddev,
+          .steps = o.needle_steps,
+          .batch = o.needle_batch};
+}
+
+}  // namespace
+
+std::vector<Table> needle_tables(SequenceParts& parts) {
+  const SequenceOptions& o = parts.options;
+  std::vector<std::int64_t> lengths{16, 64, 256};
+  if (o.full) lengths.insert(lengths.end(), {1024, 4096});
+  std::vector<Table> tables;
+  for (const NeedleSetting& at : needle_settings()) {
+    Table table{.title = "The inverse temperature learned at each length: competitors " + at.words,
+                .columns = {{"parameter"}, {.name = "n", .style = Style::shortest}},
+                .key_columns = 2};
+    for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+    std::vector<double> logs, ends;
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+      const std::int64_t n = lengths[k];
+      const double exact = needle_optimum(at, n);
+      const Estimate end = learned_over_seeds(parts, "needle, n = " + std::to_string(n), needle_run(o, at, {n}));
+      std::vector<Cell> cells{std::string("p_n"), n};
+      const auto comparison = parts.judgment.judged({exact, optimum_accuracy * exact}, end);
+      cells.insert(cells.end(), comparison.begin(), comparison.end());
+      table.add_row(std::move(cells));
+      logs.push_back(std::log(static_cast<double>(n)));
+      ends.push_back(end.mean);
+      const std::string place = at.words + ", n = " + std::to_string(n);
+      const double constant = at.needle.mean / (at.normal ? 2 : 1);
+      parts.controls.add({at.normal ? "half of Bayes' m/v" : "p_n = 1, softmax as it is", place},
+                         at.normal ? constant : 1, exact, end);
+      if (!at.normal && k > 0) {
+        parts.controls.add({"p_n of a row a quarter as long", place}, needle_optimum(at, n / 4), exact, end);
+      }
+    }
+    const double scale = best_scale(at, lengths);
+    NeedleRun joint = needle_run(o, at, lengths);
+    joint.by_log_length = true;
+  joint.rate = 0.3;
+    const Estimate end = learned_over_seeds(parts, "needle, s", joint);
+    std::vector<Cell> cells{std::string("s, all n"), Cell()};
+    const auto comparison = parts.judgment.judged({scale, optimum_accuracy * scale}, end);
+    cells.insert(cells.end(), comparison.begin(), comparison.end());
+    table.add_row(std::move(cells));
+    const double mean_log = estimate_of_runs(logs).mean, mean_end = estimate_of_runs(ends).mean;
+    double products = 0, squares = 0;
+    for (std::size_t k = 0; k < logs.size(); ++k) {
+      products += (logs[k] - mean_log) * (ends[k] - mean_end);
+      squares += (logs[k] - mean_log) * (logs[k] - mean_log);
+    }
+    const double slope = products / squares;
+    table.notes = {
+        "theory: the least of the cross entropy's mean over all rows; simulation: after " +
+            std::to_string(o.needle_steps) + " steps of Adam, " + std::to_string(o.needle_batch) +
+            " rows each, mean over " + std::to_string(o.needle_seeds) + " seeds.",
+        "Fig. 2's law a1 log n + a2 through what was learned: a1 = " + short_text(slope, 3) +
+            ", a2 = " + short_text(mean_end - slope * mean_log, 3) +
+            (at.normal
+                 ? ". Theory: a1 = 0, as Bayes' m/v holds at every length."
+                 : ". Theory for long rows: a1 = " + short_text(laws::bounded_log_slope(at.needle, 1.0), 3) + ".")};
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace incontext::examples::train

@@ -1,0 +1,320 @@
+#include "examples/train/sequence_simulator.hpp"
+
+#include <incontext/scoring/ratio_score.hpp>
+#include <incontext/scoring/sa_softmax.hpp>
+#include <incontext/scoring/softmax.hpp>
+#include <incontext/scoring/ssa.hpp>
+#include <incontext/scoring/ssmax.hpp>
+#include <incontext/statistics/moments.hpp>
+#include <incontext/train/needle.hpp>
+#include <incontext/train/task_sequences.hpp>
+#include <incontext/training/output_bound.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "examples/support/simulation_runs.hpp"
+#include "examples/support/text.hpp"
+
+namespace incontext::examples::train {
+
+namespace {
+
+using namespace incontext::train;
+namespace parameter = scoring::parameter;
+using training::LearnedMap;
+template <class Function>
+using Ratio = LearnedMap<scoring::RatioScore<Function, float>>;
+using Map = training::AnyLearnedMap<
+    LearnedMap<scoring::Softmax<float>>, LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>,
+    LearnedMap<scoring::SSMax<float>, parameter::Scale>, LearnedMap<scoring::SaSoftmax<float>>, Ratio<scoring::Average>,
+    Ratio<scoring::Tanh>, Ratio<scoring::Relu>, Ratio<scoring::Square>>;
+using Training = SequenceTraining<Map>;
+using Stream = SequenceStream<float>;
+
+constexpr int heads = 4;
+constexpr std::int64_t warmup_steps = 50;
+/// Every map has room for SSA's two, so that a map may take another's place.
+constexpr int map_parameters = 2;
+
+/// SSMax starts as softmax does in a row of this length, the mean of log n over the rows of 40 tokens.
+const float mean_log_length = [] {
+  double sum = 0;
+  for (int n = 1; n <= 40; ++n) sum += std::log(n) / 40;
+  return static_cast<float>(sum);
+}();
+
+/// The maps of the heads, with the usual temperature.
+std::vector<Map> maps_of(const std::string& name, std::int64_t width) {
+  const auto temperature = std::sqrt(static_cast<float>(width) / heads);
+  const Map softmax{LearnedMap<scoring::Softmax<float>>{{temperature}}}, average{Ratio<scoring::Average>{}};
+  const auto all = [](const Map& map) { return std::vector<Map>(heads, map); };
+  if (name == "softmax") return all(softmax);
+  if (name == "ssa") {
+    return all(Map{LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>{{1, 1.5f, temperature}}});
+  }
+  if (name == "ssmax") {
+    return all(Map{LearnedMap<scoring::SSMax<float>, parameter::Scale>{{1 / (mean_log_length * temperature)}}});
+  }
+  if (name == "sa-softmax") return all(Map{LearnedMap<scoring::SaSoftmax<float>>{}});
+  if (name == "average") return all(average);
+  if (name == "soft-average") return {softmax, softmax, average, average};
+  if (name == "four") {
+    return {Map{Ratio<scoring::Tanh>{}}, average, Map{Ratio<scoring::Relu>{}}, Map{Ratio<scoring::Square>{}}};
+  }
+  std::string words;
+  for (const SequenceMap& map : sequence_maps()) words += (words.empty() ? "" : ", ") + map.name;
+  throw_input_error("--maps", "is unknown", name, words);
+}
+
+training::SequenceTransformer<Map> model_of(const SequenceRun& run, const std::string& map, int features, int outputs) {
+  return {{.features = features,
+           .outputs = outputs,
+           .width = static_cast<int>(run.width),
+           .heads = heads,
+           .layers = static_cast<int>(run.layers),
+           .hidden = run.has_mlp ? static_cast<int>(2 * run.width) : 0,
+           .map_parameters = map_parameters,
+           .norms = run.has_norms ? training::LayerNorms::first : training::LayerNorms::none},
+          maps_of(map, run.width)};
+}
+
+/// The parameters of a map at the trained numbers of a head, in the map's own order.
+std::vector<double> parameters_of(const Map& map, const float* trained) {
+  return std::visit(
+      [&]<class Scoring, class... Parameters>(const LearnedMap<Scoring, Parameters...>& one) {
+        [[maybe_unused]] const Scoring at = one.at(trained);
+        return std::vector<double>{static_cast<double>(Parameters::of(at))...};
+      },
+      map.chosen);
+}
+
+/// A trained transformer, with what its weights say.
+struct Trained {
+  Training training;
+  std::vector<double> parameters;
+  TrainedSequence result;
+};
+
+void read_weights(Trained& trained) {
+  const auto& layout = trained.training.model().layout();
+  trained.result.bound = std::numeric_limits<double>::quiet_NaN();
+  if (layout.shape().norms == training::LayerNorms::first) {
+    trained.result.bound = training::output_bound(layout, std::span<const double>(trained.parameters)).largest();
+  }
+  const std::vector<float> numbers(trained.parameters.begin(), trained.parameters.end());
+  const auto& maps = trained.training.model().maps();
+  double rows = 0;
+  for (int layer = 0; layer < layout.shape().layers; ++layer) {
+    const auto own = layout.part(numbers.data(), training::SequencePart::map, layer);
+    for (std::size_t head = 0; head < maps.size(); ++head) {
+      const auto values = parameters_of(maps[head], own.col(static_cast<Eigen::Index>(head)).data());
+      trained.result.map_parameters.resize(values.size(), 0.0);
+      for (std::size_t i = 0; i < values.size(); ++i) trained.result.map_parameters[i] += values[i];
+      ++rows;
+    }
+  }
+  for (double& value : trained.result.map_parameters) value /= rows;
+}
+
+}  // namespace
+
+const std::vector<SequenceMap>& sequence_maps() {
+  static const std::vector<SequenceMap> all{{"softmax", "temperature sqrt(d_k)"},
+                                            {"ssa", "SSA, b from 1 and k from 1.5 learned per head"},
+                                            {"ssmax", "SSMax, s learned per head"},
+                                            {"soft-average", "half of the heads softmax, half average"},
+                                            {"four", "one head each of tanh, average, ReLU and square, over n"},
+                                            {"sa-softmax", "scores times softmax"},
+                                            {"average", "no scores"}};
+  return all;
+}
+
+struct SequenceSimulator::State {
+  SimulationRuns runs;
+
+  /// Trains, and calls test(trained) at the end unless a stop request came.
+  template <class Test>
+  TrainedSequence train(const std::string& what, const SequenceRun& run, const Stream& stream, int features,
+                        int outputs, std::int64_t tests, const Test& test) {
+    TrainedSequence result;
+    runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+      const SequenceBatches batches{
+          .seed = run.seed, .batch = run.batch, .device = options.device, .threads = options.threads};
+      const training::TrainerOptions how{.rate = {.peak = run.rate,
+                                                  .warmup_steps = std::min(warmup_steps, run.steps),
+                                                  .decay = training::RateDecay::cosine,
+                                                  .steps = run.steps},
+                                         .largest_gradient_norm = 1};
+      const Training first(model_of(run, run.map, features, outputs), stream, batches);
+      training::Trainer trainer(first.initial(), first.gradient(), how, first.decays());
+      training::StepRecord record;
+      std::int64_t done = 0;
+      const auto advance = [&](training::Trainer& by, std::int64_t steps) {
+        while (by.steps() < steps && !simulate::InterruptGuard::requested() && by.step(&record)) {
+          done = by.steps();
+          options.progress({done, run.steps, 0});
+        }
+      };
+      const bool swaps = !run.last_map.empty();
+      advance(trainer, swaps ? run.last_from : run.steps);
+      Trained trained{swaps ? Training(model_of(run, run.last_map, features, outputs), stream, batches) : first,
+                      {},
+                      {.loss = record.loss}};
+      training::Trainer rest(trained.training.initial(), trained.training.gradient(), how, first.decays());
+      rest.resume(trainer.state());
+      advance(rest, run.steps);
+      trained.parameters = rest.parameters();
+      trained.result.loss = record.loss;
+      read_weights(trained);
+      const bool is_cut = simulate::InterruptGuard::requested();
+      if (!is_cut) trained.result.reached = test(trained);
+      result = trained.result;
+      simulate::Simulation all;
+      all.trials = done * run.batch + (is_cut ? 0 : tests);
+      all.interrupted = is_cut;
+      return all;
+    });
+    return result;
+  }
+};
+
+SequenceSimulator::SequenceSimulator(const SimulationOptions& options, bool quiet)
+    : state_(new State{SimulationRuns(options, quiet)}) {}
+SequenceSimulator::~SequenceSimulator() = default;
+
+bool SequenceSimulator::stopped() const { return state_->runs.stopped(); }
+const RunRecord& SequenceSimulator::record() const { return state_->runs.record(); }
+
+namespace {
+
+/// The seeds of sequences that are trained on; those of tests are the same for all trainings.
+std::uint64_t training_seed(const SequenceRun& run) { return 0x5EED0000ULL + run.seed; }
+constexpr std::uint64_t test_seed = 0x7E57;
+
+statistics::Estimate estimate_of(const std::vector<double>& values) {
+  return statistics::Estimate(statistics::moments_of(values.data(), std::ssize(values)));
+}
+
+/// The tests' errors, sequence by sequence: the metric's points are 3 to 40.
+bool answer(const Trained& trained, const AffineTest& test, std::int64_t length, std::int64_t sequences,
+            AffineAnswers& answers) {
+  const auto stream = affine_sequences<float>({.seed = test_seed,
+                                               .input_stddev = static_cast<float>(test.input_stddev),
+                                               .function_stddev = static_cast<float>(test.function_stddev),
+                                               .first_input_stddev = static_cast<float>(test.first_input_stddev)},
+                                              length);
+  std::vector<double> errors(static_cast<std::size_t>(sequences)), zeros(errors.size()), largest(errors.size());
+  const bool done = trained.training.each_output(
+      trained.parameters, stream, sequences, length,
+      [&](std::int64_t first, const training::SequenceExamples<float>& drawn, const training::Matrix<float>& outputs) {
+        for (Eigen::Index j = 0; j < outputs.cols(); ++j) {
+          const auto s = static_cast<std::size_t>(first + j / length);
+          const auto own = static_cast<double>(outputs(0, j)), truth = static_cast<double>(drawn.targets(0, j));
+          largest[s] = std::max(largest[s], std::abs(own));
+          if (j % length < 2) continue;
+          errors[s] += (own - truth) * (own - truth) / static_cast<double>(length);
+          zeros[s] += truth * truth / static_cast<double>(length);
+        }
+      });
+  answers = {estimate_of(errors), estimate_of(zeros), *std::max_element(largest.begin(), largest.end())};
+  return done;
+}
+
+QuantifierNumbers numbers_of(NumbersChoice choice) {
+  return choice == NumbersChoice::independent ? QuantifierNumbers::independent : QuantifierNumbers::one_exception;
+}
+
+bool answer(const Trained& trained, const QuantifierTest& test, QuantifierChoice choice, std::int64_t sequences,
+            QuantifierAnswers& answers) {
+  const auto quantifier = choice == QuantifierChoice::every ? Quantifier::every : Quantifier::some;
+  const auto stream =
+      quantifier_sequences<float>({.seed = test_seed, .input_stddev = static_cast<float>(test.input_stddev)},
+                                  quantifier, numbers_of(test.numbers), test.length);
+  std::vector<char> right(static_cast<std::size_t>(sequences)), as_largest(right.size()), all_right(right.size(), 1),
+      constant_right(right.size(), 1);
+  const bool done = trained.training.each_output(
+      trained.parameters, stream, sequences, test.length,
+      [&](std::int64_t first, const training::SequenceExamples<float>& drawn, const training::Matrix<float>& outputs) {
+        for (Eigen::Index j = 0; j < outputs.cols(); ++j) {
+          const auto s = static_cast<std::size_t>(first + j / test.length);
+          const bool says_yes = outputs(1, j) > outputs(0, j), is_yes = drawn.targets(1, j) > 0;
+          if (j % test.length >= 3 && says_yes != is_yes) all_right[s] = 0;
+          if (j % test.length >= 3 && is_yes != (choice == QuantifierChoice::some)) constant_right[s] = 0;
+          if (j % test.length != test.length - 1) continue;
+          const auto own = drawn.features.row(quantifier_input).segment(j - test.length + 1, test.length);
+          right[s] = says_yes == is_yes ? 1 : 0;
+          as_largest[s] = says_yes == (own.maxCoeff() > 0) ? 1 : 0;
+        }
+      });
+  const auto counted = [](const std::vector<char>& yes) { return std::count(yes.begin(), yes.end(), char{1}); };
+  answers = {sequences, counted(right), counted(as_largest), counted(all_right), counted(constant_right)};
+  return done;
+}
+
+}  // namespace
+
+TrainedSequence SequenceSimulator::affine(const std::string& what, const SequenceRun& run,
+                                          const std::vector<AffineTest>& tests, std::int64_t sequences,
+                                          std::vector<AffineAnswers>& answers) {
+  answers.assign(tests.size(), {});
+  const auto stream = affine_sequences<float>(
+      {.seed = training_seed(run), .input_stddev = static_cast<float>(run.input_stddev)}, run.length);
+  return state_->train(what, run, stream, affine_features, 1, sequences * std::ssize(tests), [&](const Trained& one) {
+    bool done = true;
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+      done = done && answer(one, tests[i], run.length, sequences, answers[i]);
+    }
+    return done;
+  });
+}
+
+TrainedSequence SequenceSimulator::quantifier(const std::string& what, const SequenceRun& run, QuantifierChoice choice,
+                                              const std::vector<QuantifierTest>& tests, std::int64_t sequences,
+                                              std::vector<QuantifierAnswers>& answers) {
+  answers.assign(tests.size(), {});
+  const auto stream = quantifier_sequences<float>(
+      {.seed = training_seed(run), .input_stddev = static_cast<float>(run.input_stddev)},
+      choice == QuantifierChoice::every ? Quantifier::every : Quantifier::some, numbers_of(run.numbers), run.length);
+  return state_->train(what, run, stream, quantifier_features, 2, sequences * std::ssize(tests),
+                       [&](const Trained& one) {
+                         bool done = true;
+                         for (std::size_t i = 0; i < tests.size(); ++i)
+                           done = done && answer(one, tests[i], choice, sequences, answers[i]);
+                         return done;
+                       });
+}
+
+double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) {
+  double learned = std::numeric_limits<double>::quiet_NaN();
+  state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+    const NeedleTraining training(
+        run.lengths, run.by_log_length ? NeedleRule::log_length : NeedleRule::constant,
+        {.seed = run.seed,
+         .law = run.normal_competitors ? simulate::ScoreLaw::normal : simulate::ScoreLaw::uniform,
+         .needle_mean = run.needle_mean,
+         .needle_stddev = run.needle_stddev,
+         .batch = run.batch,
+         .device = options.device,
+         .threads = options.threads});
+    training::Trainer trainer(training.initial(), training.gradient(),
+                              {.adam = {.beta2 = 0.98},
+                               .rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps}});
+    while (trainer.steps() < run.steps && !simulate::InterruptGuard::requested() && trainer.step()) {
+      options.progress({trainer.steps(), run.steps, 0});
+    }
+    const bool is_cut = trainer.steps() < run.steps;
+    if (!is_cut) learned = trainer.parameters().front();
+    simulate::Simulation all;
+    all.trials = trainer.steps() * run.batch * std::ssize(run.lengths);
+    all.interrupted = is_cut;
+    return all;
+  });
+  return learned;
+}
+
+}  // namespace incontext::examples::train

@@ -1,0 +1,192 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "incontext/core/real.hpp"
+#include "incontext/training/detail/causal_attention.hpp"
+#include "incontext/training/detail/layer_norm.hpp"
+#include "incontext/training/learned_map.hpp"
+#include "incontext/training/sequence_examples.hpp"
+#include "incontext/training/sequence_layout.hpp"
+
+namespace incontext::training::detail {
+
+/// Sums over sequences. Sums of blocks are added in the blocks' order, so that bits do not depend on who computed them.
+template <Real T>
+struct SequenceSums {
+  using Wide = std::common_type_t<T, double>;
+  Wide loss = 0, squared_loss = 0, hits = 0, weight = 0;
+  std::vector<T> gradient;
+
+  void add(const SequenceSums& other) {
+    loss += other.loss;
+    squared_loss += other.squared_loss;
+    hits += other.hits;
+    weight += other.weight;
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += other.gradient[i];
+  }
+};
+
+/// One block of sequences through a transformer and back. Tokens are columns, sequence after sequence.
+template <TrainableMap Map>
+class SequencePass {
+ public:
+  using T = typename Map::value_type;
+
+  SequencePass(const SequenceLayout& layout, std::span<const Map> maps, const T* parameters,
+               const SequenceExamples<T>& examples)
+      : layout_(layout), maps_(maps), parameters_(parameters), examples_(examples) {}
+
+  /// The outputs, one column per token.
+  const Matrix<T>& forward() {
+    layers_.resize(static_cast<std::size_t>(shape().layers));
+    residual_.noalias() = part(SequencePart::embedding) * examples_.features;
+    for (int i = 0; i < shape().layers; ++i) {
+      Layer& layer = layers_[static_cast<std::size_t>(i)];
+      attend(layer, i);
+      if (shape().hidden > 0) perceive(layer, i);
+    }
+    normalize(final_norm_, residual_, SequencePart::final_norm_gain, 0, head_input_);
+    outputs_.noalias() = part(SequencePart::head) * head_input_;
+    outputs_.colwise() += part(SequencePart::head_bias).col(0);
+    return outputs_;
+  }
+
+  /// Adds the loss of every sequence, and turns the outputs into the loss's gradient.
+  void add_loss(SequenceLoss loss, SequenceSums<T>& sums) {
+    using Wide = typename SequenceSums<T>::Wide;
+    Wide of_sequence = 0;
+    for (Eigen::Index j = 0; j < outputs_.cols(); ++j) {
+      const T weight = examples_.weights[j];
+      if (T(0) < weight) {
+        const T own = loss == SequenceLoss::squared_error ? squared_error(j) : cross_entropy(j, sums);
+        of_sequence += static_cast<Wide>(T(weight * own));
+        sums.weight += static_cast<Wide>(weight);
+        outputs_.col(j) *= weight;
+      } else {
+        outputs_.col(j).setZero();
+      }
+      if ((j + 1) % examples_.length != 0) continue;
+      sums.loss += of_sequence;
+      sums.squared_loss += of_sequence * of_sequence;
+      of_sequence = 0;
+    }
+  }
+
+  /// Adds the gradients by all parameters, after add_loss.
+  void backward(T* gradient) {
+    const auto out = [&](SequencePart which, int layer = 0) { return layout_.part(gradient, which, layer); };
+    out(SequencePart::head).noalias() += outputs_ * head_input_.transpose();
+    out(SequencePart::head_bias) += outputs_.rowwise().sum();
+    Matrix<T> residual = part(SequencePart::head).transpose() * outputs_;
+    normalize_back(final_norm_, SequencePart::final_norm_gain, 0, gradient, residual);
+    for (int i = shape().layers; i-- > 0;) {
+      Layer& layer = layers_[static_cast<std::size_t>(i)];
+      if (shape().hidden > 0) {
+        out(SequencePart::mlp_out, i).noalias() += residual * layer.hidden.transpose();
+        out(SequencePart::mlp_out_bias, i) += residual.rowwise().sum();
+        Matrix<T> by_hidden = part(SequencePart::mlp_out, i).transpose() * residual;
+        by_hidden.array() *= (layer.hidden.array() > T(0)).template cast<T>();
+        out(SequencePart::mlp_in, i).noalias() += by_hidden * layer.mlp_input.transpose();
+        out(SequencePart::mlp_in_bias, i) += by_hidden.rowwise().sum();
+        Matrix<T> by_input = part(SequencePart::mlp_in, i).transpose() * by_hidden;
+        normalize_back(layer.mlp_norm, SequencePart::mlp_norm_gain, i, gradient, by_input);
+        residual += by_input;
+      }
+      out(SequencePart::output, i).noalias() += residual * layer.attention.mixed.transpose();
+      const Matrix<T> by_mixed = part(SequencePart::output, i).transpose() * residual;
+      layer.attention.backward(maps_, trained(i), by_mixed, out(SequencePart::map, i).data());
+      out(SequencePart::query, i).noalias() += layer.attention.queries * layer.input.transpose();
+      out(SequencePart::key, i).noalias() += layer.attention.keys * layer.input.transpose();
+      out(SequencePart::value, i).noalias() += layer.attention.values * layer.input.transpose();
+      Matrix<T> by_input = part(SequencePart::query, i).transpose() * layer.attention.queries;
+      by_input.noalias() += part(SequencePart::key, i).transpose() * layer.attention.keys;
+      by_input.noalias() += part(SequencePart::value, i).transpose() * layer.attention.values;
+      normalize_back(layer.attention_norm, SequencePart::attention_norm_gain, i, gradient, by_input);
+      residual += by_input;
+    }
+    out(SequencePart::embedding).noalias() += residual * examples_.features.transpose();
+  }
+
+ private:
+  struct Layer {
+    LayerNorm<T> attention_norm, mlp_norm;
+    Matrix<T> input, mlp_input, hidden;
+    CausalAttention<Map> attention;
+  };
+
+  [[nodiscard]] const SequenceShape& shape() const { return layout_.shape(); }
+  [[nodiscard]] auto part(SequencePart which, int layer = 0) const { return layout_.part(parameters_, which, layer); }
+  [[nodiscard]] const T* trained(int layer) const { return part(SequencePart::map, layer).data(); }
+  /// The part that follows a gain.
+  static SequencePart shift_of(SequencePart gain) { return SequencePart{static_cast<int>(gain) + 1}; }
+
+  void normalize(LayerNorm<T>& norm, const Matrix<T>& columns, SequencePart gain, int layer, Matrix<T>& out) const {
+    if (shape().norms == LayerNorms::none) {
+      out = columns;
+    } else {
+      norm.apply(columns, part(gain, layer), part(shift_of(gain), layer), out);
+    }
+  }
+  void normalize_back(const LayerNorm<T>& norm, SequencePart gain, int layer, T* gradient, Matrix<T>& by_out) const {
+    if (shape().norms == LayerNorms::none) return;
+    norm.pull_back(part(gain, layer), layout_.part(gradient, gain, layer),
+                   layout_.part(gradient, shift_of(gain), layer), by_out);
+  }
+
+  void attend(Layer& layer, int i) {
+    normalize(layer.attention_norm, residual_, SequencePart::attention_norm_gain, i, layer.input);
+    layer.attention.queries.noalias() = part(SequencePart::query, i) * layer.input;
+    layer.attention.keys.noalias() = part(SequencePart::key, i) * layer.input;
+    layer.attention.values.noalias() = part(SequencePart::value, i) * layer.input;
+    layer.attention.forward(maps_, trained(i), shape().map_parameters, examples_.length);
+    residual_.noalias() += part(SequencePart::output, i) * layer.attention.mixed;
+  }
+
+  void perceive(Layer& layer, int i) {
+    normalize(layer.mlp_norm, residual_, SequencePart::mlp_norm_gain, i, layer.mlp_input);
+    layer.hidden.noalias() = part(SequencePart::mlp_in, i) * layer.mlp_input;
+    layer.hidden.colwise() += part(SequencePart::mlp_in_bias, i).col(0);
+    layer.hidden = layer.hidden.cwiseMax(T(0));
+    residual_.noalias() += part(SequencePart::mlp_out, i) * layer.hidden;
+    residual_.colwise() += part(SequencePart::mlp_out_bias, i).col(0);
+  }
+
+  T squared_error(Eigen::Index j) {
+    outputs_.col(j) -= examples_.targets.col(j);
+    const T loss = outputs_.col(j).squaredNorm();
+    outputs_.col(j) *= T(2);
+    return loss;
+  }
+
+  T cross_entropy(Eigen::Index j, SequenceSums<T>& sums) {
+    using std::log;
+    auto column = outputs_.col(j);
+    const auto target = examples_.targets.col(j);
+    Eigen::Index best = 0;
+    const T largest = column.maxCoeff(&best);
+    sums.hits += static_cast<typename SequenceSums<T>::Wide>(T(examples_.weights[j] * target[best]));
+    column.array() -= largest;
+    const T expected = column.dot(target);
+    column = column.array().exp();
+    const T total = column.sum();
+    column = column / total - target;
+    return log(total) - expected;
+  }
+
+  const SequenceLayout& layout_;
+  std::span<const Map> maps_;
+  const T* parameters_;
+  const SequenceExamples<T>& examples_;
+  std::vector<Layer> layers_;
+  LayerNorm<T> final_norm_;
+  Matrix<T> residual_, head_input_, outputs_;
+};
+
+}  // namespace incontext::training::detail

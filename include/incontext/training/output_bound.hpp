@@ -1,0 +1,67 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/training/sequence_layout.hpp"
+
+namespace incontext::training {
+
+/// The range of an output: center - radius ... center + radius.
+///
+/// Units     of the output.
+/// Runs on   host
+template <Real T>
+struct OutputBound {
+  T center, radius;
+
+  /// The largest size that the output can have.
+  [[nodiscard]] T largest() const {
+    using std::abs;
+    return abs(center) + radius;
+  }
+};
+
+/// The range of a sequence transformer's output, whatever the prompt: the boundary value that its last layer norm sets.
+///
+/// \f[ y = w \cdot (\gamma \odot h + \beta) + b,\quad \textstyle\sum_i h_i = 0,\ |h|^2 \le D
+///     \;\Rightarrow\; |y - w \cdot \beta - b| \le \sqrt D\, \bigl| g - \bar g \bigr|,\quad g = w \odot \gamma \f]
+///
+/// No answers within [-B, B] have a smaller mean squared error than the truth clipped to it, so clipped_affine_error at
+/// largest() is a lower bound of the error on every test law. A transformer without layer norms has no such range.
+///
+/// Source    derived: docs/theory/training.md#output-bound; arXiv 2508.14685 calls such bounds boundary values.
+/// Shapes    (layout with layer norms, parameters: layout.size(), output: 0 ... outputs - 1)
+/// Units     of the output.
+/// Domain    LayerNorms::first.
+/// Limits    a head of equal entries and gains: radius 0.
+/// Errors    std::invalid_argument for the norms, sizes and output.
+/// Accuracy  8 eps relative, and attained by a token: tests/training/output_bound.cpp.
+/// Runs on   host
+template <Real T>
+OutputBound<T> output_bound(const SequenceLayout& layout, std::span<const T> parameters, int output = 0) {
+  using std::sqrt;
+  constexpr std::string_view where = "training::output_bound";
+  const SequenceShape& shape = layout.shape();
+  if (shape.norms == LayerNorms::none) {
+    throw_invalid_argument(where, "the transformer has no layer norms", 0, "LayerNorms::first");
+  }
+  require_same_size(where, "parameters", std::ssize(parameters), layout.size());
+  require_at_least(where, "output", output, 0);
+  if (output >= shape.outputs) throw_invalid_argument(where, "output is too large", output, "less than outputs");
+  const auto part = [&](SequencePart which) { return layout.part(parameters.data(), which); };
+  const regression::Vector<T> head = part(SequencePart::head).row(output).transpose();
+  regression::Vector<T> slopes = head.cwiseProduct(part(SequencePart::final_norm_gain).col(0));
+  const auto width = static_cast<T>(static_cast<double>(shape.width));
+  const T mean = slopes.sum() / width;
+  slopes.array() -= mean;
+  return {.center = head.dot(part(SequencePart::final_norm_shift).col(0)) + part(SequencePart::head_bias)(output, 0),
+          .radius = sqrt(T(width * slopes.squaredNorm()))};
+}
+
+}  // namespace incontext::training

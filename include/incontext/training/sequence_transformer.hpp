@@ -1,0 +1,129 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
+#include "incontext/core/real.hpp"
+#include "incontext/training/detail/sequence_pass.hpp"
+#include "incontext/training/learned_map.hpp"
+#include "incontext/training/sequence_examples.hpp"
+#include "incontext/training/sequence_layout.hpp"
+
+namespace incontext::training {
+
+/// What a sequence transformer makes of sequences: the mean over them of the weighted loss of their tokens, its
+/// standard error, the weighted share of tokens whose likeliest class is the target (NaN for squared errors), and the
+/// gradient.
+///
+/// Shapes    gradient: as the parameters.
+/// Units     squared units of the targets, or nats.
+/// Runs on   host
+template <Real T>
+struct SequenceGradient {
+  using Wide = typename detail::SequenceSums<T>::Wide;
+  Wide loss = 0, loss_standard_error = 0, accuracy = 0;
+  std::vector<T> gradient;
+};
+
+/// A causal transformer over sequences of tokens, with one map per head. Its parameters are not its own.
+///
+/// \f[ x_t = E f_t,\qquad u_t = x_t + W_O \Bigl( \textstyle\sum_{j \le t} a_{h,j} (W_V z_j)_h \Bigr)_h,\quad
+///     a_h = \mathrm{map}_h\bigl( ((W_K z_j)_h \cdot (W_Q z_t)_h)_{j \le t} \bigr),\quad z = \mathrm{LN}_1(x) \f]
+/// \f[ x \leftarrow u + W_2\, (W_1 \mathrm{LN}_2(u) + b_1)_+ + b_2,\qquad y_t = H\, \mathrm{LN}_f(x_t) + b \f]
+///
+/// The first two lines are one layer; hidden = 0 leaves the second out, and LayerNorms::none every LN. Maps read the
+/// raw scores, so that the temperature belongs to the map: Softmax{sqrt(head width)} is the usual head. There are no
+/// embeddings of positions: what a token must know of its place is a feature, and the causal mask tells the rest.
+///
+///     using Map = training::LearnedMap<scoring::Softmax<double>>;
+///     const training::SequenceTransformer<Map> model({.features = 3, .width = 8, .heads = 2}, Map{{2}});
+///     const auto at = model.gradient(parameters, training::SequenceLoss::squared_error, examples);
+///
+/// Source    Vaswani et al. 2017 with the norms first, as in GPT-2, which arXiv 2508.14685 trains. Gradients:
+///           docs/theory/training.md#sequence-transformer.
+/// Shapes    parameters: layout().size()
+/// Errors    std::invalid_argument for sizes; NaN where parameters are not finite or a map's derivative is undefined.
+/// Accuracy  1e-24 of each part's largest entry in 50 digits, against differences: tests/training.
+/// Runs on   host
+template <TrainableMap Map>
+class SequenceTransformer {
+ public:
+  using T = typename Map::value_type;
+  using Sums = detail::SequenceSums<T>;
+
+  /// The same map for every head, or one per head. shape.map_parameters is set to the most that a head has.
+  SequenceTransformer(const SequenceShape& shape, const Map& map)
+      : SequenceTransformer(shape, std::vector<Map>(static_cast<std::size_t>(std::max(shape.heads, 0)), map)) {}
+  SequenceTransformer(const SequenceShape& shape, std::vector<Map> maps)
+      : layout_(with_map_parameters(shape, maps)), maps_(std::move(maps)) {
+    require_same_size("training::SequenceTransformer", "maps", std::ssize(maps_), std::ptrdiff_t{shape.heads});
+  }
+
+  [[nodiscard]] const SequenceLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::vector<Map>& maps() const { return maps_; }
+
+  /// The outputs of every token.
+  ///
+  /// Shapes    (parameters, examples: features alone) -> outputs x tokens
+  [[nodiscard]] Matrix<T> outputs(std::span<const T> parameters, const SequenceExamples<T>& examples) const {
+    require(parameters, examples);
+    return detail::SequencePass<Map>(layout_, maps_, parameters.data(), examples).forward();
+  }
+
+  /// Sums over a block of sequences. Without checks.
+  void sum(std::span<const T> parameters, SequenceLoss loss, const SequenceExamples<T>& examples, Sums& sums) const {
+    sums = {};
+    sums.gradient.assign(static_cast<std::size_t>(layout_.size()), T(0));
+    detail::SequencePass<Map> pass(layout_, maps_, parameters.data(), examples);
+    pass.forward();
+    pass.add_loss(loss, sums);
+    pass.backward(sums.gradient.data());
+  }
+
+  /// Means over `sequences` sequences.
+  [[nodiscard]] SequenceGradient<T> means(SequenceLoss loss, Sums sums, std::ptrdiff_t sequences) const {
+    using std::sqrt;
+    using Wide = typename Sums::Wide;
+    const auto count = static_cast<Wide>(sequences);
+    SequenceGradient<T> means{.loss = sums.loss / count, .gradient = std::move(sums.gradient)};
+    const Wide variance = sums.squared_loss / count - means.loss * means.loss;
+    means.loss_standard_error = Wide(0) < variance ? Wide(sqrt(Wide(variance / count))) : Wide(0);
+    means.accuracy = loss == SequenceLoss::cross_entropy ? Wide(sums.hits / sums.weight) : math::not_a_number<Wide>();
+    for (T& number : means.gradient) number /= static_cast<T>(static_cast<double>(sequences));
+    return means;
+  }
+
+  /// Loss, accuracy and exact gradient.
+  [[nodiscard]] SequenceGradient<T> gradient(std::span<const T> parameters, SequenceLoss loss,
+                                             const SequenceExamples<T>& examples) const {
+    require(parameters, examples);
+    Sums sums;
+    sum(parameters, loss, examples, sums);
+    return means(loss, std::move(sums), examples.sequences());
+  }
+
+ private:
+  static SequenceShape with_map_parameters(SequenceShape shape, const std::vector<Map>& maps) {
+    for (const Map& map : maps) shape.map_parameters = std::max(shape.map_parameters, int{map.parameters()});
+    return shape;
+  }
+
+  void require(std::span<const T> parameters, const SequenceExamples<T>& examples) const {
+    constexpr std::string_view where = "training::SequenceTransformer";
+    require_same_size(where, "parameters", std::ssize(parameters), layout_.size());
+    require_examples(where, layout_.shape(), examples);
+  }
+
+  SequenceLayout layout_;
+  std::vector<Map> maps_;
+};
+
+}  // namespace incontext::training
