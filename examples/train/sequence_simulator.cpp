@@ -19,6 +19,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 #include "examples/support/text.hpp"
+#include "examples/train/step_progress.hpp"
 
 namespace incontext::examples::train {
 
@@ -154,10 +155,11 @@ struct SequenceSimulator::State {
       training::Trainer trainer(first.initial(), first.gradient(), how, first.decays());
       training::StepRecord record;
       std::int64_t done = 0;
+      const StepProgress progress(options);
       const auto advance = [&](training::Trainer& by, std::int64_t steps) {
         while (by.steps() < steps && !simulate::InterruptGuard::requested() && by.step(&record)) {
           done = by.steps();
-          options.progress({done, run.steps, 0});
+          progress(done, run.steps);
         }
       };
       const bool swaps = !run.last_map.empty();
@@ -304,8 +306,9 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
     training::Trainer trainer(training.initial(), training.gradient(),
                               {.adam = {.beta2 = 0.98},
                                .rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps}});
+    const StepProgress progress(options);
     while (trainer.steps() < run.steps && !simulate::InterruptGuard::requested() && trainer.step()) {
-      options.progress({trainer.steps(), run.steps, 0});
+      progress(trainer.steps(), run.steps);
     }
     const bool is_cut = trainer.steps() < run.steps;
     if (!is_cut) learned = trainer.parameters().front();
