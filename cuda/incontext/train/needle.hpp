@@ -12,7 +12,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/random/streams.hpp"
-#include "incontext/simulate/engine/slots.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/task_streams.hpp"
 #include "incontext/train/detail/host_device.hpp"
@@ -97,7 +97,7 @@ class NeedleTraining {
       System::for_each_index(lengths * blocks, {self.batches_.device, self.batches_.threads}, [&](std::int64_t i) {
         (*memory)[static_cast<std::size_t>(i)] = self.block(parameters, step, i / blocks, i % blocks);
       });
-      if (simulate::detail::is_cut<System>()) return training::BatchGradient{};
+      if (simulate::InterruptGuard::requested()) return training::BatchGradient{};
       return self.mean(*memory);
     };
   }

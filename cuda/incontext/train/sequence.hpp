@@ -15,8 +15,8 @@
 #include "incontext/core/math.hpp"
 #include "incontext/random/streams.hpp"
 #include "incontext/simulate/engine/device.hpp"
+#include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/types/device.hpp"
 #include "incontext/train/detail/host_device.hpp"
@@ -114,7 +114,7 @@ class SequenceTraining {
                                       std::min(sequence_block, self.batches_.batch - first), self.stream_.length(step)),
                         (*memory)[static_cast<std::size_t>(block)]);
       });
-      if (simulate::detail::is_cut<System>()) return training::BatchGradient{};
+      if (simulate::InterruptGuard::requested()) return training::BatchGradient{};
       for (std::size_t i = 1; i < memory->size(); ++i) (*memory)[0].add((*memory)[i]);
       const auto means = self.model_.means(self.stream_.loss, (*memory)[0], self.batches_.batch);
       return training::BatchGradient{.loss = means.loss,
@@ -138,7 +138,7 @@ class SequenceTraining {
                                  examples_of(stream, first, std::min(sequence_block, sequences - first), length);
                              visit(first, drawn, model_.outputs(std::span<const T>(numbers), drawn));
                            });
-    return !simulate::detail::is_cut<System>();
+    return !simulate::InterruptGuard::requested();
   }
 
  private:
