@@ -9,7 +9,7 @@
 #include <span>
 
 #include "incontext/core/elementary.hpp"
-#include "incontext/core/floating_point.hpp"
+#include "incontext/core/host_device.hpp"
 #include "incontext/statistics/moments.hpp"
 
 namespace incontext::calibration {
@@ -59,6 +59,20 @@ inline int octave_of(std::int64_t row_length) {
   return octave;
 }
 
+namespace detail {
+
+/// A power of the distance from a center, as a term of a sum.
+template <int power>
+struct CenteredPower {
+  double center;
+  INCONTEXT_HD double operator()(double value) const {
+    const double off = value - center, square = off * off;
+    return power == 1 ? off : power == 2 ? square : power == 3 ? square * off : square * square;
+  }
+};
+
+}  // namespace detail
+
 /// The statistics of a row of visible scores under softmax at temperature 1.
 ///
 /// \f[ H = \log Z - \sum_j a_j (z_j - z_{\max}),\qquad a_j = \frac{w_j}{Z},\quad w_j = e^{z_j - z_{\max}},\quad
@@ -79,9 +93,8 @@ inline RowStatistics row_statistics(std::span<const double> scores, std::span<do
   const auto count = static_cast<std::int64_t>(scores.size());
   const auto n = static_cast<double>(count);
   const double* const z = scores.data();
-  const auto sum = [&](const auto& term) { return ways.sum(z, count, term); };
-  const double mean = sum([](double score) { return score; }) / n;
-  const double squares = sum([=](double score) { return (score - mean) * (score - mean); });
+  const double mean = ways.sum(z, count, detail::CenteredPower<1>{0}) / n;
+  const double squares = ways.sum(z, count, detail::CenteredPower<2>{mean});
   const double highest = *std::max_element(scores.begin(), scores.end());
   RowStatistics row{};
   row[RowStatistic::mean] = mean;
@@ -89,11 +102,8 @@ inline RowStatistics row_statistics(std::span<const double> scores, std::span<do
   const double lowest_that_varies = n * std::numeric_limits<double>::epsilon() * (std::abs(mean) + std::abs(highest));
   if (squares > n * lowest_that_varies * lowest_that_varies) {
     const double stddev = std::sqrt(squares / n);
-    const double cubes = sum([=](double score) { return (score - mean) * (score - mean) * (score - mean); });
-    const double fourth = sum([=](double score) {
-      const double square = (score - mean) * (score - mean);
-      return square * square;
-    });
+    const double cubes = ways.sum(z, count, detail::CenteredPower<3>{mean});
+    const double fourth = ways.sum(z, count, detail::CenteredPower<4>{mean});
     row[RowStatistic::variance] = squares / (n - 1);
     row[RowStatistic::squared_variance] = (squares / (n - 1)) * (squares / (n - 1));
     row[RowStatistic::skewness] = cubes / n / (stddev * stddev * stddev);
@@ -102,10 +112,10 @@ inline RowStatistics row_statistics(std::span<const double> scores, std::span<do
   }
   double* const w = weights.data();
   for (std::int64_t j = 0; j < count; ++j) w[j] = elementary::exp(z[j] - highest);
-  const double partition_function = ways.sum(w, count, [](double weight) { return weight; });
-  const double squared_weights = ways.sum(w, count, [](double weight) { return weight * weight; });
+  const double partition_function = ways.sum(w, count, detail::CenteredPower<1>{0});
+  const double squared_weights = ways.sum(w, count, detail::CenteredPower<2>{0});
   for (std::int64_t j = 0; j < count; ++j) w[j] *= z[j] - highest;
-  const double weighted_scores = ways.sum(w, count, [](double product) { return product; });
+  const double weighted_scores = ways.sum(w, count, detail::CenteredPower<1>{0});
   row[RowStatistic::entropy] = std::log(partition_function) - weighted_scores / partition_function;
   row[RowStatistic::ipr] = squared_weights / (partition_function * partition_function);
   row[RowStatistic::largest_weight] = 1 / partition_function;

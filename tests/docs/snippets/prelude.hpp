@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "incontext/calibration.hpp"
 #include "incontext/classification.hpp"
 #include "incontext/laws.hpp"
 #include "incontext/regression.hpp"
