@@ -173,7 +173,7 @@ def test_types_are_checked_by_mypy(tmp_path):
     result = subprocess.run([*check, str(user)], capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     own = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")],
-                         capture_output=True, text=True, cwd=package.parent)
+                         capture_output=True, text=True, cwd=tmp_path)
     assert own.returncode == 0, own.stdout
     assert subprocess.run([*check, str(wrong)], capture_output=True, cwd=tmp_path).returncode == 1
     assert (package / "py.typed").exists()
