@@ -25,8 +25,11 @@
 
 /// Trains a causal transformer on sequences that are drawn as they are needed.
 ///
-///     const train::SequenceTraining training(model, train::affine_sequences(...), {.seed = 3, .batch = 64});
-///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 1e-3}}, training.decays());
+///     using Map = training::LearnedMap<scoring::Softmax<float>>;
+///     const training::SequenceTransformer<Map> model({.features = train::affine_features}, Map{{2}});
+///     const auto stream = train::affine_sequences<float>({.seed = 3}, 40);
+///     const train::SequenceTraining<Map> affine(model, stream, {.batch = 64});
+///     training::Trainer trainer(affine.initial(), affine.gradient(), {.rate = {.peak = 1e-3}}, affine.decays());
 ///     while (trainer.steps() < 500) trainer.step();
 namespace incontext::train {
 

@@ -44,7 +44,11 @@ struct SequenceGradient {
 /// embeddings of positions: what a token must know of its place is a feature, and the causal mask tells the rest.
 ///
 ///     using Map = training::LearnedMap<scoring::Softmax<double>>;
-///     const training::SequenceTransformer<Map> model({.features = 3, .width = 8, .heads = 2}, Map{{2}});
+///     const training::SequenceShape shape{.features = 3, .width = 8, .heads = 2};
+///     const training::SequenceTransformer<Map> model(shape, Map{{2}});
+///     training::SequenceExamples<double> examples;
+///     examples.resize(shape, 4, 10);  // 4 sequences of 10 tokens, to be filled
+///     const std::vector<double> parameters(static_cast<std::size_t>(model.layout().size()), 0.1);
 ///     const auto at = model.gradient(parameters, training::SequenceLoss::squared_error, examples);
 ///
 /// Source    Vaswani et al. 2017 with the norms first, as in GPT-2, which arXiv 2508.14685 trains. Gradients:
