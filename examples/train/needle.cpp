@@ -110,7 +110,7 @@ std::vector<Table> needle_tables(SequenceParts& parts) {
     const double scale = best_scale(at, lengths);
     NeedleRun joint = needle_run(o, at, lengths);
     joint.by_log_length = true;
-  joint.rate = 0.3;
+    joint.rate = 0.3;
     const Estimate end = learned_over_seeds(parts, "needle, s", joint);
     std::vector<Cell> cells{std::string("s, all n"), Cell()};
     const auto comparison = parts.judgment.judged({scale, optimum_accuracy * scale}, end);

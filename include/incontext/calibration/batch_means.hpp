@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -47,8 +48,8 @@ class BatchMeans {
 
   /// Mean and standard error over the batches of a function of a batch's means.
   statistics::Estimate estimate(const std::function<double(const RowStatistics&)>& value) const {
-    std::vector<double> values;
-    for (const RowStatistics& batch : batches_) values.push_back(value(batch));
+    std::vector<double> values(batches_.size());
+    std::transform(batches_.begin(), batches_.end(), values.begin(), value);
     return statistics::Estimate(
         statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()), statistics::SerialWays{}));
   }

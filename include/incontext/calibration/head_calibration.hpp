@@ -132,7 +132,10 @@ inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasur
   };
   detail::run_tasks(static_cast<std::int64_t>(found.size()), threads, calibrate, {});
   std::vector<HeadCalibration> heads;
-  for (auto& head : found) heads.push_back(std::move(*head));
+  heads.reserve(found.size());
+  for (auto& head : found) {
+    if (head) heads.push_back(std::move(*head));
+  }
   judge_heads(heads, level);
   return heads;
 }

@@ -100,11 +100,10 @@ inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& s
     const scoring::SSA<double> map{base, exponent};
     return laws::ssa_needle_weight<double>(map, row_length - 1, variance, scores.gap).value - target;
   };
-  double low = 1;
-  if (excess(low) > 0) return {base, std::numeric_limits<double>::quiet_NaN()};
-  for (double high = 2; high <= 64; high *= 2) {
+  if (excess(1) > 0) return {base, std::numeric_limits<double>::quiet_NaN()};
+  for (int octave = 0; octave < 6; ++octave) {
+    const double low = std::ldexp(1.0, octave), high = 2 * low;
     if (excess(high) >= 0) return {base, detail::root_between(excess, low, high)};
-    low = high;
   }
   return {base, std::numeric_limits<double>::quiet_NaN()};
 }

@@ -236,7 +236,8 @@ class SequenceLayout {
   [[nodiscard]] std::ptrdiff_t first(SequencePart part, int layer) const {
     const int place = static_cast<int>(part);
     const int layers_before = place > per_layer ? shape_.layers - 1 : place == 0 ? 0 : layer;
-    return places_[static_cast<std::size_t>(place + per_layer * layers_before)].first;
+    return places_[static_cast<std::size_t>(place) + std::size_t{per_layer} * static_cast<std::size_t>(layers_before)]
+        .first;
   }
 
   SequenceShape shape_;

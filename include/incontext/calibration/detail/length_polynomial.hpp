@@ -31,6 +31,7 @@ class LengthPolynomial {
   LengthPolynomial(const std::vector<std::int64_t>& nodes, std::vector<double> values) {
     const int octave = octave_of(nodes.back());
     std::vector<double> u;
+    u.reserve(nodes.size());
     for (const std::int64_t n : nodes) u.push_back(std::log(std::ldexp(static_cast<double>(n), -octave)));
     for (std::size_t order = 1; order < u.size(); ++order) {
       for (std::size_t i = u.size() - 1; i >= order; --i) {

@@ -134,6 +134,7 @@ template <class Head, class Options>
 void measure_group(const ScoreArray& scores, const HeadGroup& group, const Options& options, Head* heads) {
   const std::int64_t keys = scores.keys(), queries = scores.queries();
   std::vector<MeasuredRows<Head, Options>> rows;
+  rows.reserve(group.heads.size());
   for (const std::int64_t head : group.heads) rows.emplace_back(scores, options, head, heads[head]);
   const std::int64_t at_a_time = std::min(group.queries_at_a_time, queries);
   std::vector<double> values(rows.size() * static_cast<std::size_t>(at_a_time * keys));
