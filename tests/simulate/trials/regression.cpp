@@ -92,20 +92,20 @@ struct Fixture {
     return values;
   }
 
-  double by_matrices(std::uint64_t trial, Map map, double temperature) const {
+  double by_matrices(std::uint64_t trial, Map map, double temperature, std::uint64_t run_seed = seed) const {
     const Eigen::Index d = task.dimension();
-    const Vector w = gaussian<T>(seed, trial, RegressionStream::task, 0, task.task_mean(), task.task_covariance());
+    const Vector w = gaussian<T>(run_seed, trial, RegressionStream::task, 0, task.task_mean(), task.task_covariance());
     Matrix tokens = Matrix::Zero(d + 1, context_length + 1);
     const double noise = std::sqrt(task.noise_variance());
     for (Eigen::Index j = 0; j < context_length; ++j) {
       tokens.col(j).head(d) =
-          gaussian<T>(seed, trial, RegressionStream::inputs, j * d, task.input_mean(), task.input_covariance());
-      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(seed, trial, RegressionStream::noise, j);
+          gaussian<T>(run_seed, trial, RegressionStream::inputs, j * d, task.input_mean(), task.input_covariance());
+      tokens(d, j) = w.dot(tokens.col(j).head(d)) + noise * normal<T>(run_seed, trial, RegressionStream::noise, j);
     }
     const Vector query_input =
-        gaussian<T>(seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
+        gaussian<T>(run_seed, trial, RegressionStream::query, 0, task.input_mean(), task.input_covariance());
     tokens.col(context_length).head(d) = query_input;
-    const double label = w.dot(query_input) + noise * normal<T>(seed, trial, RegressionStream::query_noise, 0);
+    const double label = w.dot(query_input) + noise * normal<T>(run_seed, trial, RegressionStream::query_noise, 0);
     const double error = matrix_form(tokens, attention, map, temperature, query) - label;
     return error * error;
   }
@@ -207,7 +207,7 @@ TEMPLATE_TEST_CASE("the number of lanes does not change a trial", "", float, dou
 namespace {
 
 /// A law and a layer at which single precision is tested, and the share of the bound that its error must reach at one
-/// of the temperatures, so that a far too large bound fails.
+/// of the temperatures and seeds, so that a far too large bound fails.
 struct RoundingCase {
   std::string name;
   regression::LinearTask<double> task;
@@ -240,24 +240,26 @@ void check_rounding(const RoundingCase& at, Map kind, const std::vector<Scoring>
   constexpr std::int64_t trials = 256;
   const Fixture<float, simulate::SoftmaxReadout<float>> fixture(at.task, at.attention, at.context_length,
                                                                 regression::QueryToken::excluded);
-  const auto run = simulate::regression_error<float>(at.attention, at.task, at.context_length, maps,
-                                                     {.seed = seed, .trials = trials});
   testing::Worst largest_share;
-  for (std::size_t point = 0; point < at.temperatures.size(); ++point) {
-    CAPTURE(at.name, at.temperatures[point], static_cast<int>(kind));
-    double exact = 0;
-    for (std::uint64_t trial = 0; trial < trials; ++trial) {
-      exact += fixture.by_matrices(trial, kind, at.temperatures[point]) / trials;
+  for (const std::uint64_t run_seed : {seed, seed + 1, seed + 2}) {
+    const auto run = simulate::regression_error<float>(at.attention, at.task, at.context_length, maps,
+                                                       {.seed = run_seed, .trials = trials});
+    for (std::size_t point = 0; point < at.temperatures.size(); ++point) {
+      CAPTURE(at.name, at.temperatures[point], static_cast<int>(kind), run_seed);
+      double exact = 0;
+      for (std::uint64_t trial = 0; trial < trials; ++trial) {
+        exact += fixture.by_matrices(trial, kind, at.temperatures[point], run_seed) / trials;
+      }
+      const statistics::Estimate& estimate = run.estimates[point];
+      if (estimate.non_finite > 0) continue;  // squares beyond single precision: not judged
+      CAPTURE(exact, estimate.mean, estimate.rounding, estimate.standard_error);
+      CHECK(std::abs(estimate.mean - exact) <= estimate.rounding);
+      CHECK(agree(exact, estimate).verdict(0) != statistics::Verdict::disagrees);
+      // a theory that is wrong by more than this is still rejected, whatever the standard error
+      CHECK(agree(exact + 3 * estimate.rounding + 6 * estimate.standard_error, estimate).verdict(5) ==
+            statistics::Verdict::disagrees);
+      largest_share.add(std::abs(estimate.mean - exact) / estimate.rounding, "point ", point);
     }
-    const statistics::Estimate& estimate = run.estimates[point];
-    if (estimate.non_finite > 0) continue;  // squares beyond single precision: not judged
-    CAPTURE(exact, estimate.mean, estimate.rounding, estimate.standard_error);
-    CHECK(std::abs(estimate.mean - exact) <= estimate.rounding);
-    CHECK(agree(exact, estimate).verdict(0) != statistics::Verdict::disagrees);
-    // a theory that is wrong by more than this is still rejected, whatever the standard error
-    CHECK(agree(exact + 3 * estimate.rounding + 6 * estimate.standard_error, estimate).verdict(5) ==
-          statistics::Verdict::disagrees);
-    largest_share.add(std::abs(estimate.mean - exact) / estimate.rounding, "point ", point);
   }
   // The bound takes asinh's slope at 0, where it is steepest, for all scores.
   CHECK(largest_share >= (kind == Map::asinh ? at.least_share / 2 : at.least_share));
