@@ -187,13 +187,18 @@ Table rules_table(const DetailedHead& one, Held held, const std::string& name, c
   }
   for (const auto& rule : rules) {
     std::vector<Cell> cells{rule.name};
-    for (const double beta : rule.inverse_temperature) cells.push_back(number(beta));
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+      const bool holds = rule.attained.empty() || rule.attained[k];
+      cells.push_back(holds ? number(rule.inverse_temperature[k]) : Cell());
+    }
     for (const double value : rule.value) cells.push_back(number(value));
     table.add_row(cells);
   }
   const auto& attained = rules.front().attained;
   if (std::find(attained.begin(), attained.end(), false) != attained.end()) {
-    table.notes = {"At some of these lengths no inverse temperature holds it: the exact rule has the best there is."};
+    table.notes = {
+        "Where the exact rule has no β, no inverse temperature holds it; its value there is the best that one "
+        "reaches."};
   }
   return table;
 }

@@ -34,6 +34,10 @@ using statistics::Estimate;
 /// With fewer trials than this, a disagreement is not judged.
 constexpr std::int64_t fewest_trials = 1000;
 
+/// With fewer values than this, such as runs of training, their standard error is hardly known: a bound by Student's t
+/// would call any mean an agreement.
+constexpr std::int64_t fewest_values = 5;
+
 constexpr const char* not_reached = "not reached: the run was stopped early";
 
 std::string fixed(double value, int decimals) {
@@ -136,6 +140,11 @@ std::vector<Cell> Judgment::add(Entry entry, std::int64_t trials) {
 std::vector<Cell> Judgment::judged(const statistics::Theory& theory, const Estimate& estimate,
                                    std::optional<std::int64_t> trials) {
   if (trials_of(estimate) == 0) return not_judged(theory, estimate, not_reached);
+  if (estimate.count > 1 && estimate.count < fewest_values) {
+    return not_judged(theory, estimate,
+                      "the error of a mean of " + std::to_string(estimate.count) +
+                          " values is hardly known: at least " + std::to_string(fewest_values));
+  }
   return add({.agreement = statistics::agree(theory, estimate)}, trials.value_or(trials_of(estimate)));
 }
 

@@ -42,7 +42,8 @@ class Judgment {
   Judgment();
   ~Judgment();
 
-  /// The cells of a row to be judged; `trials` if it differs from the estimate's count.
+  /// The cells of a row to be judged; `trials` if it differs from the estimate's count. A mean of two to four values,
+  /// such as runs of training, is not judged.
   std::vector<Cell> judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                            std::optional<std::int64_t> trials = {});
 

@@ -56,7 +56,7 @@ double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& leng
 
 constexpr double optimum_accuracy = 1e-3;  // of the trained mean, whose rows are float's, and of the minimization
 
-/// The seeds' learned_over_seeds numbers, one per run.
+/// The mean over seeds of the number that a run learns.
 Estimate learned_over_seeds(SequenceParts& parts, const std::string& what, NeedleRun run) {
   std::vector<double> values;
   for (std::int64_t seed = 0; seed < parts.options.needle_seeds && !parts.simulator.stopped(); ++seed) {
@@ -65,6 +65,11 @@ Estimate learned_over_seeds(SequenceParts& parts, const std::string& what, Needl
     if (std::isfinite(value)) values.push_back(value);
   }
   return estimate_of_runs(values);
+}
+
+/// The rows on which all seeds were trained.
+std::int64_t rows_of(const SequenceOptions& o, const Estimate& seeds) {
+  return seeds.count * o.needle_steps * o.needle_batch;
 }
 
 NeedleRun needle_run(const SequenceOptions& o, const NeedleSetting& at, std::vector<std::int64_t> lengths) {
@@ -94,7 +99,7 @@ std::vector<Table> needle_tables(SequenceParts& parts) {
       const double exact = needle_optimum(at, n);
       const Estimate end = learned_over_seeds(parts, "needle, n = " + std::to_string(n), needle_run(o, at, {n}));
       std::vector<Cell> cells{std::string("p_n"), n};
-      const auto comparison = parts.judgment.judged({exact, optimum_accuracy * exact}, end);
+      const auto comparison = parts.judgment.judged({exact, optimum_accuracy * exact}, end, rows_of(o, end));
       cells.insert(cells.end(), comparison.begin(), comparison.end());
       table.add_row(std::move(cells));
       logs.push_back(std::log(static_cast<double>(n)));
@@ -113,7 +118,7 @@ std::vector<Table> needle_tables(SequenceParts& parts) {
     joint.rate = 0.3;
     const Estimate end = learned_over_seeds(parts, "needle, s", joint);
     std::vector<Cell> cells{std::string("s, all n"), Cell()};
-    const auto comparison = parts.judgment.judged({scale, optimum_accuracy * scale}, end);
+    const auto comparison = parts.judgment.judged({scale, optimum_accuracy * scale}, end, rows_of(o, end));
     cells.insert(cells.end(), comparison.begin(), comparison.end());
     table.add_row(std::move(cells));
     const double mean_log = estimate_of_runs(logs).mean, mean_end = estimate_of_runs(ends).mean;

@@ -151,6 +151,22 @@ TEST_CASE("a mean to which too few trials contribute is not judged, however far 
   CHECK(judgment.verdict().rows.at(0) == part("too few events"));
 }
 
+TEST_CASE("a mean of two to four values is not judged: Student's bound would agree with anything", "[judgment]") {
+  const auto of_values = [](double deviations, std::int64_t count) {
+    Judgment judgment;
+    std::vector<Table> tables{table_of({judgment.judged(1, off_by(deviations, count), 64 * 1024)})};
+    judgment.settle(tables);
+    return judgment.verdict();
+  };
+  for (const std::int64_t count : {2, 4}) {
+    const Verdict few = of_values(50, count);
+    CHECK_FALSE(few.agrees.has_value());
+    CHECK(few.rows.at(0) == part("values is hardly known: at least 5"));
+  }
+  CHECK(of_values(1, 5).agrees == true);
+  CHECK(of_values(50, 5).agrees == false);
+}
+
 TEST_CASE("few batches of many trials have the wider bound of Student's t", "[judgment]") {
   const auto of_batches = [](double deviations) {
     Judgment judgment;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,8 @@ inline double normsoftmax_inverse_temperature(double score_stddev) { return 1 / 
 /// Source    arXiv 2508.14685 eq. 5; laws/ssa_row.hpp solved for k by Boost.Math's TOMS 748.
 /// Units     base in one over those of the scores; exponent NaN where none between 1 and 64 gives the weight.
 /// Domain    base > 0, gap > 0, row_length >= 2, 0 < target < 1.
-/// Errors    std::domain_error as the law.
+/// Limits    exponent NaN, too, where the search meets one at which the law's squared weights overflow.
+/// Errors    std::domain_error as the law at exponent 1.
 /// Accuracy  1e-9 in the weight: tests/calibration/temperature_rules.cpp.
 /// Runs on   host
 inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& scores, std::int64_t row_length,
@@ -101,9 +103,12 @@ inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& s
     return laws::ssa_needle_weight<double>(map, row_length - 1, variance, scores.gap).value - target;
   };
   if (excess(1) > 0) return {base, std::numeric_limits<double>::quiet_NaN()};
-  for (int octave = 0; octave < 6; ++octave) {
-    const double low = std::ldexp(1.0, octave), high = 2 * low;
-    if (excess(high) >= 0) return {base, detail::root_between(excess, low, high)};
+  try {
+    for (int octave = 0; octave < 6; ++octave) {
+      const double low = std::ldexp(1.0, octave), high = 2 * low;
+      if (excess(high) >= 0) return {base, detail::root_between(excess, low, high)};
+    }
+  } catch (const std::domain_error&) {  // the scores are too wide for so large an exponent
   }
   return {base, std::numeric_limits<double>::quiet_NaN()};
 }
