@@ -108,7 +108,7 @@ INCONTEXT_HD bool with_shared_exponent(const Map& map, const SharedRow<T, Thread
   return true;
 }
 
-/// The readings of CenteredRow. The powers wait in `out`, which is no other row.
+/// The readings of CenteredRow by several threads. The powers are kept in `out`, which must not be another row.
 template <class T, class Threads, class Exponent, class Rate>
 struct SharedCenter {
   SharedRow<T, Threads> row;
