@@ -15,9 +15,9 @@
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// Softmax of one row by sixteen threads of a GPU. Thread l takes the numbers l, l + 16, ... of the row: neighbors read
-/// and write neighboring memory, and each adds up one of the sixteen partial sums that a CPU's packs add up for a whole
-/// row (row_blocks.hpp), so that the bits are the same.
+/// Softmax of one row by sixteen threads of a GPU. Thread l takes the numbers l, l + 16, ... of the row, so that
+/// neighboring threads read and write neighboring memory. Each thread computes one of the sixteen partial sums that a
+/// CPU computes for a row (row_blocks.hpp), so that the bits are the same.
 namespace incontext::scoring::detail {
 inline namespace INCONTEXT_PACKS {
 
