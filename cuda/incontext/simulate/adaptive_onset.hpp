@@ -11,7 +11,7 @@
 #include "incontext/simulate/trials/adaptive_onset.hpp"
 #include "incontext/simulate/types/adaptive_onset.hpp"
 
-/// Whether the first step from the linear rule towards a kernel helps: derivatives of the loss, simulated.
+/// Whether the first step from the linear rule toward a kernel helps: derivatives of the loss, simulated.
 namespace incontext::simulate {
 
 /// The linear rule's loss at several learning rates, and its derivatives by the rate's logarithm and by the adaptive

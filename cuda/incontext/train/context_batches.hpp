@@ -9,8 +9,8 @@
 
 namespace incontext::train {
 
-/// On which contexts, and where, the gradients are computed. Step t uses the contexts t batch ... (t + 1) batch - 1 of
-/// the seed. Contexts from held_out on are for evaluations: no run reaches them.
+/// The contexts on which the gradients are computed, and the device. Step t uses the contexts t * batch to
+/// (t + 1) * batch - 1 of the seed. Contexts from number held_out on are for evaluations: no training reaches them.
 ///
 /// Domain    1 <= batch <= 2^24; 0 <= threads (0: all).
 /// Runs on   host

@@ -24,13 +24,14 @@
 ///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 0.1}});
 namespace incontext::train {
 
-/// How the inverse temperature depends on the length n of the row: one number, Scalable-Softmax, or with its bias.
+/// How the inverse temperature depends on the length n of the row: not at all, as s log n (Scalable-Softmax), or as
+/// s log n + b.
 ///
 /// Source    arXiv 2501.19399, Figs. 2 and 4: p_n, s log n and s log n + b.
 /// Runs on   host
 enum class NeedleRule { constant, log_length, log_length_and_constant };
 
-/// The rows, and where they are worked on.
+/// The rows, and the device on which the gradients are computed.
 ///
 /// Domain    batch >= 1; needle_stddev >= 0; threads >= 0 (0: all).
 /// Runs on   host
@@ -55,7 +56,7 @@ struct NeedleBatches {
 /// Shapes    parameters: beta; or s; or s and b.
 /// Units     nats; parameters in one over the scores' units.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
-/// Accuracy  gradients against differences, ends against the optimum: tests/train/needle.cpp.
+/// Accuracy  gradients against differences, trained parameters against the optimum: tests/train/needle.cpp.
 /// Random    streams needle_scores, needle_place and needle_score; row i of step s and length number k has index
 ///           (s * lengths + k) * batch + i. Bits do not depend on the device or the threads.
 /// Runs on   host
@@ -73,7 +74,7 @@ class NeedleTraining {
     batches_.device = detail::host_device(where, batches.device);
   }
 
-  /// Where a training begins: inverse temperature 1, or 1 at the first length.
+  /// The parameters before training: inverse temperature 1, if it depends on the length at the first length.
   [[nodiscard]] std::vector<double> initial() const {
     if (rule_ == NeedleRule::constant) return {1};
     const double first = 1 / std::log(static_cast<double>(lengths_.front()));

@@ -45,7 +45,7 @@ enum class GradientScaling {
   matched  ///< each is given the length of W_V's
 };
 
-/// The examples, and where the gradients are computed.
+/// The examples, and the device on which the gradients are computed.
 ///
 /// Domain    0 < training_share < 1, with at least one example on either side; batch >= 0; 0 <= threads (0: all).
 /// Runs on   host
@@ -136,7 +136,7 @@ class ReasoningTraining {
   /// Loss and accuracy on all examples, entropies of the attention, and norms of gradients before any scaling, with the
   /// map of a step.
   ///
-  /// Errors    where a stop request cut the work short, the losses are NaN.
+  /// Errors    the losses are NaN if a stop request cut the work short.
   [[nodiscard]] training::ReasoningMeasurement measure(std::span<const double> parameters, std::int64_t step) const {
     Memory memory;
     const auto trained = pass(parameters, step, sets_->trained, Work::gradient_and_entropy, memory);

@@ -41,7 +41,8 @@
 ///     while (trainer.steps() < 1000) trainer.step();
 namespace incontext::train {
 
-/// What is trained on, and what of the layer is trained. The rest of the layer is `fixed`.
+/// The task and the length of its contexts, and which parameters of the layer are trained. The others are those of
+/// `fixed`.
 ///
 /// Domain    context_length >= 2.
 /// Runs on   host

@@ -46,7 +46,7 @@ struct SequenceStream {
       draw;
 };
 
-/// How batches are drawn, and where gradients are computed.
+/// How large batches are, and the device on which the gradients are computed.
 ///
 /// Domain    batch >= 1; threads >= 0 (0: all).
 /// Runs on   host
@@ -60,8 +60,8 @@ struct SequenceBatches {
 /// Sequences are worked on in blocks of this many, whose sums are added in order.
 inline constexpr std::int64_t sequence_block = 8;
 
-/// A transformer and the sequences that it learns, as the functions that a Trainer needs. Step s has the sequences
-/// s * batch ... s * batch + batch - 1 of the stream, each used once.
+/// A transformer and the sequences that it learns, as the functions that a Trainer needs. Step s uses the sequences
+/// s * batch to (s + 1) * batch - 1 of the stream, so that each is used once.
 ///
 /// Source    docs/theory/training.md#sequence-transformer.
 /// Units     loss: as training::SequenceGradient.

@@ -9,11 +9,11 @@
 #include "incontext/simulate/task_streams.hpp"
 #include "incontext/train/sequence.hpp"
 
-/// The tasks of arXiv 2508.14685 as sequences to train on. One token has what the paper spreads over three: the pair
-/// before, and the question.
+/// The tasks of arXiv 2508.14685 as sequences to train on. One token holds what the paper spreads over three tokens:
+/// the previous pair and the question.
 namespace incontext::train {
 
-/// What a token of the affine task says: x_t, the pair before, and whether there is one.
+/// The features of a token of the affine task: x_t, the previous pair, and whether there is one.
 ///
 /// Runs on   host
 enum AffineFeature { affine_input, previous_input, previous_label, has_previous, affine_features };
@@ -23,7 +23,7 @@ enum AffineFeature { affine_input, previous_input, previous_label, has_previous,
 ///
 /// Source    arXiv 2508.14685, eq. 1, where x and y are tokens of their own.
 /// Shapes    AffineFeature::affine_features features, one output.
-/// Units     labels'.
+/// Units     of the labels.
 /// Accuracy  the draws are those of simulate::AffineSequences: tests/train/sequence.cpp.
 /// Random    as simulate::AffineSequences.
 /// Runs on   host
@@ -51,7 +51,7 @@ SequenceStream<T> affine_sequences(const simulate::AffineSequences<T>& task, std
 
 namespace detail {
 
-/// Gives all numbers one sign, and, if the index is odd, one at a random place the other.
+/// Gives all numbers one sign; in sequences of odd index, one number at a random place then gets the other sign.
 template <class T>
 void leave_one_exception(std::uint64_t seed, std::uint64_t index, int sign, std::vector<T>& inputs) {
   std::uint32_t words[4];
@@ -70,21 +70,22 @@ void leave_one_exception(std::uint64_t seed, std::uint64_t index, int sign, std:
 /// Runs on   host
 enum class Quantifier { every, some };
 
-/// What a token of the quantifier task says: x_t and a constant.
+/// The features of a token of the quantifier task: x_t and a constant.
 ///
 /// Runs on   host
 enum QuantifierFeature { quantifier_input, constant_feature, quantifier_features };
 
-/// The numbers of the quantifier task. With independent signs, as in the paper, long sequences have one answer: all of
-/// i numbers are positive with probability 2^-i. With one exception, all numbers are positive ("every") or negative
-/// ("some") but for one, at a random place of every sequence of odd index, so that half of the last answers are yes at
-/// any length.
+/// The numbers of the quantifier task. With independent signs, as in the paper, nearly all long sequences have the same
+/// answer: all of i numbers are positive with probability 2^-i. With one exception, all numbers are positive ("every")
+/// or negative ("some"), but every sequence of odd index has one number of the other sign at a random place. So half of
+/// the last answers are yes at any length.
 ///
 /// Runs on   host
 enum class QuantifierNumbers { independent, one_exception };
 
 /// Sequences of the quantifier task: token t shows x_t and asks whether all, or any, of x_1 ... x_t are positive. Class
-/// 1 is yes. The loss is the mean over t. Earlier answers are not shown: with them the answer follows from two tokens.
+/// 1 is yes. The loss is the mean over t. Earlier answers are not shown: the answer would follow from the last of them
+/// and x_t.
 ///
 /// Source    arXiv 2508.14685, Sec. 3, where earlier answers are in the prompt.
 /// Shapes    QuantifierFeature::quantifier_features features, two outputs.

@@ -17,10 +17,10 @@ namespace incontext::calibration {
 ///
 /// \f[ \bar y = \frac1B \sum_b y_b,\qquad \mathrm{se}^2 = \frac{1}{B (B - 1)} \sum_b (y_b - \bar y)^2 \f]
 ///
-/// Successive rows of a head are correlated, so that the rows' own variance would give too small an error. Means of
-/// batches that are long beside the correlation are nearly independent. There are at most 64 batches: when a 65th
-/// begins, neighbors are joined in pairs and batches get twice as long. Rows after the last whole batch, at most one
-/// in 33, are left out.
+/// Successive rows of a head are correlated, so that the rows' own variance would give too small an error. The means of
+/// batches are nearly independent if the batches are much longer than the correlation. There are at most 64 batches:
+/// when a 65th begins, neighboring batches are joined in pairs and batches become twice as long. Rows after the last
+/// whole batch, at most one row in 33, are left out.
 ///
 /// Source    batch means: Conway 1963; doubling: docs/theory/calibration.md#batch-means.
 /// Units     as RowStatistics.
@@ -57,7 +57,7 @@ class BatchMeans {
     return estimate([which](const RowStatistics& batch) { return batch[which]; });
   }
 
-  /// Every second batch, from the one numbered `first`, 0 or 1: halves of the rows that share no row.
+  /// Every second batch, beginning with number `first`, which is 0 or 1. The two halves have no row in common.
   BatchMeans half(std::size_t first) const {
     BatchMeans result;
     result.batch_size_ = batch_size_;

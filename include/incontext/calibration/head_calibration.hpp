@@ -18,7 +18,7 @@
 
 namespace incontext::calibration {
 
-/// What the weights of a head are like.
+/// How a head distributes its weights over a row: evenly, over many keys, or on a few keys (freezing_ratio above 1).
 ///
 /// Runs on   host
 enum class Phase { even, self_averaging, frozen };
@@ -29,7 +29,7 @@ enum class Phase { even, self_averaging, frozen };
 /// Runs on   host
 struct HeadCalibration {
   std::int64_t layer, head;
-  LengthBucket rows;  ///< the rows it is about, see main_bucket
+  LengthBucket rows;  ///< the rows that are judged, see main_bucket
   double score_stddev;
   Phase phase;
   double freezing_ratio;
@@ -40,10 +40,10 @@ struct HeadCalibration {
   statistics::Verdict normal_rows = statistics::Verdict::not_judged;  ///< set by judge_heads
 };
 
-/// The bucket that a head is judged by: the one of the longest rows, among those with at least 64 rows; else the one
-/// with the most.
+/// The bucket that a head is judged by: of the buckets with at least 64 rows the one with the longest rows; if there is
+/// none, the bucket with the most rows.
 ///
-/// Domain    a head with a bucket.
+/// Domain    a head with at least one bucket.
 /// Runs on   host
 inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
   const LengthBucket* best = &head.buckets.front();
@@ -56,7 +56,7 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
 
 /// Measures one head against the law of normal rows.
 ///
-/// The p-value is that of five tests together by Bonferroni: skewness, kurtosis, entropy, IPR and largest weight.
+/// The p-value combines five tests by Bonferroni's bound: of skewness, kurtosis, entropy, IPR and largest weight.
 ///
 /// Source    derived: docs/theory/calibration.md#verdict.
 /// Units     as HeadCalibration.
@@ -93,8 +93,8 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
   return result;
 }
 
-/// Fills in which heads the theory of normal rows describes: by Holm's test over all heads, so that among heads that it
-/// does describe one is rejected with probability `level` at most.
+/// Sets `normal_rows` of every head, by Holm's test over all heads: if the theory of normal rows describes some heads,
+/// the probability that it is rejected for any of these is at most `level`.
 ///
 /// Source    statistics::holm_rejections.
 /// Domain    0 < level < 1.
@@ -114,7 +114,7 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
   }
 }
 
-/// Every head of a model: calibrate_head by threads, and then judge_heads.
+/// Every head of a model: calibrate_head, on several threads, and then judge_heads.
 ///
 /// Source    as calibrate_head.
 /// Shapes    measurements: m heads -> m conclusions in the same order

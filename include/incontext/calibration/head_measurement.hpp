@@ -11,7 +11,8 @@
 
 namespace incontext::calibration {
 
-/// The rows of a head whose lengths are in one octave, whole, and cut to the first quarter of their visible keys.
+/// The rows of a head whose lengths are in one octave: the whole rows, and the same rows cut to the first quarter of
+/// their visible keys.
 ///
 /// Units     lengths in visible keys.
 /// Runs on   host
@@ -30,11 +31,11 @@ struct HeadMeasurement {
   std::int64_t layer = 0;
   std::int64_t head = 0;
   std::int64_t masked_rows = 0;            ///< rows without a visible key
-  std::int64_t single_key_rows = 0;        ///< rows with one, which say nothing
+  std::int64_t single_key_rows = 0;        ///< rows with one, whose weight is 1
   std::vector<LengthBucket> buckets = {};  ///< by length, shortest first; none is empty
 };
 
-/// Rows without a visible key, which padding of the queries makes: they are refused or left out.
+/// What is done with rows without a visible key, which padded queries have.
 ///
 /// Runs on   host
 enum class MaskedRows { refused, left_out };
@@ -62,9 +63,10 @@ struct MeasurementOptions {
 /// Shapes    layers x heads x queries x keys -> layers * heads measurements, the heads of a layer side by side
 /// Units     as RowStatistics.
 /// Domain    scores finite, masked as keep_visible describes; two keys or more; queries <= keys where causal.
-/// Errors    std::invalid_argument for shapes; std::domain_error for a score that is NaN, +infinity or neither score
-///           nor mask, a row without a visible key, a head without a row of two, and for rows that all sum to 1, which
-///           are weights after softmax. The message names layer, head and query, counted from 0.
+/// Errors    std::invalid_argument for shapes; std::domain_error for a score that is NaN, +infinity or too low for a
+///           score and too high for a mask, for a row without a visible key, for a head without a row of two visible
+///           keys, and for rows that all sum to 1, which are weights after softmax. The message names layer, head and
+///           query, counted from 0.
 /// Accuracy  as row_statistics; the same bits for every order of the array and every number of threads:
 ///           tests/calibration/head_measurement.cpp.
 /// Runs on   host
@@ -73,7 +75,7 @@ inline std::vector<HeadMeasurement> measure_heads(const ScoreArray& scores, cons
   require_at_least(where, "the number of keys", scores.keys(), std::int64_t{2});
   require_positive(where, "inverse_temperature", options.inverse_temperature);
   if (options.causal && scores.queries() > scores.keys()) {
-    throw_invalid_argument(where, "a causal mask needs as many keys as queries", scores.keys(),
+    throw_invalid_argument(where, "a causal mask needs at least as many keys as queries", scores.keys(),
                            "at least " + std::to_string(scores.queries()));
   }
   const std::vector<detail::HeadGroup> groups = detail::head_groups(scores);

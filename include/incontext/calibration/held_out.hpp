@@ -9,7 +9,8 @@
 
 namespace incontext::calibration {
 
-/// Whole rows, beside what rows of a quarter of their length predict for them; the two are of different queries.
+/// Statistics of whole rows, beside what rows of a quarter of their length predict for them. The two sets of rows
+/// belong to different queries.
 ///
 /// Units     variances in the scores' units squared, entropy in nats, the rest dimensionless.
 /// Runs on   host

@@ -37,7 +37,7 @@ struct NormalRowComparison {
 /// Domain    2 <= shortest <= longest <= 2 shortest, score_stddev >= 0.
 /// Limits    score_stddev = 0: entropy log n, ipr and largest weight 1/n, slopes 0.
 /// Errors    std::domain_error, laws::QuadratureError as the laws.
-/// Accuracy  tests/calibration/normal_row.cpp: slopes against differences of the laws, 1e-5.
+/// Accuracy  slopes agree with differences of the laws to 1e-5: tests/calibration/normal_row.cpp.
 /// Runs on   host
 class NormalRows {
  public:

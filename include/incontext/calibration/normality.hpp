@@ -8,7 +8,7 @@
 
 namespace incontext::calibration {
 
-/// A test whether the scores of each row are a sample of a normal law.
+/// The result of a test of whether the scores of each row are a sample of a normal law.
 ///
 /// Units     dimensionless; NaN where the scores of a row do not vary.
 /// Runs on   host

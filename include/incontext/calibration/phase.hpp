@@ -10,7 +10,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 
-/// Where a row of n normal scores is between even weights and one that has all.
+/// Where a row of n normal scores is between equal weights and one weight that is nearly 1.
 namespace incontext::calibration {
 
 /// The score standard deviation over its critical value: below 1 many scores share the weight, above it a few have

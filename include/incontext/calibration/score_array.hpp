@@ -10,7 +10,7 @@
 
 #include "incontext/core/contracts.hpp"
 
-/// Attention scores as they lie in memory: NumPy's arrays in any order, and memory-mapped files, without a copy.
+/// Attention scores where they are in memory, without a copy: NumPy's arrays in any order, and memory-mapped files.
 namespace incontext::calibration {
 
 /// How one score is stored: IEEE half, single or double precision.
@@ -108,7 +108,7 @@ inline ScoreArray one_head(const ScoreArray& scores, std::int64_t layer, std::in
 
 namespace detail {
 
-/// A number of the type Bits' size from bytes at any address.
+/// A number of type Bits that is read from bytes at any address.
 template <class Bits, bool swapped>
 Bits bits_at(const std::byte* place) {
   Bits bits;
@@ -128,8 +128,8 @@ double number_at(const std::byte* place, NumberType type) {
   return std::bit_cast<double>(bits_at<std::uint64_t, swapped>(place));
 }
 
-/// `row_count` rows, the first keys of each, side by side in `out`. Rows that are near each other in memory are read
-/// together, key by key, where the keys of a row are not.
+/// Copies the first `keys` keys of each of `row_count` rows to `out`, row after row. If the keys of a row are not side
+/// by side in memory, the rows may be, and all rows are read together, key by key.
 template <bool swapped>
 void read_rows(const std::byte* const* rows, std::int64_t row_count, std::int64_t keys, std::int64_t stride,
                NumberType type, double* out) {

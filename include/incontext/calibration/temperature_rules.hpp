@@ -13,10 +13,10 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
-/// Rules for the inverse temperature of rows that are longer than in training, beside the one that is exact.
+/// Rules for the inverse temperature of rows that are longer than in training, beside the exact solution.
 namespace incontext::calibration {
 
-/// A rule's inverse temperature and the held quantity under it, at some lengths.
+/// A rule's inverse temperature at each of several lengths, and the value that the held quantity then has.
 ///
 /// Units     inverse_temperature in one over those of the scores (NaN for a map that is no temperature); value of the
 ///           held quantity.
@@ -84,9 +84,10 @@ inline double yarn_inverse_temperature(double factor) {
 /// Runs on   host
 inline double normsoftmax_inverse_temperature(double score_stddev) { return 1 / (score_stddev < 1 ? score_stddev : 1); }
 
-/// SSA of that base whose exponent gives a needle the weight `target` in rows of `row_length` scores.
+/// The SSA of the given base whose exponent k gives a needle the weight `target` in rows of `row_length` scores.
 ///
-/// \f[ k:\quad E \frac{w(g)}{w(g) + \sum_{j < n} w(z_j)} = w_0,\qquad w(z) = (1 + b |z|)^{\mathrm{sgn}(z) k} \f]
+/// \f[ k:\quad E \frac{w(g)}{w(g) + \sum_{j < n} w(z_j)} = \mathrm{target},\qquad
+///     w(z) = (1 + \mathrm{base}\, |z|)^{\mathrm{sgn}(z) k} \f]
 ///
 /// Source    arXiv 2508.14685 eq. 5; laws/ssa_row.hpp solved for k by Boost.Math's TOMS 748.
 /// Units     base in one over those of the scores; exponent NaN where none between 1 and 64 gives the weight.
@@ -113,12 +114,12 @@ inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& s
   return {base, std::numeric_limits<double>::quiet_NaN()};
 }
 
-/// The rules at the given lengths; the first length is the trained one, where the quantity is held at its value at
-/// inverse temperature 1.
+/// The rules at the given lengths. The first length, n_0, is that of training: the quantity is held at the value that
+/// it has there at inverse temperature 1.
 ///
 /// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures
-/// where they hold the quantity; YaRN; NormSoftmax; and, for a needle, SSA of base 1, with the exponent of nearest_ssa.
-/// SSA does not change with the length.
+/// at the lengths where these hold the quantity; YaRN; NormSoftmax; and, for a needle, SSA of base 1 with the exponent
+/// of nearest_ssa, which is the same at every length.
 ///
 /// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
 /// Shapes    lengths: m, the shortest first -> 5 to 7 rules with m values each

@@ -22,7 +22,7 @@ enum class RowProblem { none, not_a_number, infinite, between_score_and_mask };
 
 /// The visible scores of a row, which keep_visible has put first.
 ///
-/// Units     lowest, highest and sum those of the scores; weight_like whether all scores are at least 0.
+/// Units     lowest, highest, sum and problem_value those of the scores.
 /// Runs on   host
 struct VisibleScores {
   std::int64_t count = 0;
@@ -38,9 +38,9 @@ struct VisibleScores {
 
 /// Puts the visible scores of a row first, in their order, and leaves out masked ones.
 ///
-/// A score of -infinity is a mask. So is a finite score of at most -5000 that is also at least ten times lower than the
-/// lowest score above -5000, or that stands in a row without such scores, in which every key is masked. A score of at
-/// most -5000 that is nearer to the others is a problem: it may be either.
+/// A score of -infinity is a mask. A finite score of at most -5000 is a mask if it is at most ten times the lowest
+/// score above -5000. It is also a mask if no score of its row is above -5000: then every key is masked. Otherwise it
+/// is a problem, because it may be a score or a mask.
 ///
 /// Source    the masks of common libraries: -inf, finfo.min, -1e9, -1e4 added to the score.
 /// Shapes    row: n scores -> their visible ones, `count` of them, in front.

@@ -61,7 +61,7 @@ void require_gradient(std::string_view where, const Attention<T>& attention, con
 /// \f[ \frac{\partial G}{\partial M} = 2 b \left( b\, E[u u^T] M \Lambda - E[C] E[p w^T] \Sigma
 ///     - E[C] E[p r^T] \mu_x \mu_x^T \right),\quad
 ///     \frac{\partial G}{\partial b} = 2 (b g_2 - g_1),\quad \Lambda = \Sigma + \mu_x \mu_x^T \f]
-/// with the moments of generalization_error and r = w - p; those by v_x and v_y are in the derivation.
+/// with the moments of generalization_error and r = w - p; the gradients by v_x and v_y are in the derivation.
 ///
 ///     const auto slope = regression::generalization_error_gradient(attention, task, 40);
 ///     // slope.error, slope.attention.key_query, slope.attention.label_value, slope.inverse_temperature

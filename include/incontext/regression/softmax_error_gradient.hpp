@@ -39,7 +39,7 @@ namespace incontext::regression {
 /// Shapes    (attention: d, task: d, context_length l, map, inverse_temperature b) -> as ErrorGradient
 /// Units     label units squared, over those of each parameter.
 /// Domain    l >= 2; input_mean = 0; b M invertible; the query excluded.
-/// Limits    b -> 0: the gradient by M of generalization_error_gradient, which is what softmax starts as.
+/// Limits    b -> 0: the gradient by M of generalization_error_gradient, because softmax is then approximate softmax.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values, a singular M among them;
 ///           laws::QuadratureError as softmax_error.
 /// Accuracy  in double 1e-8 of the largest entry where b M has a condition below 100:

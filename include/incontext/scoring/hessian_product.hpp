@@ -16,8 +16,8 @@ namespace incontext::scoring {
 ///     + \phi'(z_i) \bigl( \hat t_i \hat g_i - \textstyle\sum_j a_j \hat t_j \hat g_j \bigr) \Bigr), \qquad
 ///     t_j = \phi'(z_j)\, u_j, \quad \hat x_i = x_i - a \cdot x \f]
 ///
-/// It is the derivative of `vjp` along u, and so what a second backward pass through the scores needs; by the cotangent
-/// that pass is `jvp`. H is symmetric.
+/// It is the derivative of `vjp` along u, which a second backward pass needs for the scores; for the cotangent that
+/// pass needs `jvp`. H is symmetric.
 ///
 /// Source    derived: docs/theory/scoring.md#softmax-of-a-map. Where phi'' jumps (SSA at z = 0) its mean is taken.
 /// Shapes    (scores: n, cotangent: n, direction: n, out: n), out may be one of them.

@@ -37,7 +37,7 @@ using ExactLoss = std::function<LossAndGradient(std::span<const double> paramete
 ///
 /// \f[ \frac{d\theta}{dt} = -\nabla L(\theta) \f]
 ///
-/// Gradient descent at the rate r is near the flow at time t = r times its steps. The loss never rises along the flow.
+/// Gradient descent at learning rate r is near the flow at time r s after s steps. The loss never rises along the flow.
 ///
 ///     const training::ExactLoss parabola = [](std::span<const double> at) {
 ///       return training::LossAndGradient{at[0] * at[0], {2 * at[0]}};
@@ -48,11 +48,11 @@ using ExactLoss = std::function<LossAndGradient(std::span<const double> paramete
 ///
 /// Source    the definition; the method is Dormand and Prince's of order 5 with controlled steps
 ///           (Boost.Numeric.Odeint).
-/// Shapes    `parameters`: as the loss takes.
+/// Shapes    `parameters`: as many numbers as the loss takes.
 /// Units     time in parameters squared over loss.
 /// Domain    tolerance > 0: of a step's error, absolute and relative.
-/// Errors    std::invalid_argument for sizes; std::domain_error for tolerances and times, and, with the time, where the
-///           loss or its gradient is not finite.
+/// Errors    std::invalid_argument for sizes; std::domain_error for tolerances and times, and where the loss or its
+///           gradient is not finite; that message names the time.
 /// Accuracy  order of `tolerance`: tests/training/gradient_flow.cpp.
 /// Runs on   host
 class GradientFlow {
@@ -75,13 +75,14 @@ class GradientFlow {
   /// Follows the flow up to a time.
   void advance_to(double end) {
     if (!(time_ <= end) || !std::isfinite(end)) {
-      throw_domain_error(where, "the end is no time from now on", end,
+      throw_domain_error(where, "the end is before the present time or not finite", end,
                          "a finite time of at least " + std::to_string(time_));
     }
     while (time_ < end) step(end);
   }
 
-  /// Follows the flow until the gradient is at most `speed` long, or up to a time. Returns whether it came to rest.
+  /// Follows the flow until the length of the gradient is at most `slowest`, or up to the time `latest`. Returns
+  /// whether it came to rest.
   bool rest(double slowest, double latest) {
     require_positive(where, "slowest", slowest);
     while (slowest < speed()) {
@@ -102,7 +103,7 @@ class GradientFlow {
     return std::sqrt(square);
   }
 
-  /// One accepted step that does not pass `end`. A step cut short there does not make the next one short.
+  /// One accepted step that ends at `end` at the latest. If it is shortened for that, the next step is not.
   void step(double end) {
     const auto descend = [this](const std::vector<double>& at, std::vector<double>& slope, double) {
       const LossAndGradient here = checked(at);
@@ -118,7 +119,7 @@ class GradientFlow {
       if (accepted && cut) time_ = end;
       if (accepted) return;
       if (!(time_ < time_ + step_))
-        throw_domain_error(where, "the flow has no step that is short enough, at time", time_,
+        throw_domain_error(where, "no step is short enough for the tolerance, at time", time_,
                            "a loss with a continuous gradient");
     }
   }
@@ -138,7 +139,7 @@ class GradientFlow {
   double time_ = 0, step_ = 1e-3;
 };
 
-/// An exact loss as what a Trainer takes: every batch is the population.
+/// Makes the gradient function that a Trainer takes from an exact loss: every batch is the whole population.
 ///
 /// Runs on   host
 inline GradientFunction exact_batches(ExactLoss loss) {
@@ -151,10 +152,10 @@ inline GradientFunction exact_batches(ExactLoss loss) {
   };
 }
 
-/// Plain gradient descent at a constant rate: the limit of Adam without memory where epsilon is far above every entry
-/// of the gradient.
+/// The options with which a Trainer does plain gradient descent at a constant learning rate r = rate: Adam without
+/// memory becomes gradient descent if epsilon is far above every entry of the gradient.
 ///
-/// \f[ \theta \leftarrow \theta - r\, g\, /\, (1 + |g| / \epsilon) \f]
+/// \f[ \theta \leftarrow \theta - r\, g\, /\, (1 + |g| / \epsilon),\qquad \epsilon = 10^{12} \f]
 ///
 /// Units     rate: parameters squared over loss.
 /// Domain    rate > 0; entries of the gradient below 10^4.

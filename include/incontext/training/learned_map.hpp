@@ -29,8 +29,8 @@ inline constexpr std::optional<int> lower_bound_of<scoring::parameter::Exponent>
 template <>
 inline constexpr std::optional<int> lower_bound_of<scoring::parameter::Alpha> = 1;
 
-/// A map for one head of a model: row by row its weights, and its transposed Jacobian together with the gradient by the
-/// numbers that are trained.
+/// A map for one head of a model. `apply` writes the weights of a row. `pull_back` replaces the gradient by the weights
+/// with the gradient by the scores, and adds the gradient by the numbers that are trained.
 ///
 /// Runs on   host
 template <class Map>
@@ -55,8 +55,8 @@ concept TrainableMap =
 /// Source    arXiv 2508.14685, Sec. 7 (SSA's b and n are trained), arXiv 2501.19399 (SSMax's s and b); the public code
 ///           of the former trains logarithms.
 /// Shapes    trained, gradient: one number per parameter, in their order.
-/// Domain    the map's; a start above the bound.
-/// Limits    without parameters the map itself.
+/// Domain    that of the map; a parameter with a bound starts above it.
+/// Limits    without trained parameters it is the map itself.
 /// Errors    as the map's.
 /// Accuracy  the map's derivatives: tests/training/sequence_transformer.cpp.
 /// Runs on   host
@@ -82,8 +82,8 @@ struct LearnedMap {
     weights(at(trained), scores, out);
   }
 
-  /// Replaces the gradient by the weights with that by the scores, and adds that by the trained numbers. `scratch` is a
-  /// row of the same size.
+  /// Replaces the gradient by the weights with the gradient by the scores, and adds the gradient by the trained numbers
+  /// to `gradient`. `scratch` is a row of the same size.
   void pull_back(const T* trained, scoring::Row<const T> scores, scoring::Row<T> slopes,
                  [[maybe_unused]] scoring::Row<T> scratch, [[maybe_unused]] T* gradient) const {
     const Map map = at(trained);
@@ -117,7 +117,8 @@ struct LearnedMap {
   }
 };
 
-/// One of several maps, chosen at run time: heads of one layer may have different ones, and a program one type for all.
+/// One of several maps, chosen at run time. The heads of one layer may have different maps, and a program needs one
+/// type for all models.
 ///
 /// Source    definition; arXiv 2508.14685, Sec. 6, has half of the heads with softmax and half with averages.
 /// Shapes    as the chosen map's.

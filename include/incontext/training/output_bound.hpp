@@ -32,14 +32,16 @@ struct OutputBound {
 /// \f[ y = w \cdot (\gamma \odot h + \beta) + b,\quad \textstyle\sum_i h_i = 0,\ |h|^2 \le D
 ///     \;\Rightarrow\; |y - w \cdot \beta - b| \le \sqrt D\, \bigl| g - \bar g \bigr|,\quad g = w \odot \gamma \f]
 ///
-/// No answers within [-B, B] have a smaller mean squared error than the truth clipped to it, so clipped_affine_error at
-/// largest() is a lower bound of the error on every test law. A transformer without layer norms has no such range.
+/// D is the width, w the head's row, b its bias, and gamma and beta are the last layer norm's gain and shift. No
+/// answers within [-B, B] have a smaller mean squared error than the truth clipped to that interval, so that, on the
+/// affine task, clipped_affine_error at largest() is a lower bound of the error. A transformer without layer norms has
+/// no such range.
 ///
 /// Source    derived: docs/theory/training.md#output-bound; arXiv 2508.14685 calls such bounds boundary values.
 /// Shapes    (layout with layer norms, parameters: layout.size(), output: 0 ... outputs - 1)
 /// Units     of the output.
 /// Domain    LayerNorms::first.
-/// Limits    a head of equal entries and gains: radius 0.
+/// Limits    all entries of w equal and all of gamma equal: radius 0.
 /// Errors    std::invalid_argument for the norms, sizes and output.
 /// Accuracy  8 eps relative, and attained by a token: tests/training/output_bound.cpp.
 /// Runs on   host

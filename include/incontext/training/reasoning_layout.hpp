@@ -16,8 +16,8 @@ namespace incontext::training {
 
 using regression::Matrix;
 
-/// The sizes of a transformer of one block for the reasoning task. The values 0 ... largest_value have an embedding
-/// each, and so have the four positions; a fifth token, the class token, reads the others.
+/// The sizes of a transformer of one block for the reasoning task. Each of the values 0 ... largest_value and each of
+/// the four positions has an embedding. A fifth token, the class token, reads the others.
 ///
 /// Source    arXiv 2310.12956, Section 4: one layer, four heads, values to 10, a multilayer perceptron of ratio 2; the
 ///           width is ours.

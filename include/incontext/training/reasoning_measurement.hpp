@@ -30,7 +30,7 @@ inline constexpr double eureka_accuracy = 0.7;
 /// The first step at which the held-out accuracy is above eureka_accuracy; nothing if there is none.
 ///
 /// Source    arXiv 2310.12956, Section 3, "Metrics".
-/// Units     steps, as fine as the measurements.
+/// Units     steps; the true step is between the measurement before and the one returned.
 /// Domain    measurements in the order of their steps.
 /// Limits    no measurement: nothing.
 /// Accuracy  exact: tests/training/reasoning_measurement.cpp.
@@ -42,9 +42,9 @@ inline std::optional<std::int64_t> eureka_step(const std::vector<ReasoningMeasur
   return {};
 }
 
-/// The loss at which a training stays longest before its Eureka moment: the mean of the two successive measurements
-/// between which it falls by least per step. Measurements with a loss above `largest_loss`, and those after the Eureka
-/// moment, do not count.
+/// The loss at which a training stays longest before its Eureka moment: the mean loss of the two successive
+/// measurements between which the loss falls least per step. Measurements with a loss above `largest_loss`, and those
+/// after the Eureka moment, do not count.
 ///
 /// Source    definition; arXiv 2310.12956 shows plateaus and gives no number.
 /// Units     nats.

@@ -20,9 +20,9 @@
 
 namespace incontext::training {
 
-/// What a reasoning transformer makes of examples: means over them.
+/// Loss, accuracy, attention entropy and gradient of a reasoning transformer, as means over examples.
 ///
-/// The loss's standard error is that of examples drawn at random.
+/// The standard error of the loss is that for examples drawn at random.
 ///
 /// Shapes    entropy: of the class token's attention, one number per head; gradient: as the parameters.
 /// Units     loss and entropy in nats; accuracy a probability.
@@ -38,8 +38,8 @@ struct ReasoningGradient {
 /// Examples are worked on in blocks of this many, whose sums are added in order.
 inline constexpr std::ptrdiff_t reasoning_block = 128;
 
-/// A reasoning transformer at given parameters: what depends on the parameters alone, once, and blocks of examples,
-/// which may be worked on at the same time and whose sums are then added in order.
+/// A reasoning transformer at given parameters. What depends on the parameters alone is computed once. Blocks of
+/// examples may be worked on at the same time; their sums are then added in order.
 ///
 /// Source    derived: docs/theory/training.md#reasoning-transformer.
 /// Shapes    parameters: layout.size() numbers, which must outlive this.
@@ -83,7 +83,7 @@ class ReasoningModel {
 };
 
 /// Loss, accuracy and exact gradient of a transformer of one block on the reasoning task. The class token c attends to
-/// the four values of the example and to itself, by `heads` heads with the weights a = map(raw scores):
+/// the four values of the example and to itself, in `heads` heads with the weights a = map(raw scores):
 ///
 /// \f[ z = \mathrm{LN}_1(x),\quad s_{h,t} = (W_K z_t)_h \cdot (W_Q z_c)_h,\quad
 ///     u = x_c + W_O \Bigl( \textstyle\sum_t a_{h,t} (W_V z_t)_h \Bigr)_h,\quad
@@ -91,7 +91,7 @@ class ReasoningModel {
 ///     L = -\log \mathrm{softmax}(H\, \mathrm{LN}_f(w) + b) \f]
 ///
 /// The map reads the raw scores, so the temperature belongs to the map: Softmax{sqrt(width / heads)} is the usual
-/// layer. Where an answer is c with a chance, the loss is the mean over both answers.
+/// layer. If the answer is c with a probability between 0 and 1, the loss is the mean over both answers.
 ///
 ///     const training::ReasoningLayout layout({.width = 16, .heads = 2, .hidden = 32});
 ///     const std::vector<double> parameters(static_cast<std::size_t>(layout.size()), 0.1);

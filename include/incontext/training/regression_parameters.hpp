@@ -16,8 +16,8 @@
 /// The numbers that training changes in a layer for regression in context, whether by sampled or by exact gradients.
 namespace incontext::training {
 
-/// What is trained: M, v_x and v_y at inverse temperature 1; M alone, beside given values; or the inverse temperature
-/// of a given layer.
+/// What is trained: M, v_x and v_y at inverse temperature 1; M alone, with v_x and v_y given; or the inverse
+/// temperature of a given layer.
 ///
 /// Runs on   host
 enum class RegressionParameters { layer, scores, temperature };
@@ -58,7 +58,7 @@ inline std::vector<double> layer_parameters(const regression::Attention<double>&
   return numbers;
 }
 
-/// The layer of these numbers: `fixed` with what is trained in its place.
+/// The layer that these numbers stand for: `fixed`, with the trained numbers in the place of its own.
 ///
 /// Errors    std::invalid_argument for another number of parameters.
 /// Runs on   host

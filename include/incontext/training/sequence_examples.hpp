@@ -18,8 +18,8 @@ enum class SequenceLoss { squared_error, cross_entropy };
 
 /// Sequences of one length, side by side: token t of sequence s is column s * length + t.
 ///
-/// Shapes    features: features x tokens; targets: outputs x tokens; weights: one number per token, with which its loss
-///           counts.
+/// Shapes    features: features x tokens; targets: outputs x tokens; weights: one number per token, the factor on its
+///           loss.
 /// Runs on   host
 template <Real T>
 struct SequenceExamples {

@@ -32,7 +32,7 @@ struct SequenceShape {
   int heads = 4;
   int layers = 1;
   int hidden = 64;         ///< of the multilayer perceptron after each attention; 0: attention only
-  int map_parameters = 0;  ///< trained numbers of each head's map
+  int map_parameters = 0;  ///< how many numbers of each head's map are trained
   LayerNorms norms = LayerNorms::first;
 
   [[nodiscard]] int head_width() const { return width / heads; }
@@ -57,8 +57,8 @@ inline void validate(const SequenceShape& shape) {
   }
 }
 
-/// The parts of the parameters of a sequence transformer. Those from attention_norm_gain to mlp_out_bias are there once
-/// per layer.
+/// The parts of the parameters of a sequence transformer. Every layer has its own parts attention_norm_gain to
+/// mlp_out_bias.
 ///
 /// Runs on   host
 enum class SequencePart {

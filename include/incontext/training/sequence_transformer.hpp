@@ -19,9 +19,9 @@
 
 namespace incontext::training {
 
-/// What a sequence transformer makes of sequences: the mean over them of the weighted loss of their tokens, its
-/// standard error, the weighted share of tokens whose likeliest class is the target (NaN for squared errors), and the
-/// gradient.
+/// Loss, accuracy and gradient of a sequence transformer. The loss is the mean over sequences of the weighted sum of
+/// their tokens' losses; the accuracy is the weighted share of tokens whose likeliest class is the target (NaN for
+/// squared errors).
 ///
 /// Shapes    gradient: as the parameters.
 /// Units     squared units of the targets, or nats.
@@ -33,7 +33,8 @@ struct SequenceGradient {
   std::vector<T> gradient;
 };
 
-/// A causal transformer over sequences of tokens, with one map per head. Its parameters are not its own.
+/// A causal transformer over sequences of tokens, with one map per head. It does not hold its parameters: every call
+/// gets them.
 ///
 /// \f[ x_t = E f_t,\qquad u_t = x_t + W_O \Bigl( \textstyle\sum_{j \le t} a_{h,j} (W_V z_j)_h \Bigr)_h,\quad
 ///     a_h = \mathrm{map}_h\bigl( ((W_K z_j)_h \cdot (W_Q z_t)_h)_{j \le t} \bigr),\quad z = \mathrm{LN}_1(x) \f]
@@ -41,7 +42,7 @@ struct SequenceGradient {
 ///
 /// The first two lines are one layer; hidden = 0 leaves the second out, and LayerNorms::none every LN. Maps read the
 /// raw scores, so that the temperature belongs to the map: Softmax{sqrt(head width)} is the usual head. There are no
-/// embeddings of positions: what a token must know of its place is a feature, and the causal mask tells the rest.
+/// embeddings of positions: a token knows its place from its features and from the causal mask alone.
 ///
 ///     using Map = training::LearnedMap<scoring::Softmax<double>>;
 ///     const training::SequenceShape shape{.features = 3, .width = 8, .heads = 2};
@@ -63,7 +64,7 @@ class SequenceTransformer {
   using T = typename Map::value_type;
   using Sums = detail::SequenceSums<T>;
 
-  /// The same map for every head, or one per head. shape.map_parameters is set to the most that a head has.
+  /// The same map for every head, or one map per head. shape.map_parameters is set to the most that a head's map has.
   SequenceTransformer(const SequenceShape& shape, const Map& map)
       : SequenceTransformer(shape, std::vector<Map>(static_cast<std::size_t>(std::max(shape.heads, 0)), map)) {}
   SequenceTransformer(const SequenceShape& shape, std::vector<Map> maps)

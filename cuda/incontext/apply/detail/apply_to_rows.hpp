@@ -51,8 +51,8 @@ struct Vjp {
   }
 };
 
-/// Whether sixteen threads of a GPU work on a row together. Otherwise each has a row of its own, and then neighboring
-/// threads read neighboring memory only if the matrix is there column by column.
+/// Whether sixteen threads of a GPU work on a row together. Otherwise each thread has a row of its own, and neighboring
+/// threads read neighboring memory only if the matrix is stored column by column.
 template <class System, class Map>
 inline constexpr bool shares_rows = System::lanes == 1 && scoring::SharedSoftmax<Map>;
 template <class System, class Map>

@@ -17,7 +17,7 @@
 /// The choice of a batch for a map, and the distribution of batches over the workers of a system.
 namespace incontext::apply::detail {
 
-/// How many packs of queries are side by side in a CPU's thread: two, and eight where nvcc makes packs of one.
+/// How many packs of queries a CPU's thread works on side by side: two, or eight where nvcc makes packs of one number.
 template <class T>
 inline constexpr int packs_of = pack_width<T> == 1 ? 8 : 2;
 
@@ -34,7 +34,7 @@ struct TeamOf<System, T> {
 template <class System, class T>
 using Team = typename TeamOf<System, T>::type;
 
-/// Blocks that a GPU of any size is full with.
+/// A number of blocks that keeps a GPU of any size busy.
 inline constexpr std::int64_t full_gpu = 2048;
 
 template <class System, class Batch>

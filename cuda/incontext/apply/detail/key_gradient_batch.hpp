@@ -62,7 +62,8 @@ struct KeyGradientBatch {
     write_lanes(team, all.to_values, first, to_values);
   }
 
-  /// One query's scores with the lanes' keys become weights, and its pulls on the weights become pulls on the scores.
+  /// One query's scores with the lanes' keys become weights, and its gradient by the weights becomes that by the
+  /// scores.
   INCONTEXT_HD void pull_on_keys(const Team& team, std::int64_t query, std::int64_t seen, T* scores, T* pulls) const {
     const GradientStream<Stream> gradient{stream.map};
     const Pack<T> rate = pack_of(all.kept.rate[query]), reference = pack_of(all.kept.reference[query]);

@@ -54,7 +54,7 @@ INCONTEXT_HD void fill(const Team& team, T* numbers, std::int64_t count, const T
   team.for_each(1, count, [&](std::int64_t, std::int64_t i) { numbers[i] = value; });
 }
 
-/// Writes the thread's pack for each of its p, f(p), to its lanes of an array of one number per lane.
+/// Writes f(p), the pack of each of the thread's p, to the lanes of that pack in an array of one number per lane.
 template <class Team, class T, class Function>
 INCONTEXT_HD void share(const Team& team, T* lanes, const Function& f) {
   for (int p = 0; p < Team::packs; ++p) {

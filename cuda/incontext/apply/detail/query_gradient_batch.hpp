@@ -141,7 +141,8 @@ struct QueryGradientBatch {
     if constexpr (Team::parts > 1) team.wait();
   }
 
-  /// The scores of a block become what is pulled on them; the sums by shape and by what else it depends on grow.
+  /// The scores of a block become the gradients by them, and the block's terms are added to the sums for the gradients
+  /// by the map's parameters.
   INCONTEXT_HD void pull_on_scores(const Team& team, State& state, const Arrays& in, std::int64_t count,
                                    bool whole) const {
     constexpr bool is_alone = Team::parts == 1;

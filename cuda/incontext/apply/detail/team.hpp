@@ -7,9 +7,10 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
-/// Who works on a batch of queries: on a CPU one thread with several packs of queries side by side, on a GPU the
-/// threads of a block, four for each of 32 queries. A batch is written once for both. In what follows, an array over
-/// keys and lanes has number (j, lane) at j * lanes + lane, and a loop over keys takes each `parts`-th from part() on.
+/// The threads that work on a batch of queries: on a CPU one thread with several packs of queries side by side, on a
+/// GPU the threads of a block, four for each of 32 queries. The code of a batch is the same for both. In what follows,
+/// an array over keys and lanes has number (j, lane) at j * lanes + lane, and a loop over keys takes every `parts`-th
+/// key, beginning with part().
 ///
 ///   packs, at(p)        the packs that a thread computes, and the place of each among the lanes; on a GPU one number
 ///   own, lane(i)        the same lane by lane

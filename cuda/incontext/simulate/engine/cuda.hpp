@@ -15,9 +15,9 @@
 #include "incontext/simulate/engine/cuda_loops.hpp"
 #include "incontext/simulate/engine/cuda_memory.hpp"
 
-/// What the engine needs of a GPU, for nvcc alone: its memory, and loops over indices. A test puts a header of its own
-/// in the place of this one, whose GPU is the host (tests/simulate/host_gpu), so that the GPU's path runs where there
-/// is none.
+/// What the engine needs of a GPU, for nvcc alone: its memory, and loops over indices. A test replaces this header with
+/// one in which the host acts as the GPU (tests/simulate/host_gpu), so that the GPU's path runs on machines without
+/// one.
 namespace incontext::simulate::detail {
 
 /// The number of GPUs that the driver reports; 0 without a driver.
@@ -36,8 +36,8 @@ struct Nothing {
 /// Selects the calling thread's GPU.
 inline void use_gpu(int gpu) { require_done(cudaSetDevice(gpu), "selecting the GPU"); }
 
-/// Why a kernel of this program does not run on a GPU, for one without code for it, say; empty if it runs. It is tried
-/// once.
+/// Why a kernel of this program does not run on a GPU, for example because the program has no code for that GPU; empty
+/// if it runs. It is tried once.
 inline std::string why_gpu_fails(int gpu) {
   static std::mutex mutex;
   static std::map<int, std::string> known;

@@ -19,8 +19,8 @@
 /// Loops over indices on a GPU, by a thread, half a warp or a block per index. Only engine/cuda.hpp includes it.
 namespace incontext::simulate::detail {
 
-/// Threads per block, and the blocks that a multiprocessor must have registers for: 128 registers per thread. Without
-/// the second number ptxas leaves the literal trial 96 and spills.
+/// Threads per block, and the number of blocks whose registers a multiprocessor must hold, which allows a thread 128
+/// registers. Without the second number ptxas gives the literal trial 96 registers and spills.
 inline constexpr int gpu_block = 128, gpu_blocks_at_once = 4;
 
 /// One index per thread. Thrust's loops give a thread two, unrolled, for which a trial's registers do not suffice.
@@ -44,7 +44,7 @@ inline unsigned gpu_blocks(std::int64_t threads) {
   return static_cast<unsigned>(std::min<std::int64_t>(blocks, std::numeric_limits<unsigned>::max()));
 }
 
-/// Sets the number that stop_requested() reads on the GPU, aside of the kernel that runs.
+/// Sets the number that stop_requested() reads on the GPU, while a kernel runs.
 inline void set_gpu_stop(int value) {
   cudaStream_t aside = nullptr;
   if (cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking) != cudaSuccess) return (void)cudaGetLastError();
@@ -53,7 +53,7 @@ inline void set_gpu_stop(int value) {
   (void)cudaStreamDestroy(aside);
 }
 
-/// Waits for a kernel, and tells it of a stop request meanwhile; its launch and its run are checked.
+/// Waits for a kernel, and passes a stop request on to it meanwhile. Its launch and its run are checked.
 inline void require_finished(std::string_view task) {
   require_done(cudaGetLastError(), task);
   bool is_told = false;

@@ -34,7 +34,8 @@ inline void require_done(cudaError_t status, std::string_view what) {
                            " failed on the GPU: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
 }
 
-/// The most numbers in working memory at a time: 2^28, or as many doubles as an eighth of the GPU's memory holds.
+/// The most numbers in working memory at a time: 2^28, or as many doubles as an eighth of the GPU's memory holds if
+/// that is less.
 inline std::int64_t gpu_working_numbers() {
   std::size_t left = 0, all = 0;
   require_done(cudaMemGetInfo(&left, &all), "asking for the size of the memory");
@@ -54,8 +55,8 @@ inline cudaMemPool_t gpu_pool() {
   return found ? pool : nullptr;
 }
 
-/// An array in the GPU's memory. Its elements are reached by kernels and by copy_home alone; fresh elements hold
-/// anything.
+/// An array in the GPU's memory. Only kernels and copy_home reach its elements; the values of new elements are
+/// undefined.
 ///
 /// Errors    std::bad_alloc if there is not enough memory.
 template <class T>

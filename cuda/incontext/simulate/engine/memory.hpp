@@ -48,7 +48,7 @@ struct MemorySize {
   std::string_view grows_with;  ///< what makes `per_unit` large
 };
 
-/// Memory of the host, whose allocator grants more than the machine has.
+/// Memory of the host, whose allocator may grant more than the machine has.
 template <class Memory>
 inline constexpr bool is_host_memory = false;
 template <class T>

@@ -10,13 +10,13 @@
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 
-/// Trials that are long and few: a GPU runs segments of each side by side.
+/// Few trials that are long: a GPU runs the segments of one trial side by side.
 namespace incontext::simulate::detail {
 
-/// A trial of segments() that can be run apart: run_segments(trials, scratch, first, count) leaves their state at the
-/// start of the scratch memory, merge(state, next) adds that of the segments that follow, and finish(state, values)
-/// writes the values. Segments merge in the binary tree of a counter: those of a power of two 2^k that begin at a
-/// multiple of 2^k merge first, so that the cut into such parts does not change a bit.
+/// A trial that consists of segments() segments, which can be run independently: run_segments(trials, scratch, first,
+/// count) leaves their state at the start of the scratch memory, merge(state, next) adds the state of the segments that
+/// follow, and finish(state, values) writes the values. Segments merge in a binary tree: 2^k segments that begin at a
+/// multiple of 2^k merge before they merge with others, so that a division into such parts does not change a bit.
 template <class T>
 concept SegmentedTrial =
     requires(const T& trial, const random::Trials<1>& trials, const LaneArray<typename T::Scalar, 1>& state) {

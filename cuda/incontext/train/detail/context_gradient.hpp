@@ -14,7 +14,7 @@ namespace incontext::train::detail {
 
 using simulate::LaneArray;
 
-/// The parts of a layer's merged matrices on which its logits depend, head after head, by rows: the columns of
+/// The parts of a layer's merged matrices on which its logits depend, head after head and row by row: the columns of
 /// M = W_K^T W_Q that multiply the query's input, and the rows of P = W_P W_V that give the logits.
 ///
 /// Shapes    per head: key_query (d + k) x d, then output k x (d + k)

@@ -52,7 +52,7 @@ class LengthPolynomial {
            powers_[2] * rows[RowStatistic::log_length_squared] + powers_[3] * rows[RowStatistic::log_length_cubed];
   }
 
-  /// What the third order contributes at most: more than the fourth order would, which is left out.
+  /// The most that the third order contributes. The fourth order, which is left out, would contribute less.
   double error() const { return cubic_part_; }
 
  private:

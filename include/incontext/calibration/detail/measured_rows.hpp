@@ -31,7 +31,7 @@ inline std::int64_t offset_of(const ScoreArray& scores, std::int64_t head) {
   return head / scores.heads() * scores.strides[0] + head % scores.heads() * scores.strides[1];
 }
 
-/// One head at a time where its keys are side by side, else heads or queries that are near each other in memory.
+/// One head at a time if its keys are side by side in memory, otherwise heads or queries that are near each other.
 inline std::vector<HeadGroup> head_groups(const ScoreArray& scores) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(scores.layers() * scores.heads()));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);

@@ -13,8 +13,8 @@
 
 namespace incontext::calibration::detail {
 
-/// Runs task(0), task(1), ... on threads that take the next one when they are free. Of the tasks that throw, the first
-/// decides: tasks are begun in order, and those that were begun are finished.
+/// Runs task(0), task(1), ... on threads that take the next one when they are free. Tasks are begun in order. If tasks
+/// throw, those that were begun are finished, and the exception of the first in order is thrown.
 inline void run_tasks(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task,
                       const std::function<void(std::int64_t, std::int64_t)>& progress) {
   std::atomic<std::int64_t> next{0};

@@ -7,7 +7,7 @@
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-/// The gradient of the algebra that all exact errors share: docs/theory/training.md#population-gradients.
+/// The gradient of the formula that all exact errors share: docs/theory/training.md#population-gradients.
 namespace incontext::regression::detail {
 
 /// How E[u u^T] depends on the layer: its gradients by B = E[p p^T] and by the values' noise v_y^2 s2.

@@ -15,9 +15,9 @@
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// Softmax of one row by sixteen threads of a GPU. Thread l takes the numbers l, l + 16, ... of the row: neighbors read
-/// and write neighboring memory, and each adds up one of the sixteen partial sums that a CPU's packs add up for a whole
-/// row (row_blocks.hpp), so that the bits are the same.
+/// Softmax of one row by sixteen threads of a GPU. Thread l takes the numbers l, l + 16, ... of the row, so that
+/// neighboring threads read and write neighboring memory. Each thread computes one of the sixteen partial sums that a
+/// CPU computes for a row (row_blocks.hpp), so that the bits are the same.
 namespace incontext::scoring::detail {
 inline namespace INCONTEXT_PACKS {
 
@@ -108,7 +108,7 @@ INCONTEXT_HD bool with_shared_exponent(const Map& map, const SharedRow<T, Thread
   return true;
 }
 
-/// The readings of CenteredRow. The powers wait in `out`, which is no other row.
+/// The readings of CenteredRow by several threads. The powers are kept in `out`, which must not be another row.
 template <class T, class Threads, class Exponent, class Rate>
 struct SharedCenter {
   SharedRow<T, Threads> row;

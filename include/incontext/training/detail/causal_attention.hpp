@@ -42,7 +42,7 @@ struct CausalAttention {
     });
   }
 
-  /// Replaces queries, keys and values by the gradients by them, and adds that by the maps' trained numbers.
+  /// Replaces queries, keys and values with the gradients by them, and adds the gradient by the maps' trained numbers.
   void backward(std::span<const Map> maps, const T* trained, const Matrix<T>& by_mixed, T* by_trained) {
     Matrix<T> slopes(length, length), by_keys;
     Eigen::Matrix<T, Eigen::Dynamic, 1> scratch(length);

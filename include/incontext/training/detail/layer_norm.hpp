@@ -41,7 +41,7 @@ struct LayerNorm {
     }
   }
 
-  /// Adds the gradients by gain and shift to theirs, and replaces the gradient by the output by that by the input:
+  /// Adds the gradients by gain and shift, and replaces the gradient by the output with the gradient by the input:
   ///
   /// \f[ \frac{\partial L}{\partial x} = \frac{1}{\sigma} \Bigl( u - \bar u - h\, \overline{h \odot u} \Bigr),\qquad
   ///     u = \gamma \odot \frac{\partial L}{\partial y} \f]

@@ -12,8 +12,8 @@
 namespace incontext::training::detail {
 
 /// Sums over examples: loss, accuracy, the attention's entropy, and the gradients by the tables and by the parameters
-/// from the class token on. Sums of blocks of examples are added in the blocks' order, so that bits do not depend on
-/// who computed them.
+/// from the class token on. The sums of blocks of examples are added in the order of the blocks, so that the bits do
+/// not depend on which thread computed them.
 template <Real T>
 struct ReasoningSums {
   using Wide = std::common_type_t<T, double>;

@@ -17,7 +17,8 @@
 
 namespace incontext::training::detail {
 
-/// Sums over sequences. Sums of blocks are added in the blocks' order, so that bits do not depend on who computed them.
+/// Sums over sequences. The sums of blocks are added in the order of the blocks, so that the bits do not depend on
+/// which thread computed them.
 template <Real T>
 struct SequenceSums {
   using Wide = std::common_type_t<T, double>;

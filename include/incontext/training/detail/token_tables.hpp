@@ -8,8 +8,8 @@
 
 namespace incontext::training::detail {
 
-/// All that a reasoning transformer computes once per step, as its inputs are made of few distinct tokens: each token's
-/// score in every head, and what each head adds to the class token per unit of attention on the token.
+/// What a reasoning transformer computes once per step, because its inputs consist of few distinct tokens: the score of
+/// each token in every head, and what each head adds to the class token per unit of attention to the token.
 ///
 /// \f[ s_{t,h} = k_{t,h} \cdot q_h,\qquad m_{h,t} = W_{O,h} v_{t,h} \f]
 ///
@@ -43,7 +43,7 @@ class TokenTables {
   [[nodiscard]] Eigen::Map<const Matrix<T>> part(ReasoningPart which) const { return layout_.part(parameters_, which); }
   [[nodiscard]] const ReasoningLayout& layout() const { return layout_; }
 
-  /// Adds the gradients by the parameters that act on tokens, from those by the tables.
+  /// Adds the gradients by the parameters that act on tokens, computed from the gradients by the tables.
   void pull_back(const Matrix<T>& by_scores, const Matrix<T>& by_mixed, T* gradient) const {
     const ReasoningShape& shape = layout_.shape();
     const Eigen::Index tokens = shape.tokens(), head_width = shape.head_width();
