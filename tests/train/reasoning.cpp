@@ -176,7 +176,7 @@ TEST_CASE("the task is learned, not with gradients of the wrong sign, and not wh
   const auto train = [](ReasoningAnswers answers, double sign, std::int64_t steps) {
     const ReasoningTraining training({.largest_value = 5, .width = 32, .heads = 4, .hidden = 64},
                                      scoring::NormSoftmax<float>{2},
-                                     serially({.seed = 2, .training_share = 0.6, .answers = answers}));
+                                     serially({.seed = 2, .training_share = 0.6, .batch = 1024, .answers = answers}));
     const training::GradientFunction gradient = [sign, own = training.gradient()](std::span<const double> at,
                                                                                   std::int64_t step) {
       auto batch = own(at, step);
