@@ -40,7 +40,7 @@ std::optional<HeadPlace> detailed_head(const CalibrateOptions& o, const MappedSc
   return {};
 }
 
-/// Plans from a quarter of the length to the whole, tried on the rows at hand by measuring them again.
+/// Plans from a quarter of the length to the whole length, tried on the rows of the file by measuring them again.
 std::vector<TriedPlan> tried_plans(const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
   using namespace incontext::calibration;
   const double variance = head.rows.quarter.half(0).estimate(RowStatistic::variance).mean;

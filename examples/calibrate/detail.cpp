@@ -143,7 +143,7 @@ std::vector<Table> comparison_tables(const DetailedHead& one) {
   const bool agrees = std::all_of(tables.back().rows.begin(), tables.back().rows.end(),
                                   [](const auto& row) { return std::get<std::string>(row[5]) == "agrees"; });
   tables.back().notes = {agrees
-                             ? "What quarter rows predict holds in whole rows: the plan below rests on checked ground."
+                             ? "Quarter rows predict the whole rows within the errors: so far, the plan below holds."
                              : "Quarter rows do not predict the whole rows within the errors: predictions for longer "
                                "rows below are off by at least as much."};
   return tables;

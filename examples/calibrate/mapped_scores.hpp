@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-/// Scores in an .npy file, read where they lie: the file may be larger than the memory.
+/// Scores in an .npy file, which is mapped into memory and may be larger than the memory.
 namespace incontext::examples::calibrate {
 
 class MappedScores {
  public:
-  /// Refuses what is no .npy file of 1 to 4 dimensions of half, single or double precision, and one that is cut off.
+  /// Refuses files that are not .npy files of 1 to 4 dimensions in half, single or double precision, or are cut off.
   explicit MappedScores(const std::string& file);
   MappedScores(const MappedScores&) = delete;
   MappedScores& operator=(const MappedScores&) = delete;

@@ -14,7 +14,7 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
              "Multiplies every score; 1 for scores as softmax gets them, 1/sqrt(d) for products q.k", positive,
              "0 < value");
   add_flag(app, "--leave-out-masked-rows", o.leave_out_masked_rows,
-           "Leave out queries whose keys are all masked, as padding makes them, instead of refusing them");
+           "Leave out queries whose keys are all masked, such as padding, instead of refusing them");
   head_options(app, "Scores");
   const auto read_head = [&o](const std::string& text) {
     const std::vector<std::string> parts = parse_list(text);

@@ -12,7 +12,7 @@
 /// The tables of incontext-calibrate: all heads, and one head in detail.
 namespace incontext::examples::calibrate {
 
-/// One head: what the whole run knows of it, and the same rows measured again with the needle of its gap.
+/// One head: its result in the whole run, and the same rows measured again with a needle of the given gap.
 struct DetailedHead {
   const calibration::HeadCalibration& head;
   const calibration::HeadMeasurement& measured;
@@ -24,11 +24,12 @@ std::vector<Table> summary_tables(const std::vector<calibration::HeadCalibration
                                   const std::vector<calibration::HeadMeasurement>& measured, const MappedScores& scores,
                                   const CalibrateOptions& o);
 
-/// By row length; beside the theory; held out; the lengths and inverse temperatures that follow.
+/// The tables of one head: measurements by row length, beside the theory, and held out; then the lengths and inverse
+/// temperatures that follow.
 std::vector<Table> detail_tables(const DetailedHead& one, const CalibrateOptions& o);
 
-/// A plan tried on the rows at hand: an inverse temperature that, by the law of normal rows and the deviation of quarter
-/// rows, gives whole rows what quarter rows have at 1; and the whole rows measured at it.
+/// A plan tried on the rows of the file. By the law of normal rows and the standard deviation of quarter rows, its
+/// inverse temperature gives whole rows the value that quarter rows have at 1; whole rows are then measured at it.
 struct TriedPlan {
   std::string quantity;
   calibration::RowStatistic statistic;
@@ -36,7 +37,7 @@ struct TriedPlan {
   calibration::LengthBucket at_inverse_temperature;
 };
 
-/// The plans beside what became of them, on rows that they do not rest on.
+/// The plans beside measurements on rows that the plans were not made from.
 Table plan_table(const DetailedHead& one, const std::vector<TriedPlan>& plans);
 
 /// The moment-ratio temperature of a head on two samples.

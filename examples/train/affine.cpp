@@ -17,7 +17,7 @@ namespace {
 
 using statistics::Estimate;
 
-/// A transformer without and with its other parts, and what it is trained on.
+/// A transformer, with or without layer norms and perceptron, and the law of the inputs that it is trained on.
 struct AffineModel {
   std::string name;
   bool has_mlp, has_norms;
@@ -155,7 +155,7 @@ Table affine_error_table(const SequenceOptions& o, const AffineTests& tests, con
   return table;
 }
 
-/// The answers' bound: of the weights, of what was seen, and of the clip model's fit.
+/// The largest answers: those that occurred, the bound that the weights set, and the bound that the clip model fits.
 Table bound_table(SequenceParts& parts, const AffineTests& tests, const std::vector<AffineRuns>& all) {
   Table table{.title =
                   "Boundary values: the largest answer, the bound of the weights, and the clip model fitted from "

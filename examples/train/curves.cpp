@@ -25,7 +25,7 @@ std::string settings_of(const ContextRun& run) {
          std::to_string(run.seed);
 }
 
-/// Ten steps evenly up to the last, of those after the first.
+/// Ten evenly spaced steps up to the last one, without those at or before the first.
 std::vector<std::int64_t> measured_steps(std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> steps;
   for (int i = 1; i <= 10; ++i) {

@@ -65,7 +65,7 @@ Table ends_table(TrainRun& parts, const ContextRun& usual) {
     table.notes.push_back("gain is the learning rate of gradient descent, of a layer kappa x gain x n / (n + 1).");
   } else {
     table.notes.push_back(
-        "Elimination (kappa < 0, gain < 0) is not judged: its loss falls along a valley towards kappa = 0 and gain = "
+        "Elimination (kappa < 0, gain < 0) is not judged: its loss falls along a valley toward kappa = 0 and gain = "
         "-infinity, in which every run is still on its way. Nor is a mixed layer, which selects in some directions and "
         "eliminates in others.");
   }

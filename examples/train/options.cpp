@@ -24,7 +24,7 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
                            {"18", TrainFigure::learning_rates},
                            {"valley", TrainFigure::valley}});
   add_flag(app, "--full", o.full, "The full edition: more settings, more seeds, longer training; minutes");
-  add_choice<MapChoice>(app, "--map", o.maps, "Which attention is trained",
+  add_choice<MapChoice>(app, "--map", o.maps, "The attention that is trained",
                         {{"linear", MapChoice::linear}, {"softmax", MapChoice::softmax}, {"both", MapChoice::both}});
   show_no_default(add_count<std::int64_t>(app, "--dimension", o.dimension,
                                           "Dimension of the inputs; default: 5 for linear attention, 3 for softmax", 2,
@@ -143,7 +143,7 @@ void require_balanced(const std::string& name, std::int64_t context_length, std:
                     "a multiple of " + std::to_string(classes));
 }
 
-/// What a figure of the paper has no use for, apart from what none of them has.
+/// The options that a figure of the paper has no use for, apart from those that none of them uses.
 Names unused_of(TrainFigure figure) {
   switch (figure) {
     case TrainFigure::strategies:

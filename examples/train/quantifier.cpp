@@ -18,7 +18,7 @@ using statistics::Estimate;
 /// Confidence of the intervals.
 constexpr double interval_level = 0.95;
 
-/// A map, or one map and its successor.
+/// A map, or a map and the one that replaces it.
 struct MapChoiceInTime {
   std::string name, map, last_map;
   double swapped_at = 0;  ///< share of the steps

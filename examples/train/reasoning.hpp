@@ -32,10 +32,10 @@ struct ReasoningOptions {
   std::uint64_t first_seed = 1;
 };
 
-/// The options of these figures alone; seeds, steps and batch are other figures', too.
+/// The options that only these figures have; seeds, steps and batch belong to other figures, too.
 void add_reasoning_options(CLI::App& app, ReasoningOptions& o);
 
-/// Their names, for figures without use for them.
+/// The names of these options, for the other figures, which refuse them.
 std::vector<std::string> reasoning_option_names();
 
 /// Fills in the edition's values, and refuses methods that do not exist.

@@ -37,7 +37,8 @@ struct TrainedRegression {
   std::vector<double> parameters = {};
 };
 
-/// Trains, and returns the parameters after each of `steps`, which ascend; after Ctrl-C those that were reached.
+/// Trains, and returns the parameters after each number of steps in `steps`, which ascend; after Ctrl-C only those that
+/// were reached.
 using RegressionTrainer = std::function<std::vector<TrainedRegression>(
     const std::string& what, const RegressionRun& run, const std::vector<std::int64_t>& steps)>;
 

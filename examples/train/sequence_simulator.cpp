@@ -39,7 +39,7 @@ using Stream = SequenceStream<float>;
 
 constexpr int heads = 4;
 constexpr std::int64_t warmup_steps = 50;
-/// Every map has room for SSA's two, so that a map may take another's place.
+/// Every map has room for SSA's two parameters, so that a map may replace another one.
 constexpr int map_parameters = 2;
 
 /// SSMax starts as softmax does in a row of this length, the mean of log n over the rows of 40 tokens.

@@ -42,7 +42,7 @@ struct SequenceRun {
   std::uint64_t seed = 1;
 };
 
-/// What a trained transformer is, whatever it was trained for.
+/// What is known of a trained transformer, whatever its task.
 struct TrainedSequence {
   bool reached = false;                     ///< false after Ctrl-C
   double loss = 0;                          ///< of the last batch

@@ -11,7 +11,8 @@
 #include "examples/support/table.hpp"
 #include "examples/train/sequence_simulator.hpp"
 
-/// Attention maps trained on the tasks of arXiv 2508.14685 and 2501.19399: affine functions, quantifiers, needles.
+/// Transformers with several attention maps, trained on the tasks of arXiv 2508.14685 (affine functions, quantifiers),
+/// and inverse temperatures trained to find needles (2501.19399).
 namespace incontext::examples::train {
 
 /// What is trained. Values of 0 and empty lists are the edition's own.
@@ -55,13 +56,13 @@ SequenceRun run_of(const SequenceOptions& o, const std::string& map, std::int64_
 /// The mean over runs and its standard error.
 statistics::Estimate estimate_of_runs(const std::vector<double>& values);
 
-/// A number, or nothing where it is none.
+/// A number as a cell of a table; an empty cell for NaN.
 Cell finite_cell(double value);
 
 /// Errors by shift, boundary values beside those of the weights and of the clip model, and deviant inputs.
 std::vector<Table> affine_tables(SequenceParts& parts);
 
-/// Right answers by length and map, with binomial intervals, and maps that take another's place.
+/// Right answers by length and map, with binomial intervals, also where SSMax replaces softmax after or in training.
 std::vector<Table> quantifier_tables(SequenceParts& parts);
 
 /// The inverse temperature that is learned at every length, beside the population's optimum, and Scalable-Softmax's s.

@@ -135,7 +135,7 @@ TEST_CASE("linear attention's loss falls monotonically to its optimum, and the b
   CHECK((pretrained.key_query - optimum).cwiseAbs().maxCoeff() > 0.1);
 }
 
-TEST_CASE("approximate softmax' loss falls towards its infimum, at vanishing values", "[training]") {
+TEST_CASE("approximate softmax's loss falls toward its infimum, at vanishing values", "[training]") {
   const auto task = uneven_task();
   const auto loss =
       training::population_loss(RegressionParameters::layer, {}, 2, [=](const Attention<double>& layer, double b) {
@@ -165,7 +165,7 @@ TEST_CASE("approximate softmax' loss falls towards its infimum, at vanishing val
   CHECK(off < 0.04);
 }
 
-TEST_CASE("true softmax' flow has no gradient at the optimum of the isotropic family, and falls towards it",
+TEST_CASE("true softmax's flow has no gradient at the optimum of the isotropic family, and falls toward it",
           "[training]") {
   const std::int64_t l = 8;
   const regression::IsotropicTask<double> law{.dimension = 2, .task_variance = 0.5, .noise_variance = 0.1};
