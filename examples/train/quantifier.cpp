@@ -1,11 +1,11 @@
 #include <incontext/training/quantifier_task.hpp>
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
+#include "examples/support/binomial_interval.hpp"
 #include "examples/support/text.hpp"
 #include "examples/train/sequences.hpp"
 
@@ -14,9 +14,6 @@ namespace incontext::examples::train {
 namespace {
 
 using statistics::Estimate;
-
-/// Confidence of the intervals.
-constexpr double interval_level = 0.95;
 
 /// A map, or a map and the one that replaces it.
 struct MapChoiceInTime {
@@ -60,13 +57,6 @@ std::vector<QuantifierTest> quantifier_tests(const SequenceOptions& o, NumbersCh
   return tests;
 }
 
-/// Clopper and Pearson's interval.
-std::pair<double, double> interval(double count, double yes) {
-  using Binomial = boost::math::binomial_distribution<>;
-  return {Binomial::find_lower_bound_on_p(count, yes, (1 - interval_level) / 2),
-          Binomial::find_upper_bound_on_p(count, yes, (1 - interval_level) / 2)};
-}
-
 Table accuracy_table(const SequenceOptions& o) {
   return {
       .title = "Quantifiers: right answers of trained transformers of one layer, width " + std::to_string(o.width) +
@@ -83,8 +73,8 @@ Table accuracy_table(const SequenceOptions& o) {
                   {.name = "largest", .digits = 3},
                   {.name = "all_right", .heading = "all from the 4th", .digits = 3},
                   {.name = "as_largest", .heading = "as the largest's sign", .digits = 3}},
-      .notes = {"Right: at the last token; the interval is Clopper and Pearson's, 95%, of all runs' sequences "
-                "together; least and largest: of a run.",
+      .notes = {"Right: at the last token; the interval is Clopper and Pearson's, 95%, of one run's sequences, which "
+                "all runs share; least and largest: of a run.",
                 "One exception: half of the answers are yes at any length, so that 0.5 is a guess. Independent: the "
                 "paper's law, where \"no\" to \"every\" is right but for 2^-n, and 15/16 of its sequences are "
                 "all right from the 4th on."},
@@ -159,11 +149,13 @@ std::vector<Table> quantifier_tables(SequenceParts& parts) {
           continue;
         }
         const auto count = static_cast<double>(sum.sequences);
-        const auto [lower, upper] = interval(count, static_cast<double>(sum.right));
+        // The runs answer the same sequences, so that these count once.
+        const std::int64_t sequences = runs.front()[i].sequences;
+        const double share = static_cast<double>(sum.right) / count;
+        const auto [lower, upper] = binomial_interval(std::llround(share * static_cast<double>(sequences)), sequences);
         const auto [least, largest] = std::minmax_element(shares.begin(), shares.end());
-        for (const double value :
-             {static_cast<double>(sum.right) / count, lower, upper, *least, *largest,
-              static_cast<double>(sum.all_right) / count, static_cast<double>(sum.as_largest) / count}) {
+        for (const double value : {share, lower, upper, *least, *largest, static_cast<double>(sum.all_right) / count,
+                                   static_cast<double>(sum.as_largest) / count}) {
           cells.emplace_back(value);
         }
         table.add_row(std::move(cells));

@@ -48,6 +48,7 @@ TEST_CASE("the nearest SSMax is the least-squares line", "[calibration]") {
     CHECK(squares(best.scale, best.bias) < squares(best.scale + step, best.bias));
     CHECK(squares(best.scale, best.bias) < squares(best.scale, best.bias + step));
   }
+  CHECK(std::isnan(nearest_ssmax({512, 512, 512}, {1, 1.5, 2}).scale));
   CHECK(refuses<std::invalid_argument>([&] { nearest_ssmax(lengths, {1}); }, {"inverse_temperatures"}));
 }
 

@@ -44,17 +44,19 @@ inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& len
   require_same_size("calibration::nearest_ssmax", "inverse_temperatures", inverse_temperatures.size(), lengths.size());
   require_at_least("calibration::nearest_ssmax", "the number of lengths", lengths.size(), std::size_t{2});
   const auto count = static_cast<double>(lengths.size());
+  const auto first = static_cast<double>(lengths.front());
+  const auto log_ratio = [&](std::size_t i) { return std::log(static_cast<double>(lengths[i]) / first); };
   double log_mean = 0, beta_mean = 0, product = 0, square = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    log_mean += std::log(static_cast<double>(lengths[i])) / count;
+    log_mean += log_ratio(i) / count;
     beta_mean += inverse_temperatures[i] / count;
   }
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const double off = std::log(static_cast<double>(lengths[i])) - log_mean;
+    const double off = log_ratio(i) - log_mean;
     product += off * (inverse_temperatures[i] - beta_mean);
     square += off * off;
   }
-  return {product / square, beta_mean - product / square * log_mean};
+  return {product / square, beta_mean - product / square * (log_mean + std::log(first))};
 }
 
 /// YaRN's inverse temperature for rows `factor` times as long as in training.
