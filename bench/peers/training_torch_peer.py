@@ -28,7 +28,7 @@ def make_check(work):
     parameters = torch.tensor(work["parameters"], requires_grad=True)
     loss = loss_of(parameters, inputs, labels, query, query_label, work)
     loss.backward()
-    return loss, parameters.grad
+    return loss.detach(), parameters.grad
 
 
 def draw(generator, work):
