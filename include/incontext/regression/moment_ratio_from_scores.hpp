@@ -101,7 +101,7 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfInC
   }
   return detail::ratio_of_visible(
       scores, [&](Eigen::Index query) { return scores(query, self.column); },
-      [&](Eigen::Index) { return Eigen::Index{self.column}; });
+      [&](Eigen::Index) { return static_cast<Eigen::Index>(self.column); });
 }
 
 }  // namespace incontext::regression

@@ -31,7 +31,7 @@ inline int startable_threads(int wanted) {
   {
     const std::lock_guard closed(gate);
     try {
-      const auto spare = std::make_unique_for_overwrite<char[]>(spare_bytes);
+      const std::unique_ptr<char[]> spare(new char[spare_bytes]);
       for (int started = 0; started < wanted; ++started) {
         threads.emplace_back([&gate, &ready, &own = allocated[static_cast<std::size_t>(started)]] {
           own.assign(64, ' ');

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <incontext/simulate/engine/options.hpp>
+#include <incontext/statistics/estimate.hpp>
+#include <incontext/statistics/theory.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+/// One panel of the explorer: a picture of theory with sliders, and a simulation that draws points into it.
+namespace incontext::explorer {
+
+/// How a slider or an axis runs: evenly, by equal factors, over whole numbers, or over whole numbers by equal factors.
+enum class Scale { linear, logarithmic, whole, whole_logarithmic };
+
+struct Slider {
+  std::string name, label;
+  double low, high, start;
+  Scale scale = Scale::linear;
+  double step = 0;  ///< of whole numbers: the distance between them; 0: 1
+};
+
+/// Where the sliders stand, by name.
+class Settings {
+ public:
+  explicit Settings(std::map<std::string, double> values) : values_(std::move(values)) {}
+  [[nodiscard]] double at(const std::string& name) const { return values_.at(name); }
+  [[nodiscard]] std::int64_t count(const std::string& name) const { return std::llround(values_.at(name)); }
+
+ private:
+  std::map<std::string, double> values_;
+};
+
+/// A curve of the theory over the axis, its values at the marked place, and what is expected at the simulated points. A
+/// curve without expectations is not simulated. An approximation gets no z.
+struct Curve {
+  std::string name;
+  std::vector<double> values;
+  double marked;
+  std::vector<statistics::Theory> expected = {};
+  bool is_approximation = false;
+};
+
+struct Picture {
+  std::vector<double> x;
+  double marked;               ///< the place on the axis whose values are printed
+  std::vector<double> points;  ///< the places that are simulated
+  std::vector<Curve> curves;
+};
+
+/// Estimates of the simulated curves in their order, each at every point.
+using Simulated = std::vector<std::vector<statistics::Estimate>>;
+
+struct Panel {
+  std::string name, title, text, source;
+  std::string x_label, y_label;
+  Scale y_scale = Scale::linear;
+  std::vector<Slider> sliders;
+  std::function<Picture(const Settings&)> theory;
+  /// Draws at least this many trials of a row of usual length, or as many as take the same time.
+  std::function<Simulated(const Settings&, const simulate::Options&)> simulate;
+};
+
+std::vector<double> log_axis(double low, double high, int count);
+
+/// A curve from its formula, which takes a place on the axis and returns what a statistics::Theory is made from.
+template <class Formula>
+Curve curve_of(std::string name, const Picture& picture, const Formula& formula) {
+  Curve curve{.name = std::move(name), .values = {}, .marked = statistics::Theory(formula(picture.marked)).value};
+  for (const double x : picture.x) curve.values.push_back(statistics::Theory(formula(x)).value);
+  for (const double x : picture.points) curve.expected.emplace_back(formula(x));
+  return curve;
+}
+
+Panel temperature_panel();
+Panel needle_panel();
+Panel rows_panel();
+Panel neighborhoods_panel();
+Panel adaptive_rate_panel();
+
+std::vector<Panel> panels();
+
+}  // namespace incontext::explorer

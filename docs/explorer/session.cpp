@@ -1,0 +1,184 @@
+#include "docs/explorer/session.hpp"
+
+#include <incontext/statistics/agreement.hpp>
+#include <incontext/statistics/moments.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "docs/explorer/panel.hpp"
+
+namespace incontext::explorer {
+
+std::vector<double> log_axis(double low, double high, int count) {
+  std::vector<double> axis;
+  for (int i = 0; i < count; ++i) axis.push_back(low * std::pow(high / low, static_cast<double>(i) / (count - 1)));
+  return axis;
+}
+
+std::vector<Panel> panels() {
+  return {temperature_panel(), needle_panel(), rows_panel(), neighborhoods_panel(), adaptive_rate_panel()};
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Panel& panel_of(const std::string& name) {
+  static const std::vector<Panel> all = panels();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Panel& panel) { return panel.name == name; });
+  if (found == all.end()) throw std::invalid_argument("there is no panel '" + name + "'");
+  return *found;
+}
+
+Settings settings_of(const std::string& text) {
+  return Settings(Json::parse(text).get<std::map<std::string, double>>());
+}
+
+std::string name_of(Scale scale) {
+  switch (scale) {
+    case Scale::linear:
+      return "linear";
+    case Scale::logarithmic:
+      return "logarithmic";
+    case Scale::whole:
+      return "whole";
+    case Scale::whole_logarithmic:
+      break;
+  }
+  return "whole logarithmic";
+}
+
+/// What a function returns, as text; or the message of its error.
+template <class Function>
+std::string answer(const Function& function) {
+  try {
+    return Json(function()).dump();
+  } catch (const std::exception& error) {
+    return Json{{"error", error.what()}}.dump();
+  }
+}
+
+/// The moments that an estimate was made from.
+statistics::Moments moments_of(const statistics::Estimate& estimate) {
+  const auto n = static_cast<double>(estimate.count);
+  const double se = estimate.standard_error;
+  return {.count = estimate.count,
+          .mean = estimate.count > 0 ? estimate.mean : 0,
+          .sum_of_squares = estimate.count > 1 ? se * se * n * (n - 1) : 0,
+          .non_finite = estimate.non_finite};
+}
+
+/// A simulation that goes on as long as the page asks for more.
+struct Run {
+  const Panel& panel;
+  Settings settings;
+  Picture picture;
+  std::uint64_t seed;
+  std::vector<std::vector<statistics::Moments>> moments = {};
+  std::vector<std::vector<double>> rounding = {};
+
+  void add(std::int64_t trials) {
+    const Simulated drawn =
+        panel.simulate(settings, {.seed = seed, .trials = trials, .device = simulate::Device::serial});
+    seed += 0xD1B54A32D192ED03ULL;
+    moments.resize(drawn.size());
+    rounding.resize(drawn.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      moments[i].resize(drawn[i].size());
+      rounding[i].resize(drawn[i].size());
+      for (std::size_t j = 0; j < drawn[i].size(); ++j) {
+        moments[i][j] = merge(moments[i][j], moments_of(drawn[i][j]));
+        rounding[i][j] = std::max(rounding[i][j], drawn[i][j].rounding);
+      }
+    }
+  }
+
+  [[nodiscard]] Json points(std::size_t i) const {
+    const Curve& curve = picture.curves.at(i);
+    Json result = Json::array();
+    for (std::size_t j = 0; j < moments[i].size(); ++j) {
+      statistics::Estimate estimate(moments[i][j]);
+      estimate.rounding = rounding[i][j];
+      const auto agreement = statistics::agree(curve.expected.at(j), estimate);
+      result.push_back({{"x", picture.points.at(j)},
+                        {"theory", curve.expected.at(j).value},
+                        {"mean", estimate.mean},
+                        {"error", estimate.standard_error},
+                        {"trials", estimate.count},
+                        {"z", curve.is_approximation ? Json() : Json(agreement.z)}});
+    }
+    return {{"name", curve.name}, {"points", std::move(result)}};
+  }
+};
+
+std::unique_ptr<Run> running;
+
+}  // namespace
+
+std::string describe() {
+  return answer([] {
+    Json result = Json::array();
+    for (const Panel& panel : panels()) {
+      Json sliders = Json::array();
+      for (const Slider& slider : panel.sliders) {
+        sliders.push_back({{"name", slider.name},
+                           {"label", slider.label},
+                           {"low", slider.low},
+                           {"high", slider.high},
+                           {"start", slider.start},
+                           {"scale", name_of(slider.scale)},
+                           {"step", slider.step}});
+      }
+      result.push_back({{"name", panel.name},
+                        {"title", panel.title},
+                        {"text", panel.text},
+                        {"source", panel.source},
+                        {"x_label", panel.x_label},
+                        {"y_label", panel.y_label},
+                        {"y_scale", name_of(panel.y_scale)},
+                        {"sliders", std::move(sliders)}});
+    }
+    return result;
+  });
+}
+
+std::string theory(const std::string& panel, const std::string& settings) {
+  return answer([&] {
+    const Picture picture = panel_of(panel).theory(settings_of(settings));
+    Json curves = Json::array();
+    for (const Curve& curve : picture.curves) {
+      curves.push_back({{"name", curve.name},
+                        {"values", curve.values},
+                        {"marked", curve.marked},
+                        {"is_simulated", !curve.expected.empty()},
+                        {"is_approximation", curve.is_approximation}});
+    }
+    return Json{{"x", picture.x}, {"marked", picture.marked}, {"curves", std::move(curves)}};
+  });
+}
+
+std::string start(const std::string& panel, const std::string& settings, std::uint64_t seed) {
+  return answer([&] {
+    running.reset();
+    const Panel& of = panel_of(panel);
+    const Settings at = settings_of(settings);
+    running = std::make_unique<Run>(Run{of, at, of.theory(at), seed});
+    return Json::object();
+  });
+}
+
+std::string step(std::int64_t trials) {
+  return answer([&] {
+    if (!running) throw std::logic_error("no simulation was started");
+    running->add(trials);
+    Json result = Json::array();
+    for (std::size_t i = 0; i < running->moments.size(); ++i) result.push_back(running->points(i));
+    return result;
+  });
+}
+
+}  // namespace incontext::explorer

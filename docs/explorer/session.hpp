@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// What the page calls, with JSON in and out. An error comes back as {"error": its message}.
+namespace incontext::explorer {
+
+/// The panels: names, texts and sliders.
+std::string describe();
+
+/// The curves of a panel where its sliders stand.
+std::string theory(const std::string& panel, const std::string& settings);
+
+/// Begins a simulation of a panel where its sliders stand, and drops the one before.
+std::string start(const std::string& panel, const std::string& settings, std::uint64_t seed);
+
+/// Draws further trials, each from a stream of its own, and returns the means of all since the start with their
+/// standard errors, and z where the theory is exact.
+std::string step(std::int64_t trials);
+
+}  // namespace incontext::explorer
