@@ -71,7 +71,7 @@ class Simulator {
                                     const std::vector<std::int64_t>& steps,
                                     const std::optional<training::TrainingState>& from = {});
 
-  /// As RegressionTrainer.
+  /// Trains, and returns the parameters after each of `steps`, which ascend; after Ctrl-C those that were reached.
   std::vector<TrainedRegression> train_regression(const std::string& what, const RegressionRun& run,
                                                   const std::vector<std::int64_t>& steps);
 
