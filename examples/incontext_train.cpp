@@ -63,6 +63,7 @@ Subcommand classification() {
            "  --figure ends    where training ends, over several seeds\n"
            "  --figure curves  the way there: Figures 4 and 5, one run\n"
            "  --figure 7, 16   four models over context lengths (7) or dimensions (16), beside their rules\n"
+           "  --figure 10      transience: learning in context that is lost while prototypes are learned by heart\n"
            "  --figure 17      selection and elimination over seeds, by initial scale and learning rate\n"
            "  --figure 18      the learning rate: where training ends, and when it arrives\n"
            "  --figure valley  the valley of kappa and gain, and the trained layers in it",

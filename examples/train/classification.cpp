@@ -29,6 +29,7 @@ std::vector<Table> classification_tables(ClassificationParts& parts) {
   if (figure == ClassificationFigure::strategies) return {strategies_table(parts)};
   if (figure == ClassificationFigure::learning_rates) return {learning_rates_table(parts)};
   if (figure == ClassificationFigure::valley) return valley_tables(parts);
+  if (figure == ClassificationFigure::transience) return transience_tables(parts);
   std::vector<Table> tables;
   for (const ContextRun& run : runs_of(parts.options)) {
     if (figure == ClassificationFigure::ends) {

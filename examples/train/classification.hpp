@@ -30,4 +30,7 @@ Table learning_rates_table(ClassificationParts& parts);
 /// The loss along the valley of kappa and gain, and the trained layers in it.
 std::vector<Table> valley_tables(ClassificationParts& parts);
 
+/// Figures 10 and 11: learning in context that is lost again while shared prototypes are learned by heart.
+std::vector<Table> transience_tables(ClassificationParts& parts);
+
 }  // namespace incontext::examples::train

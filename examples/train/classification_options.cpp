@@ -11,6 +11,7 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
                                    {{"ends", ClassificationFigure::ends},
                                     {"curves", ClassificationFigure::curves},
                                     {"7", ClassificationFigure::models},
+                                    {"10", ClassificationFigure::transience},
                                     {"16", ClassificationFigure::widths},
                                     {"17", ClassificationFigure::strategies},
                                     {"18", ClassificationFigure::learning_rates},
@@ -24,9 +25,13 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
   add_count<std::int64_t>(app, "--classes", o.classes, "Number of classes", 2, 100);
   add_count<std::int64_t>(app, "--context-length", o.context_length, "Points per context, a multiple of the classes", 2,
                           100000);
-  show_no_default(add_counts(app, "--dimensions", o.dimensions, "7, 16, 17, 18, valley: the dimensions", 2, 100));
+  show_no_default(add_counts(app, "--dimensions", o.dimensions, "7, 10, 16, 17, 18, valley: the dimensions", 2, 100));
   show_no_default(add_counts(app, "--context-lengths", o.context_lengths, "7, 16, 17: the context lengths", 2, 100000));
   show_no_default(add_counts(app, "--class-counts", o.class_counts, "17: numbers of classes", 2, 100));
+  show_no_default(add_counts(app, "--prototype-sets", o.prototype_sets,
+                             "10: numbers of sets of prototypes that the contexts share", 1, 1000000));
+  show_no_default(add_counts(app, "--hidden-ratios", o.hidden_ratios,
+                             "10: hidden widths of the perceptron, in units of d + k", 1, 1000));
   head_options(app, "Task");
   add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 1, 1000);
   add_count<std::int64_t>(app, "--steps", o.run.steps, "Steps of Adam per run", 1, 100000000);
@@ -61,7 +66,8 @@ namespace {
 using Names = std::vector<std::string>;
 
 /// The options that figures of classification other than ends and curves have, and those alone.
-const Names list_names{"--dimensions", "--context-lengths", "--class-counts", "--initial-scales", "--rates", "--full"};
+const Names list_names{"--dimensions", "--context-lengths", "--class-counts", "--initial-scales", "--rates",
+                       "--full",       "--prototype-sets",  "--hidden-ratios"};
 
 bool is_of_paper(ClassificationFigure figure) {
   return figure != ClassificationFigure::ends && figure != ClassificationFigure::curves;
@@ -82,6 +88,9 @@ Names unused_of(ClassificationFigure figure) {
       return {"--context-lengths", "--class-counts", "--initial-scales", "--rate"};
     case ClassificationFigure::valley:
       return {"--context-lengths", "--class-counts", "--rates", "--initial-scales"};
+    case ClassificationFigure::transience:
+      return {"--context-lengths", "--class-counts",  "--rates",
+              "--initial-scales",  "--initial-scale", "--weights-trained"};
     default:
       return {"--context-length", "--weights-trained", "--class-counts", "--rates", "--initial-scales"};
   }
@@ -94,6 +103,19 @@ void complete_figure(const CLI::App& app, ClassificationOptions& o) {
   };
   using Counts = std::vector<std::int64_t>;
   using Numbers = std::vector<double>;
+  if (o.figure == ClassificationFigure::transience) {
+    usual("--seeds", o.seeds, 5, 5);
+    usual("--steps", o.run.steps, 2500, 12000);
+    usual("--batch", o.run.batch, 32, 32);
+    usual("--rate", o.run.rate, 0.01, 0.01);
+    usual("--classes", o.classes, 3, 3);
+    usual("--context-length", o.context_length, 12, 12);
+    usual("--trials", o.simulation.trials, 1024, 4096);
+    or_usual(o.dimensions, {3});
+    or_usual(o.prototype_sets, o.full ? Counts{2, 8, 32, 128} : Counts{8});
+    or_usual(o.hidden_ratios, o.full ? Counts{2, 8} : Counts{8});
+    return;
+  }
   const bool counts = o.figure == ClassificationFigure::strategies;
   usual("--seeds", o.seeds, counts ? 8 : 2, counts ? 20 : 5);
   usual("--steps", o.run.steps, 1000, counts ? 1500 : 2500);
@@ -132,9 +154,11 @@ void complete(const CLI::App& app, ClassificationOptions& o, UnusedOptions& unus
   }
   unused.add(figure, {"--map", "--dimension", "--decay-steps"});
   unused.add(figure, unused_of(o.figure));
+  if (o.figure != ClassificationFigure::transience) unused.add(figure, {"--prototype-sets", "--hidden-ratios"});
   complete_figure(app, o);
   if (o.figure != ClassificationFigure::strategies) o.class_counts = {o.classes};
-  const bool has_lengths = o.figure != ClassificationFigure::learning_rates && o.figure != ClassificationFigure::valley;
+  const bool has_lengths = o.figure == ClassificationFigure::models || o.figure == ClassificationFigure::widths ||
+                           o.figure == ClassificationFigure::strategies;
   if (!has_lengths) o.context_lengths = {o.context_length};
   for (const std::int64_t n : o.context_lengths) {
     for (const std::int64_t k : o.class_counts) {
@@ -158,6 +182,12 @@ void state_used(const ClassificationOptions& o, nlohmann::ordered_json& argument
   state("steps", o.run.steps);
   state("batch", o.run.batch);
   state("trials", o.simulation.trials);
+  if (o.figure != ClassificationFigure::transience) return;
+  state("prototype-sets", o.prototype_sets);
+  state("hidden-ratios", o.hidden_ratios);
+  state("classes", o.classes);
+  state("context-length", o.context_length);
+  state("rate", o.run.rate);
 }
 
 }  // namespace incontext::examples::train

@@ -12,9 +12,9 @@
 namespace incontext::examples::train {
 
 /// Where training ends, beside the rules; the way there; and figures of arXiv 2510.10425: the models over context
-/// lengths (7) and dimensions (16), selection and elimination (17), learning rates (18), and the valley of kappa and
-/// gain.
-enum class ClassificationFigure { ends, curves, models, widths, strategies, learning_rates, valley };
+/// lengths (7) and dimensions (16), selection and elimination (17), learning rates (18), the valley of kappa and gain,
+/// and transience (10).
+enum class ClassificationFigure { ends, curves, models, widths, strategies, learning_rates, valley, transience };
 
 /// Which maps are trained.
 enum class MapChoice { linear, softmax, both };
@@ -29,6 +29,8 @@ struct ClassificationOptions : TaskOptions {
   std::vector<std::int64_t> dimensions = {};
   std::vector<std::int64_t> context_lengths = {};
   std::vector<std::int64_t> class_counts = {};
+  std::vector<std::int64_t> prototype_sets = {};
+  std::vector<std::int64_t> hidden_ratios = {};
   std::vector<double> initial_scales = {};
   std::vector<double> rates = {};
   ContextRun run = {};

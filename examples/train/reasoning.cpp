@@ -1,7 +1,6 @@
 #include "examples/train/reasoning.hpp"
 
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/moments.hpp>
 #include <incontext/training/reasoning_task.hpp>
 
 #include <algorithm>
@@ -70,12 +69,6 @@ ReasoningRun run_of(const ReasoningOptions& o, const std::string& method, double
           .seed = o.simulation.seed + static_cast<std::uint64_t>(seed)};
 }
 
-Estimate estimate_over(const std::vector<double>& values) {
-  return Estimate(statistics::moments_of(values.data(), std::ssize(values)));
-}
-
-Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
-
 /// The runs of one method at one rate, seed by seed.
 struct Runs {
   std::string method;
@@ -99,7 +92,7 @@ Estimate log_ratio(const Runs& runs, const Runs& other) {
     if (!runs.jumps[i] || !other.jumps[i]) continue;
     logs.push_back(std::log(static_cast<double>(*runs.jumps[i]) / static_cast<double>(*other.jumps[i])));
   }
-  return estimate_over(logs);
+  return estimate_of_runs(logs);
 }
 
 std::string setting(const ReasoningOptions& o) {
@@ -156,9 +149,9 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     const auto share = binomial_interval(std::ssize(steps), std::ssize(runs.jumps));
     cells.emplace_back(share.lower);
     cells.emplace_back(share.upper);
-    const Estimate step = estimate_over(steps), plateau = estimate_over(runs.plateaus);
-    cells.push_back(finite(step.mean));
-    cells.push_back(finite(step.standard_error * std::sqrt(moments)));
+    const Estimate step = estimate_of_runs(steps), plateau = estimate_of_runs(runs.plateaus);
+    cells.push_back(finite_cell(step.mean));
+    cells.push_back(finite_cell(step.standard_error * std::sqrt(moments)));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::min_element(steps.begin(), steps.end())));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::max_element(steps.begin(), steps.end())));
     const auto softmax = std::find_if(all.begin(), all.end(), [&](const Runs& other) {
@@ -166,13 +159,13 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     });
     if (runs.method != "softmax" && softmax != all.end()) {
       const Estimate ratio = log_ratio(runs, *softmax);
-      cells.push_back(finite(std::exp(ratio.mean)));
-      cells.push_back(finite(ratio.standard_error));
+      cells.push_back(finite_cell(std::exp(ratio.mean)));
+      cells.push_back(finite_cell(ratio.standard_error));
     } else {
       cells.insert(cells.end(), 2, Cell());
     }
-    cells.push_back(finite(plateau.mean));
-    cells.push_back(finite(plateau.standard_error));
+    cells.push_back(finite_cell(plateau.mean));
+    cells.push_back(finite_cell(plateau.standard_error));
     table.add_row(std::move(cells));
   }
   table.notes = {"A run ends with its Eureka moment, or at step " + std::to_string(o.steps) + "; measured every " +
@@ -265,10 +258,10 @@ std::vector<Table> course_tables(ReasoningParts& parts) {
       for (const ReasoningMeasurement& at :
            parts.simulator.train(method + " at rate " + short_text(rate, 3), run_of(o, method, rate, 0), nearly_all)) {
         const auto [least, largest] = std::minmax_element(at.entropy.begin(), at.entropy.end());
-        table.add_row({at.step, finite(at.loss), finite(at.accuracy), finite(at.held_out_loss),
-                       finite(at.held_out_accuracy), finite(*least), finite(*largest), finite(at.query_gradient),
-                       finite(at.key_gradient), finite(at.value_gradient),
-                       finite(at.key_gradient / at.value_gradient)});
+        table.add_row({at.step, finite_cell(at.loss), finite_cell(at.accuracy), finite_cell(at.held_out_loss),
+                       finite_cell(at.held_out_accuracy), finite_cell(*least), finite_cell(*largest),
+                       finite_cell(at.query_gradient), finite_cell(at.key_gradient), finite_cell(at.value_gradient),
+                       finite_cell(at.key_gradient / at.value_gradient)});
       }
       table.notes = {
           "Entropies of the class token's attention, the least and the largest of the heads'; uniform "

@@ -1,9 +1,6 @@
 #include "examples/train/sequences.hpp"
 
-#include <incontext/statistics/moments.hpp>
-
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "examples/support/text.hpp"
@@ -75,11 +72,5 @@ SequenceRun run_of(const SequenceOptions& o, const std::string& map, std::int64_
           .batch = o.batch,
           .seed = o.simulation.seed + static_cast<std::uint64_t>(seed)};
 }
-
-statistics::Estimate estimate_of_runs(const std::vector<double>& values) {
-  return statistics::Estimate(statistics::moments_of(values.data(), std::ssize(values)));
-}
-
-Cell finite_cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 }  // namespace incontext::examples::train

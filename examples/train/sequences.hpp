@@ -53,12 +53,6 @@ std::string described(const SequenceOptions& o);
 /// One more run of a map with a seed, of the edition's size.
 SequenceRun run_of(const SequenceOptions& o, const std::string& map, std::int64_t seed);
 
-/// The mean over runs and its standard error.
-statistics::Estimate estimate_of_runs(const std::vector<double>& values);
-
-/// A number as a cell of a table; an empty cell for NaN.
-Cell finite_cell(double value);
-
 /// Errors by shift, boundary values beside those of the weights and of the clip model, and deviant inputs.
 std::vector<Table> affine_tables(SequenceParts& parts);
 

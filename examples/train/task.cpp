@@ -1,6 +1,9 @@
 #include "examples/train/task.hpp"
 
+#include <incontext/statistics/moments.hpp>
+
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace incontext::examples::train {
@@ -42,5 +45,11 @@ void complete_counts(const CLI::App& app, const TaskOptions& o) {
 void state_counts(const TaskOptions& o, nlohmann::ordered_json& arguments) {
   for (const EditionCount& count : o.counts) arguments[count.name.substr(2)] = *count.target;
 }
+
+statistics::Estimate estimate_of_runs(const std::vector<double>& values) {
+  return statistics::Estimate(statistics::moments_of(values.data(), std::ssize(values)));
+}
+
+Cell finite_cell(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 }  // namespace incontext::examples::train

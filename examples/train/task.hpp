@@ -1,5 +1,7 @@
 #pragma once
 
+#include <incontext/statistics/estimate.hpp>
+
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -51,5 +53,11 @@ void complete_counts(const CLI::App& app, const TaskOptions& o);
 
 /// Writes the counts into the report's arguments.
 void state_counts(const TaskOptions& o, nlohmann::ordered_json& arguments);
+
+/// The mean over runs and its standard error.
+statistics::Estimate estimate_of_runs(const std::vector<double>& values);
+
+/// A number as a cell of a table; an empty cell for NaN.
+Cell finite_cell(double value);
 
 }  // namespace incontext::examples::train

@@ -90,6 +90,19 @@ TEST_CASE("strategies are counted over seeds, with Clopper and Pearson's interva
   CHECK(row["share_upper"].get<double>() >= share);
 }
 
+TEST_CASE("prototypes that contexts share are learned by heart, and a context's own are not", "[examples][train]") {
+  const Json report = train_report(
+      {"--figure", "10", "--prototype-sets", "2", "--steps", "600", "--hidden-ratios", "4", "--trials", "512"});
+  CHECK(report["arguments"]["classes"] == 3);
+  CHECK(report["tables"][0]["rows"].size() == 20);
+  const Json& ends = report["tables"][1]["rows"];
+  REQUIRE(ends.size() == 2);
+  CHECK(ends[0]["sets"] == 0);
+  CHECK(ends[0]["verdict"] == "agrees");
+  CHECK(ends[1]["simulation"].get<double>() > 0.1);
+  for (const Json& row : report["tables"][2]["rows"]) CHECK(row["outcome"] == "rejected");
+}
+
 TEST_CASE("figures of the paper refuse options that they have no use for", "[examples][train]") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
     const auto run = run_program(INCONTEXT_TRAIN, arguments);
@@ -98,6 +111,8 @@ TEST_CASE("figures of the paper refuse options that they have no use for", "[exa
   };
   refused({"classification", "--figure", "7", "--rates", "0.1"}, "--rates");
   refused({"classification", "--figure", "17", "--rate", "0.1"}, "--rate");
+  refused({"classification", "--figure", "7", "--prototype-sets", "3"}, "--prototype-sets");
+  refused({"classification", "--figure", "10", "--weights-trained", "merged"}, "--weights-trained");
   refused({"classification", "--dimensions", "3"}, "--dimensions");
   refused({"classification", "--figure", "valley", "--context-lengths", "50"}, "--context-lengths");
   refused({"classification", "--figure", "17", "--class-counts", "3", "--context-lengths", "20"},
