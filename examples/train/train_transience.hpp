@@ -72,9 +72,10 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
                               {.rate = {.peak = run.rate}, .largest_gradient_norm = 10}, model.decays());
     auto fresh_task = task;
     fresh_task.prototype_sets = 0;
-    constexpr std::uint64_t test_seed = 0x7E57, choice_seed = 0xC401CE, held_out = std::uint64_t{1} << 60;
-    const auto fresh = sphere_sequences<float>(fresh_task, test_seed);
-    const auto chosen_by = sphere_sequences<float>(fresh_task, choice_seed);
+    constexpr std::uint64_t test_seed = 0x7E570000, choice_seed = 0xC4010000, held_out = std::uint64_t{1} << 60;
+    // Every run has contexts of its own, so that the spread over runs is the whole error of their mean.
+    const auto fresh = sphere_sequences<float>(fresh_task, test_seed + run.seed);
+    const auto chosen_by = sphere_sequences<float>(fresh_task, choice_seed + run.seed);
     auto shared = stream;
     shared.draw = [draw = stream.draw](std::uint64_t index, std::int64_t tokens, auto& examples, Eigen::Index first) {
       draw(held_out + index, tokens, examples, first);
