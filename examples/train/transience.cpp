@@ -57,9 +57,9 @@ std::size_t peak_of(const std::vector<TransiencePoint>& course) {
   return static_cast<std::size_t>(std::min_element(course.begin(), course.end(), less) - course.begin());
 }
 
-double rise_of(const std::vector<TransiencePoint>& course) {
-  return course.back().fresh.loss.mean - course[peak_of(course)].fresh.loss.mean;
-}
+double best_of(const std::vector<TransiencePoint>& course) { return course[peak_of(course)].fresh.loss.mean; }
+
+double rise_of(const std::vector<TransiencePoint>& course) { return course.back().fresh.loss.mean - best_of(course); }
 
 /// What knowing the shared prototypes saves at the end.
 double saved_of(const std::vector<TransiencePoint>& course) {
@@ -131,8 +131,10 @@ void add_end(ClassificationParts& parts, Table& table, std::int64_t dimension, c
   if (all.sets == 0 || beyond.count < 2) {
     row.resize(9);
   } else {
-    const bool is_transient = beyond.mean > transient_beyond * beyond.standard_error;
-    row.insert(row.end(), {beyond.mean, beyond.standard_error, Cell(std::string(is_transient ? "yes" : "not seen"))});
+    const double guess = std::log(static_cast<double>(parts.options.classes));
+    const bool rises = beyond.mean > transient_beyond * beyond.standard_error;
+    const std::string transient = all.over(best_of).mean >= guess ? "never learned" : rises ? "yes" : "not seen";
+    row.insert(row.end(), {beyond.mean, beyond.standard_error, Cell(transient)});
   }
   for (Cell& cell : all.sets == 0 ? parts.judgment.judged(0.0, saved) : Judgment::shown(0.0, saved)) {
     row.push_back(std::move(cell));
@@ -179,7 +181,9 @@ std::vector<Table> transience_tables(ClassificationParts& parts) {
   ends.notes = {
       "best at step: where the loss on fresh contexts is least, by other fresh contexts than those of the loss; above "
       "best: how much larger the loss is at the end. Transient: if it rises by more than " +
-          short_text(transient_beyond, 2) + " standard errors beyond the rise of the same seeds without shared sets.",
+          short_text(transient_beyond, 2) +
+          " standard errors beyond the rise of the same seeds without shared sets; never learned: at its best still a "
+          "guess, log k, or worse.",
       "theory and simulation: the loss on fresh less that on shared contexts at the end, 0 where no sets are shared; "
       "otherwise what is known by heart."};
   tables.push_back(std::move(ends));
