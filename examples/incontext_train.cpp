@@ -1,10 +1,12 @@
 // incontext-train: trains attention from scratch, and shows what it becomes beside what the theory says it is.
 
+#include <memory>
+
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
+#include "examples/support/unused_options.hpp"
 #include "examples/train/classification.hpp"
-#include "examples/train/options.hpp"
 #include "examples/train/reasoning.hpp"
 #include "examples/train/regression.hpp"
 #include "examples/train/sequences.hpp"
@@ -14,93 +16,146 @@ namespace {
 using namespace incontext::examples;
 using namespace incontext::examples::train;
 
-std::vector<Table> regression_tables(const TrainOptions& o, Simulator& simulator, Judgment& judgment,
-                                     Controls& controls) {
-  const RegressionTrainer trainer = [&](const std::string& what, const RegressionRun& run,
-                                        const std::vector<std::int64_t>& steps) {
-    return simulator.train_regression(what, run, steps);
+// Tasks whose options need no completion but that of their counts.
+void complete(const CLI::App&, TaskOptions&, UnusedOptions&) {}
+void state_used(const TaskOptions&, nlohmann::ordered_json&) {}
+
+/// A task: its options, the simulator that trains it, the columns that name its controls, and its tables.
+template <class Options, class Simulator, class Parts = TaskParts<Options, Simulator>>
+Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<Column> keys,
+                std::vector<Table> (*tables)(Parts&)) {
+  const auto options = std::make_shared<Options>();
+  text.description += "\nA negative control that is not rejected is a disagreement.\n" + std::string(exit_codes_help);
+  text.add_options = [=](CLI::App& app) { add(app, *options); };
+  text.body = [=](const CLI::App& app) {
+    Options& o = *options;
+    UnusedOptions unused(app);
+    add_unused_run_options(unused, o.simulation, o.output);
+    complete_counts(app, o);
+    complete(app, o, unused);
+    require_outputs(o.output);
+    Report report{.program = "incontext-train", .command = command_of(app), .arguments = unused.arguments()};
+    state_counts(o, report.arguments);
+    state_used(o, report.arguments);
+    Judgment judgment;
+    Controls controls(keys);
+    Simulator simulator(o.simulation, o.output.quiet);
+    Parts parts{o, simulator, judgment, controls};
+    report.tables = tables(parts);
+    report.run = simulator.record();
+    if (!controls.empty()) report.tables.push_back(controls.table());
+    judge(report, judgment);
+    if (report.verdict) controls.join(*report.verdict);
+    return deliver(std::move(report), o.output);
   };
-  RegressionFigures parts{trainer, judgment, controls, o.seeds, o.run.batch, o.simulation.seed};
-  if (o.figure == TrainFigure::ends) return regression_ends(parts);
-  return o.figure == TrainFigure::curves ? regression_curves(parts) : regression_temperatures(parts);
+  return text;
 }
 
-bool reads_sequences(TrainTask task) {
-  return task == TrainTask::affine || task == TrainTask::quantifier || task == TrainTask::needle;
+const std::vector<Column> at_place{{"statement"}, {"at"}};
+
+Subcommand classification() {
+  return task<ClassificationOptions, Simulator>(
+      {.name = "classification",
+       .summary = "One layer of attention beside the best step of (kernel) gradient descent (2510.10425)",
+       .description =
+           "Trains one layer of attention on classification in context, and compares it with the best step of\n"
+           "(kernel) gradient descent (2510.10425).\n"
+           "  --figure ends    where training ends, over several seeds\n"
+           "  --figure curves  the way there: Figures 4 and 5, one run\n"
+           "  --figure 7, 16   four models over context lengths (7) or dimensions (16), beside their rules\n"
+           "  --figure 10      transience: learning in context that is lost while prototypes are learned by heart\n"
+           "  --figure 17      selection and elimination over seeds, by initial scale and learning rate\n"
+           "  --figure 18      the learning rate: where training ends, and when it arrives\n"
+           "  --figure valley  the valley of kappa and gain, and the trained layers in it",
+       .footer = "\nExamples:\n"
+                 "  incontext-train classification\n"
+                 "  incontext-train classification --map softmax --dimension 5 --steps 8000 --seeds 3\n"
+                 "  incontext-train classification --figure 7 --dimensions 3 --context-lengths 25,100 --seeds 5\n"
+                 "  incontext-train classification --figure 17 --class-counts 2 --context-lengths 20\n"
+                 "  incontext-train classification --figure curves --map linear --checkpoint state --weights layer\n"},
+      add_options, {{"rule"}, {"layer"}}, classification_tables);
 }
 
-std::vector<Table> sequence_tables(TrainTask task, SequenceParts& parts) {
-  if (task == TrainTask::needle) return needle_tables(parts);
-  return task == TrainTask::affine ? affine_tables(parts) : quantifier_tables(parts);
+Subcommand regression() {
+  return task<RegressionOptions, Simulator>(
+      {.name = "regression",
+       .summary = "One layer of attention beside the optimum of its exact error (2511.01292)",
+       .description =
+           "Trains one layer of attention on linear regression in context, and compares it with the optimum of its\n"
+           "exact error (2511.01292): linear attention, approximate softmax and softmax.\n"
+           "  --figure ends         where training ends, over several seeds\n"
+           "  --figure curves       stochastic gradient descent beside gradient flow on the exact error\n"
+           "  --figure temperature  a pretrained layer's temperature, trained on shifted laws",
+       .footer = "\nExamples:\n"
+                 "  incontext-train regression\n"
+                 "  incontext-train regression --dimension 5 --context-length 20 --steps 3000\n"
+                 "  incontext-train regression --figure temperature\n"},
+      add_options, {{"statement"}, {"layer"}}, regression_tables);
 }
 
-Report report_of(const CLI::App& app, TrainOptions& options) {
-  const UnusedOptions unused = complete(app, options);
-  require_outputs(options.output);
-  Report report{.program = "incontext-train", .command = command_of(app), .arguments = unused.arguments()};
-  Judgment judgment;
-  const bool is_regression = options.task == TrainTask::regression, reasons = options.task == TrainTask::reasoning;
-  const bool is_sequence = reads_sequences(options.task), has_place = reasons || is_sequence;
-  Controls controls(is_regression || has_place ? std::vector<Column>{{"statement"}, {has_place ? "at" : "layer"}}
-                                               : std::vector<Column>{{"rule"}, {"layer"}});
-  if (is_sequence) {
-    state_used(options.sequences, report.arguments);
-    SequenceSimulator simulator(options.simulation, options.output.quiet);
-    SequenceParts parts{options.sequences, simulator, judgment, controls};
-    report.tables = sequence_tables(options.task, parts);
-    report.run = simulator.record();
-  } else if (reasons) {
-    state_used(options.reasoning, report.arguments);
-    ReasoningSimulator simulator(options.simulation, options.output.quiet);
-    ReasoningParts parts{options.reasoning, simulator, judgment, controls};
-    report.tables = options.figure == TrainFigure::ends ? eureka_tables(parts) : reasoning_course_tables(parts);
-    report.run = simulator.record();
-  } else {
-    state_used(options, report.arguments);
-    Simulator simulator(options.simulation, options.output.quiet);
-    TrainRun parts{options, simulator, judgment, controls};
-    report.tables =
-        is_regression ? regression_tables(options, simulator, judgment, controls) : classification_tables(parts);
-    report.run = simulator.record();
-  }
-  if (!controls.empty()) report.tables.push_back(controls.table());
-  judge(report, judgment);
-  if (report.verdict) controls.join(*report.verdict);
-  return report;
+Subcommand reasoning() {
+  return task<ReasoningOptions, ReasoningSimulator>(
+      {.name = "reasoning",
+       .summary = "A transformer of one block that must read parities: when it learns to (2310.12956)",
+       .description =
+           "Trains a transformer of one block on inputs whose parities it must read (2310.12956), with softmax,\n"
+           "NormSoftmax and other help for queries and keys.\n"
+           "  --figure ends    the step of the Eureka moment, by method, rate and seed; and the plateau before it\n"
+           "  --figure curves  losses, entropies and gradients through training, Figures 5, 7 and 8",
+       .footer = "\nExamples:\n"
+                 "  incontext-train reasoning\n"
+                 "  incontext-train reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},
+      add_options, at_place, reasoning_tables);
+}
+
+Subcommand affine() {
+  return task<SequenceOptions, SequenceSimulator>(
+      {.name = "affine",
+       .summary = "Transformers with several maps on affine functions, tested under shifts (2508.14685)",
+       .description =
+           "Trains transformers with several attention maps on affine functions, and tests them on shifted functions\n"
+           "and inputs: errors, the bound of the weights, and the boundary value of the clip model (2508.14685).",
+       .footer = "\nExamples:\n"
+                 "  incontext-train affine\n"
+                 "  incontext-train affine --maps softmax,ssa,ssmax --seeds 5\n"
+                 "  incontext-train affine --maps softmax,ssa --models full,wide\n"},
+      add_affine_options, at_place, affine_tables);
+}
+
+Subcommand quantifier() {
+  return task<SequenceOptions, SequenceSimulator>(
+      {.name = "quantifier",
+       .summary = "The same transformers on \"every\" and \"some\", in longer rows and with a map replaced late",
+       .description =
+           "Trains transformers with several attention maps to answer whether every number of a row, or some, is\n"
+           "positive, and tests them on longer rows and larger numbers (2508.14685). The full edition also replaces\n"
+           "softmax by SSMax after training or late in it (2501.19399).",
+       .footer = "\nExamples:\n"
+                 "  incontext-train quantifier\n"
+                 "  incontext-train quantifier --maps softmax,ssa --layers 2 --seeds 5\n"},
+      add_quantifier_options, at_place, quantifier_tables);
+}
+
+Subcommand needle() {
+  return task<NeedleOptions, SequenceSimulator>(
+      {.name = "needle",
+       .summary = "An inverse temperature at every row length, beside the exact optimum (2501.19399)",
+       .description =
+           "Trains the inverse temperature of softmax on rows with a needle, one number at every length and SSMax's s\n"
+           "over all lengths (2501.19399), and compares them with the optima of the exact cross entropy.",
+       .footer = "\nExamples:\n"
+                 "  incontext-train needle\n"
+                 "  incontext-train needle --full\n"},
+      add_options, at_place, needle_tables);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  TrainOptions options;
-  return run_program(
+  return run_subcommand(
       {.name = "incontext-train",
        .description =
-           "Trains attention from scratch, with exact gradients. --task classification compares one layer with the\n"
-           "best step of (kernel) gradient descent (2510.10425), --task regression with the optimum of its exact "
-           "error\n"
-           "(2511.01292); --task reasoning trains a transformer of one block that must read parities (2310.12956).\n"
-           "--task affine and --task quantifier train transformers with several attention maps and test them under\n"
-           "shifts (2508.14685), and --task needle an inverse temperature at every row length (2501.19399).\n"
-           "  --figure ends        where training ends, over several seeds; reasoning: the step of the Eureka moment\n"
-           "  --figure curves      the way there: Figures 4 and 5, one run; regression: beside gradient flow;\n"
-           "                       reasoning: losses, entropies and gradients, Figures 5, 7 and 8\n"
-           "  --figure 7, 16       four models over context lengths (7) or dimensions (16), beside their rules\n"
-           "  --figure 17          selection and elimination over seeds, by initial scale and learning rate\n"
-           "  --figure 18          the learning rate: where training ends, and when it arrives\n"
-           "  --figure valley      the valley of kappa and gain, and the trained layers in it\n"
-           "  --figure temperature regression: a pretrained layer's temperature, trained on shifted laws\n"
-           "A negative control that is not rejected is a disagreement.\n" +
-           std::string(exit_codes_help),
-       .footer = "\nExamples:\n"
-                 "  incontext-train\n"
-                 "  incontext-train --map softmax --dimension 5 --steps 8000 --seeds 3\n"
-                 "  incontext-train --figure 7 --dimensions 3 --context-lengths 25,100 --seeds 5\n"
-                 "  incontext-train --figure 17 --class-counts 2 --context-lengths 20\n"
-                 "  incontext-train --task regression --figure temperature\n"
-                 "  incontext-train --figure curves --map linear --checkpoint state --weights layer\n"
-                 "  incontext-train --task affine --maps softmax,ssa,ssmax --seeds 5\n"
-                 "  incontext-train --task reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},
-      argc, argv, [&](CLI::App& app) { add_train_options(app, options); },
-      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+           "Trains attention from scratch, with exact gradients, and shows what it becomes beside the theory.\n"
+           "incontext-train TASK --help lists the figures and the options of a task.\n"},
+      {classification(), regression(), reasoning(), affine(), quantifier(), needle()}, argc, argv);
 }

@@ -8,4 +8,5 @@
 #include "incontext/train/reasoning.hpp"
 #include "incontext/train/regression.hpp"
 #include "incontext/train/sequence.hpp"
+#include "incontext/train/sphere_sequences.hpp"
 #include "incontext/train/task_sequences.hpp"

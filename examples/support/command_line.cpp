@@ -172,6 +172,10 @@ void add_run_options(CLI::App& app, SimulationOptions& options) {
       [](double value) { return value > 0 && value < 1; }, "0 < value < 1")
       ->excludes(trials)
       ->default_str("");
+  add_device_options(app, options);
+}
+
+void add_device_options(CLI::App& app, SimulationOptions& options) {
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
   const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N";
   const auto read_device = [&options, devices](const std::string& text) {
@@ -343,36 +347,77 @@ std::string in_options(const CLI::App& app, const std::string& refusal) {
   return option + (text[end] == ' ' ? ":" : "") + text.substr(end);
 }
 
+namespace {
+
+int refuse(const std::string& program, const std::string& message) {
+  constexpr std::size_t longest = 4000;
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), shown(message, longest).c_str());
+  return exit_bad_input;
+}
+
+/// False if --help or --version was asked for, and written.
+bool parse_unless_help(CLI::App& app, int argc, char** argv) {
+  try {
+    parse_arguments(app, argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw;
+    std::ostringstream asked_for;
+    app.exit(error, asked_for, asked_for);
+    write_standard_output(asked_for.str());
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body) {
-  const auto refuse = [&program](const std::string& message) {
-    constexpr std::size_t longest = 4000;
-    std::fprintf(stderr, "%s: %s\n", program.name.c_str(), shown(message, longest).c_str());
-    return exit_bad_input;
-  };
   prepare_streams();
   CLI::App app(program.description, program.name);
   app.footer(program.footer);
   app.option_defaults()->always_capture_default();
   add_options(app);
+  app.set_version_flag("--version", program.name + " " + version());
   try {
-    app.set_version_flag("--version", program.name + " " + version());
-    try {
-      parse_arguments(app, argc, argv);
-    } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() != 0) throw;
-      std::ostringstream asked_for;  // by --help, --version
-      app.exit(error, asked_for, asked_for);
-      write_standard_output(asked_for.str());
-      return exit_agreement;
-    }
+    if (!parse_unless_help(app, argc, argv)) return exit_agreement;
     require_thread_variables(app);
     return body(app);
   } catch (const std::bad_alloc&) {
-    return refuse("not enough memory for these sizes" + given_counts(app));
+    return refuse(program.name, "not enough memory for these sizes" + given_counts(app));
   } catch (const std::exception& error) {
-    return refuse(in_options(app, error.what()));
+    return refuse(program.name, in_options(app, error.what()));
+  }
+}
+
+int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  prepare_streams();
+  CLI::App app(program.description, program.name);
+  app.footer(program.footer);
+  app.set_version_flag("--version", program.name + " " + version());
+  app.get_formatter()->label("SUBCOMMAND", "TASK");
+  std::string names;
+  for (const Subcommand& task : subcommands) {
+    if (task.name == word) {
+      return run_program({program.name + " " + word, task.description, task.footer}, argc - 1, argv + 1,
+                         task.add_options, task.body);
+    }
+    app.add_subcommand(task.name, task.summary)->group("Tasks");
+    names += (names.empty() ? "" : "|") + task.name;
+  }
+  try {
+    if (argc < 2) {
+      write_standard_output(app.help());
+      return exit_bad_input;
+    }
+    if ((word == "--help" || word == "-h" || word == "--version") && !parse_unless_help(app, 2, argv)) {
+      return exit_agreement;
+    }
+    throw InputError(shown(word) + ": is not a task (needs " + names + " as the first word)");
+  } catch (const std::exception& error) {
+    return refuse(program.name, error.what());
   }
 }
 

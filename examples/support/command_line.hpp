@@ -154,6 +154,9 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 /// The options that say how to run, and not what: no dimension, no context length.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
+/// Of these, those of programs without a number of trials: seed, device and threads.
+void add_device_options(CLI::App& app, SimulationOptions& options);
+
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
 /// list where it takes a list, null where it has no value or, being one of `unused`, no effect.
 nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused = {});
@@ -179,5 +182,18 @@ struct ProgramText {
 int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body);
+
+/// One task of a program that has several: a program of its own, with its options and its help. The name is the first
+/// word of the command line, and the summary one line of the list of tasks.
+struct Subcommand {
+  std::string name, summary;
+  std::string description, footer;
+  std::function<void(CLI::App& app)> add_options = {};
+  std::function<int(const CLI::App& app)> body = {};
+};
+
+/// Runs the task that the first word names, as run_program does. Without a word it prints the list of tasks; the exit
+/// code is then that of bad input, because nothing was judged.
+int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv);
 
 }  // namespace incontext::examples

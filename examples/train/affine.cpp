@@ -44,10 +44,12 @@ struct AffineRuns {
 };
 
 std::vector<AffineModel> affine_models(const SequenceOptions& o) {
-  std::vector<AffineModel> models{{"attention only, no norms", false, false}, {"full", true, true}};
-  if (o.full) {
-    models.push_back({"attention and norms", false, true});
-    models.push_back({"full, inputs N(0, 10^2)", true, true, 10});
+  std::vector<AffineModel> models;
+  for (const std::string& name : o.models) {
+    if (name == "attention") models.push_back({"attention only, no norms", false, false});
+    if (name == "full") models.push_back({"full", true, true});
+    if (name == "attention-norms") models.push_back({"attention and norms", false, true});
+    if (name == "wide") models.push_back({"full, inputs N(0, 10^2)", true, true, 10});
   }
   return models;
 }
@@ -85,7 +87,6 @@ std::vector<AffineRuns> affine_runs(SequenceParts& parts, const AffineTests& tes
   std::vector<AffineRuns> all;
   for (const AffineModel& model : affine_models(o)) {
     for (const std::string& map : o.maps) {
-      if (model.input_stddev != 1 && map != "softmax" && map != "ssa") continue;
       AffineRuns runs{map, model, {}, {}};
       for (std::int64_t seed = 0; seed < o.seeds && !parts.simulator.stopped(); ++seed) {
         SequenceRun run = run_of(o, map, seed);
@@ -127,8 +128,7 @@ Table zero_table(SequenceParts& parts, const AffineTests& tests, const std::vect
 }
 
 Table affine_error_table(const SequenceOptions& o, const AffineTests& tests, const std::vector<AffineRuns>& all) {
-  Table table{.title = "Affine functions: errors of trained transformers of one layer, width " +
-                       std::to_string(o.width) + ", 4 heads, after " + std::to_string(o.steps) + " steps",
+  Table table{.title = "Affine functions: errors of " + described(o),
               .columns = {{"model"},
                           {"map"},
                           {"test"},

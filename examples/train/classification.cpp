@@ -7,7 +7,7 @@ namespace incontext::examples::train {
 namespace {
 
 /// The maps that were asked for, each with its task.
-std::vector<ContextRun> runs_of(const TrainOptions& o) {
+std::vector<ContextRun> runs_of(const ClassificationOptions& o) {
   std::vector<ContextRun> runs;
   for (const ContextMap map : {ContextMap::linear, ContextMap::softmax}) {
     if (o.maps == MapChoice::linear && map != ContextMap::linear) continue;
@@ -23,15 +23,16 @@ std::vector<ContextRun> runs_of(const TrainOptions& o) {
 
 }  // namespace
 
-std::vector<Table> classification_tables(TrainRun& parts) {
-  const TrainFigure figure = parts.options.figure;
-  if (figure == TrainFigure::models || figure == TrainFigure::widths) return {models_table(parts)};
-  if (figure == TrainFigure::strategies) return {strategies_table(parts)};
-  if (figure == TrainFigure::learning_rates) return {learning_rates_table(parts)};
-  if (figure == TrainFigure::valley) return valley_tables(parts);
+std::vector<Table> classification_tables(ClassificationParts& parts) {
+  const ClassificationFigure figure = parts.options.figure;
+  if (figure == ClassificationFigure::models || figure == ClassificationFigure::widths) return {models_table(parts)};
+  if (figure == ClassificationFigure::strategies) return {strategies_table(parts)};
+  if (figure == ClassificationFigure::learning_rates) return {learning_rates_table(parts)};
+  if (figure == ClassificationFigure::valley) return valley_tables(parts);
+  if (figure == ClassificationFigure::transience) return transience_tables(parts);
   std::vector<Table> tables;
   for (const ContextRun& run : runs_of(parts.options)) {
-    if (figure == TrainFigure::ends) {
+    if (figure == ClassificationFigure::ends) {
       tables.push_back(ends_table(parts, run));
     } else {
       for (Table& table : curve_tables(parts, run)) tables.push_back(std::move(table));

@@ -39,7 +39,7 @@ std::vector<std::int64_t> measured_steps(std::int64_t first, std::int64_t last) 
   return steps;
 }
 
-void write_state(const TrainOptions& o, const std::string& settings, const TrainedContext& last) {
+void write_state(const ClassificationOptions& o, const std::string& settings, const TrainedContext& last) {
   if (!o.checkpoint.empty()) training::save_checkpoint(o.checkpoint, settings, last.state);
   if (o.weights.empty()) return;
   write_file(o.weights + ".key_query.npy", npy_bytes(last.head.key_query));
@@ -48,8 +48,8 @@ void write_state(const TrainOptions& o, const std::string& settings, const Train
 
 }  // namespace
 
-std::vector<Table> curve_tables(TrainRun& parts, ContextRun run) {
-  const TrainOptions& o = parts.options;
+std::vector<Table> curve_tables(ClassificationParts& parts, ContextRun run) {
+  const ClassificationOptions& o = parts.options;
   run.seed = o.simulation.seed;
   const std::string settings = settings_of(run);
   std::optional<training::TrainingState> from;

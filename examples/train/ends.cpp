@@ -8,8 +8,8 @@
 
 namespace incontext::examples::train {
 
-Table ends_table(TrainRun& parts, const ContextRun& usual) {
-  const TrainOptions& o = parts.options;
+Table ends_table(ClassificationParts& parts, const ContextRun& usual) {
+  const ClassificationOptions& o = parts.options;
   const bool is_linear = usual.map == ContextMap::linear;
   Table table{.title = std::string("Trained ") + name(usual.map) +
                        " attention beside the rule it is said to become: d = " + std::to_string(usual.task.dimension) +

@@ -64,7 +64,7 @@ std::string described(const ContextRun& run) {
   return short_text(run.rate, 6) + ", batch " + std::to_string(run.batch) + ", " + std::to_string(run.steps) + " steps";
 }
 
-ContextRun with_seed(ContextRun run, const TrainRun& parts, std::int64_t number) {
+ContextRun with_seed(ContextRun run, const ClassificationParts& parts, std::int64_t number) {
   run.seed = parts.options.simulation.seed + static_cast<std::uint64_t>(number);
   return run;
 }
@@ -104,7 +104,7 @@ ClassificationRule rule_of(const ContextRun& run) {
   return run.query == QueryToken::included ? ClassificationRule::adaptive_with_query : ClassificationRule::adaptive;
 }
 
-std::optional<ClassificationOptimum> best_rule(TrainRun& parts, const ContextRun& run, Side side) {
+std::optional<ClassificationOptimum> best_rule(ClassificationParts& parts, const ContextRun& run, Side side) {
   const bool has_width = run.weights == ContextWeights::fixed_width && run.map == ContextMap::softmax;
   const auto kappa = has_width ? std::optional<double>(1) : std::nullopt;
   return parts.simulator.search("best rule", run.task, search_grid(run.task, rule_of(run), {.kappa = kappa}, side));
@@ -120,7 +120,7 @@ Estimate Comparison::paired() const {
   return estimate;
 }
 
-Comparison compare(TrainRun& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule) {
+Comparison compare(ClassificationParts& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule) {
   std::vector<double> trained, ruled, gap, apart, cosine, sensitivity;
   for (std::int64_t i = 0; i < parts.options.simulation.trials && !parts.simulator.stopped(); ++i) {
     const auto drawn = parts.simulator.held_out(run.task, static_cast<std::uint64_t>(i));
@@ -138,7 +138,7 @@ Comparison compare(TrainRun& parts, const ContextRun& run, const ContextHead& he
           estimate_of(apart),   estimate_of(cosine), estimate_of(sensitivity)};
 }
 
-Estimate rule_gap(TrainRun& parts, const SphereTask& task, const Classifier& one, const Classifier& other) {
+Estimate rule_gap(ClassificationParts& parts, const SphereTask& task, const Classifier& one, const Classifier& other) {
   std::vector<double> gaps;
   for (std::int64_t i = 0; i < parts.options.simulation.trials && !parts.simulator.stopped(); ++i) {
     const auto drawn = parts.simulator.held_out(task, static_cast<std::uint64_t>(i));
@@ -164,7 +164,7 @@ Estimate over_seeds(const std::vector<Comparison>& seeds) {
   return result;
 }
 
-void add_near_miss(TrainRun& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule) {
+void add_near_miss(ClassificationParts& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule) {
   const bool has_rate = run.map == ContextMap::linear || run.weights == ContextWeights::fixed_width;
   Classifier wrong = rule;
   has_rate ? wrong.gain *= 2 : wrong.kappa *= 4;
@@ -177,7 +177,7 @@ void add_near_miss(TrainRun& parts, const ContextRun& run, const ContextHead& he
                      miss.rule.mean, miss.trained.mean, miss.paired());
 }
 
-std::vector<Cell> judged_end(TrainRun& parts, Strategy strategy, const Comparison& at) {
+std::vector<Cell> judged_end(ClassificationParts& parts, Strategy strategy, const Comparison& at) {
   if (strategy != Strategy::selection) return Judgment::shown(at.rule.mean, at.paired());
   return parts.judgment.judged_within(at.rule.mean, tolerance * at.rule.mean, at.paired());
 }

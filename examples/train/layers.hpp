@@ -34,7 +34,7 @@ std::string model_name(const ContextRun& run);
 std::string described(const ContextRun& run);
 
 /// The same run with another seed, and with the others' number.
-ContextRun with_seed(ContextRun run, const TrainRun& parts, std::int64_t number);
+ContextRun with_seed(ContextRun run, const ClassificationParts& parts, std::int64_t number);
 
 /// The factor on a layer's scores.
 double scale_of(const ContextRun& run);
@@ -56,7 +56,8 @@ Strategy strategy_of(const ContextRun& run, const ContextHead& head);
 
 /// The rule that a layer is said to become, and its parameters of least loss; nothing after Ctrl-C.
 ClassificationRule rule_of(const ContextRun& run);
-std::optional<ClassificationOptimum> best_rule(TrainRun& parts, const ContextRun& run, Side side = Side::selection);
+std::optional<ClassificationOptimum> best_rule(ClassificationParts& parts, const ContextRun& run,
+                                               Side side = Side::selection);
 
 /// A trained layer and a rule on the same held-out contexts.
 struct Comparison {
@@ -65,10 +66,11 @@ struct Comparison {
   /// The layer's loss with the error of its paired difference from the rule's.
   statistics::Estimate paired() const;
 };
-Comparison compare(TrainRun& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule);
+Comparison compare(ClassificationParts& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule);
 
 /// The loss of one rule less another's, on the same held-out contexts.
-statistics::Estimate rule_gap(TrainRun& parts, const SphereTask& task, const Classifier& one, const Classifier& other);
+statistics::Estimate rule_gap(ClassificationParts& parts, const SphereTask& task, const Classifier& one,
+                              const Classifier& other);
 
 /// The paired losses of several seeds: their mean, with the errors of the contexts, which the seeds share, and of the
 /// seeds.
@@ -77,10 +79,10 @@ statistics::Estimate over_seeds(const std::vector<Comparison>& seeds);
 statistics::Estimate estimate_of(const std::vector<double>& values);
 
 /// Adds a near miss of the rule to the controls.
-void add_near_miss(TrainRun& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule);
+void add_near_miss(ClassificationParts& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule);
 
 /// A trained layer's loss beside its rule's. Selection alone is judged: the others' loss still falls.
-std::vector<Cell> judged_end(TrainRun& parts, Strategy strategy, const Comparison& at);
+std::vector<Cell> judged_end(ClassificationParts& parts, Strategy strategy, const Comparison& at);
 
 /// Columns that name the subject of a row, followed by those of a comparison.
 std::vector<Column> comparison_after(std::vector<Column> columns);

@@ -36,7 +36,7 @@ std::vector<std::int64_t> evenly(std::int64_t last) {
   return steps;
 }
 
-AtRate train_at(TrainRun& parts, ContextRun run, double rate, const Classifier& rule) {
+AtRate train_at(ClassificationParts& parts, ContextRun run, double rate, const Classifier& rule) {
   AtRate result{.rate = rate};
   run.rate = rate;
   for (std::int64_t i = 0; i < parts.options.seeds; ++i) {
@@ -72,7 +72,7 @@ std::vector<Cell> row_of(const ContextRun& run, const AtRate& at) {
   return row;
 }
 
-void add_rates(TrainRun& parts, Table& table, const ContextRun& run) {
+void add_rates(ClassificationParts& parts, Table& table, const ContextRun& run) {
   const auto rule = best_rule(parts, run);
   std::vector<AtRate> all;
   for (const double rate : parts.options.rates) {
@@ -101,8 +101,8 @@ void add_rates(TrainRun& parts, Table& table, const ContextRun& run) {
 
 }  // namespace
 
-Table learning_rates_table(TrainRun& parts) {
-  const TrainOptions& o = parts.options;
+Table learning_rates_table(ClassificationParts& parts) {
+  const ClassificationOptions& o = parts.options;
   Table table{.title = "Softmax attention by the learning rate of its training: k = " + std::to_string(o.classes) +
                        ", n = " + std::to_string(o.context_length),
               .columns = comparison_after({{"d"},

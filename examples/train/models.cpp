@@ -16,7 +16,7 @@ namespace {
 constexpr double fixed_width_rate = 10;
 
 /// The layers of the paper's Table 1 that are trained, and softmax attention whose query is no key.
-std::vector<ContextRun> models_of(const TrainOptions& o, const SphereTask& task) {
+std::vector<ContextRun> models_of(const ClassificationOptions& o, const SphereTask& task) {
   ContextRun linear = o.run;
   linear.task = task;
   ContextRun softmax = linear;
@@ -35,7 +35,7 @@ struct Ends {
   std::optional<ContextHead> head = {};
 };
 
-Ends train_all(TrainRun& parts, const ContextRun& usual, const Classifier& rule) {
+Ends train_all(ClassificationParts& parts, const ContextRun& usual, const Classifier& rule) {
   Ends ends;
   for (std::int64_t i = 0; i < parts.options.seeds; ++i) {
     const ContextRun run = with_seed(usual, parts, i);
@@ -56,7 +56,7 @@ Ends train_all(TrainRun& parts, const ContextRun& usual, const Classifier& rule)
   return ends;
 }
 
-void add_model(TrainRun& parts, Table& table, const ContextRun& run) {
+void add_model(ClassificationParts& parts, Table& table, const ContextRun& run) {
   const auto rule = best_rule(parts, run);
   const Ends ends = rule ? train_all(parts, run, rule->best) : Ends{};
   const bool has_kappa = run.map == ContextMap::softmax;
@@ -84,8 +84,8 @@ void add_model(TrainRun& parts, Table& table, const ContextRun& run) {
 
 }  // namespace
 
-Table models_table(TrainRun& parts) {
-  const TrainOptions& o = parts.options;
+Table models_table(ClassificationParts& parts) {
+  const ClassificationOptions& o = parts.options;
   Table table{.title = "Trained models beside the best rule of each, k = " + std::to_string(o.classes) + " classes",
               .columns = comparison_after({{"d"},
                                            {"n"},

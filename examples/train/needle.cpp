@@ -57,10 +57,10 @@ double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& leng
 constexpr double optimum_accuracy = 1e-3;  // of the trained mean, whose rows are float's, and of the minimization
 
 /// The mean over seeds of the number that a run learns.
-Estimate learned_over_seeds(SequenceParts& parts, const std::string& what, NeedleRun run) {
+Estimate learned_over_seeds(NeedleParts& parts, const std::string& what, NeedleRun run) {
   std::vector<double> values;
-  for (std::int64_t seed = 0; seed < parts.options.needle_seeds && !parts.simulator.stopped(); ++seed) {
-    run.seed = parts.options.first_seed + static_cast<std::uint64_t>(seed);
+  for (std::int64_t seed = 0; seed < parts.options.seeds && !parts.simulator.stopped(); ++seed) {
+    run.seed = parts.options.simulation.seed + static_cast<std::uint64_t>(seed);
     const double value = parts.simulator.needle(what, run);
     if (std::isfinite(value)) values.push_back(value);
   }
@@ -68,23 +68,34 @@ Estimate learned_over_seeds(SequenceParts& parts, const std::string& what, Needl
 }
 
 /// The rows on which all seeds were trained.
-std::int64_t rows_of(const SequenceOptions& o, const Estimate& seeds) {
-  return seeds.count * o.needle_steps * o.needle_batch;
-}
+std::int64_t rows_of(const NeedleOptions& o, const Estimate& seeds) { return seeds.count * o.steps * o.batch; }
 
-NeedleRun needle_run(const SequenceOptions& o, const NeedleSetting& at, std::vector<std::int64_t> lengths) {
+NeedleRun needle_run(const NeedleOptions& o, const NeedleSetting& at, std::vector<std::int64_t> lengths) {
   return {.lengths = std::move(lengths),
           .normal_competitors = at.normal,
           .needle_mean = at.needle.mean,
           .needle_stddev = at.needle.stddev,
-          .steps = o.needle_steps,
-          .batch = o.needle_batch};
+          .steps = o.steps,
+          .batch = o.batch};
 }
 
 }  // namespace
 
-std::vector<Table> needle_tables(SequenceParts& parts) {
-  const SequenceOptions& o = parts.options;
+void add_options(CLI::App& app, NeedleOptions& o) {
+  add_full_flag(app, o);
+  head_options(app, "Task");
+  add_edition_count(app, o, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 8, 16,
+                    1000);
+  add_edition_count(app, o, "--steps", o.steps, "Steps of Adam per run", 300, 1000, 100000000);
+  add_edition_count(app, o, "--batch", o.batch, "Rows per step and length, each used once", 64, 64, 1 << 24);
+  head_options(app, "Training");
+  add_device_options(app, o.simulation);
+  add_output_options(app, o.output);
+  add_partial_option(app, o.output);
+}
+
+std::vector<Table> needle_tables(NeedleParts& parts) {
+  const NeedleOptions& o = parts.options;
   std::vector<std::int64_t> lengths{16, 64, 256};
   if (o.full) lengths.insert(lengths.end(), {1024, 4096});
   std::vector<Table> tables;
@@ -129,9 +140,9 @@ std::vector<Table> needle_tables(SequenceParts& parts) {
     }
     const double slope = products / squares;
     table.notes = {
-        "theory: the least of the cross entropy's mean over all rows; simulation: after " +
-            std::to_string(o.needle_steps) + " steps of Adam, " + std::to_string(o.needle_batch) +
-            " rows each, mean over " + std::to_string(o.needle_seeds) + " seeds.",
+        "theory: the least of the cross entropy's mean over all rows; simulation: after " + std::to_string(o.steps) +
+            " steps of Adam, " + std::to_string(o.batch) + " rows each, mean over " + std::to_string(o.seeds) +
+            " seeds.",
         "Fig. 2's law a1 log n + a2 through what was learned: a1 = " + short_text(slope, 3) +
             ", a2 = " + short_text(mean_end - slope * mean_log, 3) +
             (at.normal

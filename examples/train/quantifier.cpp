@@ -59,8 +59,7 @@ std::vector<QuantifierTest> quantifier_tests(const SequenceOptions& o, NumbersCh
 
 Table accuracy_table(const SequenceOptions& o) {
   return {
-      .title = "Quantifiers: right answers of trained transformers of one layer, width " + std::to_string(o.width) +
-               ", 4 heads, after " + std::to_string(o.steps) + " steps at length 40, inputs N(0, 1)",
+      .title = "Quantifiers: right answers of " + described(o) + " at length 40, inputs N(0, 1)",
       .columns = {{"trained"},
                   {"map"},
                   {.name = "length", .style = Style::shortest},

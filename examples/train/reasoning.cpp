@@ -1,7 +1,6 @@
 #include "examples/train/reasoning.hpp"
 
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/moments.hpp>
 #include <incontext/training/reasoning_task.hpp>
 
 #include <algorithm>
@@ -46,12 +45,14 @@ const std::vector<std::pair<std::string, ReasoningMethod>>& methods() {
 }
 
 ReasoningMethod method_of(const std::string& name) {
-  std::string words;
-  for (const auto& [word, method] : methods()) {
-    if (word == name) return method;
-    words += (words.empty() ? "" : ", ") + word;
-  }
-  throw_input_error("--methods", "is unknown", name, words);
+  const auto has_name = [&](const auto& method) { return method.first == name; };
+  return std::find_if(methods().begin(), methods().end(), has_name)->second;
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, method] : methods()) names.push_back(name);
+  return names;
 }
 
 ReasoningRun run_of(const ReasoningOptions& o, const std::string& method, double rate, std::int64_t seed) {
@@ -65,14 +66,8 @@ ReasoningRun run_of(const ReasoningOptions& o, const std::string& method, double
           .low_temperature = o.low_temperature,
           .steps = o.steps,
           .every = o.every,
-          .seed = o.first_seed + static_cast<std::uint64_t>(seed)};
+          .seed = o.simulation.seed + static_cast<std::uint64_t>(seed)};
 }
-
-Estimate estimate_over(const std::vector<double>& values) {
-  return Estimate(statistics::moments_of(values.data(), std::ssize(values)));
-}
-
-Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
 /// The runs of one method at one rate, seed by seed.
 struct Runs {
@@ -97,7 +92,7 @@ Estimate log_ratio(const Runs& runs, const Runs& other) {
     if (!runs.jumps[i] || !other.jumps[i]) continue;
     logs.push_back(std::log(static_cast<double>(*runs.jumps[i]) / static_cast<double>(*other.jumps[i])));
   }
-  return estimate_over(logs);
+  return estimate_of_runs(logs);
 }
 
 std::string setting(const ReasoningOptions& o) {
@@ -154,9 +149,9 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     const auto share = binomial_interval(std::ssize(steps), std::ssize(runs.jumps));
     cells.emplace_back(share.lower);
     cells.emplace_back(share.upper);
-    const Estimate step = estimate_over(steps), plateau = estimate_over(runs.plateaus);
-    cells.push_back(finite(step.mean));
-    cells.push_back(finite(step.standard_error * std::sqrt(moments)));
+    const Estimate step = estimate_of_runs(steps), plateau = estimate_of_runs(runs.plateaus);
+    cells.push_back(finite_cell(step.mean));
+    cells.push_back(finite_cell(step.standard_error * std::sqrt(moments)));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::min_element(steps.begin(), steps.end())));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::max_element(steps.begin(), steps.end())));
     const auto softmax = std::find_if(all.begin(), all.end(), [&](const Runs& other) {
@@ -164,13 +159,13 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     });
     if (runs.method != "softmax" && softmax != all.end()) {
       const Estimate ratio = log_ratio(runs, *softmax);
-      cells.push_back(finite(std::exp(ratio.mean)));
-      cells.push_back(finite(ratio.standard_error));
+      cells.push_back(finite_cell(std::exp(ratio.mean)));
+      cells.push_back(finite_cell(ratio.standard_error));
     } else {
       cells.insert(cells.end(), 2, Cell());
     }
-    cells.push_back(finite(plateau.mean));
-    cells.push_back(finite(plateau.standard_error));
+    cells.push_back(finite_cell(plateau.mean));
+    cells.push_back(finite_cell(plateau.standard_error));
     table.add_row(std::move(cells));
   }
   table.notes = {"A run ends with its Eureka moment, or at step " + std::to_string(o.steps) + "; measured every " +
@@ -231,58 +226,6 @@ Table plateau_table(ReasoningParts& parts) {
   return table;
 }
 
-}  // namespace
-
-void add_reasoning_options(CLI::App& app, ReasoningOptions& o) {
-  const auto positive = [](double value) { return value > 0 && value <= 1e3; };
-  show_no_default(add_read(
-      app, "--methods", [&o](const std::string& text) { o.methods = parse_list(text); },
-      "Some of softmax,normsoftmax,heat-treatment,low-temperature,gradient-matching", "WORDS"));
-  add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096);
-  add_count<std::int64_t>(app, "--every", o.every, "Steps between measurements", 1, 1000000);
-  add_number(
-      app, "--training-share", o.training_share, "Share of the inputs that are trained on",
-      [](double value) { return 0.001 <= value && value <= 0.999; }, "0.001 to 0.999");
-  add_number(
-      app, "--weight-decay", o.weight_decay, "Weight decay of the matrices",
-      [](double value) { return value >= 0 && value <= 1e3; }, "0 <= value <= 1000");
-  add_number(app, "--initial-stddev", o.initial_stddev, "Standard deviation of the initial weights", positive,
-             "0 < value <= 1000");
-  add_number(app, "--low-temperature", o.low_temperature,
-             "heat-treatment: where it starts; low-temperature: throughout", positive, "0 < value <= 1000");
-}
-
-std::vector<std::string> reasoning_option_names() {
-  return {"--methods",      "--width",          "--every",          "--training-share",
-          "--weight-decay", "--initial-stddev", "--low-temperature"};
-}
-
-void complete(ReasoningOptions& o) {
-  if (o.methods.empty()) {
-    for (const auto& [name, method] : methods()) {
-      if (o.full || std::ssize(o.methods) < 2) o.methods.push_back(name);
-    }
-  }
-  for (const std::string& name : o.methods) (void)method_of(name);
-  or_usual(o.rates, o.full ? std::vector<double>{1e-3, 3e-3, 1e-2} : std::vector<double>{3e-3});
-
-  if (o.seeds == 0) o.seeds = o.full ? 5 : 3;
-  if (o.steps == 0) o.steps = o.full ? 1500 : 800;
-  if (o.width % 4 != 0) {
-    throw_input_error("--width", "is no multiple of the heads", std::to_string(o.width), "a multiple of 4");
-  }
-  if (o.steps < 100) throw_input_error("--steps", "is less than the warm-up", std::to_string(o.steps), "at least 100");
-}
-
-void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments) {
-  arguments["methods"] = o.methods;
-  arguments["rates"] = o.rates;
-  arguments["width"] = o.width;
-  arguments["seeds"] = o.seeds;
-  arguments["steps"] = o.steps;
-  arguments["batch"] = o.batch;
-}
-
 std::vector<Table> eureka_tables(ReasoningParts& parts) {
   std::vector<Table> tables;
   const double plateau = training::reasoning_task(largest_value).plateau_cross_entropy;
@@ -291,14 +234,14 @@ std::vector<Table> eureka_tables(ReasoningParts& parts) {
   return tables;
 }
 
-std::vector<Table> reasoning_course_tables(ReasoningParts& parts) {
+std::vector<Table> course_tables(ReasoningParts& parts) {
   const ReasoningOptions& o = parts.options;
   std::vector<Table> tables;
   for (const double rate : o.rates) {
     for (const std::string& method : o.methods) {
       if (parts.simulator.stopped()) return tables;
       Table table{.title = method + " at learning rate " + short_text(rate, 3) + ", seed " +
-                           std::to_string(o.first_seed) + setting(o),
+                           std::to_string(o.simulation.seed) + setting(o),
                   .columns = {{"step"},
                               {.name = "loss", .digits = 4},
                               {.name = "accuracy", .digits = 3},
@@ -315,10 +258,10 @@ std::vector<Table> reasoning_course_tables(ReasoningParts& parts) {
       for (const ReasoningMeasurement& at :
            parts.simulator.train(method + " at rate " + short_text(rate, 3), run_of(o, method, rate, 0), nearly_all)) {
         const auto [least, largest] = std::minmax_element(at.entropy.begin(), at.entropy.end());
-        table.add_row({at.step, finite(at.loss), finite(at.accuracy), finite(at.held_out_loss),
-                       finite(at.held_out_accuracy), finite(*least), finite(*largest), finite(at.query_gradient),
-                       finite(at.key_gradient), finite(at.value_gradient),
-                       finite(at.key_gradient / at.value_gradient)});
+        table.add_row({at.step, finite_cell(at.loss), finite_cell(at.accuracy), finite_cell(at.held_out_loss),
+                       finite_cell(at.held_out_accuracy), finite_cell(*least), finite_cell(*largest),
+                       finite_cell(at.query_gradient), finite_cell(at.key_gradient), finite_cell(at.value_gradient),
+                       finite_cell(at.key_gradient / at.value_gradient)});
       }
       table.notes = {
           "Entropies of the class token's attention, the least and the largest of the heads'; uniform "
@@ -327,6 +270,61 @@ std::vector<Table> reasoning_course_tables(ReasoningParts& parts) {
     }
   }
   return tables;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, ReasoningOptions& o) {
+  const auto positive = [](double value) { return value > 0 && value <= 1e3; };
+  add_choice<ReasoningFigure>(app, "--figure", o.figure, "What to show, see above",
+                              {{"ends", ReasoningFigure::ends}, {"curves", ReasoningFigure::curves}});
+  add_full_flag(app, o);
+  add_words(app, "--methods", o.methods, "How queries and keys are helped to learn", method_names());
+  head_options(app, "Task");
+  add_edition_count(app, o, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 3, 5, 1000);
+  add_edition_count(app, o, "--steps", o.steps, "Steps of AdamW per run, at most", 800, 1500, 100000000);
+  show_no_default(add_count<std::int64_t>(app, "--batch", o.batch, "Inputs per step; default: all", 1, 1 << 24));
+  show_no_default(add_positive_numbers(app, "--rates", o.rates, "Learning rates, after 100 steps of warm-up"));
+  add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096);
+  add_count<std::int64_t>(app, "--every", o.every, "Steps between measurements", 1, 1000000);
+  add_number(
+      app, "--training-share", o.training_share, "Share of the inputs that are trained on",
+      [](double value) { return 0.001 <= value && value <= 0.999; }, "0.001 to 0.999");
+  add_number(
+      app, "--weight-decay", o.weight_decay, "Weight decay of the matrices",
+      [](double value) { return value >= 0 && value <= 1e3; }, "0 <= value <= 1000");
+  add_number(app, "--initial-stddev", o.initial_stddev, "Standard deviation of the initial weights", positive,
+             "0 < value <= 1000");
+  add_number(app, "--low-temperature", o.low_temperature,
+             "heat-treatment: where it starts; low-temperature: throughout", positive, "0 < value <= 1000");
+  head_options(app, "Training");
+  add_device_options(app, o.simulation);
+  add_output_options(app, o.output);
+  add_partial_option(app, o.output);
+}
+
+void complete(const CLI::App&, ReasoningOptions& o, UnusedOptions& unused) {
+  if (o.figure == ReasoningFigure::curves) unused.add("--figure curves", {"--seeds", "--full"});
+  if (o.methods.empty()) {
+    for (const std::string& name : method_names()) {
+      if (o.full || std::ssize(o.methods) < 2) o.methods.push_back(name);
+    }
+  }
+  or_usual(o.rates, o.full ? std::vector<double>{1e-3, 3e-3, 1e-2} : std::vector<double>{3e-3});
+  if (o.width % 4 != 0) {
+    throw_input_error("--width", "is no multiple of the heads", std::to_string(o.width), "a multiple of 4");
+  }
+  if (o.steps < 100) throw_input_error("--steps", "is less than the warm-up", std::to_string(o.steps), "at least 100");
+}
+
+void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments) {
+  arguments["methods"] = o.methods;
+  arguments["rates"] = o.rates;
+  if (o.batch == 0) arguments["batch"] = nullptr;
+}
+
+std::vector<Table> reasoning_tables(ReasoningParts& parts) {
+  return parts.options.figure == ReasoningFigure::ends ? eureka_tables(parts) : course_tables(parts);
 }
 
 }  // namespace incontext::examples::train

@@ -19,6 +19,8 @@
 #include <string>
 #include <utility>
 
+#include "examples/support/text.hpp"
+
 namespace incontext::examples::train {
 
 namespace {
@@ -27,9 +29,6 @@ using regression::Attention, regression::ErrorGradient, regression::LinearTask, 
 using statistics::Estimate;
 using training::RegressionLayer, training::RegressionParameters;
 using Parameters = std::vector<double>;
-
-constexpr std::int64_t d = 3, l = 12;
-constexpr double noise = 0.1;
 
 const char* name(RegressionMap map) {
   switch (map) {
@@ -44,38 +43,66 @@ const char* name(RegressionMap map) {
 
 constexpr RegressionMap maps[] = {RegressionMap::linear, RegressionMap::approximate, RegressionMap::softmax};
 
-LinearTask<double> even_law() {
-  return LinearTask<double>::isotropic({.dimension = d, .task_variance = 1.0 / d, .noise_variance = noise});
-}
+/// The sizes and the laws of a figure.
+struct Setting {
+  std::int64_t dimension, context_length;
+  double noise_variance;
 
-LinearTask<double> uneven_law() {
-  Matrix<double> inputs = Matrix<double>::Zero(d, d);
-  inputs.diagonal() << 2, 1, 0.5;
-  return even_law().with_input_covariance(inputs);
-}
+  explicit Setting(const RegressionOptions& o)
+      : dimension(o.dimension), context_length(o.context_length), noise_variance(o.noise_variance) {}
 
-/// The values of arXiv 2511.01292's pretraining, v_x = 0 and v_y = 1.
-Attention<double> label_values() { return {Matrix<double>::Zero(d, d), Vector<double>::Zero(d), 1.0}; }
+  std::string words() const { return "d = " + std::to_string(dimension) + ", l = " + std::to_string(context_length); }
 
-ErrorGradient<double> exact_error(RegressionMap map, const LinearTask<double>& task, const Attention<double>& layer,
-                                  double inverse_temperature = 1) {
-  if (map == RegressionMap::linear) {
-    return regression::linear_attention_error_gradient(layer, task, l, inverse_temperature);
+  LinearTask<double> even_law() const {
+    return LinearTask<double>::isotropic({.dimension = dimension,
+                                          .task_variance = 1.0 / static_cast<double>(dimension),
+                                          .noise_variance = noise_variance});
   }
-  if (map == RegressionMap::approximate) {
-    return regression::generalization_error_gradient(layer, task, l, inverse_temperature);
-  }
-  return regression::softmax_error_gradient(layer, task, l, scoring::Softmax<double>{1}, inverse_temperature);
-}
 
-training::ExactLoss loss_of(RegressionMap map, const LinearTask<double>& task) {
-  return training::population_loss(RegressionParameters::layer, {}, d, [=](const Attention<double>& layer, double b) {
-    return exact_error(map, task, layer, b);
-  });
-}
+  /// Inputs whose variances fall from 2 to 1/2 in equal ratios.
+  LinearTask<double> uneven_law() const {
+    Matrix<double> inputs = Matrix<double>::Zero(dimension, dimension);
+    for (Eigen::Index i = 0; i < dimension; ++i) {
+      inputs(i, i) = 2 * std::pow(4.0, -static_cast<double>(i) / static_cast<double>(dimension - 1));
+    }
+    return even_law().with_input_covariance(inputs);
+  }
+
+  /// The values of arXiv 2511.01292's pretraining, v_x = 0 and v_y = 1.
+  Attention<double> label_values() const {
+    return {Matrix<double>::Zero(dimension, dimension), Vector<double>::Zero(dimension), 1.0};
+  }
+
+  ErrorGradient<double> exact_error(RegressionMap map, const LinearTask<double>& task, const Attention<double>& layer,
+                                    double inverse_temperature = 1) const {
+    if (map == RegressionMap::linear) {
+      return regression::linear_attention_error_gradient(layer, task, context_length, inverse_temperature);
+    }
+    if (map == RegressionMap::approximate) {
+      return regression::generalization_error_gradient(layer, task, context_length, inverse_temperature);
+    }
+    return regression::softmax_error_gradient(layer, task, context_length, scoring::Softmax<double>{1},
+                                              inverse_temperature);
+  }
+
+  training::ExactLoss loss_of(RegressionMap map, const LinearTask<double>& task) const {
+    return training::population_loss(
+        RegressionParameters::layer, {}, dimension,
+        [=, *this](const Attention<double>& layer, double b) { return exact_error(map, task, layer, b); });
+  }
+
+  RegressionRun run(const LinearTask<double>& task, RegressionMap map, const RegressionOptions& o,
+                    std::int64_t steps) const {
+    return {.task = task,
+            .context_length = context_length,
+            .map = map,
+            .batch = o.batch,
+            .steps = o.steps > 0 ? o.steps : steps};
+  }
+};
 
 Attention<double> layer_of(const RegressionRun& run, const Parameters& parameters) {
-  return training::regression_layer(run.parameters, run.fixed, d, parameters).attention;
+  return training::regression_layer(run.parameters, run.fixed, run.task.dimension(), parameters).attention;
 }
 
 Estimate over_values(const std::vector<double>& values) {
@@ -83,12 +110,12 @@ Estimate over_values(const std::vector<double>& values) {
 }
 
 /// The states that every seed of a run reaches, one entry per step asked for. No two runs share their seeds.
-std::vector<std::vector<Parameters>> all_seeds(RegressionFigures& parts, const std::string& what, RegressionRun run,
+std::vector<std::vector<Parameters>> all_seeds(RegressionParts& parts, const std::string& what, RegressionRun run,
                                                const std::vector<std::int64_t>& steps) {
   std::vector<std::vector<Parameters>> by_step(steps.size());
-  for (std::int64_t i = 0; i < parts.seeds; ++i) {
+  for (std::int64_t i = 0; i < parts.options.seeds; ++i) {
     run.seed = parts.next_seed++;
-    const auto states = parts.trainer(what + ", run " + std::to_string(i + 1), run, steps);
+    const auto states = parts.simulator.train_regression(what + ", run " + std::to_string(i + 1), run, steps);
     for (std::size_t k = 0; k < states.size(); ++k) by_step[k].push_back(states[k].parameters);
   }
   return by_step;
@@ -124,11 +151,12 @@ void add_row(Table& table, std::vector<Cell> keys, std::vector<Cell> comparison)
 
 /// v_y M of least error: (k S + (tr(S W) + s2) / l W^-1)^-1, k = 1 for approximate softmax and 1 + 1 / l for linear
 /// attention: docs/theory/training.md#population-optima.
-Matrix<double> optimal_scores(RegressionMap map, const LinearTask<double>& task) {
-  const double n = static_cast<double>(l), own = map == RegressionMap::linear ? 1 + 1 / n : 1;
+Matrix<double> optimal_scores(const Setting& at, RegressionMap map, const LinearTask<double>& task) {
+  const auto l = static_cast<double>(at.context_length);
+  const double own = map == RegressionMap::linear ? 1 + 1 / l : 1;
   const double labels =
       regression::trace_of_product<double>(task.input_covariance(), task.task_covariance()) + task.noise_variance();
-  return Matrix<double>(own * task.input_covariance() + labels / n * task.task_covariance().inverse()).inverse();
+  return Matrix<double>(own * task.input_covariance() + labels / l * task.task_covariance().inverse()).inverse();
 }
 
 /// M = m I and v_y of least error under softmax on the isotropic law; v_y = 1 if it is given.
@@ -136,10 +164,13 @@ struct SoftmaxLayer {
   double scale, label_value, error;
 };
 
-SoftmaxLayer optimal_softmax(bool values_given) {
-  const regression::IsotropicTask<double> law{.dimension = d, .task_variance = 1.0 / d, .noise_variance = noise};
+SoftmaxLayer optimal_softmax(const Setting& at, bool values_given) {
+  const regression::IsotropicTask<double> law{.dimension = at.dimension,
+                                              .task_variance = 1.0 / static_cast<double>(at.dimension),
+                                              .noise_variance = at.noise_variance};
   const auto error_at = [&](double temperature, double value) {
-    return regression::softmax_error_isotropic<double>({1.0, value}, law, l, scoring::Softmax<double>{temperature})
+    return regression::softmax_error_isotropic<double>({1.0, value}, law, at.context_length,
+                                                       scoring::Softmax<double>{temperature})
         .value;
   };
   // the error is a parabola in v_y, and three of its values give the vertex
@@ -166,8 +197,9 @@ Quantity entry_of_scores(Eigen::Index i, Eigen::Index j, double theory) {
 }
 
 Quantity mean_of_scores(double theory) {
-  return {"v_y tr(M) / d", theory,
-          [](const Attention<double>& layer) { return layer.label_value * layer.key_query.trace() / d; }};
+  return {"v_y tr(M) / d", theory, [](const Attention<double>& layer) {
+            return layer.label_value * layer.key_query.trace() / static_cast<double>(layer.key_query.rows());
+          }};
 }
 
 /// A run, the numbers to judge, and the least error.
@@ -178,31 +210,30 @@ struct End {
   double least_loss = 0;
 };
 
-End affine_end(RegressionMap map) {
-  End end{{.task = uneven_law(), .context_length = l, .map = map}, "M, v_x, v_y", {}};
+End affine_end(const Setting& at, RegressionMap map, const RegressionOptions& o) {
+  End end{at.run(at.uneven_law(), map, o, 1000), "M, v_x, v_y", {}};
   if (map == RegressionMap::approximate) {
     end.run.parameters = RegressionParameters::scores;
-    end.run.fixed = label_values();
+    end.run.fixed = at.label_values();
     end.trained = "M beside v_y = 1";
   }
-  const Matrix<double> optimum = optimal_scores(map, end.run.task);
-  for (Eigen::Index i = 0; i < d; ++i) end.quantities.push_back(entry_of_scores(i, i, optimum(i, i)));
+  const Matrix<double> optimum = optimal_scores(at, map, end.run.task);
+  for (Eigen::Index i = 0; i < at.dimension; ++i) end.quantities.push_back(entry_of_scores(i, i, optimum(i, i)));
   end.quantities.push_back(entry_of_scores(0, 1, 0));
-  auto best = label_values();
+  auto best = at.label_values();
   best.key_query = optimum;
-  end.least_loss = exact_error(map, end.run.task, best).error;
+  end.least_loss = at.exact_error(map, end.run.task, best).error;
   return end;
 }
 
-End softmax_end(bool values_given) {
-  End end{{.task = even_law(), .context_length = l, .map = RegressionMap::softmax}, "M, v_x, v_y", {}};
-  const SoftmaxLayer best = optimal_softmax(values_given);
+End softmax_end(const Setting& at, bool values_given, const RegressionOptions& o) {
+  End end{at.run(at.even_law(), RegressionMap::softmax, o, values_given ? 1000 : 3000), "M, v_x, v_y", {}};
+  const SoftmaxLayer best = optimal_softmax(at, values_given);
   if (values_given) {
     end.run.parameters = RegressionParameters::scores;
-    end.run.fixed = label_values();
+    end.run.fixed = at.label_values();
     end.trained = "M beside v_y = 1";
   }
-  end.run.steps = values_given ? 1000 : 3000;
   end.quantities.push_back(mean_of_scores(best.scale * best.label_value));
   if (!values_given) {
     end.quantities.push_back(
@@ -213,16 +244,16 @@ End softmax_end(bool values_given) {
 }
 
 /// Values that training should not reach: those of arXiv 2511.01292's pretraining, and of approximate softmax.
-void add_end_controls(RegressionFigures& parts, const End& end, const std::vector<Parameters>& seeds) {
+void add_end_controls(RegressionParts& parts, const Setting& at, const End& end, const std::vector<Parameters>& seeds) {
   const Quantity& first = end.quantities.front();
   const Estimate trained = over_seeds(seeds, [&](const Parameters& p) { return first.of(layer_of(end.run, p)); });
-  const auto pretrained = regression::pretrained_attention(end.run.task, l);
+  const auto pretrained = regression::pretrained_attention(end.run.task, at.context_length);
   parts.controls.add({"M of Proposition 4.4", std::string(name(end.run.map)) + ": " + end.trained},
                      first.of(pretrained), first.theory, trained);
   const RegressionMap other =
       end.run.map == RegressionMap::approximate ? RegressionMap::linear : RegressionMap::approximate;
-  auto layer = label_values();
-  layer.key_query = optimal_scores(other, end.run.task);
+  auto layer = at.label_values();
+  layer.key_query = optimal_scores(at, other, end.run.task);
   parts.controls.add({std::string("optimum of ") + name(other), std::string(name(end.run.map)) + ": " + end.trained},
                      first.of(layer), first.theory, trained);
 }
@@ -235,13 +266,17 @@ struct ShiftedLaw {
 };
 
 std::vector<ShiftedLaw> shifted_laws(const LinearTask<double>& law) {
-  return {{"none", law},
-          {"input covariance x 2", law.with_input_covariance_scaled(2.0)},
-          {"task mean of length 1", law.with_task_mean(Vector<double>::Constant(d, 1 / std::sqrt(double(d))))},
-          {"noise x 10", law.with_noise_variance(10 * noise)}};
+  const auto d = law.dimension();
+  return {
+      {"none", law},
+      {"input covariance x 2", law.with_input_covariance_scaled(2.0)},
+      {"task mean of length 1", law.with_task_mean(Vector<double>::Constant(d, 1 / std::sqrt(static_cast<double>(d))))},
+      {"noise x 10", law.with_noise_variance(10 * law.noise_variance())}};
 }
 
-double optimal_temperature(RegressionMap map, const Attention<double>& attention, const LinearTask<double>& task) {
+double optimal_temperature(const Setting& at, RegressionMap map, const Attention<double>& attention,
+                           const LinearTask<double>& task) {
+  const std::int64_t l = at.context_length;
   if (map == RegressionMap::linear) return regression::linear_attention_error(attention, task, l).optimal_temperature();
   const double approximate = regression::optimal_temperature(attention, task, l);
   if (map == RegressionMap::approximate) return approximate;
@@ -257,13 +292,20 @@ constexpr double descent_rate = 0.02;
 
 /// v_y tr(M S) / d, the slope with which the prediction follows the labels' mean.
 double slope_of(const LinearTask<double>& task, const Parameters& parameters) {
-  const auto layer = training::regression_layer(RegressionParameters::layer, {}, d, parameters).attention;
-  return layer.label_value * regression::trace_of_product<double>(layer.key_query, task.input_covariance()) / d;
+  const auto layer =
+      training::regression_layer(RegressionParameters::layer, {}, task.dimension(), parameters).attention;
+  return layer.label_value * regression::trace_of_product<double>(layer.key_query, task.input_covariance()) /
+         static_cast<double>(task.dimension());
 }
 
-Parameters start_of_curves() {
-  Attention<double> start = label_values();
-  start.key_query << 0.3, 0.1, -0.1, 0.0, 0.2, 0.1, -0.1, 0.1, 0.3;
+/// A start that is neither symmetric nor a multiple of the identity.
+Parameters start_of_curves(const Setting& at) {
+  Attention<double> start = at.label_values();
+  for (Eigen::Index i = 0; i < at.dimension; ++i) {
+    for (Eigen::Index j = 0; j < at.dimension; ++j) {
+      start.key_query(i, j) = i == j ? 0.3 : 0.1 * static_cast<double>((i + 2 * j) % 3 - 1);
+    }
+  }
   start.label_value = 0.4;
   return training::layer_parameters(start);
 }
@@ -273,10 +315,10 @@ struct ExactCurve {
   std::vector<Parameters> flow, descent;
 };
 
-ExactCurve exact_curve(const training::ExactLoss& loss, const std::vector<double>& times) {
+ExactCurve exact_curve(const training::ExactLoss& loss, const Parameters& start, const std::vector<double>& times) {
   ExactCurve curve;
-  training::GradientFlow flow(loss, start_of_curves(), 1e-6);
-  training::Trainer descent(start_of_curves(), training::exact_batches(loss), training::gradient_descent(descent_rate));
+  training::GradientFlow flow(loss, start, 1e-6);
+  training::Trainer descent(start, training::exact_batches(loss), training::gradient_descent(descent_rate));
   for (const double time : times) {
     flow.advance_to(time);
     while (static_cast<double>(descent.steps()) * descent_rate < time - descent_rate / 2) descent.step();
@@ -286,22 +328,25 @@ ExactCurve exact_curve(const training::ExactLoss& loss, const std::vector<double
   return curve;
 }
 
-void add_curve(RegressionFigures& parts, Table& table, RegressionMap map) {
-  const auto task = even_law();
-  const std::vector<double> times{0.5, 1, 2, 4};
-  std::vector<std::int64_t> steps;
-  for (const double time : times) steps.push_back(std::llround(time / descent_rate));
-  RegressionRun run{.task = task, .context_length = l, .map = map};
-  run.initial = start_of_curves();
+void add_curve(RegressionParts& parts, Table& table, const Setting& at, RegressionMap map) {
+  const auto task = at.even_law();
+  const Parameters start = start_of_curves(at);
+  RegressionRun run = at.run(task, map, parts.options, 200);
+  run.initial = start;
   run.plain_descent = true;
   run.rate = descent_rate;
-  run.batch = 2 * parts.batch;
-  run.steps = steps.back();
+  run.batch *= 2;
+  std::vector<std::int64_t> steps;
+  std::vector<double> times;
+  for (const std::int64_t share : {8, 4, 2, 1}) {
+    steps.push_back(run.steps / share);
+    times.push_back(static_cast<double>(steps.back()) * descent_rate);
+  }
   const auto states = all_seeds(parts, std::string("descent, ") + name(map), run, steps);
-  const auto loss = loss_of(map, task);
-  const ExactCurve curve = exact_curve(loss, times);
+  const auto loss = at.loss_of(map, task);
+  const ExactCurve curve = exact_curve(loss, start, times);
   const RegressionMap other = map == RegressionMap::approximate ? RegressionMap::linear : RegressionMap::approximate;
-  const ExactCurve wrong = exact_curve(loss_of(other, task), {times[1]});
+  const ExactCurve wrong = exact_curve(at.loss_of(other, task), start, {times[1]});
   for (std::size_t k = 0; k < times.size(); ++k) {
     const Estimate slope = over_seeds(states[k], [&](const Parameters& p) { return slope_of(task, p); });
     const Estimate own_loss = over_seeds(states[k], [&](const Parameters& p) { return loss(p).loss; });
@@ -311,21 +356,24 @@ void add_curve(RegressionFigures& parts, Table& table, RegressionMap map) {
              states[k].empty() ? Cell() : Cell(own_loss.mean), flow},
             parts.judgment.judged(descent, slope, contexts_of(states[k], run, steps[k])));
     if (k == 1) {
-      parts.controls.add({std::string("flow of ") + name(other), std::string(name(map)) + ": time 1"},
-                         slope_of(task, wrong.flow[0]), flow, slope);
+      parts.controls.add(
+          {std::string("flow of ") + name(other), std::string(name(map)) + ": time " + short_text(times[1], 3)},
+          slope_of(task, wrong.flow[0]), flow, slope);
     }
   }
 }
 
 /// Approximate softmax with its values trained: the loss has an infimum and no minimum.
-Table drift_table() {
-  const auto task = even_law();
-  const auto loss = loss_of(RegressionMap::approximate, task);
-  auto best = label_values();
-  best.key_query = optimal_scores(RegressionMap::approximate, task);
-  const double labels = regression::trace_of_product<double>(task.input_covariance(), task.task_covariance()) + noise;
-  const double ridge = labels / static_cast<double>(l);
-  const double infimum = regression::generalization_error(best, task, l, {.offset = regression::Offset::removed})(1.0);
+Table drift_table(const Setting& at) {
+  const auto task = at.even_law();
+  const auto loss = at.loss_of(RegressionMap::approximate, task);
+  auto best = at.label_values();
+  best.key_query = optimal_scores(at, RegressionMap::approximate, task);
+  const double labels =
+      regression::trace_of_product<double>(task.input_covariance(), task.task_covariance()) + task.noise_variance();
+  const double ridge = labels / static_cast<double>(at.context_length);
+  const double infimum =
+      regression::generalization_error(best, task, at.context_length, {.offset = regression::Offset::removed})(1.0);
   const double slope = best.key_query(0, 0);
   Table table{.title = "Approximate softmax, values trained too: gradient flow never comes to rest",
               .columns = {{.name = "time", .style = Style::shortest},
@@ -334,7 +382,7 @@ Table drift_table() {
                           {.name = "slope", .heading = "v_y tr(M S) / d", .digits = 5},
                           {.name = "excess", .heading = "loss - infimum", .digits = 4},
                           {.name = "offset", .heading = "offset's variance", .digits = 4}}};
-  training::GradientFlow flow(loss, start_of_curves(), 1e-7);
+  training::GradientFlow flow(loss, start_of_curves(at), 1e-7);
   for (const double time : {10.0, 40.0, 160.0, 640.0, 2560.0}) {
     flow.advance_to(time);
     const double value = flow.parameters().back();
@@ -349,40 +397,39 @@ Table drift_table() {
   return table;
 }
 
-}  // namespace
-
-std::vector<Table> regression_ends(RegressionFigures& parts) {
-  Table table{.title = "Attention trained from random weights beside the optimum of its exact error: d = 3, l = 12",
+std::vector<Table> ends_tables(RegressionParts& parts, const Setting& at) {
+  const RegressionOptions& o = parts.options;
+  Table table{.title = "Attention trained from random weights beside the optimum of its exact error: " + at.words(),
               .columns = with_training({{.name = "map"},
                                         {.name = "what", .heading = "what is trained"},
                                         {.name = "quantity"},
                                         {.name = "least_loss", .heading = "least loss", .digits = 5, .decimals_as = 2},
                                         {.name = "loss", .digits = 5, .decimals_as = 2}}),
-              .notes = {"Linear and approximate softmax: inputs of variances 2, 1, 0.5; softmax: of variance 1.",
+              .notes = {"Linear and approximate softmax: inputs of variances from 2 to 0.5; softmax: of variance 1.",
                         "loss: the mean of the exact losses at the trained parameters."},
               .key_columns = 3};
-  for (End end : {affine_end(RegressionMap::linear), affine_end(RegressionMap::approximate), softmax_end(true),
-                  softmax_end(false)}) {
-    end.run.batch = parts.batch;
+  for (End end : {affine_end(at, RegressionMap::linear, o), affine_end(at, RegressionMap::approximate, o),
+                  softmax_end(at, true, o), softmax_end(at, false, o)}) {
     const std::string map = name(end.run.map);
     const auto seeds = all_seeds(parts, map, end.run, {end.run.steps}).front();
-    const Estimate loss = over_seeds(
-        seeds, [&](const Parameters& p) { return exact_error(end.run.map, end.run.task, layer_of(end.run, p)).error; });
+    const Estimate loss = over_seeds(seeds, [&](const Parameters& p) {
+      return at.exact_error(end.run.map, end.run.task, layer_of(end.run, p)).error;
+    });
     for (const Quantity& quantity : end.quantities) {
       const Estimate trained =
           over_seeds(seeds, [&](const Parameters& p) { return quantity.of(layer_of(end.run, p)); });
       add_row(table, {map, end.trained, quantity.name, end.least_loss, seeds.empty() ? Cell() : Cell(loss.mean)},
               parts.judgment.judged(quantity.theory, trained, contexts_of(seeds, end.run, end.run.steps)));
     }
-    add_end_controls(parts, end, seeds);
+    add_end_controls(parts, at, end, seeds);
   }
   return {table};
 }
 
-std::vector<Table> regression_temperatures(RegressionFigures& parts) {
-  const auto law = uneven_law();
-  const auto attention = regression::pretrained_attention(law, l);
-  Table table{.title = "The temperature of a pretrained layer, trained on shifted laws: d = 3, l = 12",
+std::vector<Table> temperature_tables(RegressionParts& parts, const Setting& at) {
+  const auto law = at.uneven_law();
+  const auto attention = regression::pretrained_attention(law, at.context_length);
+  Table table{.title = "The temperature of a pretrained layer, trained on shifted laws: " + at.words(),
               .columns = with_training({{.name = "shift"},
                                         {.name = "map"},
                                         {.name = "error_before", .heading = "error at 1", .digits = 4},
@@ -390,27 +437,26 @@ std::vector<Table> regression_temperatures(RegressionFigures& parts) {
               .notes = {"theory, trained: the temperature of least error, and where training of the temperature ends."},
               .key_columns = 2};
   for (const RegressionMap map : maps) {
-    const double unshifted = optimal_temperature(map, attention, law);
+    const double unshifted = optimal_temperature(at, map, attention, law);
     for (const ShiftedLaw& shift : shifted_laws(law)) {
-      RegressionRun run{.task = shift.task, .context_length = l, .map = map};
+      RegressionRun run = at.run(shift.task, map, parts.options, 400);
       run.parameters = RegressionParameters::temperature;
       run.fixed = attention;
-      run.batch = parts.batch;
-      run.steps = 400;
       const auto seeds =
           all_seeds(parts, std::string("temperature, ") + name(map) + ", " + shift.name, run, {run.steps}).front();
       const Estimate trained = over_seeds(seeds, [](const Parameters& p) { return 1 / p.front(); });
-      const double theory = optimal_temperature(map, attention, shift.task);
+      const double theory = optimal_temperature(at, map, attention, shift.task);
       add_row(table,
-              {shift.name, std::string(name(map)), exact_error(map, shift.task, attention).error,
-               exact_error(map, shift.task, attention, 1 / theory).error},
+              {shift.name, std::string(name(map)), at.exact_error(map, shift.task, attention).error,
+               at.exact_error(map, shift.task, attention, 1 / theory).error},
               parts.judgment.judged({theory, 1e-5 * theory}, trained, contexts_of(seeds, run, run.steps)));
       if (shift.name == "input covariance x 2") {
         parts.controls.add({"best temperature before the shift", std::string(name(map)) + ": " + shift.name}, unshifted,
                            theory, trained);
         if (map == RegressionMap::softmax) {
           parts.controls.add({"best temperature of approximate softmax", std::string(name(map)) + ": " + shift.name},
-                             regression::optimal_temperature(attention, shift.task, l), theory, trained);
+                             regression::optimal_temperature(attention, shift.task, at.context_length), theory,
+                             trained);
         }
       }
     }
@@ -418,10 +464,10 @@ std::vector<Table> regression_temperatures(RegressionFigures& parts) {
   return {table};
 }
 
-std::vector<Table> regression_curves(RegressionFigures& parts) {
+std::vector<Table> curves_tables(RegressionParts& parts, const Setting& at) {
   Table table{
-      .title = "Stochastic gradient descent beside gradient flow on the exact loss: d = 3, l = 12, learning rate " +
-               std::to_string(descent_rate).substr(0, 4),
+      .title = "Stochastic gradient descent beside gradient flow on the exact loss: " + at.words() +
+               ", learning rate " + short_text(descent_rate, 3),
       .columns = with_training({{.name = "map"},
                                 {.name = "time", .style = Style::shortest},
                                 {.name = "step"},
@@ -432,8 +478,40 @@ std::vector<Table> regression_curves(RegressionFigures& parts) {
                 "the same rate; and trained, on contexts that are used once.",
                 "loss: the mean of the exact losses at the trained parameters."},
       .key_columns = 2};
-  for (const RegressionMap map : maps) add_curve(parts, table, map);
-  return {table, drift_table()};
+  for (const RegressionMap map : maps) add_curve(parts, table, at, map);
+  return {table, drift_table(at)};
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, RegressionOptions& o) {
+  add_choice<RegressionFigure>(app, "--figure", o.figure, "What to show, see above",
+                               {{"ends", RegressionFigure::ends},
+                                {"curves", RegressionFigure::curves},
+                                {"temperature", RegressionFigure::temperature}});
+  add_count<std::int64_t>(app, "--dimension", o.dimension, "Dimension of the inputs", 2, 100);
+  add_count<std::int64_t>(app, "--context-length", o.context_length, "Examples in a context", 2, 100000);
+  add_number(
+      app, "--noise-variance", o.noise_variance, "Variance of the labels' noise",
+      [](double value) { return value >= 0 && value <= 1e3; }, "0 <= value <= 1000");
+  head_options(app, "Task");
+  add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training per row", 1, 1000);
+  show_no_default(add_count<std::int64_t>(app, "--steps", o.steps,
+                                          "Steps per run; default: ends 1000, and 3000 for softmax with its values, "
+                                          "curves 200, temperature 400",
+                                          8, 100000000));
+  add_count<std::int64_t>(app, "--batch", o.batch, "Contexts per step, each used once; curves: twice as many", 1,
+                          1 << 24);
+  head_options(app, "Training");
+  add_device_options(app, o.simulation);
+  add_output_options(app, o.output);
+  add_partial_option(app, o.output);
+}
+
+std::vector<Table> regression_tables(RegressionParts& parts) {
+  const Setting at(parts.options);
+  if (parts.options.figure == RegressionFigure::ends) return ends_tables(parts, at);
+  return parts.options.figure == RegressionFigure::curves ? curves_tables(parts, at) : temperature_tables(parts, at);
 }
 
 }  // namespace incontext::examples::train

@@ -3,33 +3,33 @@
 #include <cstdint>
 #include <vector>
 
-#include "examples/support/controls.hpp"
-#include "examples/support/judgment.hpp"
 #include "examples/support/table.hpp"
-#include "examples/train/regression_runs.hpp"
+#include "examples/train/simulator.hpp"
+#include "examples/train/task.hpp"
 
 /// Trained attention beside the optima of the exact errors of regression in context (arXiv 2511.01292).
 namespace incontext::examples::train {
 
-/// What the figures of regression read and fill in. The controls have two columns of keys.
-struct RegressionFigures {
-  const RegressionTrainer& trainer;
-  Judgment& judgment;
-  Controls& controls;
+/// Where training ends; the way there; and a temperature that is trained on shifted laws.
+enum class RegressionFigure { ends, curves, temperature };
+
+struct RegressionOptions : TaskOptions {
+  RegressionFigure figure = RegressionFigure::ends;
+  std::int64_t dimension = 3;
+  std::int64_t context_length = 12;
+  double noise_variance = 0.1;
   std::int64_t seeds = 16;   ///< runs per row
+  std::int64_t steps = 0;    ///< 0: the row's own
   std::int64_t batch = 256;  ///< contexts per step
-  std::uint64_t next_seed = 1;
 };
 
-/// Where training from random weights ends, beside the optimum of the exact error: linear attention, approximate and
-/// true softmax.
-std::vector<Table> regression_ends(RegressionFigures& parts);
+void add_options(CLI::App& app, RegressionOptions& o);
 
-/// A pretrained layer whose temperature alone is trained on a shifted law, beside the optimal temperature.
-std::vector<Table> regression_temperatures(RegressionFigures& parts);
+/// What the figures read and fill in. The controls have two columns of keys.
+struct RegressionParts : TaskParts<RegressionOptions, Simulator> {
+  std::uint64_t next_seed = options.simulation.seed;  ///< no two runs share their seeds
+};
 
-/// Stochastic gradient descent beside gradient flow on the exact loss, at several times; and the flow of approximate
-/// softmax, which never comes to rest.
-std::vector<Table> regression_curves(RegressionFigures& parts);
+std::vector<Table> regression_tables(RegressionParts& parts);
 
 }  // namespace incontext::examples::train

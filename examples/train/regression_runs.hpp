@@ -6,8 +6,6 @@
 #include <incontext/training/trainer.hpp>
 
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
 /// Runs of training on regression in context, as plain data.
@@ -36,10 +34,5 @@ struct TrainedRegression {
   std::int64_t step = 0;
   std::vector<double> parameters = {};
 };
-
-/// Trains, and returns the parameters after each number of steps in `steps`, which ascend; after Ctrl-C only those that
-/// were reached.
-using RegressionTrainer = std::function<std::vector<TrainedRegression>(
-    const std::string& what, const RegressionRun& run, const std::vector<std::int64_t>& steps)>;
 
 }  // namespace incontext::examples::train

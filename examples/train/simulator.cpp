@@ -11,6 +11,7 @@
 #include "examples/support/simulation_runs.hpp"
 #include "examples/train/step_progress.hpp"
 #include "examples/train/train_regression.hpp"
+#include "examples/train/train_transience.hpp"
 
 namespace incontext::examples::train {
 
@@ -104,6 +105,10 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
 std::vector<TrainedRegression> Simulator::train_regression(const std::string& what, const RegressionRun& run,
                                                            const std::vector<std::int64_t>& steps) {
   return train::train_regression(state_->runs, what, run, steps);
+}
+
+std::vector<TransiencePoint> Simulator::train_transience(const std::string& what, const TransienceRun& run) {
+  return train::train_transience(state_->runs, what, run);
 }
 
 std::optional<ClassificationOptimum> Simulator::search(const std::string& what, const SphereTask& task,

@@ -16,6 +16,7 @@
 #include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 #include "examples/train/regression_runs.hpp"
+#include "examples/train/transience_runs.hpp"
 
 /// What incontext-train trains and simulates. Only simulator.cpp sees simulate and train headers other than their
 /// types.
@@ -71,9 +72,12 @@ class Simulator {
                                     const std::vector<std::int64_t>& steps,
                                     const std::optional<training::TrainingState>& from = {});
 
-  /// As RegressionTrainer.
+  /// Trains, and returns the parameters after each of `steps`, which ascend; after Ctrl-C those that were reached.
   std::vector<TrainedRegression> train_regression(const std::string& what, const RegressionRun& run,
                                                   const std::vector<std::int64_t>& steps);
+
+  /// The course of a training on shared prototypes; after Ctrl-C the measurements that were reached.
+  std::vector<TransiencePoint> train_transience(const std::string& what, const TransienceRun& run);
 
   /// The parameters of least loss on a grid, as simulate::classification_search finds them; nothing after Ctrl-C.
   std::optional<ClassificationOptimum> search(const std::string& what, const SphereTask& task,

@@ -30,7 +30,7 @@ struct Strategies {
   }
 };
 
-Strategies train_seeds(TrainRun& parts, const ContextRun& usual, const Classifier& rule) {
+Strategies train_seeds(ClassificationParts& parts, const ContextRun& usual, const Classifier& rule) {
   Strategies result;
   for (std::int64_t i = 0; i < parts.options.seeds; ++i) {
     const ContextRun run = with_seed(usual, parts, i);
@@ -61,7 +61,7 @@ Cell mean_loss(const std::vector<Comparison>& seeds) {
   return mean_or_none(losses);
 }
 
-void add_setting(TrainRun& parts, Table& table, const ContextRun& run,
+void add_setting(ClassificationParts& parts, Table& table, const ContextRun& run,
                  const std::optional<ClassificationOptimum>& rule) {
   const Strategies ends = rule ? train_seeds(parts, run, rule->best) : Strategies{};
   std::vector<Cell> row{run.task.dimension, run.task.classes, run.task.context_length,
@@ -90,8 +90,8 @@ void add_setting(TrainRun& parts, Table& table, const ContextRun& run,
 
 }  // namespace
 
-Table strategies_table(TrainRun& parts) {
-  const TrainOptions& o = parts.options;
+Table strategies_table(ClassificationParts& parts) {
+  const ClassificationOptions& o = parts.options;
   Table table{.title = "Selection and elimination over seeds of trained softmax attention",
               .columns = comparison_after({{"d"},
                                            {"k"},

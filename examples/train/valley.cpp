@@ -13,7 +13,7 @@ namespace incontext::examples::train {
 namespace {
 
 /// The gain of least loss at a kappa.
-std::optional<Classifier> floor_at(TrainRun& parts, const ContextRun& run, double kappa) {
+std::optional<Classifier> floor_at(ClassificationParts& parts, const ContextRun& run, double kappa) {
   const auto found =
       parts.simulator.search("the valley's floor", run.task, search_grid(run.task, rule_of(run), {.kappa = kappa}));
   if (!found) return {};
@@ -21,7 +21,7 @@ std::optional<Classifier> floor_at(TrainRun& parts, const ContextRun& run, doubl
 }
 
 /// A point of the valley, beside the optimum. No weights are needed: the rule alone is evaluated.
-void add_floor(TrainRun& parts, Table& table, const ContextRun& run, const Classifier& best, double share) {
+void add_floor(ClassificationParts& parts, Table& table, const ContextRun& run, const Classifier& best, double share) {
   const double kappa = best.kappa * share;
   const auto floor = floor_at(parts, run, kappa);
   std::vector<Cell> row{run.task.dimension, std::string("floor"), kappa};
@@ -37,7 +37,7 @@ void add_floor(TrainRun& parts, Table& table, const ContextRun& run, const Class
 }
 
 /// Where a seed ends: beside the floor at its own kappa, and beside the optimum.
-void add_seed(TrainRun& parts, Table& floors, Table& ends, const ContextRun& run, const Classifier& best) {
+void add_seed(ClassificationParts& parts, Table& floors, Table& ends, const ContextRun& run, const Classifier& best) {
   const std::string name = "seed " + std::to_string(run.seed);
   const auto states = parts.simulator.train(name, run, {run.steps});
   std::vector<Cell> row{run.task.dimension, name};
@@ -69,8 +69,8 @@ void add_seed(TrainRun& parts, Table& floors, Table& ends, const ContextRun& run
 
 }  // namespace
 
-std::vector<Table> valley_tables(TrainRun& parts) {
-  const TrainOptions& o = parts.options;
+std::vector<Table> valley_tables(ClassificationParts& parts) {
+  const ClassificationOptions& o = parts.options;
   Table floors{.title = "The valley of kappa and gain: k = " + std::to_string(o.classes) +
                         ", n = " + std::to_string(o.context_length),
                .columns = {{"d"},

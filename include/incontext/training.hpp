@@ -10,6 +10,7 @@
 #include "incontext/training/learned_map.hpp"
 #include "incontext/training/learning_rate.hpp"
 #include "incontext/training/output_bound.hpp"
+#include "incontext/training/parameter_layout.hpp"
 #include "incontext/training/quantifier_task.hpp"
 #include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"

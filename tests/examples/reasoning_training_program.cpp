@@ -1,4 +1,4 @@
-// incontext-train --task reasoning as a user runs it, at a size that takes a second.
+// incontext-train reasoning as a user runs it, at a size that takes a second.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 TEST_CASE("incontext-train judges the plateau, counts Eureka moments and rejects its controls", "[programs][train]") {
   const Json report = incontext::testing::report_of(
       INCONTEXT_TRAIN,
-      {"--task", "reasoning", "--width", "8", "--seeds", "2", "--steps", "100", "--every", "50", "--threads", "1"}, 0);
+      {"reasoning", "--width", "8", "--seeds", "2", "--steps", "100", "--every", "50", "--threads", "1"}, 0);
   REQUIRE(report["tables"].size() == 3);
   const Json plateau = report["tables"][0]["rows"][0];
   CHECK(plateau["verdict"] == "agrees");
@@ -39,11 +39,11 @@ TEST_CASE("incontext-train refuses options of the other task, and methods that d
     CHECK(run.exit_code == 2);
     return run.errors;
   };
-  CHECK(refused({"--task", "reasoning", "--dimension", "3"}).find("--dimension") != std::string::npos);
-  CHECK(refused({"--figure", "ends", "--methods", "softmax"}).find("--methods") != std::string::npos);
-  CHECK(refused({"--task", "reasoning", "--methods", "magic"}).find("magic") != std::string::npos);
-  CHECK(refused({"--task", "reasoning", "--width", "10"}).find("--width") != std::string::npos);
-  CHECK(refused({"--task", "reasoning", "--steps", "50"}).find("--steps") != std::string::npos);
+  CHECK(refused({"reasoning", "--dimension", "3"}).find("--dimension") != std::string::npos);
+  CHECK(refused({"classification", "--figure", "ends", "--methods", "softmax"}).find("--methods") != std::string::npos);
+  CHECK(refused({"reasoning", "--methods", "magic"}).find("magic") != std::string::npos);
+  CHECK(refused({"reasoning", "--width", "10"}).find("--width") != std::string::npos);
+  CHECK(refused({"reasoning", "--steps", "50"}).find("--steps") != std::string::npos);
 }
 
 }  // namespace reasoning_training_program_test

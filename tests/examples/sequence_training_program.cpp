@@ -1,4 +1,4 @@
-// incontext-train --task affine, quantifier and needle as a user runs them, at sizes that take a second.
+// incontext-train affine, quantifier and needle as a user runs them, at sizes that take a second.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 TEST_CASE("incontext-train finds the inverse temperature of every row length, and rejects its controls",
           "[programs][train]") {
-  const Json report = incontext::testing::report_of(INCONTEXT_TRAIN, {"--task", "needle", "--threads", "1"}, 0);
+  const Json report = incontext::testing::report_of(INCONTEXT_TRAIN, {"needle", "--threads", "1"}, 0);
   REQUIRE(report["tables"].size() == 3);
   for (const int table : {0, 1}) {
     REQUIRE(report["tables"][table]["rows"].size() == 4);
@@ -28,11 +28,10 @@ TEST_CASE("incontext-train finds the inverse temperature of every row length, an
 
 TEST_CASE("incontext-train trains on affine functions, and no answer leaves the bound of the weights",
           "[programs][train]") {
-  const Json report =
-      incontext::testing::report_of(INCONTEXT_TRAIN,
-                                    {"--task", "affine", "--maps", "softmax,ssmax", "--steps", "60", "--batch", "8",
-                                     "--width", "8", "--tested", "64", "--threads", "1"},
-                                    0);
+  const Json report = incontext::testing::report_of(INCONTEXT_TRAIN,
+                                                    {"affine", "--maps", "softmax,ssmax", "--steps", "60", "--batch",
+                                                     "8", "--width", "8", "--tested", "64", "--threads", "1"},
+                                                    0);
   REQUIRE(report["tables"].size() == 4);
   for (const Json& row : report["tables"][0]["rows"]) CHECK(row["verdict"] == "agrees");
   CHECK(report["tables"][1]["rows"].size() == 2 * 2 * 8);
@@ -48,9 +47,9 @@ TEST_CASE("incontext-train trains on affine functions, and no answer leaves the 
 }
 
 TEST_CASE("incontext-train counts right answers to quantifiers, by map and length", "[programs][train]") {
-  const auto run = run_program(
-      INCONTEXT_TRAIN, {"--task", "quantifier", "--maps", "softmax", "--seeds", "1", "--steps", "20", "--batch", "8",
-                        "--width", "8", "--tested", "32", "--threads", "1", "--format", "json"});
+  const auto run =
+      run_program(INCONTEXT_TRAIN, {"quantifier", "--maps", "softmax", "--seeds", "1", "--steps", "20", "--batch", "8",
+                                    "--width", "8", "--tested", "32", "--threads", "1", "--format", "json"});
   CHECK((run.exit_code == 0 || run.exit_code == 1));  // 20 steps may teach nothing, which the control then says
   const Json report = Json::parse(run.output);
   CHECK(report["tables"][0]["rows"][0]["verdict"] == "agrees");
@@ -68,11 +67,11 @@ TEST_CASE("incontext-train refuses what the sequences' tasks have no use for", "
     CHECK(run.exit_code == 2);
     return run.errors;
   };
-  CHECK(refused({"--task", "affine", "--dimension", "3"}).find("--dimension") != std::string::npos);
-  CHECK(refused({"--task", "affine", "--maps", "magic"}).find("magic") != std::string::npos);
-  CHECK(refused({"--task", "affine", "--width", "10"}).find("--width") != std::string::npos);
-  CHECK(refused({"--task", "needle", "--maps", "softmax"}).find("--maps") != std::string::npos);
-  CHECK(refused({"--task", "reasoning", "--maps", "softmax"}).find("--maps") != std::string::npos);
+  CHECK(refused({"affine", "--dimension", "3"}).find("--dimension") != std::string::npos);
+  CHECK(refused({"affine", "--maps", "magic"}).find("magic") != std::string::npos);
+  CHECK(refused({"affine", "--width", "10"}).find("--width") != std::string::npos);
+  CHECK(refused({"needle", "--maps", "softmax"}).find("--maps") != std::string::npos);
+  CHECK(refused({"reasoning", "--maps", "softmax"}).find("--maps") != std::string::npos);
 }
 
 }  // namespace sequence_training_program_test

@@ -17,6 +17,7 @@ namespace {
 
 /// OpenMP's waiting threads take the processor from the other tests.
 Json train_report(std::vector<std::string> arguments, int exit_code = 0) {
+  arguments.insert(arguments.begin(), "classification");
   arguments.insert(arguments.end(), {"--device", "serial"});
   return report_of(INCONTEXT_TRAIN, arguments, exit_code);
 }
@@ -60,7 +61,8 @@ TEST_CASE("a state that was written goes on to the weights of an uninterrupted r
     CHECK(!content_of(folder.file("whole" + part)).empty());
     CHECK(content_of(folder.file("whole" + part)) == content_of(folder.file("resumed" + part)));
   }
-  const auto refused = run_program(INCONTEXT_TRAIN, {"--figure", "curves", "--resume", folder.file("state")});
+  const auto refused =
+      run_program(INCONTEXT_TRAIN, {"classification", "--figure", "curves", "--resume", folder.file("state")});
   CHECK(refused.exit_code == 2);
   CHECK(refused.errors == part("other settings"));
 }
@@ -88,16 +90,66 @@ TEST_CASE("strategies are counted over seeds, with Clopper and Pearson's interva
   CHECK(row["share_upper"].get<double>() >= share);
 }
 
+TEST_CASE("prototypes that contexts share are learned by heart, and a context's own are not", "[examples][train]") {
+  const Json report = train_report(
+      {"--figure", "10", "--prototype-sets", "2", "--steps", "600", "--hidden-ratios", "4", "--trials", "512"});
+  CHECK(report["arguments"]["classes"] == 3);
+  CHECK(report["tables"][0]["rows"].size() == 20);
+  const Json& ends = report["tables"][1]["rows"];
+  REQUIRE(ends.size() == 2);
+  CHECK(ends[0]["sets"] == 0);
+  CHECK(ends[0]["verdict"] == "agrees");
+  CHECK(ends[1]["simulation"].get<double>() > 0.1);
+  for (const Json& row : report["tables"][2]["rows"]) CHECK(row["outcome"] == "rejected");
+}
+
 TEST_CASE("figures of the paper refuse options that they have no use for", "[examples][train]") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
     const auto run = run_program(INCONTEXT_TRAIN, arguments);
     CHECK(run.exit_code == 2);
     CHECK(run.errors == part(message));
   };
-  refused({"--figure", "7", "--rates", "0.1"}, "--rates");
-  refused({"--figure", "17", "--rate", "0.1"}, "--rate");
-  refused({"--dimensions", "3"}, "--dimensions");
-  refused({"--figure", "valley", "--context-lengths", "50"}, "--context-lengths");
-  refused({"--figure", "17", "--class-counts", "3", "--context-lengths", "20"}, "is no multiple of the classes");
-  refused({"--task", "regression", "--figure", "7"}, "is of --task classification");
+  refused({"classification", "--figure", "7", "--rates", "0.1"}, "--rates");
+  refused({"classification", "--figure", "17", "--rate", "0.1"}, "--rate");
+  refused({"classification", "--figure", "7", "--prototype-sets", "3"}, "--prototype-sets");
+  refused({"classification", "--figure", "10", "--weights-trained", "merged"}, "--weights-trained");
+  refused({"classification", "--dimensions", "3"}, "--dimensions");
+  refused({"classification", "--figure", "valley", "--context-lengths", "50"}, "--context-lengths");
+  refused({"classification", "--figure", "17", "--class-counts", "3", "--context-lengths", "20"},
+          "is no multiple of the classes");
+  refused({"regression", "--figure", "7"}, "--figure: is unknown (value = 7; needs ends|curves|temperature)");
+}
+
+TEST_CASE("incontext-train is six tasks, each with a help of its own", "[examples][train]") {
+  const std::vector<std::string> tasks{"classification", "regression", "reasoning", "affine", "quantifier", "needle"};
+  const auto plain = run_program(INCONTEXT_TRAIN, {});
+  CHECK(plain.exit_code == 2);  // nothing was judged
+  const auto asked = run_program(INCONTEXT_TRAIN, {"--help"});
+  CHECK(asked.exit_code == 0);
+  CHECK(asked.output == plain.output);
+  for (const std::string& task : tasks) {
+    CHECK(plain.output == part("\n  " + task));
+    const auto help = run_program(INCONTEXT_TRAIN, {task, "--help"});
+    CHECK(help.exit_code == 0);
+    CHECK(help.output == part("Usage: incontext-train " + task));
+    CHECK(help.output == part("--seeds"));
+    CHECK((help.output == part("--class-counts")) == (task == "classification"));
+    CHECK((help.output == part("--methods")) == (task == "reasoning"));
+    CHECK((help.output == part("--maps")) == (task == "affine" || task == "quantifier"));
+  }
+  for (const char* word : {"--figure", "regresion"}) {
+    const auto refused = run_program(INCONTEXT_TRAIN, {word, "7"});
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.errors == part(word + std::string(": is not a task (needs classification|regression|")));
+  }
+}
+
+TEST_CASE("regression trains at other sizes, and near misses are rejected there too", "[examples][train]") {
+  const Json report = report_of(INCONTEXT_TRAIN, {"regression", "--figure", "temperature", "--dimension", "4",
+                                                  "--context-length", "20", "--seeds", "8", "--device", "serial"});
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["tables"][0]["title"].get<std::string>().ends_with("d = 4, l = 20"));
+  for (const Json& row : report["tables"][1]["rows"]) {
+    if (row["statement"] == "best temperature before the shift") CHECK(row["outcome"] == "rejected");
+  }
 }

@@ -108,7 +108,7 @@ class ReasoningTraining {
     for (int i = 0; i < training::reasoning_parts; ++i) {
       const ReasoningPart which{i};
       auto part = layout_.part(parameters.data(), which);
-      if (layout_.is_matrix(which) || which == ReasoningPart::class_token) {
+      if (layout_.place(which).kind == training::PartKind::matrix || which == ReasoningPart::class_token) {
         part *= stddev;
       } else {
         part.setConstant(layout_.is_gain(which) ? 1 : 0);

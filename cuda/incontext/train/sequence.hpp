@@ -94,10 +94,10 @@ class SequenceTraining {
     simulate::draw_normals(simulate::LaneArray<double, 1>{parameters.data(), 1}, stream, 0, layout.size());
     for (const auto& at : layout.places()) {
       auto part = layout.part(parameters.data(), at.part, at.layer);
-      if (layout.is_matrix(at.part)) {
-        part *= scale / std::sqrt(static_cast<double>(std::max<Eigen::Index>(part.cols(), 1)));
+      if (at.kind == training::PartKind::matrix) {
+        part *= scale / std::sqrt(static_cast<double>(std::max<Eigen::Index>(at.columns, 1)));
       } else {
-        part.setConstant(layout.is_gain(at.part) ? 1 : 0);
+        part.setConstant(at.kind == training::PartKind::gain ? 1 : 0);
       }
     }
     return parameters;

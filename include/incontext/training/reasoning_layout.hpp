@@ -1,20 +1,12 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <string_view>
-#include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/training/parameter_layout.hpp"
 
 namespace incontext::training {
-
-using regression::Matrix;
 
 /// The sizes of a transformer of one block for the reasoning task. Each of the values 0 ... largest_value and each of
 /// the four positions has an embedding. A fifth token, the class token, reads the others.
@@ -110,7 +102,8 @@ inline constexpr std::array reasoning_part_names{"value_embedding",
 /// Runs on   host
 inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.size());
 
-/// Where each part is in the one vector of parameters. Matrices map columns, x -> W x, and are stored by columns.
+/// The parts of a reasoning transformer in the one vector of its parameters. Matrices map columns, x -> W x. The class
+/// token does not decay, nor do gains, shifts and biases.
 ///
 ///     const training::ReasoningLayout layout({.width = 32});
 ///     std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
@@ -120,88 +113,34 @@ inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.siz
 ///           width; mlp_out: width x hidden; head: values x width; all others: columns.
 /// Errors    as validate.
 /// Runs on   host
-class ReasoningLayout {
+class ReasoningLayout : public ParameterLayout<ReasoningPart> {
  public:
   explicit ReasoningLayout(const ReasoningShape& shape) : shape_(shape) {
     validate(shape);
-    std::ptrdiff_t at = 0;
-    for (int i = 0; i < reasoning_parts; ++i) {
-      first_[static_cast<std::size_t>(i)] = at;
-      at += rows(ReasoningPart{i}) * columns(ReasoningPart{i});
-    }
-    first_.back() = at;
+    using enum ReasoningPart;
+    const int width = shape.width, hidden = shape.hidden, values = shape.values();
+    add(value_embedding, 0, width, values, PartKind::matrix);
+    add(position_embedding, 0, width, ReasoningShape::positions, PartKind::matrix);
+    add(attention_norm_gain, 0, width, 1, PartKind::gain);
+    add(attention_norm_shift, 0, width, 1);
+    for (const ReasoningPart part : {query, key, value, output}) add(part, 0, width, width, PartKind::matrix);
+    add(class_token, 0, width, 1);
+    add(mlp_norm_gain, 0, width, 1, PartKind::gain);
+    add(mlp_norm_shift, 0, width, 1);
+    add(mlp_in, 0, hidden, width, PartKind::matrix);
+    add(mlp_in_bias, 0, hidden, 1);
+    add(mlp_out, 0, width, hidden, PartKind::matrix);
+    add(mlp_out_bias, 0, width, 1);
+    add(final_norm_gain, 0, width, 1, PartKind::gain);
+    add(final_norm_shift, 0, width, 1);
+    add(head, 0, values, width, PartKind::matrix);
+    add(head_bias, 0, values, 1);
   }
 
   [[nodiscard]] const ReasoningShape& shape() const { return shape_; }
-  [[nodiscard]] std::ptrdiff_t size() const { return first_.back(); }
-  [[nodiscard]] std::ptrdiff_t first(ReasoningPart part) const { return first_[static_cast<std::size_t>(part)]; }
-  [[nodiscard]] std::ptrdiff_t size(ReasoningPart part) const {
-    return first_[static_cast<std::size_t>(part) + 1] - first(part);
-  }
-
-  [[nodiscard]] Eigen::Index rows(ReasoningPart part) const {
-    switch (part) {
-      case ReasoningPart::mlp_in:
-      case ReasoningPart::mlp_in_bias:
-        return shape_.hidden;
-      case ReasoningPart::head:
-      case ReasoningPart::head_bias:
-        return shape_.values();
-      default:
-        return shape_.width;
-    }
-  }
-
-  [[nodiscard]] Eigen::Index columns(ReasoningPart part) const {
-    switch (part) {
-      case ReasoningPart::value_embedding:
-        return shape_.values();
-      case ReasoningPart::position_embedding:
-        return ReasoningShape::positions;
-      case ReasoningPart::query:
-      case ReasoningPart::key:
-      case ReasoningPart::value:
-      case ReasoningPart::output:
-      case ReasoningPart::mlp_in:
-      case ReasoningPart::head:
-        return shape_.width;
-      case ReasoningPart::mlp_out:
-        return shape_.hidden;
-      default:
-        return 1;
-    }
-  }
-
-  /// Whether the part is a matrix, on which weight decay acts: not a gain, a shift, a bias or the class token.
-  [[nodiscard]] bool is_matrix(ReasoningPart part) const { return columns(part) > 1; }
-  /// Whether the part is a gain of a layer norm, which starts at 1.
-  [[nodiscard]] static bool is_gain(ReasoningPart part) {
-    return part == ReasoningPart::attention_norm_gain || part == ReasoningPart::mlp_norm_gain ||
-           part == ReasoningPart::final_norm_gain;
-  }
-
-  /// One number per parameter, as training::Trainer takes it: whether weight decay acts.
-  [[nodiscard]] std::vector<bool> decays() const {
-    std::vector<bool> result;
-    for (int i = 0; i < reasoning_parts; ++i) {
-      result.insert(result.end(), static_cast<std::size_t>(size(ReasoningPart{i})), is_matrix(ReasoningPart{i}));
-    }
-    return result;
-  }
-
-  /// A part of a vector of all parameters, as a matrix in place.
-  template <Real T>
-  [[nodiscard]] Eigen::Map<const Matrix<T>> part(const T* parameters, ReasoningPart which) const {
-    return {parameters + first(which), rows(which), columns(which)};
-  }
-  template <Real T>
-  [[nodiscard]] Eigen::Map<Matrix<T>> part(T* parameters, ReasoningPart which) const {
-    return {parameters + first(which), rows(which), columns(which)};
-  }
 
  private:
   ReasoningShape shape_;
-  std::array<std::ptrdiff_t, reasoning_parts + 1> first_{};
 };
 
 }  // namespace incontext::training

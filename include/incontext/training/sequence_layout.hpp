@@ -1,20 +1,12 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <array>
-#include <cstddef>
-#include <limits>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/training/parameter_layout.hpp"
 
 namespace incontext::training {
-
-using regression::Matrix;
 
 /// Whether a transformer normalizes what its layers and its head read.
 ///
@@ -104,8 +96,8 @@ inline constexpr std::array sequence_part_names{"embedding",
                                                 "head",
                                                 "head_bias"};
 
-/// Where each part is in the one vector of parameters. Matrices map columns, x -> W x, and are stored by columns. A
-/// part that a shape does not have has no columns.
+/// The parts of a sequence transformer in the one vector of its parameters. Matrices map columns, x -> W x. Gains,
+/// shifts, biases and the maps' own numbers do not decay. A part that a shape does not have has no columns.
 ///
 ///     const training::SequenceLayout layout({.features = 3, .width = 16, .layers = 2});
 ///     std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
@@ -115,133 +107,36 @@ inline constexpr std::array sequence_part_names{"embedding",
 ///           mlp_in: hidden x width; mlp_out: width x hidden; head: outputs x width; all others: columns.
 /// Errors    as validate.
 /// Runs on   host
-class SequenceLayout {
+class SequenceLayout : public ParameterLayout<SequencePart> {
  public:
   explicit SequenceLayout(const SequenceShape& shape) : shape_(shape) {
     validate(shape);
-    add(SequencePart::embedding, 0);
+    using enum SequencePart;
+    const int width = shape.width, hidden = shape.hidden;
+    const int norms = shape.norms == LayerNorms::first ? 1 : 0, has_mlp = hidden > 0 ? 1 : 0;
+    add(embedding, 0, width, shape.features, PartKind::matrix);
     for (int layer = 0; layer < shape.layers; ++layer) {
-      for (int i = static_cast<int>(SequencePart::attention_norm_gain);
-           i <= static_cast<int>(SequencePart::mlp_out_bias); ++i) {
-        add(SequencePart{i}, layer);
-      }
+      add(attention_norm_gain, layer, width, norms, PartKind::gain);
+      add(attention_norm_shift, layer, width, norms);
+      for (const SequencePart part : {query, key, value, output}) add(part, layer, width, width, PartKind::matrix);
+      add(map, layer, shape.map_parameters, shape.heads);
+      add(mlp_norm_gain, layer, width, norms * has_mlp, PartKind::gain);
+      add(mlp_norm_shift, layer, width, norms * has_mlp);
+      add(mlp_in, layer, hidden, width, PartKind::matrix);
+      add(mlp_in_bias, layer, hidden, 1);
+      add(mlp_out, layer, width, hidden, PartKind::matrix);
+      add(mlp_out_bias, layer, width, has_mlp);
     }
-    for (int i = static_cast<int>(SequencePart::final_norm_gain); i <= static_cast<int>(SequencePart::head_bias); ++i) {
-      add(SequencePart{i}, 0);
-    }
+    add(final_norm_gain, 0, width, norms, PartKind::gain);
+    add(final_norm_shift, 0, width, norms);
+    add(head, 0, shape.outputs, width, PartKind::matrix);
+    add(head_bias, 0, shape.outputs, 1);
   }
-
-  /// A part of one layer, in the order in which they are stored.
-  struct Place {
-    SequencePart part;
-    int layer;
-    std::ptrdiff_t first, size;
-  };
 
   [[nodiscard]] const SequenceShape& shape() const { return shape_; }
-  [[nodiscard]] std::ptrdiff_t size() const { return places_.back().first + places_.back().size; }
-  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
-
-  [[nodiscard]] Eigen::Index rows(SequencePart part) const {
-    switch (part) {
-      case SequencePart::mlp_in:
-      case SequencePart::mlp_in_bias:
-        return shape_.hidden;
-      case SequencePart::head:
-      case SequencePart::head_bias:
-        return shape_.outputs;
-      case SequencePart::map:
-        return shape_.map_parameters;
-      default:
-        return shape_.width;
-    }
-  }
-
-  [[nodiscard]] Eigen::Index columns(SequencePart part) const {
-    const bool has_norms = shape_.norms == LayerNorms::first, has_mlp = shape_.hidden > 0;
-    switch (part) {
-      case SequencePart::embedding:
-        return shape_.features;
-      case SequencePart::map:
-        return shape_.heads;
-      case SequencePart::query:
-      case SequencePart::key:
-      case SequencePart::value:
-      case SequencePart::output:
-      case SequencePart::mlp_in:
-      case SequencePart::head:
-        return shape_.width;
-      case SequencePart::mlp_out:
-        return shape_.hidden;
-      case SequencePart::mlp_norm_gain:
-      case SequencePart::mlp_norm_shift:
-        return has_norms && has_mlp ? 1 : 0;
-      case SequencePart::mlp_out_bias:
-        return has_mlp ? 1 : 0;
-      case SequencePart::mlp_in_bias:
-      case SequencePart::head_bias:
-        return 1;
-      default:
-        return has_norms ? 1 : 0;
-    }
-  }
-
-  /// Whether the part is a matrix, on which weight decay acts: not a gain, a shift, a bias or a map's parameters.
-  [[nodiscard]] static bool is_matrix(SequencePart part) {
-    switch (part) {
-      case SequencePart::embedding:
-      case SequencePart::query:
-      case SequencePart::key:
-      case SequencePart::value:
-      case SequencePart::output:
-      case SequencePart::mlp_in:
-      case SequencePart::mlp_out:
-      case SequencePart::head:
-        return true;
-      default:
-        return false;
-    }
-  }
-  /// Whether the part is a gain of a layer norm, which starts at 1.
-  [[nodiscard]] static bool is_gain(SequencePart part) {
-    return part == SequencePart::attention_norm_gain || part == SequencePart::mlp_norm_gain ||
-           part == SequencePart::final_norm_gain;
-  }
-
-  /// One number per parameter, as training::Trainer takes it: whether weight decay acts.
-  [[nodiscard]] std::vector<bool> decays() const {
-    std::vector<bool> result;
-    for (const Place& at : places_) result.insert(result.end(), static_cast<std::size_t>(at.size), is_matrix(at.part));
-    return result;
-  }
-
-  /// A part of a vector of all parameters, as a matrix in place.
-  template <Real T>
-  [[nodiscard]] Eigen::Map<const Matrix<T>> part(const T* parameters, SequencePart which, int layer = 0) const {
-    return {parameters + first(which, layer), rows(which), columns(which)};
-  }
-  template <Real T>
-  [[nodiscard]] Eigen::Map<Matrix<T>> part(T* parameters, SequencePart which, int layer = 0) const {
-    return {parameters + first(which, layer), rows(which), columns(which)};
-  }
 
  private:
-  static constexpr int per_layer =
-      static_cast<int>(SequencePart::mlp_out_bias) - static_cast<int>(SequencePart::embedding);
-
-  void add(SequencePart part, int layer) {
-    places_.push_back({part, layer, places_.empty() ? 0 : size(), rows(part) * columns(part)});
-  }
-
-  [[nodiscard]] std::ptrdiff_t first(SequencePart part, int layer) const {
-    const int place = static_cast<int>(part);
-    const int layers_before = place > per_layer ? shape_.layers - 1 : place == 0 ? 0 : layer;
-    return places_[static_cast<std::size_t>(place) + std::size_t{per_layer} * static_cast<std::size_t>(layers_before)]
-        .first;
-  }
-
   SequenceShape shape_;
-  std::vector<Place> places_;
 };
 
 }  // namespace incontext::training

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "examples/support/text.hpp"
+#include "examples/train/layers.hpp"
+
+namespace incontext::examples::train {
+
+namespace {
+
+using statistics::Estimate;
+
+/// Knowing the fewest sets by heart saves at least so many nats: the size of which the control speaks.
+constexpr double least_saved = 0.1;
+
+/// How many standard errors the rise of the loss must be above that without shared sets to be called transience.
+constexpr double transient_beyond = 3;
+
+/// The courses of all seeds at one setting.
+struct Courses {
+  std::int64_t sets, hidden_ratio;
+  std::vector<std::vector<TransiencePoint>> seeds;
+
+  /// A number of every seed.
+  template <class Number>
+  Estimate over(const Number& number) const {
+    std::vector<double> values;
+    for (const auto& course : seeds) values.push_back(number(course));
+    return estimate_of_runs(values);
+  }
+
+  /// As over, with the difference from the same seed's number without shared sets.
+  template <class Number>
+  Estimate beyond(const Courses& own, const Number& number) const {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < std::min(seeds.size(), own.seeds.size()); ++i) {
+      values.push_back(number(seeds[i]) - number(own.seeds[i]));
+    }
+    return estimate_of_runs(values);
+  }
+
+  std::string words() const {
+    return (sets == 0 ? std::string("no shared sets") : std::to_string(sets) + " sets") + ", perceptron " +
+           std::to_string(hidden_ratio) + " x";
+  }
+};
+
+/// The measurement at which a course does best on fresh contexts, by one half of these contexts; the loss there is then
+/// read from the other half, so that its own noise is not chosen.
+std::size_t peak_of(const std::vector<TransiencePoint>& course) {
+  const auto less = [](const TransiencePoint& a, const TransiencePoint& b) {
+    return a.chosen_by.loss.mean < b.chosen_by.loss.mean;
+  };
+  return static_cast<std::size_t>(std::min_element(course.begin(), course.end(), less) - course.begin());
+}
+
+double best_of(const std::vector<TransiencePoint>& course) { return course[peak_of(course)].fresh.loss.mean; }
+
+double rise_of(const std::vector<TransiencePoint>& course) { return course.back().fresh.loss.mean - best_of(course); }
+
+/// What knowing the shared prototypes saves at the end.
+double saved_of(const std::vector<TransiencePoint>& course) {
+  return course.back().fresh.loss.mean - course.back().shared.loss.mean;
+}
+
+Courses courses_of(ClassificationParts& parts, std::int64_t dimension, std::int64_t sets, std::int64_t hidden_ratio) {
+  const ClassificationOptions& o = parts.options;
+  Courses all{sets, hidden_ratio, {}};
+  for (std::int64_t i = 0; i < o.seeds && !parts.simulator.stopped(); ++i) {
+    TransienceRun run{.task = {dimension, o.classes, o.context_length, simulate::ContextLaw::balanced, sets},
+                      .hidden_ratio = hidden_ratio,
+                      .batch = o.run.batch,
+                      .steps = o.run.steps,
+                      .rate = o.run.rate,
+                      .seed = o.simulation.seed + static_cast<std::uint64_t>(i)};
+    run.tested = o.simulation.trials;
+    auto course = parts.simulator.train_transience(all.words() + ", seed " + std::to_string(run.seed), run);
+    if (std::ssize(course) == run.measurements) all.seeds.push_back(std::move(course));
+  }
+  return all;
+}
+
+Table course_table(const ClassificationOptions& o, std::int64_t dimension) {
+  return {
+      .title =
+          "Softmax attention and a perceptron, trained on shared sets of prototypes: d = " + std::to_string(dimension) +
+          ", k = " + std::to_string(o.classes) + ", n = " + std::to_string(o.context_length),
+      .columns = {{.name = "sets"},
+                  {.name = "hidden_ratio", .heading = "perceptron"},
+                  {.name = "step", .style = Style::shortest},
+                  {.name = "fresh_loss", .heading = "loss, fresh", .digits = 4, .decimals_as = 1},
+                  {.name = "fresh_loss_error", .heading = "± error", .decimals_as = 1},
+                  {.name = "fresh_accuracy", .heading = "accuracy", .digits = 3, .decimals_as = 2},
+                  {.name = "shared_loss", .heading = "loss, shared", .digits = 4, .decimals_as = 1},
+                  {.name = "shared_loss_error", .heading = "± error", .decimals_as = 1},
+                  {.name = "shared_accuracy", .heading = "accuracy", .digits = 3, .decimals_as = 2}},
+      .notes = {"sets: of prototypes that the contexts share, 0: every context has its own. fresh: on contexts with "
+                "prototypes of their own, which only the context tells; shared: on held-out contexts with the sets.",
+                "perceptron: its hidden width in units of d + k. Adam with the constant rate " +
+                    short_text(o.run.rate, 4) + ", batch " + std::to_string(o.run.batch) + ", means over " +
+                    std::to_string(o.seeds) + " seeds."},
+      .key_columns = 3};
+}
+
+void add_course(Table& table, const Courses& all) {
+  if (all.seeds.empty()) return;
+  for (std::size_t i = 0; i < all.seeds.front().size(); ++i) {
+    const auto at = [&](auto score, auto of) {
+      return all.over([&](const auto& course) { return (course[i].*score.*of).mean; });
+    };
+    const Estimate fresh = at(&TransiencePoint::fresh, &ContextScore::loss);
+    const Estimate shared = at(&TransiencePoint::shared, &ContextScore::loss);
+    table.add_row({all.sets, all.hidden_ratio, all.seeds.front()[i].step, fresh.mean, finite_cell(fresh.standard_error),
+                   at(&TransiencePoint::fresh, &ContextScore::accuracy).mean, shared.mean,
+                   finite_cell(shared.standard_error), at(&TransiencePoint::shared, &ContextScore::accuracy).mean});
+  }
+}
+
+void add_end(ClassificationParts& parts, Table& table, std::int64_t dimension, const Courses& all, const Courses& own) {
+  const auto step_of_peak = [](const auto& course) { return static_cast<double>(course[peak_of(course)].step); };
+  const Estimate rise = all.over(rise_of), saved = all.over(saved_of), beyond = all.beyond(own, rise_of);
+  std::vector<Cell> row{dimension,
+                        all.sets,
+                        all.hidden_ratio,
+                        finite_cell(all.over(step_of_peak).mean),
+                        finite_cell(rise.mean),
+                        finite_cell(rise.standard_error)};
+  if (all.sets == 0 || beyond.count < 2) {
+    row.resize(9);
+  } else {
+    const double guess = std::log(static_cast<double>(parts.options.classes));
+    const bool rises = beyond.mean > transient_beyond * beyond.standard_error;
+    const std::string transient = all.over(best_of).mean >= guess ? "never learned" : rises ? "yes" : "not seen";
+    row.insert(row.end(), {beyond.mean, beyond.standard_error, Cell(transient)});
+  }
+  for (Cell& cell : all.sets == 0 ? parts.judgment.judged(0.0, saved) : Judgment::shown(0.0, saved)) {
+    row.push_back(std::move(cell));
+  }
+  table.add_row(std::move(row));
+  const std::vector<std::int64_t>& sets = parts.options.prototype_sets;
+  if (all.sets != *std::min_element(sets.begin(), sets.end())) return;
+  const std::string at = "d = " + std::to_string(dimension) + ", " + all.words();
+  parts.controls.add({"shared prototypes are not known by heart", at}, 0, least_saved, saved);
+  parts.controls.add({"a context's own prototypes are known as well", at}, saved.mean, 0, own.over(saved_of));
+}
+
+}  // namespace
+
+std::vector<Table> transience_tables(ClassificationParts& parts) {
+  const ClassificationOptions& o = parts.options;
+  std::vector<Table> tables;
+  Table ends{.title = "What is lost of learning in context, and what is known by heart",
+             .columns = comparison_after(
+                 {{"d"},
+                  {.name = "sets"},
+                  {.name = "hidden_ratio", .heading = "perceptron"},
+                  {.name = "peak_step", .heading = "best at step", .digits = 4},
+                  {.name = "rise", .heading = "loss above best", .digits = 3, .decimals_as = 1},
+                  {.name = "rise_error", .heading = "± error", .decimals_as = 1},
+                  {.name = "beyond", .heading = "more than without sets", .digits = 3, .decimals_as = 1},
+                  {.name = "beyond_error", .heading = "± error", .decimals_as = 1},
+                  {.name = "transient"}}),
+             .key_columns = 3};
+  for (const std::int64_t d : o.dimensions) {
+    Table course = course_table(o, d);
+    for (const std::int64_t hidden_ratio : o.hidden_ratios) {
+      const Courses own = courses_of(parts, d, 0, hidden_ratio);
+      add_course(course, own);
+      add_end(parts, ends, d, own, own);
+      for (const std::int64_t sets : o.prototype_sets) {
+        const Courses all = courses_of(parts, d, sets, hidden_ratio);
+        add_course(course, all);
+        add_end(parts, ends, d, all, own);
+      }
+    }
+    tables.push_back(std::move(course));
+  }
+  ends.notes = {
+      "best at step: where the loss on fresh contexts is least, by other fresh contexts than those of the loss; above "
+      "best: how much larger the loss is at the end. Transient: if it rises by more than " +
+          short_text(transient_beyond, 2) +
+          " standard errors beyond the rise of the same seeds without shared sets; never learned: at its best still a "
+          "guess, log k, or worse.",
+      "theory and simulation: the loss on fresh less that on shared contexts at the end, 0 where no sets are shared; "
+      "otherwise what is known by heart."};
+  tables.push_back(std::move(ends));
+  return tables;
+}
+
+}  // namespace incontext::examples::train
