@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   bind_laws(m);
   bind_regression(m);
   bind_classification(m);
+  bind_calibration(m);
   bind_training(m);
   bind_simulate(m);
 }
