@@ -198,7 +198,7 @@ class HeadDetail(Record):
         left.set_ylabel("entropy in nats")
         right.plot(curve, laws.needle_weight(curve, stddev, self.gap).value, label="predicted")
         right.plot(middle, [rows.needle_weight for rows in self.lengths], "o", label="measured")
-        right.set_ylabel(f"weight of a needle {self.gap:.3g} above the mean")
+        right.set_ylabel(f"weight of a needle\n{self.gap:.3g} above the mean")
         for axes in (left, right):
             axes.set_xscale("log")
             axes.set_xlabel("row length")

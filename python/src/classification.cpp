@@ -154,7 +154,6 @@ void bind_contexts(Room& room) {
         "learning_rate"_a, room.docs("kernel_construction"));
   m.def("rbf_construction", &law::rbf_construction<D>, "dimension"_a, "classes"_a, "context_length"_a, "kappa"_a,
         "learning_rate"_a, room.docs("rbf_construction"));
-  m.def("effective_step", &law::effective_step<D>, "attention"_a, "scale"_a, "classes"_a, room.docs("effective_step"));
   m.def("softmax_construction", &law::softmax_construction<D>, "dimension"_a, "classes"_a, "kappa"_a, "gain"_a,
         room.docs("softmax_construction"));
   m.def(
