@@ -143,7 +143,7 @@ def population_loss(parameters: RegressionParameters, fixed: Attention | None, d
     >>> trainer = Trainer([0.1] * 7, loss, TrainerOptions(rate=LearningRate(peak=0.02)))
     >>> records = trainer.run(400)
     >>> best = regression.pretrained_attention(task, 20)
-    >>> abs(records[-1].loss / regression.generalization_error(best, task, 20)(1.0) - 1) < 0.1
+    >>> records[-1].loss <= regression.generalization_error(best, task, 20)(1.0)
     True
     """
 
@@ -251,7 +251,7 @@ class NeedleTraining(_Sampled):
     >>> training = NeedleTraining([64], NeedleRule.constant)
     >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=0.1)))
     >>> records = trainer.run(100)
-    >>> training.inverse_temperatures(trainer.parameters)[0] > 2
+    >>> float(training.inverse_temperatures(trainer.parameters)[0]) > 2
     True
     """
 
