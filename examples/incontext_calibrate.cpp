@@ -1,11 +1,7 @@
 // incontext-calibrate: what a head of a real model does, whether the laws of normal rows describe it, and which inverse
 // temperature keeps it the same in longer rows; all from its raw attention scores.
 
-#include <incontext/calibration/held_quantity.hpp>
-
-#include <cmath>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "examples/calibrate/measurement.hpp"
@@ -21,7 +17,6 @@ namespace {
 using namespace incontext::examples;
 using namespace incontext::examples::calibrate;
 using incontext::calibration::HeadCalibration;
-using incontext::calibration::HeadMeasurement;
 
 /// The head to be shown in detail: the one asked for, or the only one.
 std::optional<HeadPlace> detailed_head(const CalibrateOptions& o, const MappedScores& scores) {
@@ -40,35 +35,13 @@ std::optional<HeadPlace> detailed_head(const CalibrateOptions& o, const MappedSc
   return {};
 }
 
-/// Plans from a quarter of the length to the whole length, tried on the rows of the file by measuring them again.
-std::vector<TriedPlan> tried_plans(const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
-  using namespace incontext::calibration;
-  const double variance = head.rows.quarter.half(0).estimate(RowStatistic::variance).mean;
-  const HeadScores<double> normal{.score_stddev = std::sqrt(variance)};
-  std::vector<TriedPlan> plans;
-  for (const auto& [held, quantity, statistic] :
-       {std::tuple(Held::entropy, "entropy", RowStatistic::entropy),
-        std::tuple(Held::largest_weight, "largest weight", RowStatistic::largest_weight)}) {
-    const double target = held_value<double>(held, normal, head.rows.longest / 4, 1.0);
-    const auto solved = holding_temperature<double>(held, normal, head.rows.longest, target);
-    CalibrateOptions again = o;
-    again.inverse_temperature *= solved.inverse_temperature;
-    const HeadMeasurement measured = measure_one(scores, again, {head.layer, head.head}, 0);
-    plans.push_back({quantity, statistic, solved.inverse_temperature, main_bucket(measured)});
-  }
-  return plans;
-}
-
 void add_detail(Report& report, const CalibrateOptions& o, const MappedScores& scores, const HeadCalibration& head) {
-  const double gap = o.gap.value_or(4 * head.score_stddev);
-  const HeadMeasurement measured = measure_one(scores, o, {head.layer, head.head}, gap);
-  const std::int64_t longest = measured.buckets.back().longest;
-  const DetailedHead one{head, measured, gap, o.trained_length > 0 ? o.trained_length : longest};
+  const incontext::calibration::HeadDetail one = describe(scores, head, o);
   for (Table& table : detail_tables(one, o)) report.tables.push_back(std::move(table));
-  if (head.held_out) report.tables.push_back(plan_table(one, tried_plans(o, scores, head)));
   if (!o.shifted.empty()) {
-    const MappedScores shifted(o.shifted);
-    report.tables.push_back(shifted_table(scores, shifted, {head.layer, head.head}, o));
+    const MappedScores other(o.shifted);
+    const HeadPlace place{head.layer, head.head};
+    report.tables.push_back(shifted_table(shifted(scores, other, place, o), scores.file(), other.file(), place));
   }
   if (!o.plot.empty()) write_file(o.plot, drawing_of(one), "--plot");
 }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 ROOMS = {
     "include/incontext/core": "core",
+    "include/incontext/calibration": "calibration",
     "include/incontext/classification": "classification",
     "include/incontext/laws": "laws",
     "include/incontext/regression": "regression",

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <string_view>
 
+#include "examples/support/command_line.hpp"
 #include "examples/support/npy.hpp"
 #include "examples/support/text.hpp"
 
@@ -31,14 +33,11 @@ struct OpenFile {
 };
 
 calibration::NumberType number_type(const std::string& file, const NpyHeader& header) {
-  if (header.kind != 'f') {
-    throw_input_error(file, "does not hold scores", std::string(header.kind == 'b' ? "truth values" : "integers"),
-                      "raw scores in half, single or double precision");
+  try {
+    return calibration::number_type(header.kind, static_cast<std::int64_t>(header.item_size));
+  } catch (const std::exception& error) {
+    throw InputError(file + ": " + without_function(error.what()));
   }
-  using calibration::NumberType;
-  return header.item_size == 2   ? NumberType::float16
-         : header.item_size == 4 ? NumberType::float32
-                                 : NumberType::float64;
 }
 
 /// The number of bytes that the shape asks for; the file has `available`.

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <exception>
-#include <thread>
 
 #include "examples/support/progress.hpp"
 
@@ -10,47 +9,60 @@ namespace incontext::examples::calibrate {
 
 namespace {
 
-using calibration::HeadCalibration;
-using calibration::HeadMeasurement;
+calibration::MeasurementOptions options_of(const CalibrateOptions& o) {
+  return {.inverse_temperature = o.inverse_temperature,
+          .needle_gap = 0,
+          .causal = o.causal,
+          .masked_rows = o.leave_out_masked_rows ? calibration::MaskedRows::left_out : calibration::MaskedRows::refused,
+          .leave_out_option = "--leave-out-masked-rows",
+          .threads = o.threads,
+          .progress = {},
+          .poll = {}};
+}
 
-std::vector<HeadMeasurement> measure_array(const MappedScores& scores, const calibration::ScoreArray& array,
-                                           const CalibrateOptions& o, double gap) {
-  ProgressLine line(o.output.quiet);
-  const auto start = std::chrono::steady_clock::now();
-  calibration::MeasurementOptions options{
-      .inverse_temperature = o.inverse_temperature,
-      .needle_gap = gap,
-      .causal = o.causal,
-      .masked_rows = o.leave_out_masked_rows ? calibration::MaskedRows::left_out : calibration::MaskedRows::refused,
-      .threads = o.threads};
-  options.progress = [&](std::int64_t done, std::int64_t planned) {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    line.show("measuring", done, planned, seconds.count());
-    if (done % 16 == 0) scores.release();
-  };
+/// Runs the function, and puts the file's name in front of a refusal.
+template <class Function>
+auto naming(const std::string& file, const Function& function) {
   try {
-    return calibration::measure_heads(array, options);
+    return function();
   } catch (const std::exception& error) {
-    throw InputError(scores.file() + ": " + without_function(error.what()));
+    throw InputError(file + ": " + without_function(error.what()));
   }
 }
 
 }  // namespace
 
-std::vector<HeadMeasurement> measure(const MappedScores& scores, const CalibrateOptions& o) {
-  return measure_array(scores, scores.array(), o, 0);
+std::vector<calibration::HeadMeasurement> measure(const MappedScores& scores, const CalibrateOptions& o) {
+  ProgressLine line(o.output.quiet);
+  const auto start = std::chrono::steady_clock::now();
+  calibration::MeasurementOptions options = options_of(o);
+  options.progress = [&](std::int64_t done, std::int64_t planned) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    line.show("measuring", done, planned, seconds.count());
+    if (done % 16 == 0) scores.release();
+  };
+  return naming(scores.file(), [&] { return calibration::measure_heads(scores.array(), options); });
 }
 
-HeadMeasurement measure_one(const MappedScores& scores, const CalibrateOptions& o, HeadPlace place, double gap) {
-  HeadMeasurement head =
-      measure_array(scores, calibration::one_head(scores.array(), place.layer, place.head), o, gap).front();
-  head.layer = place.layer;
-  head.head = place.head;
-  return head;
-}
-
-std::vector<HeadCalibration> calibrate_all(const std::vector<HeadMeasurement>& heads, const CalibrateOptions& o) {
+std::vector<calibration::HeadCalibration> calibrate_all(const std::vector<calibration::HeadMeasurement>& heads,
+                                                        const CalibrateOptions& o) {
   return calibration::calibrate_heads(heads, o.threads);
+}
+
+calibration::HeadDetail describe(const MappedScores& scores, const calibration::HeadCalibration& head,
+                                 const CalibrateOptions& o) {
+  return naming(scores.file(), [&] {
+    return calibration::detail_of(scores.array(), head, options_of(o), {o.gap, o.trained_length, o.factors});
+  });
+}
+
+calibration::ShiftedTemperature shifted(const MappedScores& training, const MappedScores& shifted, HeadPlace place,
+                                        const CalibrateOptions& o) {
+  const auto ratio_of = [&](const MappedScores& scores) {
+    const auto one = calibration::one_head(scores.array(), place.layer, place.head);
+    return naming(scores.file(), [&] { return calibration::moment_ratio_of_head(one, options_of(o)); });
+  };
+  return calibration::shifted_temperature(ratio_of(training), ratio_of(shifted));
 }
 
 }  // namespace incontext::examples::calibrate

@@ -22,7 +22,7 @@ std::vector<double> curve_lengths(double shortest, double longest) {
   return lengths;
 }
 
-Panel panel_of(const DetailedHead& one, RowStatistic which, const std::string& title) {
+Panel panel_of(const calibration::HeadDetail& one, RowStatistic which, const std::string& title) {
   Panel panel{.title = title, .x_label = "row length"};
   Series measured{.name = "measured", .line = false};
   for (const calibration::LengthBucket& bucket : one.measured.buckets) {
@@ -44,7 +44,7 @@ Panel panel_of(const DetailedHead& one, RowStatistic which, const std::string& t
 
 }  // namespace
 
-std::string drawing_of(const DetailedHead& one) {
+std::string drawing_of(const calibration::HeadDetail& one) {
   const std::string head = "layer " + std::to_string(one.head.layer) + ", head " + std::to_string(one.head.head);
   return svg_of({panel_of(one, RowStatistic::entropy, "entropy in nats, " + head),
                  panel_of(one, RowStatistic::needle_weight,

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <string>
+#include <incontext/calibration/head_detail.hpp>
 
-#include "examples/calibrate/tables.hpp"
+#include <string>
 
 namespace incontext::examples::calibrate {
 
 /// Entropy and needle weight against the row length, measured and predicted, as the text of an SVG file.
-std::string drawing_of(const DetailedHead& one);
+std::string drawing_of(const calibration::HeadDetail& one);
 
 }  // namespace incontext::examples::calibrate

@@ -1,3 +1,5 @@
+#include <incontext/calibration/head_summary.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -15,8 +17,8 @@ using calibration::RowStatistic;
 /// With more heads than this, the text report has the extremes alone.
 constexpr std::size_t most_heads_in_text = 24;
 
-std::string phase_of(const HeadCalibration& head) {
-  switch (head.phase) {
+std::string name_of(calibration::Phase phase) {
+  switch (phase) {
     case calibration::Phase::even:
       return "even";
     case calibration::Phase::self_averaging:
@@ -27,43 +29,32 @@ std::string phase_of(const HeadCalibration& head) {
   return "frozen";
 }
 
-std::string verdict_of(const HeadCalibration& head) {
-  return head.normal_rows == statistics::Verdict::agrees      ? "normal"
-         : head.normal_rows == statistics::Verdict::disagrees ? "not normal"
-                                                              : "not judged";
+std::string name_of(statistics::Verdict normal_rows) {
+  return normal_rows == statistics::Verdict::agrees      ? "normal"
+         : normal_rows == statistics::Verdict::disagrees ? "not normal"
+                                                         : "not judged";
 }
 
-/// The largest relative deviation of the predicted weights from the measured ones, of the three quantities.
-double worst_deviation(const HeadCalibration& head) {
-  double worst = 0;
-  for (const auto* one : {&head.comparison.entropy, &head.comparison.ipr, &head.comparison.largest_weight}) {
-    worst = std::max(worst, std::abs(one->estimate.mean / one->theory - 1));
-  }
-  return worst;
-}
-
-std::vector<Cell> row_of(const HeadCalibration& head) {
-  const auto mean = [&](RowStatistic which) { return head.rows.full.estimate(which).mean; };
-  const Cell p_value = std::isnan(head.p_value) ? Cell() : Cell(head.p_value);
+std::vector<Cell> row_of(const calibration::HeadSummary& head) {
   return {head.layer,
           head.head,
-          head.rows.shortest,
-          head.rows.longest,
-          head.rows.rows,
+          head.shortest_row,
+          head.longest_row,
+          head.rows,
           head.score_stddev,
-          mean(RowStatistic::skewness),
-          mean(RowStatistic::excess_kurtosis),
-          mean(RowStatistic::entropy),
-          head.comparison.entropy.theory,
-          1 / mean(RowStatistic::ipr),
-          1 / head.comparison.ipr.theory,
-          mean(RowStatistic::largest_weight),
-          head.comparison.largest_weight.theory,
+          head.skewness,
+          head.excess_kurtosis,
+          head.entropy,
+          head.entropy_predicted,
+          head.effective_keys,
+          head.effective_keys_predicted,
+          head.largest_weight,
+          head.largest_weight_predicted,
           head.freezing_ratio,
-          phase_of(head),
-          head.score_stddev > 0 ? Cell(100 * worst_deviation(head)) : Cell(),
-          p_value,
-          verdict_of(head)};
+          name_of(head.phase),
+          number(100 * head.worst_deviation),
+          number(head.p_value),
+          name_of(head.normal_rows)};
 }
 
 std::vector<Column> head_columns() {
@@ -105,7 +96,7 @@ std::vector<const HeadCalibration*> shown_heads(const std::vector<HeadCalibratio
     return chosen;
   }
   add_extremes(chosen, heads, [](const HeadCalibration& head) { return head.freezing_ratio; });
-  add_extremes(chosen, heads, [](const HeadCalibration& head) { return worst_deviation(head); });
+  add_extremes(chosen, heads, [](const HeadCalibration& head) { return calibration::worst_deviation(head); });
   for (const auto which : {RowStatistic::entropy, RowStatistic::excess_kurtosis, RowStatistic::largest_weight}) {
     add_extremes(chosen, heads, [=](const HeadCalibration& head) { return head.rows.full.estimate(which).mean; });
   }
@@ -123,22 +114,9 @@ Table counts_table(const std::vector<HeadCalibration>& heads, const std::string&
                           {.name = "not_judged"},
                           {.name = "median_score_stddev", .heading = "median x", .digits = 4},
                           {.name = "median_effective_keys", .heading = "median keys", .digits = 4}}};
-  for (const std::string phase : {"even", "self-averaging", "frozen"}) {
-    std::vector<double> stddevs, keys;
-    std::int64_t counts[3] = {};
-    for (const HeadCalibration& head : heads) {
-      if (phase_of(head) != phase) continue;
-      stddevs.push_back(head.score_stddev);
-      keys.push_back(1 / head.rows.full.estimate(RowStatistic::ipr).mean);
-      ++counts[verdict_of(head) == "normal" ? 0 : verdict_of(head) == "not normal" ? 1 : 2];
-    }
-    const auto median = [](std::vector<double>& values) -> Cell {
-      if (values.empty()) return {};
-      std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-      return values[values.size() / 2];
-    };
-    table.add_row({phase, static_cast<std::int64_t>(stddevs.size()), counts[0], counts[1], counts[2], median(stddevs),
-                   median(keys)});
+  for (const calibration::PhaseCount& count : calibration::count_phases(heads)) {
+    table.add_row({name_of(count.phase), count.heads, count.normal, count.not_normal, count.not_judged,
+                   number(count.median_score_stddev), number(count.median_effective_keys)});
   }
   return table;
 }
@@ -157,7 +135,7 @@ std::vector<Table> summary_tables(const std::vector<HeadCalibration>& heads,
                                          : "The heads with the least and the greatest values",
               .columns = head_columns(),
               .key_columns = 2};
-  for (const HeadCalibration* head : shown_heads(heads, all)) table.add_row(row_of(*head));
+  for (const HeadCalibration* head : shown_heads(heads, all)) table.add_row(row_of(calibration::summary_of(*head)));
   table.notes = {
       "x is the standard deviation of the scores in a row, x_c = sqrt(2 log n). Predicted: the law of rows of "
       "independent normal scores, from n and x alone.",

@@ -109,19 +109,14 @@ class NpyHeaderParser {
       throw InputError(file_ + ": holds records with named fields (needs a plain array of numbers)");
     }
     const std::string descr = quoted();
-    const auto refuse = [&] {
-      throw_input_error(file_, "holds numbers of an unknown type", descr,
-                        "f2, f4, f8, i1 to i8, u1 to u8 or b1, little or big endian");
-    };
-    if (descr.size() != 3) refuse();
+    const bool known = descr.size() >= 2 && std::string("<>|=").find(descr[0]) != std::string::npos;
+    const std::string size = known ? descr.substr(2) : "";
+    if (!known || size.size() > 4 || size.find_first_not_of("0123456789") != std::string::npos) {
+      throw_input_error(file_, "holds numbers of an unknown type", descr, "such as <f4");
+    }
     header.byte_order = descr[0];
     header.kind = descr[1];
-    header.item_size = static_cast<std::size_t>(descr[2] - '0');
-    const std::string sizes = descr[1] == 'f' ? "248" : descr[1] == 'b' ? "1" : "1248";
-    if (std::string("<>|=").find(descr[0]) == std::string::npos ||
-        std::string("fiub").find(descr[1]) == std::string::npos || sizes.find(descr[2]) == std::string::npos) {
-      refuse();
-    }
+    header.item_size = size.empty() ? 0 : std::stoul(size);
   }
 
   const std::string& file_;
@@ -168,6 +163,19 @@ double npy_number(const NpyHeader& header, const char* bytes) {
              : header.item_size == 4 ? load<std::uint32_t>(ordered)
                                      : load<std::uint64_t>(ordered);
   }
+}
+
+void require_real_numbers(const std::string& file, const NpyHeader& header) {
+  const std::string sizes = header.kind == 'f' ? "248" : header.kind == 'b' ? "1" : "1248";
+  const bool one_digit = 0 < header.item_size && header.item_size < 10;
+  if (std::string("fiub").find(header.kind) != std::string::npos && one_digit &&
+      sizes.find(static_cast<char>('0' + header.item_size)) != std::string::npos) {
+    return;
+  }
+  throw_input_error(
+      file, "holds numbers of an unknown type",
+      std::string{header.byte_order, header.kind} + (header.item_size > 0 ? std::to_string(header.item_size) : ""),
+      "f2, f4, f8, i1 to i8, u1 to u8 or b1, little or big endian");
 }
 
 void require_matrix(const std::string& file, const NpyHeader& header) {
@@ -228,6 +236,7 @@ NpyHeader parse_npy_header(const std::string& file, std::string_view bytes) {
 
 Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors) {
   const NpyHeader header = parse_npy_header(file, bytes);
+  require_real_numbers(file, header);
   require_matrix(file, header);
   const bool row = header.shape.size() == 1 && vectors == OneDimension::row;
   const std::size_t rows = row ? 1 : header.shape[0];

@@ -8,13 +8,16 @@
     error = ic.regression.generalization_error(attention, shifted, 40)
     best = error.optimal_temperature()
 
-The modules are the rooms of the C++ library: regression, laws, scoring, classification, training, simulate, statistics.
+The modules are the rooms of the C++ library: regression, laws, scoring, classification, training, simulate, statistics
+and calibration. incontext.calibrate(scores) says what the attention heads of a model do.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument, ArithmeticError for
 std::domain_error, with the same message.
 """
 from __future__ import annotations
 
-from . import classification, laws, regression, scoring, simulate, statistics, training
+from . import calibration, classification, laws, regression, scoring, simulate, statistics, training
+from .calibration import calibrate
 
-__all__ = ["classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
+__all__ = ["calibrate", "calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics",
+           "training"]
 __version__ = "0.1.0"

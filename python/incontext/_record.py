@@ -28,6 +28,8 @@ def plain(value: Any) -> Any:
         return float(value)
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
     return value
 
 

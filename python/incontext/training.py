@@ -2,10 +2,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable, Sequence
 
+from . import _core
 from ._core.training import *  # noqa: F403
+from ._core.training import Trainer
 from ._record import Choice, Record
+from .regression import Attention, LinearTask, QueryToken
+from .scoring import Map
+from .simulate import Device, ScoreLaw, SphereTask
+from .statistics import Estimate
 
 
 class RateDecay(Choice):
@@ -86,3 +92,175 @@ class ReasoningTask(Record):
     always_c_accuracy: Any
     always_d_accuracy: Any
     plateau_cross_entropy: Any
+
+
+class ContextParameters(Choice):
+    """What is trained of a layer that classifies: the products of its matrices, its four matrices, or its output."""
+
+    merged = 0
+    factored = 1
+    merged_output = 2
+
+
+class RegressionParameters(Choice):
+    """What is trained of a layer for regression: all of it, its scores, or the inverse temperature."""
+
+    layer = 0
+    scores = 1
+    temperature = 2
+
+
+class NeedleRule(Choice):
+    """How the inverse temperature depends on the length of a row: not at all, as s log n, or as s log n + b."""
+
+    constant = 0
+    log_length = 1
+    log_length_and_constant = 2
+
+
+class BatchGradient(Record):
+    loss: float
+    loss_standard_error: float
+    accuracy: float
+    gradient: Any
+
+
+class RegressionLayer(Record):
+    attention: Attention
+    inverse_temperature: float = 1.0
+
+
+def population_loss(parameters: RegressionParameters, fixed: Attention | None, dimension: int,
+                    error: Callable[[Attention, float], Any]) -> Callable[[Any], tuple[float, Any]]:
+    """The exact loss of a layer as a function of the trained numbers, for GradientFlow and Trainer.
+
+    `error` takes a layer and an inverse temperature and returns the error with its gradient.
+
+    >>> from incontext import regression
+    >>> task = regression.LinearTask.isotropic(dimension=2, noise_variance=0.1)
+    >>> loss = population_loss(RegressionParameters.layer, None, 2,
+    ...                        lambda layer, b: regression.generalization_error_gradient(layer, task, 20, b))
+    >>> trainer = Trainer([0.1] * 7, loss, TrainerOptions(rate=LearningRate(peak=0.02)))
+    >>> records = trainer.run(400)
+    >>> best = regression.pretrained_attention(task, 20)
+    >>> records[-1].loss <= regression.generalization_error(best, task, 20)(1.0)
+    True
+    """
+
+    def loss(numbers: Any) -> tuple[float, Any]:
+        layer = _core.training.regression_layer(parameters, fixed, dimension, numbers)
+        here = error(layer.attention, layer.inverse_temperature)
+        return float(here.error), _core.training.gradient_numbers(parameters, here)
+
+    return loss
+
+
+class _Sampled:
+    """What the three kinds of training have in common."""
+
+    _core: Any  # _core.training.SampledTraining
+
+    @property
+    def initial(self) -> Any:
+        """The parameters before training."""
+        return self._core.initial
+
+    def gradient(self, parameters: Any, step: int) -> BatchGradient:
+        """Loss and gradient of the batch of a step."""
+        found: BatchGradient = self._core.gradient(parameters, step)
+        return found
+
+    def trainer(self, options: TrainerOptions = TrainerOptions(), start: Any = None) -> Trainer:
+        """Adam on these batches, from `start` or from the initial parameters.
+
+        `trainer.run(steps)` trains and returns a StepRecord per step; `trainer.parameters` is where it arrived.
+        """
+        found: Trainer = self._core.trainer(options, start)
+        return found
+
+
+class ContextTraining(_Sampled):
+    """A layer that is trained to classify in context, with the bits of `incontext-train` for the same seed.
+
+    `scale` is the factor on its scores (1/sqrt(dimension + classes) for the layers of the papers with softmax), and
+    `initial_scale` the standard deviation of the initial weights in units of 1/sqrt(dimension + classes).
+
+    >>> from incontext import scoring, simulate
+    >>> layer = ContextTraining(simulate.SphereTask(3, 2, 20), scoring.LinearAttention(), batch=64, initial_scale=0.5)
+    >>> trainer = layer.trainer(TrainerOptions(rate=LearningRate(peak=0.02)))
+    >>> losses = [record.loss for record in trainer.run(100)]
+    >>> losses[-1] < losses[0]
+    True
+    >>> layer.heads(trainer.parameters)[0].key_query.shape
+    (5, 5)
+    """
+
+    def __init__(self, task: SphereTask, map: Map, *, scale: float = 1.0, heads: int = 1,
+                 query: QueryToken = QueryToken.included, parameters: ContextParameters = ContextParameters.merged,
+                 initial_scale: float = 0.002, batch: int = 512, seed: int = 1,
+                 device: Device | str = Device.automatic, threads: int = 0) -> None:
+        self._core = _core.training.context_training(task, map, scale, heads, query, parameters, initial_scale, batch,
+                                                     seed, device, threads)
+
+    def heads(self, parameters: Any) -> list[Any]:
+        """The matrices of every head that the parameters stand for, as classification.ContextAttention."""
+        found: list[Any] = self._core.layer(parameters)
+        return found
+
+    def evaluate(self, parameters: Any, contexts: int) -> tuple[Estimate, Estimate]:
+        """Loss and accuracy on held-out contexts, the same at every call."""
+        loss, accuracy = self._core.evaluate(parameters, contexts)
+        return loss, accuracy
+
+
+class RegressionTraining(_Sampled):
+    """A layer that is trained to do linear regression in context; `fixed` has what is not trained of it.
+
+    >>> from incontext import regression, scoring
+    >>> task = regression.LinearTask.isotropic(dimension=3, noise_variance=0.1)
+    >>> training = RegressionTraining(task, 10, scoring.ApproximateSoftmax(), batch=64)
+    >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=0.02)))
+    >>> records = trainer.run(200)
+    >>> layer = training.layer(trainer.parameters).attention
+    >>> exact = regression.generalization_error(layer, task, 10)(1.0)
+    >>> abs(training.evaluate(trainer.parameters, 4096)[0].mean / exact - 1) < 0.2
+    True
+    """
+
+    def __init__(self, task: LinearTask, context_length: int, map: Map, *,
+                 parameters: RegressionParameters = RegressionParameters.layer, fixed: Attention | None = None,
+                 initial_deviation: float = 0.5, batch: int = 512, seed: int = 1,
+                 device: Device | str = Device.automatic, threads: int = 0) -> None:
+        self._core = _core.training.regression_training(task, context_length, map, parameters, fixed,
+                                                        initial_deviation, batch, seed, device, threads)
+
+    def layer(self, parameters: Any) -> RegressionLayer:
+        """The layer that the parameters stand for, and its inverse temperature."""
+        found: RegressionLayer = self._core.layer(parameters)
+        return found
+
+    def evaluate(self, parameters: Any, contexts: int) -> list[Estimate]:
+        """The loss on held-out contexts and all entries of its gradient: by M by rows, v_x, v_y, inverse temperature."""
+        found: list[Estimate] = self._core.evaluate(parameters, contexts)
+        return found
+
+
+class NeedleTraining(_Sampled):
+    """The inverse temperature of softmax, trained on rows in which a needle is to be found.
+
+    >>> training = NeedleTraining([64], NeedleRule.constant)
+    >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=0.1)))
+    >>> records = trainer.run(100)
+    >>> float(training.inverse_temperatures(trainer.parameters)[0]) > 2
+    True
+    """
+
+    def __init__(self, lengths: Sequence[int], rule: NeedleRule, *, law: ScoreLaw = ScoreLaw.uniform,
+                 needle_mean: float = 1.5, needle_stddev: float = 0.5, batch: int = 64, seed: int = 1,
+                 device: Device | str = Device.automatic, threads: int = 0) -> None:
+        self._core = _core.training.needle_training(list(lengths), rule, law, needle_mean, needle_stddev, batch, seed,
+                                                    device, threads)
+
+    def inverse_temperatures(self, parameters: Any) -> Any:
+        """The inverse temperature at each of the lengths."""
+        return self._core.layer(parameters)

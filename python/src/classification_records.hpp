@@ -1,10 +1,9 @@
 #pragma once
 
 #include "incontext/classification.hpp"
-#include "incontext/core/query_token.hpp"
+#include "query_records.hpp"
 #include "records.hpp"
 
-INCONTEXT_CHOICE(incontext::QueryToken, "regression", "QueryToken")
 INCONTEXT_CHOICE(incontext::classification::KernelForm, "classification", "KernelForm")
 INCONTEXT_CHOICE(incontext::classification::SelfTerm, "classification", "SelfTerm")
 INCONTEXT_CHOICE(incontext::classification::AttentionKind, "classification", "AttentionKind")

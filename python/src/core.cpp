@@ -58,6 +58,7 @@ class Interrupts {
 };
 
 nb::object result_number(const Result& result, std::size_t k, double value) {
+  if ((result.truth >> k & 1U) != 0) return nb::bool_(value != 0);
   if ((result.whole >> k & 1U) != 0) return nb::int_(static_cast<std::int64_t>(value));
   return nb::float_(value);
 }
@@ -148,7 +149,8 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
       auto view = nb::cast<nb::ndarray<double>>(array);
       std::copy(first, first + count, view.data());
     }
-    outputs.append(array);
+    const bool truth = (result.truth >> k & 1U) != 0;
+    outputs.append(truth ? array.attr("astype")(numpy.attr("bool_")) : array);
   }
   return array_result(result, outputs);
 }

@@ -60,6 +60,7 @@ struct Result {
   const char* record = nullptr;
   std::size_t size = 1;
   std::uint32_t whole = 0;  ///< bit k: number k is an integer
+  std::uint32_t truth = 0;  ///< bit k: number k is true or false
   bool is_choice = false;
 };
 
@@ -147,9 +148,13 @@ void for_each_number(const R& r, const Visit& visit) {
 /// The kind of result that a C++ type is, named by a class of the Python half.
 template <class R>
 Result result_of(const char* record = nullptr) {
-  Result result{record, 0, 0, std::is_enum_v<R>};
+  Result result{record, 0, 0, 0, std::is_enum_v<R>};
   detail::for_each_number(R{}, [&]<class M>(const M&) {
-    if (std::is_integral_v<M>) result.whole |= 1U << result.size;
+    if (std::is_same_v<M, bool>) {
+      result.truth |= 1U << result.size;
+    } else if (std::is_integral_v<M>) {
+      result.whole |= 1U << result.size;
+    }
     ++result.size;
   });
   return result;

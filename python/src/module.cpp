@@ -8,6 +8,8 @@
 
 NB_MODULE(_core, m) {
   using namespace incontext::python;
+  // A trainer in a script holds the script's loss, which holds the script: a cycle that ends with the process.
+  nb::set_leak_warnings(false);
   // nanobind makes both a ValueError
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
@@ -24,6 +26,7 @@ NB_MODULE(_core, m) {
   bind_laws(m);
   bind_regression(m);
   bind_classification(m);
+  bind_calibration(m);
   bind_training(m);
   bind_simulate(m);
 }

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "incontext/core/query_token.hpp"
 #include "incontext/laws/quadrature.hpp"
 #include "incontext/regression.hpp"
+#include "query_records.hpp"
 #include "records.hpp"
 
-INCONTEXT_CHOICE(incontext::QueryToken, "regression", "QueryToken")
 INCONTEXT_CHOICE(incontext::regression::Offset, "regression", "Offset")
 INCONTEXT_RECORD(incontext::regression::ErrorConvention, "regression", "ErrorConvention", query, offset)
 INCONTEXT_RECORD(incontext::laws::Quadrature<double>, "laws", "Quadrature", value, error_estimate)

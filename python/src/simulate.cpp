@@ -52,6 +52,24 @@ void bind_score_rows(nb::module_& m, Room& room) {
         });
       },
       "row"_a, "inverse_temperatures"_a, "dtype"_a = "float32", "options"_a, room.docs("score_rows"));
+  nb::class_<simulate::ScoreRowSample>(m, "ScoreRowSample", room.docs("ScoreRowSample"))
+      .def_prop_ro("trials", [](const simulate::ScoreRowSample& s) { return s.sample.trials; })
+      .def(
+          "sorted",
+          [](const simulate::ScoreRowSample& s, std::size_t point, simulate::RowFunctional functional) {
+            return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(s.sorted(point, functional), s.sample.trials));
+          },
+          "point"_a, "functional"_a)
+      .def("median", &simulate::ScoreRowSample::median, "point"_a, "functional"_a)
+      .def("largest_share", &simulate::ScoreRowSample::largest_share, "point"_a, "functional"_a);
+  m.def(
+      "score_row_sample",
+      [](const simulate::ScoreRow& row, const std::vector<double>& inverse_temperatures, const nb::kwargs& options) {
+        return run_simulation(options, [&](const simulate::Options& o) {
+          return simulate::score_row_sample<float>(row, inverse_temperatures, o);
+        });
+      },
+      "row"_a, "inverse_temperatures"_a, "options"_a, room.docs("score_row_sample"));
 }
 
 void bind_gradients(nb::module_& m, Room& room) {
@@ -71,6 +89,16 @@ void bind_gradients(nb::module_& m, Room& room) {
             options, [&](const simulate::Options& o) { return simulate::gradient_norms(row, score_stddevs, o); });
       },
       "row"_a, "score_stddevs"_a, "options"_a, room.docs("gradient_norms"));
+  nb::class_<simulate::GradientNormsSample>(m, "GradientNormsSample", room.docs("GradientNormsSample"))
+      .def("median", &simulate::GradientNormsSample::median, "point"_a, "norm"_a);
+  m.def(
+      "gradient_norms_sample",
+      [](const simulate::GradientRow& row, const std::vector<double>& score_stddevs, const nb::kwargs& options) {
+        return run_simulation(options, [&](const simulate::Options& o) {
+          return simulate::gradient_norms_sample<float>(row, score_stddevs, o);
+        });
+      },
+      "row"_a, "score_stddevs"_a, "options"_a, room.docs("gradient_norms_sample"));
 }
 
 }  // namespace

@@ -17,9 +17,9 @@
 #include "incontext/simulate/context_attention.hpp"
 #include "rooms.hpp"
 #include "simulate_runs.hpp"
+#include "sphere_records.hpp"
 
 namespace law = incontext::simulate;
-INCONTEXT_CHOICE(law::ContextLaw, "simulate", "ContextLaw")
 INCONTEXT_CHOICE(law::ClassificationRule, "simulate", "ClassificationRule")
 INCONTEXT_CHOICE(law::ClassificationMetric, "simulate", "ClassificationMetric")
 INCONTEXT_CHOICE(law::AlignmentMetric, "simulate", "AlignmentMetric")
@@ -30,7 +30,6 @@ INCONTEXT_CHOICE(law::ContextAttentionMetric, "simulate", "ContextAttentionMetri
 INCONTEXT_CHOICE(law::GridChart, "simulate", "GridChart")
 INCONTEXT_CHOICE(law::AxisPlace, "simulate", "AxisPlace")
 INCONTEXT_CHOICE(law::SearchEnd, "simulate", "SearchEnd")
-INCONTEXT_RECORD(law::SphereTask, "simulate", "SphereTask", dimension, classes, context_length, law, prototype_sets)
 INCONTEXT_RECORD(law::SphereContext<double>, "simulate", "SphereContext", inputs, labels, query, query_label,
                  prototypes, attempts)
 INCONTEXT_RECORD(law::Classifier, "simulate", "Classifier", rule, kappa, gain)

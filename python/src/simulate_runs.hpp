@@ -5,55 +5,24 @@
 
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core.hpp"
-#include "incontext/simulate/engine/interrupt.hpp"
+#include "device_records.hpp"
 #include "incontext/simulate/engine/options.hpp"
 #include "incontext/simulate/types/simulation.hpp"
+#include "interrupts.hpp"
 #include "records.hpp"
 #include "statistics_records.hpp"
 
-INCONTEXT_CHOICE(incontext::simulate::Device, "simulate", "Device")
 INCONTEXT_RECORD(incontext::simulate::Simulation, "simulate", "Simulation", estimates, trials, interrupted, device,
                  seconds)
 
 /// How every simulation is run from Python: options as keywords, without the interpreter's lock, ended by Ctrl-C.
 namespace incontext::python {
-
-/// The engine's InterruptGuard for as long as any thread simulates. One replaces the handler of SIGINT, which the
-/// interpreter gets back when the last simulation has ended.
-class SharedInterruptGuard {
- public:
-  SharedInterruptGuard() {
-    const std::lock_guard one(mutex());
-    if (users()++ == 0) guard().emplace();
-  }
-  ~SharedInterruptGuard() {
-    const std::lock_guard one(mutex());
-    if (--users() == 0) guard().reset();
-  }
-  SharedInterruptGuard(const SharedInterruptGuard&) = delete;
-  SharedInterruptGuard& operator=(const SharedInterruptGuard&) = delete;
-
- private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  static int& users() {
-    static int count = 0;
-    return count;
-  }
-  static std::optional<simulate::InterruptGuard>& guard() {
-    static std::optional<simulate::InterruptGuard> one;
-    return one;
-  }
-};
 
 /// Runs `simulation`, which takes simulate::Options, with the options that keywords name.
 template <class Function>
@@ -69,8 +38,7 @@ auto run_simulation(const nb::kwargs& keywords, const Function& simulation) {
     } else if (name == "relative_error") {
       options.relative_error = nb::cast<double>(value);
     } else if (name == "device") {
-      options.device = nb::isinstance<nb::str>(value) ? simulate::device_named(nb::cast<std::string>(value))
-                                                      : nb::cast<simulate::Device>(value);
+      options.device = device_of(value);
     } else if (name == "threads") {
       options.threads = nb::cast<int>(value);
     } else if (name == "gpu") {

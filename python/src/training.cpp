@@ -1,10 +1,10 @@
 #include "incontext/training.hpp"
 
 #include <nanobind/stl/function.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -12,18 +12,13 @@
 
 #include "core.hpp"
 #include "incontext/scoring.hpp"
+#include "interrupts.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
+#include "trainer_records.hpp"
 
 INCONTEXT_RECORD(incontext::training::LayerWeights<double>, "training", "LayerWeights", query, key, value)
 INCONTEXT_RECORD(incontext::training::LayerGradients<double>, "training", "LayerGradients", attention, output, gradient)
-INCONTEXT_RECORD(incontext::training::AdamOptions, "training", "AdamOptions", beta1, beta2, epsilon, weight_decay)
-INCONTEXT_CHOICE(incontext::training::RateDecay, "training", "RateDecay")
-INCONTEXT_RECORD(incontext::training::LearningRate, "training", "LearningRate", peak, warmup_steps, decay, steps,
-                 final_share)
-INCONTEXT_RECORD(incontext::training::TrainerOptions, "training", "TrainerOptions", adam, rate, largest_gradient_norm)
-INCONTEXT_RECORD(incontext::training::StepRecord, "training", "StepRecord", step, loss, loss_standard_error, accuracy,
-                 gradient_norm, rate)
 
 namespace incontext::python {
 
@@ -33,14 +28,6 @@ using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
 
-using Numbers = Eigen::VectorXd;
-
-std::vector<double> plain(const Numbers& numbers) { return {numbers.begin(), numbers.end()}; }
-
-Numbers array(std::span<const double> numbers) {
-  return Eigen::Map<const Numbers>(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
-}
-
 /// A Python function of parameters that returns a loss and its gradient.
 using PythonLoss = std::function<std::pair<double, DenseVector>(const Numbers&)>;
 
@@ -49,6 +36,33 @@ training::ExactLoss exact_loss(PythonLoss loss) {
     const auto [value, gradient] = loss(array(parameters));
     return training::LossAndGradient{value, plain(gradient)};
   };
+}
+
+/// Trains up to a step. A loss of Python's takes the interpreter's lock for its own time.
+std::vector<training::StepRecord> train_to(training::Trainer& trainer, std::int64_t last, const nb::object& progress) {
+  const nb::object report = nb::module_::import_("incontext._progress").attr("reporter")(progress);
+  const auto start = std::chrono::steady_clock::now();
+  const std::int64_t first = trainer.steps();
+  std::vector<training::StepRecord> records;
+  const SharedInterruptGuard guard;
+  {
+    const nb::gil_scoped_release unlocked;
+    training::StepRecord record;
+    while (trainer.steps() < last && trainer.step(&record)) {
+      records.push_back(record);
+      if (simulate::InterruptGuard::requested()) break;
+      if (report.is_none()) continue;
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      const nb::gil_scoped_acquire lock;
+      report(trainer.steps() - first, last - first, seconds.count());
+    }
+  }
+  if (nb::hasattr(report, "close")) report.attr("close")();
+  if (simulate::InterruptGuard::requested()) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+  return records;
 }
 
 void bind_flow(nb::module_& m, Room& room) {
@@ -77,17 +91,38 @@ void bind_flow(nb::module_& m, Room& room) {
           "parameters"_a, "loss"_a, "options"_a)
       .def_prop_ro("steps", &training::Trainer::steps)
       .def_prop_ro("parameters", [](const training::Trainer& trainer) { return array(trainer.parameters()); })
-      .def("step", [](training::Trainer& trainer) -> std::optional<training::StepRecord> {
-        training::StepRecord record;
-        if (!trainer.step(&record)) return std::nullopt;
-        return record;
-      });
+      .def(
+          "step", [](training::Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },
+          "One step, and what it did.")
+      .def(
+          "save",
+          [](const training::Trainer& trainer, const std::string& path, const std::string& settings) {
+            training::save_checkpoint(path, settings, trainer.state());
+          },
+          "path"_a, "settings"_a, room.docs("save_checkpoint"))
+      .def(
+          "resume",
+          [](training::Trainer& trainer, const std::string& path, const std::string& settings) {
+            trainer.resume(training::load_checkpoint(path, settings));
+          },
+          "path"_a, "settings"_a, room.docs("load_checkpoint"))
+      .def(
+          "run",
+          [](training::Trainer& trainer, std::int64_t steps, const nb::object& progress) {
+            require_at_least("training::Trainer::run", "steps", steps, std::int64_t{0});
+            return train_to(trainer, trainer.steps() + steps, progress);
+          },
+          "steps"_a, "progress"_a.none() = nb::none(),
+          "So many steps, without the interpreter's lock, and what each did. Ctrl-C ends it with KeyboardInterrupt, "
+          "and\n"
+          "the trainer keeps the steps done. progress is True or a function of (done, planned, seconds).");
   m.def("gradient_descent", &training::gradient_descent, "rate"_a, room.docs("gradient_descent"));
 }
 
 }  // namespace
 
 void bind_layer_gradients(Room& room);
+void bind_sampled_training(Room& room);
 
 void bind_training(nb::module_& core) {
   Room room(core, "training");
@@ -119,6 +154,7 @@ void bind_training(nb::module_& core) {
       "training.ReasoningTask");
   bind_flow(room.module(), room);
   bind_layer_gradients(room);
+  bind_sampled_training(room);
 }
 
 /// The gradients of a layer under softmax, SSMax and SSA, and the approximate map.

@@ -9,7 +9,7 @@ namespace incontext::testing {
 
 TEST_CASE("at 50 digits the inverse temperature that was solved in double holds the quantity") {
   using calibration::Held;
-  const Held held = GENERATE(Held::largest_weight, Held::needle_weight);
+  const Held held = GENERATE(Held::entropy, Held::largest_weight, Held::needle_weight);
   const calibration::HeadScores<double> scores{.score_stddev = 1.25, .gap = 6};
   const calibration::HeadScores<Real50> precise{.score_stddev = Real50(1.25), .gap = Real50(6)};
   const double target = calibration::held_value<double>(held, scores, 4, 1.0);

@@ -148,15 +148,18 @@ TEST_CASE("incontext-calibrate refuses what it cannot use, in one line", "[progr
   check_refused({"--scores", file("nan.npy", {1, 2, NAN, 4}, {2, 2})},
                 "layer 0, head 0, query 1: a score is not a number");
   check_refused({"--scores", file("inf.npy", {1, INFINITY, 3, 4}, {2, 2})}, "query 0: a score is infinite");
-  check_refused({"--scores", file("masked.npy", {-INFINITY, -INFINITY, 3, 4}, {2, 2})}, "query 0: every key is masked");
+  check_refused({"--scores", file("masked.npy", {-INFINITY, -INFINITY, 3, 4}, {2, 2})},
+                "query 0: every key is masked (value = 0; needs a visible key, or --leave-out-masked-rows)");
   check_refused({"--scores", file("weights.npy", {0.25, 0.75, 0.5, 0.5}, {2, 2})}, "weights after softmax");
   check_refused({"--scores", file("key.npy", {1, 2}, {2, 1})}, "the number of keys is too small");
   check_refused({"--scores", file("five.npy", {1, 2}, {1, 1, 1, 1, 2})}, "wrong number of array dimensions");
   check_refused({"--scores", folder.write("cut.npy", content_of(good).substr(0, 300))}, "data is cut off");
   check_refused({"--scores", folder.write("integers.npy", npy("<i4", false, "(1, 2)", std::string(8, '\0')))},
-                "integers");
-  check_refused({"--scores", folder.write("complex.npy", npy("<c16", false, "(1, 2)", std::string(32, '\0')))}, "<c16");
-  check_refused({"--scores", folder.write("objects.npy", npy("|O", false, "(1, 2)", std::string(16, '\0')))}, "|O");
+                "the numbers are no scores (value = i4; needs half, single or double precision: f2, f4 or f8)");
+  check_refused({"--scores", folder.write("complex.npy", npy("<c16", false, "(1, 2)", std::string(32, '\0')))},
+                "(value = c16;");
+  check_refused({"--scores", folder.write("objects.npy", npy("|O", false, "(1, 2)", std::string(16, '\0')))},
+                "(value = O;");
   check_refused({"--scores", folder.write("text.npy", "1,2,3\n")}, "is not an .npy file");
   check_refused({"--scores", good, "--head", "1,0"}, "--head");
   check_refused({"--scores", good, "--gap", "-1"}, "--gap: is not positive");

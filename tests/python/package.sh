@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, installs it into a clean environment, and
-# runs its tests. Exit 77: skipped, and the reason is printed.
+# runs its tests, beside the programs incontext-calibrate $4 and incontext-train $5 where these are given. Exit 77:
+# skipped, and the reason is printed.
 set -euo pipefail
 root=$1 work=$2
 export CXX=${3:-c++}
@@ -31,6 +32,10 @@ tools/bin/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolatio
 "$python" -m venv environment
 environment/bin/pip install -q --disable-pip-version-check numpy pytest mypy tqdm >environment.log 2>&1 ||
   skip "pip cannot install numpy, pytest, mypy and tqdm: $(tail -n 1 environment.log)"
+# the notebook's; its test is skipped, with the reason, without them
+environment/bin/pip install -q --disable-pip-version-check matplotlib nbclient ipykernel >notebook.log 2>&1 ||
+  echo "pip cannot install matplotlib, nbclient and ipykernel: $(tail -n 1 notebook.log)"
 environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl
 cd "$root/tests/python"
+export INCONTEXT_CALIBRATE=${4:-} INCONTEXT_TRAIN=${5:-}
 exec "$work/environment/bin/python" -m pytest -q -p no:cacheprovider .

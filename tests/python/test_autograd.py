@@ -34,3 +34,11 @@ def test_jax(map, scores):
     assert numpy.allclose(jax.grad(loss)(z), map.vjp(z, cotangent), atol=1e-6)
     assert numpy.allclose(jax.jit(jax.grad(loss))(z), map.vjp(z, cotangent), atol=1e-6)
     assert numpy.allclose(jax.vmap(lambda x: incontext.jax.weights(map, x))(z), map(z), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["torch", "jax.numpy"])
+def test_calibrate_takes_their_arrays(name):
+    module = pytest.importorskip(name)
+    scores = numpy.random.default_rng(4).normal(size=(2, 32, 64)).astype("float16")
+    array = module.asarray(scores)
+    assert [head.entropy for head in ic.calibrate(array).heads] == [head.entropy for head in ic.calibrate(scores).heads]

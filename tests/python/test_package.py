@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 import headers  # noqa: E402
 
-ROOMS = ["classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
+ROOMS = ["calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
 ENTRIES = headers.entries(ROOT)
 PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|train)::(?:checked::)?(\w+)")
 
@@ -72,7 +72,8 @@ def test_a_row_of_the_table_is_true(cpp, python, reason):
 @pytest.mark.parametrize("room", ROOMS)
 def test_docstrings_are_the_headers_own(room):
     texts = headers.texts(ROOT)
-    own = {"agreement_resolution", "agreement_verdict", "estimate_of", "heat_temperature", "heat_inverse_temperature"}
+    own = {"agreement_resolution", "agreement_verdict", "estimate_of", "heat_temperature", "heat_inverse_temperature",
+           "context_training", "regression_training", "needle_training"}
     for name, function in functions(room).items():
         if name in own or name.startswith("parabola_"):
             continue
@@ -84,7 +85,7 @@ def test_docstrings_are_the_headers_own(room):
 OWN_PARAMETERS = {"sparse_neighborhood", "moment_ratio_from_scores", "two_level_weights", "predict"}
 
 
-@pytest.mark.parametrize("room", ["laws", "classification", "training", "regression"])
+@pytest.mark.parametrize("room", ["calibration", "laws", "classification", "training", "regression"])
 def test_parameters_are_named_as_in_the_headers(room):
     """Functions name their parameters in the C++ order."""
     compared = 0
@@ -136,7 +137,7 @@ def test_examples_of_the_functions():
 
 def test_every_closed_form_has_an_example():
     shown = headers.examples(ROOT)
-    for room in ("laws", "classification", "training"):
+    for room in ("calibration", "laws", "classification", "training"):
         for name, function in functions(room).items():
             signature = function.__doc__.split("\n")[0]
             if "ArrayLike" in signature and not re.search(r": (int|float|object|collections|Callable)", signature):

@@ -126,6 +126,7 @@ def test_other_threads_run_while_a_simulation_does():
 LONG_CALLS = {
     "simulation": "ic.simulate.score_rows(ic.simulate.normal_scores(1000, 1.0), [1.0], trials=1 << 40)",
     "loop over an array": "ic.laws.needle_weight(range(1000, 3000000), 2.5, 8.0)",
+    "calibration": "ic.calibrate(numpy.random.normal(size=(1000, 2000)).astype('f4')[None].repeat(200, 0))",
     "loop over rows": "ic.scoring.Entmax(1.3)(numpy.random.normal(size=(20000, 2000)))",
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -119,14 +120,16 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 /// Source    as calibrate_head.
 /// Shapes    measurements: m heads -> m conclusions in the same order
 /// Units     as HeadCalibration.
-/// Domain    heads from measure_heads; threads = 0: as many as the machine has.
+/// Domain    heads from measure_heads; threads = 0: as many as the machine has. poll is called by every thread before
+///           each head, and what it throws ends the calibration.
 /// Errors    as calibrate_head and judge_heads.
 /// Accuracy  as calibrate_head.
 /// Runs on   host
 inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasurement>& measurements, int threads = 0,
-                                                    double level = 1e-3) {
+                                                    double level = 1e-3, const std::function<void()>& poll = {}) {
   std::vector<std::optional<HeadCalibration>> found(measurements.size());
   const auto calibrate = [&](std::int64_t i) {
+    if (poll) poll();
     const auto at = static_cast<std::size_t>(i);
     found[at] = calibrate_head(measurements[at]);
   };

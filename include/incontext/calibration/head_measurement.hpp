@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "incontext/calibration/batch_means.hpp"
@@ -49,8 +50,10 @@ struct MeasurementOptions {
   double needle_gap = 0;           ///< the gap of the needle that needle_weight is about, times the inverse temperature
   bool causal = false;             ///< query i sees keys 0 to i + keys - queries alone
   MaskedRows masked_rows = MaskedRows::refused;
+  std::string_view leave_out_option = "MaskedRows::left_out";  ///< how the message about such a row calls it
   int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
   std::function<void(std::int64_t done, std::int64_t planned)> progress = {};  ///< called by one thread at a time
+  std::function<void()> poll = {};  ///< called by every thread after each row; what it throws ends the measurement
 };
 
 /// Measures every head in one pass over the scores, in memory that does not grow with the number of rows.

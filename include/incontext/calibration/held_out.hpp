@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "incontext/calibration/head_measurement.hpp"
 #include "incontext/calibration/normal_row.hpp"
@@ -19,6 +20,7 @@ struct HeldOutCheck {
   statistics::Agreement entropy;
   statistics::Agreement ipr;
   statistics::Agreement largest_weight;
+  std::optional<statistics::Agreement> needle_weight = {};  ///< absent where no gap is given
 };
 
 /// Predicts the whole rows of every second batch from the quarter rows of the other batches.
@@ -32,17 +34,17 @@ struct HeldOutCheck {
 /// which is not normal, disagrees.
 ///
 /// Source    derived: docs/theory/calibration.md#held-out-check.
-/// Units     as HeldOutCheck.
+/// Units     as HeldOutCheck; gap that of the measurement, times the inverse temperature.
 /// Domain    a bucket of rows longer than 8 with at least four batches.
 /// Errors    std::invalid_argument for fewer batches; as NormalRows.
 /// Accuracy  normal rows agree, drifting and heavy-tailed rows do not: tests/calibration/held_out.cpp.
 /// Runs on   host
-inline HeldOutCheck check_held_out(const LengthBucket& bucket) {
+inline HeldOutCheck check_held_out(const LengthBucket& bucket, std::optional<double> gap = {}) {
   require_at_least("calibration::check_held_out", "the number of batches of quarter rows",
                    bucket.quarter.batches().size(), std::size_t{4});
   const statistics::Estimate known = bucket.quarter.half(0).estimate(RowStatistic::variance);
   const BatchMeans held_out = bucket.full.half(1);
-  const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(known.mean));
+  const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(known.mean), gap);
   const auto with_error = [&](statistics::Estimate measured, double error, double slope) {
     measured.standard_error = std::hypot(error, slope * known.standard_error);
     measured.count = std::min(measured.count, known.count);
@@ -58,8 +60,10 @@ inline HeldOutCheck check_held_out(const LengthBucket& bucket) {
                              with_error(measured, off.standard_error, law.slope(which, some)));
   };
   const auto variance = held_out.estimate(RowStatistic::variance);
-  return {statistics::agree(known.mean, with_error(variance, variance.standard_error, 1)), check(RowStatistic::entropy),
-          check(RowStatistic::ipr), check(RowStatistic::largest_weight)};
+  HeldOutCheck result{statistics::agree(known.mean, with_error(variance, variance.standard_error, 1)),
+                      check(RowStatistic::entropy), check(RowStatistic::ipr), check(RowStatistic::largest_weight)};
+  if (gap) result.needle_weight = check(RowStatistic::needle_weight);
+  return result;
 }
 
 }  // namespace incontext::calibration

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "incontext/calibration/centered_needle.hpp"
 #include "incontext/calibration/detail/length_polynomial.hpp"
 #include "incontext/calibration/head_measurement.hpp"
 #include "incontext/laws/gaussian_maximum.hpp"
@@ -13,8 +15,8 @@
 
 namespace incontext::calibration {
 
-/// The three quantities of a row's weights that are predicted from its length and its scores' standard deviation, for
-/// the rows of one octave.
+/// The quantities of a row's weights that are predicted from its length and its scores' standard deviation, for the
+/// rows of one octave.
 ///
 /// Units     score_stddev that of the scores times the inverse temperature; entropy in nats, the rest dimensionless.
 /// Runs on   host
@@ -23,6 +25,7 @@ struct NormalRowComparison {
   statistics::Agreement entropy;
   statistics::Agreement ipr;
   statistics::Agreement largest_weight;
+  std::optional<statistics::Agreement> needle_weight = {};  ///< absent where no gap is given
 };
 
 /// The law of rows of independent normal scores over the lengths of a bucket, and how it changes with the variance.
@@ -30,7 +33,8 @@ struct NormalRowComparison {
 /// \f[ \frac{\partial}{\partial x^2}\,E H = -\frac{E V}{2},\qquad
 ///     \frac{\partial}{\partial x^2}\,Y_2 = \frac{1}{2 x^2} \Bigl(\frac{E M}{x} - E V\Bigr) \f]
 ///
-/// The derivatives follow from those of log Z, E M = x (1 - Y_2). That of the largest weight is a central difference.
+/// The derivatives follow from those of log Z, E M = x (1 - Y_2). Those of the largest weight and of a needle's weight
+/// are central differences. The needle's gap is fixed, and measured from the row's own mean.
 ///
 /// Source    derived: docs/theory/calibration.md#prediction-with-error.
 /// Units     as NormalRowComparison; slopes per unit of the squared standard deviation.
@@ -41,9 +45,10 @@ struct NormalRowComparison {
 /// Runs on   host
 class NormalRows {
  public:
-  NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev);
+  NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev, std::optional<double> gap = {});
 
-  /// Predicts `which` (entropy, ipr or largest_weight) for rows of which the mean powers of the log length are given.
+  /// Predicts `which` (entropy, ipr, largest_weight, or with a gap needle_weight) for rows of which the mean powers of
+  /// the log length are given.
   statistics::Theory predict(RowStatistic which, const RowStatistics& rows) const {
     const Law& law = law_of(which);
     return {law.value.mean(rows), law.value.error() + law.error};
@@ -57,7 +62,10 @@ class NormalRows {
     double error;
   };
   const Law& law_of(RowStatistic which) const {
-    return laws_[which == RowStatistic::entropy ? 0 : which == RowStatistic::ipr ? 1 : 2];
+    return laws_[which == RowStatistic::entropy          ? 0
+                 : which == RowStatistic::ipr            ? 1
+                 : which == RowStatistic::largest_weight ? 2
+                                                         : 3];
   }
   std::vector<Law> laws_;
 };
@@ -72,15 +80,15 @@ class NormalRows {
 /// parameter that is fitted to what it predicts.
 ///
 /// Source    derived: docs/theory/calibration.md#prediction-with-error.
-/// Units     as NormalRowComparison.
+/// Units     as NormalRowComparison; gap that of the measurement, times the inverse temperature.
 /// Domain    a bucket with at least two batches.
 /// Limits    scores that do not vary: theory and measurement log n and 1/n, not judged, as there is no error.
 /// Errors    as NormalRows.
 /// Accuracy  |z| of normal rows has Student's law, and heavy tails are rejected: tests/calibration/normal_row.cpp.
 /// Runs on   host
-inline NormalRowComparison compare_with_normal_rows(const LengthBucket& bucket) {
+inline NormalRowComparison compare_with_normal_rows(const LengthBucket& bucket, std::optional<double> gap = {}) {
   const double variance = bucket.full.estimate(RowStatistic::variance).mean;
-  const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(variance));
+  const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(variance), gap);
   const auto compare = [&](RowStatistic which) {
     const auto residual = [&](const RowStatistics& batch) {
       return batch[which] - law.predict(which, batch).value -
@@ -93,11 +101,14 @@ inline NormalRowComparison compare_with_normal_rows(const LengthBucket& bucket) 
     measured.rounding = 1e-12 * (1 + std::abs(measured.mean));
     return statistics::agree({theory, law.predict(which, bucket.full.batches().front()).error}, measured);
   };
-  return {std::sqrt(variance), compare(RowStatistic::entropy), compare(RowStatistic::ipr),
-          compare(RowStatistic::largest_weight)};
+  NormalRowComparison compared{std::sqrt(variance), compare(RowStatistic::entropy), compare(RowStatistic::ipr),
+                               compare(RowStatistic::largest_weight)};
+  if (gap) compared.needle_weight = compare(RowStatistic::needle_weight);
+  return compared;
 }
 
-inline NormalRows::NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev) {
+inline NormalRows::NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev,
+                              std::optional<double> gap) {
   const std::vector<std::int64_t> nodes = detail::length_nodes(shortest, longest);
   const double x = score_stddev;
   std::vector<double> entropy, entropy_slope, ipr, ipr_slope, largest;
@@ -114,12 +125,26 @@ inline NormalRows::NormalRows(std::int64_t shortest, std::int64_t longest, doubl
     largest_error = std::max(largest_error, maximum.error_estimate);
   }
   const double step = x / 256;
-  const auto at = [&](double stddev) { return laws::largest_weight<double>(nodes[nodes.size() / 2], stddev).value; };
-  const double largest_slope = x > 0 ? (at(x + step) - at(x - step)) / (4 * x * step) : 0.0;
-  const std::vector<double> largest_slopes(nodes.size(), largest_slope);
+  const std::int64_t middle = nodes[nodes.size() / 2];
+  const auto slopes_of = [&](const auto& at) {
+    return std::vector<double>(nodes.size(), x > 0 ? (at(x + step) - at(x - step)) / (4 * x * step) : 0.0);
+  };
+  const auto largest_slopes =
+      slopes_of([&](double stddev) { return laws::largest_weight<double>(middle, stddev).value; });
   laws_ = {{{nodes, entropy}, {nodes, entropy_slope}, error},
            {{nodes, ipr}, {nodes, ipr_slope}, error},
            {{nodes, largest}, {nodes, largest_slopes}, largest_error}};
+  if (!gap) return;
+  std::vector<double> needle;
+  double needle_error = 0;
+  for (const std::int64_t n : nodes) {
+    const auto weight = centered_needle_weight(n, x, *gap);
+    needle.push_back(weight.value);
+    needle_error = std::max(needle_error, weight.error_estimate);
+  }
+  const auto needle_slopes =
+      slopes_of([&](double stddev) { return centered_needle_weight(middle, stddev, *gap).value; });
+  laws_.push_back({{nodes, needle}, {nodes, needle_slopes}, needle_error});
 }
 
 }  // namespace incontext::calibration

@@ -25,6 +25,22 @@ constexpr std::int64_t size_of(NumberType type) {
   return type == NumberType::float16 ? 2 : type == NumberType::float32 ? 4 : 8;
 }
 
+/// How the scores of an array are stored, from NumPy's letter for the kind of its numbers and their size.
+///
+/// Source    NumPy's array protocol: f for a floating-point number.
+/// Units     bytes per number.
+/// Errors    std::invalid_argument for every other kind or size: integers, complex numbers, objects.
+/// Runs on   host
+inline NumberType number_type(char kind, std::int64_t bytes) {
+  if (kind == 'f' && bytes == 2) return NumberType::float16;
+  if (kind == 'f' && bytes == 4) return NumberType::float32;
+  if (kind == 'f' && bytes == 8) return NumberType::float64;
+  std::string type(1, kind);
+  if (bytes > 0 && kind != 'O') type += std::to_string(bytes);
+  throw_invalid_argument("calibration::number_type", "the numbers are no scores", type,
+                         "half, single or double precision: f2, f4 or f8");
+}
+
 /// An IEEE half-precision number, given by its 16 bits. Without branches, so that loops over it vectorize.
 ///
 /// \f[ \pm 2^{e-25} (1024 + m)\ (0 < e < 31),\qquad \pm 2^{-24} m\ (e = 0),\qquad \pm\infty\text{ or NaN}\ (e = 31) \f]

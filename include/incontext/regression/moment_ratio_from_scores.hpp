@@ -104,4 +104,22 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfInC
       [&](Eigen::Index) { return static_cast<Eigen::Index>(self.column); });
 }
 
+/// The moment ratio from one pair per query: the mean of its squared scores on the other keys it sees, and its score on
+/// itself. For scores that do not fit into memory.
+///
+/// Source    as above.
+/// Shapes    (mean_squares: queries, self_scores: queries) -> estimate
+/// Domain    at least 2 queries; else as above.
+/// Errors    std::invalid_argument for different sizes; else as above.
+/// Runs on   host
+template <Real T>
+MomentRatioEstimate<T> moment_ratio_of_queries(const std::vector<T>& mean_squares, const std::vector<T>& self_scores) {
+  require_same_size("moment_ratio_from_scores", "self_scores", self_scores.size(), mean_squares.size());
+  require_at_least("moment_ratio_from_scores", "the number of queries that see themselves and another key",
+                   static_cast<std::int64_t>(self_scores.size()), std::int64_t{2});
+  const auto size = static_cast<Eigen::Index>(self_scores.size());
+  return detail::ratio_of_means<T>(Eigen::Map<const Vector<T>>(mean_squares.data(), size),
+                                   Eigen::Map<const Vector<T>>(self_scores.data(), size));
+}
+
 }  // namespace incontext::regression

@@ -63,6 +63,7 @@ class MeasuredRows {
   }
 
   void add(std::int64_t query, std::span<double> row) {
+    if (options_.poll) options_.poll();
     if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores_.keys() - scores_.queries()));
     const VisibleScores visible = keep_visible(row);
     refuse_problems(visible, query);
@@ -94,7 +95,7 @@ class MeasuredRows {
   std::string place() const { return "layer " + std::to_string(head_.layer) + ", head " + std::to_string(head_.head); }
 
   void refuse_problems(const VisibleScores& visible, std::int64_t query) const {
-    const auto refuse = [&](const char* problem, double value, const char* needs) {
+    const auto refuse = [&](const char* problem, double value, const std::string& needs) {
       throw_domain_error(where, place() + ", query " + std::to_string(query) + ": " + problem, value, needs);
     };
     if (visible.problem == RowProblem::not_a_number) refuse("a score is not a number", visible.problem_value, "scores");
@@ -106,7 +107,7 @@ class MeasuredRows {
              "a mask of -inf");
     }
     if (visible.count == 0 && options_.masked_rows == decltype(options_.masked_rows){}) {
-      refuse("every key is masked", 0, "a visible key, or masked rows left out");
+      refuse("every key is masked", 0, "a visible key, or " + std::string(options_.leave_out_option));
     }
   }
 

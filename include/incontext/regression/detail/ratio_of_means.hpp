@@ -17,6 +17,9 @@ namespace incontext::regression {
 template <Real T>
 struct MomentRatioEstimate;
 
+template <Real T>
+MomentRatioEstimate<T> moment_ratio_of_queries(const std::vector<T>& mean_squares, const std::vector<T>& self_scores);
+
 }  // namespace incontext::regression
 
 /// The moment ratio of given scores: checks of the scores, the two means, and the jackknife.
@@ -99,11 +102,7 @@ MomentRatioEstimate<T> ratio_of_visible(const Matrix<T>& scores, SelfScore self_
     squares.push_back(sum / math::from_count<T>(visible));
     selves.push_back(self);
   }
-  require_at_least("moment_ratio_from_scores", "the number of queries that see themselves and another key",
-                   static_cast<std::int64_t>(selves.size()), std::int64_t{2});
-  const auto size = static_cast<Eigen::Index>(selves.size());
-  return ratio_of_means<T>(Eigen::Map<const Vector<T>>(squares.data(), size),
-                           Eigen::Map<const Vector<T>>(selves.data(), size));
+  return moment_ratio_of_queries<T>(squares, selves);
 }
 
 }  // namespace incontext::regression::detail

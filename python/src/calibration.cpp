@@ -1,0 +1,250 @@
+#include "incontext/calibration.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core.hpp"
+#include "interrupts.hpp"
+#include "regression_records.hpp"
+#include "rooms.hpp"
+#include "statistics_records.hpp"
+
+INCONTEXT_CHOICE(incontext::calibration::Phase, "calibration", "Phase")
+INCONTEXT_CHOICE(incontext::calibration::Held, "calibration", "Held")
+INCONTEXT_RECORD(incontext::calibration::HeadSummary, "calibration", "HeadSummary", layer, head, shortest_row,
+                 longest_row, rows, score_stddev, skewness, excess_kurtosis, entropy, entropy_predicted, effective_keys,
+                 effective_keys_predicted, largest_weight, largest_weight_predicted, freezing_ratio, phase,
+                 worst_deviation, p_value, normal_rows)
+INCONTEXT_RECORD(incontext::calibration::PhaseCount, "calibration", "PhaseCount", phase, heads, normal, not_normal,
+                 not_judged, median_score_stddev, median_effective_keys)
+INCONTEXT_RECORD(incontext::calibration::LengthSummary, "calibration", "LengthSummary", shortest_row, longest_row, rows,
+                 mean, stddev_of_row_means, score_stddev, score_stddev_error, variance_differs, skewness,
+                 skewness_error, excess_kurtosis, excess_kurtosis_error, highest, normality_p_value, entropy,
+                 entropy_error, entropy_predicted, effective_keys, effective_keys_predicted, largest_weight,
+                 largest_weight_predicted, needle_weight, needle_weight_predicted)
+INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQuantity", quantity, agreement, verdict)
+INCONTEXT_RECORD(incontext::calibration::HeadLimits, "calibration", "HeadLimits", score_stddev, trained_length,
+                 freezing_ratio, longest_frozen_length, gap, needle_weight, critical_length, distinguishing_length)
+INCONTEXT_RECORD(incontext::calibration::TemperatureRule, "calibration", "TemperatureRule", name, inverse_temperature,
+                 value, attained)
+INCONTEXT_RECORD(incontext::calibration::TriedPlan, "calibration", "TriedPlan", held, inverse_temperature, result,
+                 quarter_rows, whole_rows)
+INCONTEXT_RECORD(incontext::calibration::ShiftedTemperature, "calibration", "ShiftedTemperature", training, shifted,
+                 quotient, quotient_error)
+INCONTEXT_RECORD(incontext::calibration::HeadScores<double>, "calibration", "HeadScores", score_stddev, gap)
+
+namespace incontext::python {
+
+namespace {
+
+using D = double;
+using I = std::int64_t;
+using namespace nb::literals;
+
+/// The numbers of a NumPy array where they are. A list becomes an array first.
+struct Scores {
+  explicit Scores(const nb::object& given) : array(nb::module_::import_("numpy").attr("asarray")(given)) {
+    const nb::object type = array.attr("dtype");
+    const auto kind = nb::cast<std::string>(type.attr("kind"));
+    const auto number = calibration::number_type(kind.front(), nb::cast<I>(type.attr("itemsize")));
+    const auto shape = nb::cast<std::vector<I>>(nb::list(array.attr("shape")));
+    const auto strides = nb::cast<std::vector<I>>(nb::list(array.attr("strides")));
+    const auto address = nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][nb::int_(0)]);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): NumPy gives the address as a number
+    scores = calibration::dense_scores(reinterpret_cast<const void*>(address), number, shape, false,
+                                       !nb::cast<bool>(type.attr("isnative")));
+    for (std::size_t i = 0; i < strides.size(); ++i) scores.strides[4 - strides.size() + i] = strides[i];
+  }
+  nb::object array;  ///< keeps the numbers alive
+  calibration::ScoreArray scores;
+};
+
+/// What a measurement throws to end at Ctrl-C.
+struct Interrupted : std::exception {};
+
+/// Runs a measurement without the interpreter's lock. What the program refuses with exit code 2 is a ValueError here,
+/// whatever the class of C++.
+template <class Function>
+auto measured(const Function& function) -> decltype(function()) {
+  const SharedInterruptGuard guard;
+  try {
+    const nb::gil_scoped_release unlocked;
+    return function();
+  } catch (const Interrupted&) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  } catch (const std::domain_error& error) {
+    throw nb::value_error(error.what());
+  }
+}
+
+void end_if_interrupted() {
+  if (simulate::InterruptGuard::requested()) throw Interrupted();
+}
+
+/// The heads of an array of scores, measured and judged.
+class Calibration {
+ public:
+  Calibration(const nb::object& scores, calibration::MeasurementOptions options, const nb::object& progress)
+      : scores_(scores), options_(std::move(options)) {
+    options_.leave_out_option = "leave_out_masked_rows=True";
+    options_.poll = end_if_interrupted;
+    calibration::MeasurementOptions first = options_;
+    const nb::object report = nb::module_::import_("incontext._progress").attr("reporter")(progress);
+    if (!report.is_none()) {
+      const auto start = std::chrono::steady_clock::now();
+      first.progress = [handle = nb::handle(report), start](I done, I planned) {
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+        const nb::gil_scoped_acquire lock;
+        handle(done, planned, seconds.count());
+      };
+    }
+    measured([&] {
+      const auto all = calibration::measure_heads(scores_.scores, first);
+      for (const auto& head : all) {
+        masked_rows_ += head.masked_rows;
+        single_key_rows_ += head.single_key_rows;
+      }
+      heads_ = calibration::calibrate_heads(all, options_.threads, 1e-3, end_if_interrupted);
+    });
+    if (nb::hasattr(report, "close")) report.attr("close")();
+  }
+
+  I layers() const { return scores_.scores.layers(); }
+  I heads_per_layer() const { return scores_.scores.heads(); }
+  I masked_rows() const { return masked_rows_; }
+  I single_key_rows() const { return single_key_rows_; }
+  std::vector<calibration::HeadSummary> heads() const {
+    std::vector<calibration::HeadSummary> all;
+    for (const auto& head : heads_) all.push_back(calibration::summary_of(head));
+    return all;
+  }
+  std::vector<calibration::PhaseCount> phases() const { return calibration::count_phases(heads_); }
+
+  nb::object detail(I layer, I head, const calibration::DetailOptions& wanted) const {
+    const auto found = measured([&] {
+      calibration::one_head(scores_.scores, layer, head);  // refuses one that is not there
+      const auto& one = heads_[static_cast<std::size_t>(layer * heads_per_layer() + head)];
+      return calibration::detail_of(scores_.scores, one, options_, wanted);
+    });
+    nb::dict rules;
+    if (found.limits) {
+      for (const auto held :
+           {calibration::Held::entropy, calibration::Held::largest_weight, calibration::Held::needle_weight}) {
+        rules[nb::cast(held)] = nb::cast(found.rules[static_cast<std::size_t>(held)]);
+      }
+    }
+    return python_class("calibration.HeadDetail")(calibration::summary_of(found.head), found.gap, found.trained_length,
+                                                  found.lengths, found.normal_law, found.held_out, found.limits, rules,
+                                                  found.plans);
+  }
+
+  calibration::ShiftedTemperature shifted(const nb::object& other, I layer, I head) const {
+    const Scores shifted(other);
+    return measured([&] {
+      const auto ratio_of = [&](const Scores& scores) {
+        return calibration::moment_ratio_of_head(calibration::one_head(scores.scores, layer, head), options_);
+      };
+      return calibration::shifted_temperature(ratio_of(scores_), ratio_of(shifted));
+    });
+  }
+
+ private:
+  Scores scores_;
+  calibration::MeasurementOptions options_;
+  std::vector<calibration::HeadCalibration> heads_ = {};
+  I masked_rows_ = 0, single_key_rows_ = 0;
+};
+
+void bind_heads(nb::module_& m) {
+  nb::class_<Calibration>(m, "Heads", "The heads of an array of scores; incontext.calibrate makes it.")
+      .def(
+          "__init__",
+          [](Calibration* self, const nb::object& scores, bool causal, D inverse_temperature,
+             bool leave_out_masked_rows, int threads, const nb::object& progress) {
+            calibration::MeasurementOptions options;
+            options.causal = causal;
+            options.inverse_temperature = inverse_temperature;
+            if (leave_out_masked_rows) options.masked_rows = calibration::MaskedRows::left_out;
+            options.threads = threads;
+            new (self) Calibration(scores, options, progress);
+          },
+          "scores"_a, "causal"_a, "inverse_temperature"_a, "leave_out_masked_rows"_a, "threads"_a, "progress"_a.none())
+      .def_prop_ro("layers", &Calibration::layers)
+      .def_prop_ro("heads_per_layer", &Calibration::heads_per_layer)
+      .def_prop_ro("masked_rows", &Calibration::masked_rows)
+      .def_prop_ro("single_key_rows", &Calibration::single_key_rows)
+      .def("heads", &Calibration::heads)
+      .def("phases", &Calibration::phases)
+      .def(
+          "detail",
+          [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
+             const std::vector<I>& factors) {
+            return self.detail(layer, head, {gap, trained_length, factors});
+          },
+          "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
+      .def("shifted", &Calibration::shifted, "scores"_a, "layer"_a, "head"_a);
+}
+
+void bind_rules(nb::module_& m, Room& room) {
+  m.def(
+      "temperature_rules",
+      [](calibration::Held held, const calibration::HeadScores<D>& scores, const std::vector<I>& lengths) {
+        return calibration::temperature_rules(held, scores, lengths);
+      },
+      "held"_a, "scores"_a, "lengths"_a, room.docs("temperature_rules"));
+  m.def(
+      "nearest_ssmax",
+      [](const std::vector<I>& lengths, const std::vector<D>& inverse_temperatures) {
+        const auto map = calibration::nearest_ssmax(lengths, inverse_temperatures);
+        return python_class("scoring.SSMax")(map.scale, map.bias);
+      },
+      "lengths"_a, "inverse_temperatures"_a, room.docs("nearest_ssmax"));
+}
+
+}  // namespace
+
+void bind_calibration(nb::module_& core) {
+  Room room(core, "calibration");
+  room.form("freezing_ratio", [](D n, D x) { return calibration::freezing_ratio<D>(n, x); },
+            {number("row_length"), number("score_stddev")});
+  room.form("longest_frozen_length", [](D x) { return calibration::longest_frozen_length<D>(x); },
+            {number("score_stddev")});
+  room.form("distinguishing_length", [](D gap) { return calibration::distinguishing_length<D>(gap); }, {number("gap")});
+  room.form("yarn_inverse_temperature", [](D factor) { return calibration::yarn_inverse_temperature(factor); },
+            {number("factor")});
+  room.form("normsoftmax_inverse_temperature", [](D x) { return calibration::normsoftmax_inverse_temperature(x); },
+            {number("score_stddev")});
+  room.form(
+      "centered_needle_weight", [](I n, D x, D gap) { return calibration::centered_needle_weight(n, x, gap); },
+      {number("row_length"), number("score_stddev"), number("gap")}, "laws.Quadrature");
+  room.form(
+      "head_limits", [](D x, D gap, I n) { return calibration::head_limits(x, gap, n); },
+      {number("score_stddev"), number("gap"), number("trained_length")}, "calibration.HeadLimits");
+  using calibration::Held;
+  const auto scores = record("scores", "calibration.HeadScores");
+  room.form("held_value",
+            [](Held held, D x, D gap, I n, D beta) {
+              return calibration::held_value<D>(held, {x, gap}, n, beta);
+            },
+            {number("held"), scores, number("row_length"), number("inverse_temperature")});
+  room.form(
+      "holding_temperature",
+      [](Held held, D x, D gap, I n, D target) {
+        return calibration::holding_temperature<D>(held, {x, gap}, n, target);
+      },
+      {number("held"), scores, number("row_length"), number("target")}, "calibration.HeldTemperature");
+  bind_rules(room.module(), room);
+  bind_heads(room.module());
+}
+
+}  // namespace incontext::python

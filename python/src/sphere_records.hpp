@@ -1,0 +1,8 @@
+#pragma once
+
+#include "incontext/simulate/types/sphere_task.hpp"
+#include "records.hpp"
+
+INCONTEXT_CHOICE(incontext::simulate::ContextLaw, "simulate", "ContextLaw")
+INCONTEXT_RECORD(incontext::simulate::SphereTask, "simulate", "SphereTask", dimension, classes, context_length, law,
+                 prototype_sets)

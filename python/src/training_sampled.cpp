@@ -1,0 +1,212 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "classification_records.hpp"
+#include "core.hpp"
+#include "device_records.hpp"
+#include "incontext/scoring/approximate_softmax.hpp"
+#include "incontext/scoring/linear_attention.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "incontext/train/context_attention.hpp"
+#include "incontext/train/needle.hpp"
+#include "incontext/train/regression.hpp"
+#include "interrupts.hpp"
+#include "regression_records.hpp"
+#include "rooms.hpp"
+#include "sphere_records.hpp"
+#include "statistics_records.hpp"
+#include "trainer_records.hpp"
+
+INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
+INCONTEXT_CHOICE(incontext::train::ContextParameters, "training", "ContextParameters")
+INCONTEXT_CHOICE(incontext::train::NeedleRule, "training", "NeedleRule")
+INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
+INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)
+
+/// Training on contexts that are drawn as they are needed: the layers of incontext-train, with its bits.
+namespace incontext::python {
+
+namespace {
+
+using D = double;
+using I = std::int64_t;
+using namespace nb::literals;
+using Parameters = std::span<const double>;
+
+/// A layer, its map and its batches, whose types are known only when they are made.
+struct Sampled {
+  std::vector<double> initial;
+  training::GradientFunction gradient;
+  std::function<std::vector<statistics::Estimate>(Parameters, I)> evaluate = {};
+  std::function<nb::object(Parameters)> layer = {};  ///< what parameters stand for
+};
+
+/// Runs without the interpreter's lock; Ctrl-C is KeyboardInterrupt.
+template <class Function>
+auto interruptible(const Function& function) {
+  const SharedInterruptGuard guard;
+  auto result = [&] {
+    const nb::gil_scoped_release unlocked;
+    return function();
+  }();
+  if (simulate::InterruptGuard::requested()) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+  return result;
+}
+
+bool is(nb::handle map, const char* path) { return nb::isinstance(map, python_class(path)); }
+float temperature_of(nb::handle map) { return static_cast<float>(nb::cast<D>(map.attr("temperature"))); }
+scoring::LinearAttention<float> linear_map(nb::handle map) {
+  return {temperature_of(map), static_cast<scoring::LinearNormalization>(nb::cast<int>(map.attr("normalization")))};
+}
+
+template <class Map>
+Sampled sampled_contexts(const train::ContextLayer& layer, const Map& map, const train::ContextBatches& batches,
+                         D initial_scale) {
+  const train::ContextTraining<Map> training(layer, map, batches);
+  return {.initial = training.initial(initial_scale),
+          .gradient = training.gradient(),
+          .evaluate =
+              [training](Parameters at, I contexts) {
+                const auto [loss, accuracy] = training.evaluate(at, contexts);
+                return std::vector<statistics::Estimate>{loss, accuracy};
+              },
+          .layer = [training](Parameters at) { return nb::cast(training.heads(at)); }};
+}
+
+template <class Map>
+Sampled sampled_regression(const train::RegressionSetting& setting, const Map& map,
+                           const train::ContextBatches& batches, D deviation) {
+  const train::RegressionTraining<Map> training(setting, map, batches);
+  return {.initial = training.initial(deviation),
+          .gradient = training.gradient(),
+          .evaluate = [training](Parameters at, I contexts) { return training.evaluate(at, contexts); },
+          .layer = [training](Parameters at) { return nb::cast(training.layer(at)); }};
+}
+
+void bind_factories(nb::module_& m) {
+  m.def(
+      "context_training",
+      [](const simulate::SphereTask& task, nb::handle map, D scale, int heads, QueryToken query,
+         train::ContextParameters parameters, D initial_scale, I batch, std::uint64_t seed, const nb::object& device,
+         int threads) {
+        const train::ContextLayer layer{task, scale, heads, query, parameters};
+        const train::ContextBatches batches{batch, seed, device_of(device), threads};
+        if (is(map, "scoring.LinearAttention")) {
+          return sampled_contexts(layer, linear_map(map), batches, initial_scale);
+        }
+        if (is(map, "scoring.Softmax")) {
+          return sampled_contexts(layer, scoring::Softmax<float>{temperature_of(map)}, batches, initial_scale);
+        }
+        throw nb::type_error("incontext.training.ContextTraining: the map must be Softmax or LinearAttention");
+      },
+      "task"_a, "map"_a, "scale"_a, "heads"_a, "query"_a, "parameters"_a, "initial_scale"_a, "batch"_a, "seed"_a,
+      "device"_a, "threads"_a, "What incontext.training.ContextTraining is made of.");
+  m.def(
+      "regression_training",
+      [](const regression::LinearTask<D>& task, I context_length, nb::handle map,
+         training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed,
+         D initial_deviation, I batch, std::uint64_t seed, const nb::object& device, int threads) {
+        const train::RegressionSetting setting{task, context_length, parameters,
+                                               fixed.value_or(regression::Attention<D>{})};
+        const train::ContextBatches batches{batch, seed, device_of(device), threads};
+        if (is(map, "scoring.LinearAttention")) {
+          return sampled_regression(setting, linear_map(map), batches, initial_deviation);
+        }
+        if (is(map, "scoring.ApproximateSoftmax")) {
+          return sampled_regression(setting, scoring::ApproximateSoftmax<float>{temperature_of(map)}, batches,
+                                    initial_deviation);
+        }
+        if (is(map, "scoring.Softmax")) {
+          return sampled_regression(setting, scoring::Softmax<float>{temperature_of(map)}, batches, initial_deviation);
+        }
+        throw nb::type_error(
+            "incontext.training.RegressionTraining: the map must be Softmax, ApproximateSoftmax or LinearAttention");
+      },
+      "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "initial_deviation"_a, "batch"_a,
+      "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
+  m.def(
+      "needle_training",
+      [](const std::vector<I>& lengths, train::NeedleRule rule, simulate::ScoreLaw law, D needle_mean, D needle_stddev,
+         I batch, std::uint64_t seed, const nb::object& device, int threads) {
+        const train::NeedleTraining training(
+            lengths, rule, {seed, law, needle_mean, needle_stddev, batch, device_of(device), threads});
+        return Sampled{.initial = training.initial(),
+                       .gradient = training.gradient(),
+                       .layer = [training, lengths](Parameters at) -> nb::object {
+                         Numbers betas(static_cast<Eigen::Index>(lengths.size()));
+                         for (std::size_t k = 0; k < lengths.size(); ++k) {
+                           betas(static_cast<Eigen::Index>(k)) = training.inverse_temperature(at, lengths[k]);
+                         }
+                         return nb::cast(betas);
+                       }};
+      },
+      "lengths"_a, "rule"_a, "law"_a, "needle_mean"_a, "needle_stddev"_a, "batch"_a, "seed"_a, "device"_a, "threads"_a,
+      "What incontext.training.NeedleTraining is made of.");
+}
+
+}  // namespace
+
+void bind_sampled_training(Room& room) {
+  nb::module_& m = room.module();
+  nb::class_<Sampled>(m, "SampledTraining", "A layer, its map and its batches.")
+      .def_prop_ro("initial", [](const Sampled& self) { return array(self.initial); })
+      .def(
+          "gradient",
+          [](const Sampled& self, const DenseVector& parameters, I step) {
+            const std::vector<double> at = plain(parameters);
+            const auto batch = interruptible([&] { return self.gradient(at, step); });
+            return python_class("training.BatchGradient")(batch.loss, batch.loss_standard_error, batch.accuracy,
+                                                          array(batch.gradient));
+          },
+          "parameters"_a, "step"_a)
+      .def(
+          "evaluate",
+          [](const Sampled& self, const DenseVector& parameters, I contexts) {
+            const std::vector<double> at = plain(parameters);
+            return interruptible([&] { return self.evaluate(at, contexts); });
+          },
+          "parameters"_a, "contexts"_a)
+      .def(
+          "layer", [](const Sampled& self, const DenseVector& parameters) { return self.layer(plain(parameters)); },
+          "parameters"_a)
+      .def(
+          "trainer",
+          [](const Sampled& self, const training::TrainerOptions& options, const std::optional<DenseVector>& start) {
+            return training::Trainer(start ? plain(*start) : self.initial, self.gradient, options);
+          },
+          "options"_a, "start"_a.none());
+  bind_factories(m);
+  m.def(
+      "layer_parameters",
+      [](const regression::Attention<D>& attention) { return array(training::layer_parameters(attention)); },
+      "attention"_a, room.docs("layer_parameters"));
+  m.def(
+      "regression_layer",
+      [](training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed, I dimension,
+         const DenseVector& numbers) {
+        return training::regression_layer(parameters, fixed.value_or(regression::Attention<D>{}), dimension,
+                                          plain(numbers));
+      },
+      "parameters"_a, "fixed"_a.none(), "dimension"_a, "numbers"_a, room.docs("regression_layer"));
+  m.def(
+      "gradient_numbers",
+      [](training::RegressionParameters parameters, const regression::ErrorGradient<D>& gradient) {
+        return array(training::gradient_numbers(parameters, gradient));
+      },
+      "parameters"_a, "gradient"_a, room.docs("gradient_numbers"));
+}
+
+}  // namespace incontext::python

@@ -1,0 +1,242 @@
+"""incontext.calibrate: what incontext-calibrate prints, for arrays of every kind."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import incontext as ic
+
+PROGRAM = shutil.which(os.environ.get("INCONTEXT_CALIBRATE", "")) or ""
+
+
+@pytest.fixture
+def scores():
+    """A normal head, a sink, a heavy-tailed head and a frozen one."""
+    random = numpy.random.default_rng(1)
+    heads = random.normal(0, 1.5, (2, 2, 96, 128))
+    heads[0, 1, :, 0] += 9
+    heads[1, 0] = random.standard_t(3, (96, 128))
+    heads[1, 1] *= 4
+    return heads
+
+
+def told(*arguments, **options):
+    """Everything that calibrate says about the heads, with NaN equal to NaN."""
+    return json.dumps(ic.calibrate(*arguments, **options).to_dict())
+
+
+def test_heads_are_told_apart(scores):
+    report = ic.calibrate(scores)
+    judged = ic.statistics.Verdict
+    assert report.normal_rows.tolist() == [[judged.agrees, judged.disagrees], [judged.disagrees, judged.agrees]]
+    assert report.phase[1, 1] == ic.calibration.Phase.frozen and report.phase[0, 0] == ic.calibration.Phase.self_averaging
+    assert abs(report.score_stddev[0, 0] - 1.5) < 0.05
+    plain = numpy.exp(scores[0, 0])
+    weights = plain / plain.sum(axis=-1, keepdims=True)
+    head = report.heads[0]
+    # means of batches leave out at most one row in 33
+    used = weights[: head.rows - head.rows % 2]
+    assert head.entropy == pytest.approx((-used * numpy.log(used)).sum(axis=-1).mean(), rel=1e-2)
+    one = report.head(0, 1)
+    assert {row.quantity: row.verdict for row in one.normal_law}["largest weight"] is judged.disagrees
+    needle = report.head(0, 0, gap=6.0)
+    assert needle.normal_law[-1].quantity == "needle's weight" and needle.normal_law[-1].verdict is judged.agrees
+    assert needle.held_out[-1].verdict is judged.agrees
+    rule = needle.rules[ic.calibration.Held.entropy][0]
+    assert rule.name == "exact" and rule.value == pytest.approx([rule.value[0]] * 4, rel=1e-9)
+    assert rule.inverse_temperature[0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_no_array_is_copied_and_every_order_gives_the_same_bits(scores, tmp_path):
+    plain = told(scores)
+    swapped = scores.astype(scores.dtype.newbyteorder())
+    strided = numpy.repeat(scores, 2, axis=-1)[..., ::2]
+    reversed_twice = scores[:, :, ::-1, ::-1].copy()[:, :, ::-1, ::-1]
+    for other in (numpy.asfortranarray(scores), swapped, strided, reversed_twice):
+        assert told(other, threads=2) == plain
+    for dtype in ("float16", "float32"):
+        narrow = scores.astype(dtype)
+        assert told(narrow) == told(narrow.astype("float64"))
+    file = tmp_path / "scores.npy"
+    numpy.save(file, numpy.asfortranarray(scores.astype("float16")))
+    mapped = numpy.load(file, mmap_mode="r")
+    assert told(mapped) == told(scores.astype("float16"))
+    raw = numpy.memmap(tmp_path / "raw", dtype="float32", mode="w+", shape=scores.shape)
+    raw[:] = scores
+    assert told(raw) == told(scores.astype("float32"))
+    assert ic.calibrate(scores[0, 0]).heads[0] == ic.calibrate(scores).heads[0]
+
+
+def test_a_mapped_array_larger_than_the_limit_of_memory(tmp_path):
+    """268 MB of scores in a process that may allocate less."""
+    file = tmp_path / "large.npy"
+    large = numpy.lib.format.open_memmap(file, mode="w+", dtype="float16", shape=(8, 8, 32, 65536))
+    large[:] = numpy.random.default_rng(0).normal(size=(32, 65536)).astype("float16")
+    del large
+    program = (
+        "import numpy, resource, incontext as ic\n"
+        f"scores = numpy.load({str(file)!r}, mmap_mode='r')\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (192 << 20, 192 << 20))\n"
+        "print(ic.calibrate(scores).entropy.shape)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert child.stdout == "(8, 8)\n", child.stderr
+
+
+def refusals():
+    normal = numpy.random.default_rng(2).normal(size=(8, 8))
+    nan = normal.copy()
+    nan[1, 2] = numpy.nan
+    high = normal.copy()
+    high[0, 1] = numpy.inf
+    masked = normal.copy()
+    masked[3] = -numpy.inf
+    between = normal.copy()
+    between[2, 2] = -6000
+    between[2, 3] = -5000.5
+    between[2, 4] = -4000
+    softmaxed = numpy.exp(normal) / numpy.exp(normal).sum(axis=-1, keepdims=True)
+    return {
+        "nan": (nan, "layer 0, head 0, query 1: a score is not a number"),
+        "inf": (high, "query 0: a score is infinite"),
+        "masked": (masked, "query 3: every key is masked"),
+        "between": (between, "query 2: a score is too low for a score"),
+        "softmaxed": (softmaxed, "the numbers are weights after softmax"),
+        "one key": (normal[:, :1], "the number of keys is too small"),
+        "integers": (numpy.ones((4, 4), dtype="int64"), "the numbers are no scores"),
+        "complex": (normal * 1j, "the numbers are no scores"),
+        "objects": (normal.astype(object), "the numbers are no scores"),
+        "long double": (normal.astype("longdouble"), "the numbers are no scores"),
+        "five dimensions": (normal[None, None, None], "wrong number of array dimensions"),
+    }
+
+
+@pytest.mark.parametrize("scores, message", refusals().values(), ids=refusals().keys())
+def test_what_the_program_refuses_is_a_value_error_with_its_message(scores, message, tmp_path):
+    with pytest.raises(ValueError, match=message) as refusal:
+        ic.calibrate(scores)
+    if not PROGRAM:
+        return
+    file = tmp_path / "scores.npy"
+    numpy.save(file, scores, allow_pickle=True)
+    program = subprocess.run([PROGRAM, "--scores", str(file)], capture_output=True, text=True)
+    assert program.returncode == 2
+    if scores.ndim == 5:  # both name the same limits in their own words
+        return
+    own = str(refusal.value).split(": ", 1)[1].replace("leave_out_masked_rows=True", "--leave-out-masked-rows")
+    assert program.stderr.strip().endswith(own)
+
+
+def test_other_bad_input():
+    normal = numpy.random.default_rng(2).normal(size=(2, 8, 8))
+    with pytest.raises(ValueError):
+        ic.calibrate([[1.0, 2.0], [3.0]])
+    with pytest.raises(ValueError, match="inverse_temperature"):
+        ic.calibrate(normal, inverse_temperature=0.0)
+    with pytest.raises(ValueError, match="causal"):
+        ic.calibrate(normal[:, :, :4], causal=True)
+    report = ic.calibrate(normal)
+    with pytest.raises(ValueError, match="layer and head are missing"):
+        report.head()
+    with pytest.raises(ValueError, match="head is not there"):
+        report.head(0, 2)
+    with pytest.raises(ValueError, match="gap is not positive"):
+        report.head(0, 1, gap=-1.0)
+    with pytest.raises(ValueError, match="factors do not ascend"):
+        report.head(0, 1, factors=[1, 4, 2])
+    with pytest.raises(AttributeError, match="no_such"):
+        report.no_such
+    masked = normal.copy()
+    masked[1, 3] = -numpy.inf
+    with pytest.raises(ValueError, match="leave_out_masked_rows=True"):
+        ic.calibrate(masked)
+    assert ic.calibrate(masked, leave_out_masked_rows=True).masked_rows == 1
+
+
+@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_CALIBRATE does not name the program")
+def test_the_program_prints_the_same_numbers(scores, tmp_path):
+    file = tmp_path / "scores.npy"
+    numpy.save(file, scores.astype("float32"))
+    arguments = [PROGRAM, "--scores", str(file), "--format", "json", "--head", "0,1", "--gap", "5"]
+    tables = json.loads(subprocess.check_output(arguments))["tables"]
+    report = ic.calibrate(numpy.load(file))
+    printed = [row for row in tables[1]["rows"]]
+    own = report.to_dict()["heads"]
+    shared = set(printed[0]) & set(own[0]) - {"phase", "normal_rows"}
+    assert len(shared) > 14
+    for one, other in zip(printed, own):
+        assert {name: one[name] for name in shared} == {name: other[name] for name in shared}
+    detail = report.head(0, 1, gap=5.0)
+    printed_rules = [row["inverse_temperature_8x"] for row in tables[7]["rows"]]
+    assert printed_rules == [rule.inverse_temperature[2] for rule in detail.rules[ic.calibration.Held.entropy]]
+    assert [row["z"] for row in tables[4]["rows"]] == pytest.approx(
+        [abs(one.agreement.excess) * numpy.sign(one.agreement.estimate.mean - one.agreement.theory)
+         for one in detail.normal_law])
+
+
+def test_reports_print_convert_and_draw(scores, tmp_path):
+    report = ic.calibrate(scores)
+    assert repr(report) == "Calibration(4 heads: 3 self_averaging, 1 frozen; 2 normal)"
+    assert "<caption>Phases</caption>" in report._repr_html_() and "largest_weight" in report._repr_html_()
+    one = report.head(0, 0)
+    assert "held out" in one._repr_html_()
+    json.dumps(report.to_dict())
+    json.dumps(one.to_dict())
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    figure = one.plot()
+    assert len(figure.axes) == 2 and "entropy" in figure.axes[0].get_ylabel()
+    figure.savefig(tmp_path / "head.png")
+
+
+def test_the_shifted_temperature_of_doubled_scores_is_two():
+    random = numpy.random.default_rng(3)
+    scores = random.normal(size=(64, 64))
+    numpy.fill_diagonal(scores, 1 + 0.1 * random.normal(size=64))
+    found = ic.calibrate(scores).shifted(2 * scores)
+    assert found.quotient == pytest.approx(2.0, rel=1e-12) and found.quotient_error > 0
+    whole = ic.regression.moment_ratio_from_scores(scores)
+    assert found.training.ratio == pytest.approx(whole.ratio, rel=1e-12)
+
+
+def test_progress_is_reported():
+    seen = []
+    scores = numpy.random.default_rng(4).normal(size=(3, 16, 16))
+    ic.calibrate(scores, progress=lambda done, planned, seconds: seen.append((done, planned)), threads=2)
+    assert sorted(seen) == [(1, 3), (2, 3), (3, 3)]
+
+
+def trained_head(dimension, queries):
+    """Scores of a softmax layer that was trained to classify points of a sphere, and what its weights say of them."""
+    task = ic.simulate.SphereTask(dimension, 2, 64)
+    scale = 1 / (dimension + 2) ** 0.5
+    training = ic.training
+    layer = training.ContextTraining(task, ic.scoring.Softmax(), scale=scale, initial_scale=0.5, batch=128,
+                                     parameters=training.ContextParameters.factored)
+    trainer = layer.trainer(training.TrainerOptions(rate=training.LearningRate(peak=0.02)))
+    records = trainer.run(400)
+    (head,) = layer.heads(trainer.parameters)
+    read = scale * head.key_query[:dimension, :dimension]
+    rows = []
+    for number in range(queries):
+        context = ic.simulate.draw_sphere_context(task, 1, number)
+        rows.append(numpy.reshape(context.inputs, (64, -1)) @ read @ numpy.ravel(context.query))
+    assert records[-1].loss < 0.9 * records[0].loss, "it has learned"
+    return numpy.array(rows), read
+
+
+@pytest.mark.parametrize("dimension", [3, 8])
+def test_a_trained_head_is_what_its_weights_say(dimension):
+    """A score is the inner product of a point of the sphere with M q: variance |M q|^2 / d, and the excess kurtosis of
+    one coordinate of a sphere, -6 / (d + 2), which no normal law has."""
+    scores, read = trained_head(dimension, 1024)
+    head = ic.calibrate(scores).heads[0]
+    assert head.score_stddev**2 == pytest.approx((read**2).sum() / dimension**2, rel=0.1)
+    assert head.excess_kurtosis == pytest.approx(-6 / (dimension + 2), abs=0.15)
+    assert abs(head.skewness) < 0.1
+    assert head.normal_rows is ic.statistics.Verdict.disagrees
+    assert head.phase is ic.calibration.Phase.self_averaging

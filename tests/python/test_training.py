@@ -1,0 +1,116 @@
+"""Training: the layers of incontext-train with its bits, losses of one's own, what stops and resumes."""
+import os
+import shutil
+import subprocess
+
+import numpy
+import pytest
+
+import incontext as ic
+from incontext import training
+
+PROGRAM = shutil.which(os.environ.get("INCONTEXT_TRAIN", "")) or ""
+
+
+def small(map=None, **options):
+    task = ic.simulate.SphereTask(3, 2, 20)
+    return training.ContextTraining(task, map or ic.scoring.LinearAttention(), batch=64, initial_scale=0.5, **options)
+
+
+def adam(steps, peak=0.02):
+    rate = training.LearningRate(peak=peak, decay=training.RateDecay.cosine, steps=steps)
+    return training.TrainerOptions(rate=rate, largest_gradient_norm=10)
+
+
+@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_TRAIN does not name the program")
+@pytest.mark.parametrize("name", ["linear", "softmax"])
+def test_the_weights_are_those_of_the_program(name, tmp_path):
+    arguments = ["--figure", "curves", "--map", name, "--dimension", "3", "--classes", "2",
+                 "--context-length", "20", "--steps", "60", "--batch", "64", "--seed", "7", "--quiet",
+                 "--weights", str(tmp_path / "layer")]
+    # with the task as a subcommand or as the default; sixty steps do not arrive
+    ran = [subprocess.run([PROGRAM, *task, *arguments]).returncode for task in (["classification"], [])]
+    assert set(ran) & {0, 1, 3}
+    map = ic.scoring.LinearAttention() if name == "linear" else ic.scoring.Softmax()
+    layer = small(map, seed=7, scale=1.0 if name == "linear" else 1 / 5**0.5,
+                  parameters=training.ContextParameters.factored)
+    trainer = layer.trainer(adam(60))
+    trainer.run(60)
+    (head,) = layer.heads(trainer.parameters)
+    assert (head.key_query == numpy.load(tmp_path / "layer.key_query.npy")).all()
+    assert (head.output == numpy.load(tmp_path / "layer.output.npy")).all()
+    other = small(map, seed=8, parameters=training.ContextParameters.factored)
+    assert (other.initial != layer.initial).any()
+
+
+def test_gradients_are_those_of_the_loss_on_the_same_contexts():
+    layer = small(ic.scoring.Softmax(), scale=0.5)
+    at = layer.initial
+    batch = layer.gradient(at, 3)
+    direction = numpy.random.default_rng(1).normal(size=at.size)
+    step = 2e-3
+    difference = (layer.gradient(at + step * direction, 3).loss - layer.gradient(at - step * direction, 3).loss) / step / 2
+    assert batch.gradient @ direction == pytest.approx(difference, rel=2e-2, abs=1e-4)
+    assert layer.gradient(at, 4).loss != batch.loss
+
+
+def test_bits_do_not_depend_on_threads_or_on_stops(tmp_path):
+    whole = small(threads=1).trainer(adam(40))
+    records = whole.run(40)
+    assert [record.step for record in records] == list(range(40))
+    first = small(threads=2, device="openmp").trainer(adam(40))
+    first.run(15)
+    first.save(str(tmp_path / "state"), "small")
+    second = small().trainer(adam(40))
+    second.resume(str(tmp_path / "state"), "small")
+    assert second.steps == 15
+    second.run(25)
+    assert (second.parameters == whole.parameters).all()
+    with pytest.raises(RuntimeError, match="state"):
+        second.resume(str(tmp_path / "state"), "another")
+
+
+def test_training_learns_and_evaluates():
+    layer = small()
+    trainer = layer.trainer(adam(300, 0.05))
+    seen = []
+    trainer.run(300, progress=lambda done, planned, seconds: seen.append(done))
+    assert seen[-1] == 300
+    before, after = layer.evaluate(layer.initial, 2048), layer.evaluate(trainer.parameters, 2048)
+    assert after[0].mean < before[0].mean - 5 * before[0].standard_error and after[1].mean > before[1].mean
+    assert layer.evaluate(trainer.parameters, 2048) == after
+
+
+def test_trained_regression_has_the_exact_error():
+    task = ic.regression.LinearTask.isotropic(dimension=3, noise_variance=0.1)
+    sampled = training.RegressionTraining(task, 12, ic.scoring.Softmax(), batch=256)
+    trainer = sampled.trainer(adam(300, 0.05))
+    trainer.run(300)
+    layer = sampled.layer(trainer.parameters)
+    exact = ic.regression.softmax_error(layer.attention, task, 12, ic.scoring.Softmax())
+    assert exact.agree(sampled.evaluate(trainer.parameters, 1 << 14)[0]).within(5)
+    assert (training.layer_parameters(layer.attention) == trainer.parameters).all()
+
+
+def test_a_needle_finds_its_inverse_temperature():
+    sampled = training.NeedleTraining([256], training.NeedleRule.constant, law=ic.simulate.ScoreLaw.normal,
+                                      needle_mean=3.0, needle_stddev=1.0, batch=512)
+    trainer = sampled.trainer(adam(300, 0.1))
+    trainer.run(300)
+    best = ic.laws.optimal_needle_temperature(ic.laws.NormalLaw(1.0), 255, ic.laws.NormalNeedle(3.0, 1.0))
+    assert sampled.inverse_temperatures(trainer.parameters)[0] == pytest.approx(best.inverse_temperature, rel=0.05)
+
+
+def test_bad_input_is_refused():
+    task = ic.simulate.SphereTask(3, 2, 20)
+    with pytest.raises(ValueError, match="batch"):
+        training.ContextTraining(task, ic.scoring.Softmax(), batch=0)
+    with pytest.raises(TypeError, match="Softmax or LinearAttention"):
+        training.ContextTraining(task, ic.scoring.SSMax())
+    with pytest.raises(ValueError, match="parameters"):
+        small().gradient([1.0, 2.0], 0)
+    with pytest.raises(ValueError, match="steps"):
+        small().trainer().run(-1)
+    diverging = small().trainer(training.TrainerOptions(rate=training.LearningRate(peak=1e30)))
+    with pytest.raises(ArithmeticError, match="training diverged"):
+        diverging.run(100)
