@@ -7,6 +7,7 @@
 #include "examples/verify/edition.hpp"
 #include "examples/verify/options.hpp"
 #include "examples/verify/pages.hpp"
+#include "examples/verify/soak.hpp"
 #include "examples/verify/tables.hpp"
 
 namespace {
@@ -30,7 +31,7 @@ void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string
 int run_ledger(VerifyOptions& o, Report report) {
   const Interrupts interrupts;
   const std::vector<Claim> claims = claims_of(o);
-  Ledger ledger = ledger_of(claims, run_commands(needed_commands(claims), o, o.seed, interrupts));
+  Ledger ledger = ledger_of(claims, run_commands(with_seed(needed_commands(claims), o.seed), o, interrupts));
   ledger.complete = interrupts.count() == 0;
   write_pages(ledger, o, report.command);
   report.tables.push_back(claims_table(ledger));
@@ -44,9 +45,20 @@ int run_ledger(VerifyOptions& o, Report report) {
   return deliver(std::move(report), o.output);
 }
 
+int run_soak(VerifyOptions& o, Report report) {
+  const Interrupts interrupts;
+  Soak result = soak(claims_of(o), o, interrupts);
+  report.tables.push_back(std::move(result.table));
+  report.verdict = std::move(result.verdict);
+  report.run.complete = interrupts.count() == 0;
+  report.run.seed = o.seed;
+  return deliver(std::move(report), o.output);
+}
+
 int run(const CLI::App& app, VerifyOptions& o) {
   const UnusedOptions unused = complete(app, o);
   Report report{.program = "incontext-verify", .command = command_of(app), .arguments = unused.arguments()};
+  if (o.soak > 0) return run_soak(o, std::move(report));
   if (!o.list) return run_ledger(o, std::move(report));
   report.tables.push_back(list_table(claims_of(o)));
   return deliver(std::move(report), o.output);

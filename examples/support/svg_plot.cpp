@@ -78,7 +78,9 @@ struct Picture {
 };
 
 double height_of(const Panel& panel) {
-  return title_height + name_height * static_cast<double>(panel.series.size()) + plot_height + bottom;
+  const auto names = std::count_if(panel.series.begin(), panel.series.end(),
+                                   [](const Series& series) { return !series.name.empty(); });
+  return title_height + name_height * static_cast<double>(names) + plot_height + bottom;
 }
 
 Picture picture_of(const Panel& panel) {
@@ -166,11 +168,14 @@ std::string drawn(const Series& series, const Picture& picture, const std::strin
 std::string drawn(const Panel& panel, const PlotColors& colors) {
   const Picture picture = picture_of(panel);
   std::string svg = axes(panel, picture, colors);
+  double y = title_height + 4;
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
-    const std::string color = colors.series[i % colors.series.size()];
-    svg += drawn(panel.series[i], picture, color);
-    const double y = title_height + 4 + name_height * static_cast<double>(i);
-    svg += text_at(left, y, panel.series[i].name, "font-size='11' fill='" + color + "'");
+    const Series& series = panel.series[i];
+    const std::string color = colors.series[series.color.value_or(i) % colors.series.size()];
+    svg += drawn(series, picture, color);
+    if (series.name.empty()) continue;
+    svg += text_at(left, y, series.name, "font-size='11' fill='" + color + "'");
+    y += name_height;
   }
   return svg;
 }

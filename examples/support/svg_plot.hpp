@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +14,14 @@ struct PlotPoint {
   double error;  ///< half the length of the bar; 0: none
 };
 
-/// A curve through points, or the points alone. Hollow points are what others are compared with and is not so.
+/// A curve through points, or the points alone; hollow ones are for what does not hold. A series without a name is not in
+/// the legend, and one of the same color as another can be beside it.
 struct Series {
   std::string name;
   bool line;
   std::vector<PlotPoint> points = {};
   bool hollow = false;
+  std::optional<std::size_t> color = {};  ///< its number among the plot's colors; by its place if absent
 };
 
 enum class Axis { linear, logarithmic };

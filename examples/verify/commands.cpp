@@ -79,8 +79,6 @@ const std::vector<Command>& all_commands() {
        "incontext-classify --figure 8b --trials 65536"},
       {"classify-16", "incontext-classify --figure 16 --trials 8192 --search-trials 1024",
        "incontext-classify --figure 16 --trials 65536"},
-      {"classify-valley", "incontext-classify --figure valley --trials 8192 --search-trials 1024",
-       "incontext-classify --figure valley --trials 65536"},
       {"classify-elimination", "incontext-classify --figure elimination --trials 8192 --search-trials 1024",
        "incontext-classify --figure elimination --trials 65536"},
       {"classify-onset", "incontext-classify --figure onset --trials 8192 --search-trials 1024",

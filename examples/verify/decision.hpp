@@ -39,8 +39,8 @@ struct Decision {
   std::size_t judged = 0;  ///< of the evidence: compared with a simulation
   std::size_t exact = 0;   ///< of the evidence: relations between computed numbers
   std::size_t controls_rejected = 0;
-  double resolution = 0;  ///< of the best row; NaN if none has one
-  double coarsest = 0;    ///< of the worst row
+  double resolution = std::numeric_limits<double>::quiet_NaN();  ///< of the best row; NaN if none has one
+  double coarsest = std::numeric_limits<double>::quiet_NaN();    ///< of the worst row
   double largest_z = 0;
 
   bool as_expected(const Claim& claim) const { return outcome == claim.expected; }

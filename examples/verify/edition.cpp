@@ -86,13 +86,18 @@ std::vector<std::string> needed_commands(const std::vector<Claim>& claims) {
   return names;
 }
 
-std::vector<Run> run_commands(const std::vector<std::string>& names, const VerifyOptions& o, std::uint64_t seed,
-                              const Interrupts& interrupts) {
+std::vector<Draw> with_seed(const std::vector<std::string>& commands, std::uint64_t seed) {
+  std::vector<Draw> draws;
+  for (const std::string& command : commands) draws.push_back({command, seed});
+  return draws;
+}
+
+std::vector<Run> run_commands(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts) {
   const WorkFolder folder;
   std::vector<Child> children;
   std::vector<std::vector<std::string>> lines;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    lines.push_back(words_of(command_named(names[i]), o.edition, seed));
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    lines.push_back(words_of(command_named(draws[i].command), o.edition, draws[i].seed));
     Child child{.program = own_folder() + '/' + lines[i].front(),
                 .arguments = {lines[i].begin() + 1, lines[i].end()},
                 .errors = folder.file(i, ".err")};
@@ -110,8 +115,8 @@ std::vector<Run> run_commands(const std::vector<std::string>& names, const Verif
       run_children(children, jobs, std::max<std::size_t>(cores / jobs, 1), interrupts, told);
   if (tells) std::fputs("\r\033[K", stderr);
   std::vector<Run> runs;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    runs.push_back(run_of(names[i], lines[i], finished[i], folder.file(i, ".json"), folder.file(i, ".err")));
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    runs.push_back(run_of(draws[i].command, lines[i], finished[i], folder.file(i, ".json"), folder.file(i, ".err")));
   }
   return runs;
 }

@@ -40,9 +40,17 @@ std::vector<std::string> words_of(const Command& command, Edition edition, std::
 /// The names of the commands that claims need, those that take longest first.
 std::vector<std::string> needed_commands(const std::vector<Claim>& claims);
 
+/// A command and the seed to run it with.
+struct Draw {
+  std::string command;
+  std::uint64_t seed;
+};
+
 /// Runs the commands and reads their reports.
-std::vector<Run> run_commands(const std::vector<std::string>& names, const VerifyOptions& o, std::uint64_t seed,
-                              const Interrupts& interrupts);
+std::vector<Run> run_commands(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts);
+
+/// The commands with one seed.
+std::vector<Draw> with_seed(const std::vector<std::string>& commands, std::uint64_t seed);
 
 /// The ledger of runs that are done.
 Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs);

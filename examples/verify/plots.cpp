@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/core/contracts.hpp"
+
 namespace incontext::examples::verify {
 
 namespace {
@@ -36,30 +38,62 @@ std::vector<std::size_t> largest_table(const Ledger& ledger, const Decision& dec
   return largest;
 }
 
-/// The column to draw over: the first number of the rows' names that takes at least two values, and as many as any.
-std::string axis_of(const Ledger& ledger, const std::vector<std::size_t>& rows) {
-  std::string best;
-  std::size_t most = 1;
-  for (const auto& [column, ignored] : ledger.rows[rows.front()].numbers) {
-    std::set<double> values;
-    for (const std::size_t i : rows) {
-      if (const double* value = number_of(ledger.rows[i], column)) values.insert(*value);
-    }
-    if (values.size() > most) {
-      most = values.size();
-      best = column;
-    }
+std::set<double> values_of(const Ledger& ledger, const std::vector<std::size_t>& rows, const std::string& column) {
+  std::set<double> values;
+  for (const std::size_t i : rows) {
+    if (const double* value = number_of(ledger.rows[i], column)) values.insert(*value);
   }
-  return best;
+  return values;
 }
 
-/// What distinguishes the rows of a series: the words of their names.
-std::string series_of(const Row& row) {
+/// The column to draw over: the first number of the rows' names that takes at least three values, else two.
+std::string axis_of(const Ledger& ledger, const std::vector<std::size_t>& rows) {
+  for (const std::size_t fewest : {std::size_t{3}, std::size_t{2}}) {
+    for (const auto& [column, ignored] : ledger.rows[rows.front()].numbers) {
+      if (values_of(ledger, rows, column).size() >= fewest) return column;
+    }
+  }
+  return "";
+}
+
+/// The words of a row's name.
+std::string words_of_name(const Row& row) {
   std::string name;
   for (const auto& [column, word] : row.words) {
     if (column != "z") name += (name.empty() ? "" : ", ") + word;
   }
   return name;
+}
+
+/// What distinguishes the rows of a series: the words of their names, and numbers that differ at the same place.
+std::string series_of(const Row& row, const std::vector<std::string>& numbers) {
+  std::string name = words_of_name(row);
+  for (const std::string& column : numbers) {
+    if (const double* value = number_of(row, column)) {
+      name += (name.empty() ? "" : ", ") + column + " = " + short_text(*value, 4);
+    }
+  }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+/// Further numbers of the names without which two rows would be at the same place of the same series.
+std::vector<std::string> grouping_numbers(const Ledger& ledger, const std::vector<std::size_t>& rows,
+                                          const std::string& axis) {
+  std::vector<std::string> chosen;
+  for (const auto& [column, ignored] : ledger.rows[rows.front()].numbers) {
+    const auto has_duplicates = [&] {
+      std::set<std::pair<std::string, double>> places;
+      for (const std::size_t i : rows) {
+        const double* x = number_of(ledger.rows[i], axis);
+        if (x != nullptr && !places.insert({series_of(ledger.rows[i], chosen), *x}).second) return true;
+      }
+      return false;
+    };
+    if (column == axis || !has_duplicates()) continue;
+    if (values_of(ledger, rows, column).size() > 1) chosen.push_back(column);
+  }
+  return chosen;
 }
 
 void sort_points(Series& series) {
@@ -87,10 +121,17 @@ Panel panel_of(std::vector<Series> series, const std::string& title, const std::
   return panel;
 }
 
+/// The controls and the rows of the paper's own formula.
+std::set<std::size_t> wrong_formulas(const Decision& decision) {
+  std::set<std::size_t> all(decision.controls.begin(), decision.controls.end());
+  all.insert(decision.paper_says.begin(), decision.paper_says.end());
+  return all;
+}
+
 /// The values that wrong formulas claim, at the places of the rows that they were tried on: those share the simulation.
 void add_controls(Series& hollow, const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
                   const std::string& axis) {
-  for (const std::size_t i : decision.controls) {
+  for (const std::size_t i : wrong_formulas(decision)) {
     const Row& control = ledger.rows[i];
     for (const std::size_t j : rows) {
       const Row& row = ledger.rows[j];
@@ -104,12 +145,13 @@ void add_controls(Series& hollow, const Ledger& ledger, const Decision& decision
 
 /// The Bayes ridge, simulated in a row of its own or computed beside each.
 Series bayes_of(const Ledger& ledger, const std::vector<std::size_t>& rows, const std::string& axis) {
-  Series bayes{.name = "Bayes", .line = true};
+  Series bayes{.name = "Bayes", .line = true, .color = most_series + 1};
   const Row& first = ledger.rows[rows.front()];
   for (const Row& row : ledger.rows) {
     const double* x = number_of(row, axis);
     if (x == nullptr || row.command != first.command || row.table != first.table) continue;
-    if (row.kind == RowKind::shown && series_of(row) == "Bayes ridge") bayes.points.push_back({*x, row.simulation, 0});
+    if (row.kind == RowKind::shown && words_of_name(row).starts_with("Bayes ridge"))
+      bayes.points.push_back({*x, row.simulation, 0});
     if (row.kind == RowKind::judged && row.bayes) bayes.points.push_back({*x, *row.bayes, 0});
   }
   sort_points(bayes);
@@ -118,8 +160,9 @@ Series bayes_of(const Ledger& ledger, const std::vector<std::size_t>& rows, cons
 
 Panel against(const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
               const std::string& axis, const std::string& title) {
+  const std::vector<std::string> numbers = grouping_numbers(ledger, rows, axis);
   std::map<std::string, std::vector<std::size_t>> groups;
-  for (const std::size_t i : rows) groups[series_of(ledger.rows[i])].push_back(i);
+  for (const std::size_t i : rows) groups[series_of(ledger.rows[i], numbers)].push_back(i);
   std::vector<std::pair<std::string, std::vector<std::size_t>>> ordered(groups.begin(), groups.end());
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& one, const auto& other) { return one.second.size() > other.second.size(); });
@@ -127,8 +170,10 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
   std::vector<Series> series;
   std::vector<std::size_t> drawn;
   for (const auto& [name, members] : ordered) {
+    const std::size_t color = series.size() / 2;
     const std::string words = name.empty() ? "" : ": " + name;
-    Series theory{.name = "theory" + words, .line = true}, simulated{.name = "simulation" + words, .line = false};
+    Series theory{.name = "theory (line), simulation" + words, .line = true, .color = color};
+    Series simulated{.name = "", .line = false, .color = color};
     for (const std::size_t i : members) {
       const Row& row = ledger.rows[i];
       const double* x = number_of(row, axis);
@@ -141,7 +186,7 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
     series.push_back(std::move(theory));
     series.push_back(std::move(simulated));
   }
-  Series hollow{.name = "wrong formulas", .line = false, .hollow = true};
+  Series hollow{.name = "wrong formulas (hollow)", .line = false, .hollow = true, .color = most_series};
   add_controls(hollow, ledger, decision, drawn, axis);
   series.push_back(std::move(hollow));
   series.push_back(bayes_of(ledger, rows, axis));
@@ -155,8 +200,9 @@ Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vect
                  const std::string& title) {
   const bool as_ratios =
       std::none_of(rows.begin(), rows.end(), [&ledger](std::size_t i) { return ledger.rows[i].theory == 0; });
-  Series theory{.name = "theory", .line = true}, simulated{.name = "simulation", .line = false},
-      hollow{.name = "wrong formulas", .line = false, .hollow = true};
+  Series theory{.name = "theory (line), simulation", .line = true, .color = 0};
+  Series simulated{.name = "", .line = false, .color = 0};
+  Series hollow{.name = "wrong formulas (hollow)", .line = false, .hollow = true, .color = most_series};
   const auto place = [as_ratios](const Row& row, double value) {
     return as_ratios ? value / row.theory : (value - row.theory) / row.standard_error;
   };
@@ -167,7 +213,7 @@ Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vect
     theory.points.push_back({x, place(row, row.theory), 0});
     const double bar = as_ratios ? row.standard_error / std::abs(row.theory) : 1;
     simulated.points.push_back({x, place(row, row.simulation), bar});
-    for (const std::size_t j : decision.controls) {
+    for (const std::size_t j : wrong_formulas(decision)) {
       const Row& control = ledger.rows[j];
       const bool same = control.command == row.command && control.simulation == row.simulation &&
                         control.standard_error == row.standard_error;
@@ -199,6 +245,9 @@ std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
           one.points.push_back({x->get<double>(), y->get<double>(), 0});
         }
         sort_points(one);
+        one.line = std::adjacent_find(one.points.begin(), one.points.end(), [](const auto& left, const auto& right) {
+                     return left.x == right.x;
+                   }) == one.points.end();  // else they are several curves
         std::replace(one.name.begin(), one.name.end(), '_', ' ');
         series.push_back(std::move(one));
       }
