@@ -26,8 +26,8 @@ boost::math::students_t law_of(const Row& row) {
   return boost::math::students_t(static_cast<double>(std::max<std::int64_t>(row.values - 1, 1)));
 }
 
-/// The deviation that is seen in 99 runs of 100, relative to the theory. Deviations of the mean that exceed the bound by
-/// the 99% quantile are seen; the estimated error of few values is taken to be the true one.
+/// The deviation that is seen in 99 runs of 100, relative to the theory. Deviations of the mean that exceed the bound
+/// by the 99% quantile are seen; the estimated error of few values is taken to be the true one.
 double resolution_of(const Row& row, std::size_t members) {
   if (row.theory == 0) return nan;
   const auto law = law_of(row);

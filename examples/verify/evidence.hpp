@@ -12,8 +12,9 @@
 /// Rows of the programs' reports, as evidence.
 namespace incontext::examples::verify {
 
-/// A judged row is a theory beside a simulation, a control a wrong theory beside one, and an exact row a relation between
-/// computed numbers. A shown row is a simulation beside nothing that is judged, such as the Bayes ridge's: it is drawn.
+/// A judged row is a theory beside a simulation, a control a wrong theory beside one, and an exact row a relation
+/// between computed numbers. A shown row is a simulation beside nothing that is judged, such as the Bayes ridge's: it
+/// is drawn.
 enum class RowKind { judged, control, exact, shown };
 
 struct Row {
@@ -34,8 +35,8 @@ struct Row {
   std::string unjudged = {};  ///< why it is not judged; empty if it is
 };
 
-/// The rows of a program's JSON that can be evidence. A row with a further z, of another theory, is followed by a control
-/// for it, whose table is the row's and whose name ends with the name of that column.
+/// The rows of a program's JSON that can be evidence. A row with a further z, of another theory, is followed by a
+/// control for it, whose table is the row's and whose name ends with the name of that column.
 std::vector<Row> rows_of(const nlohmann::json& report, const std::string& command);
 
 /// The indices of the rows that are meant: of a further z if `rows` names one, else of any other kind.

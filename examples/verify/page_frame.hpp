@@ -6,11 +6,13 @@ namespace incontext::examples::verify {
 inline constexpr const char* page_style = R"(
 :root { --ground: #fbfaf7; --card: #ffffff; --ink: #1d2430; --faint: #5c6675; --rule: #d9dce2; --link: #1f5fa8;
   --confirmed: #1c7a4a; --refined: #8a6100; --refuted: #b3261e; --untested: #5c6675; --reach: #5c6675;
-  --s1: #1f5fa8; --s2: #c2410c; --s3: #3f7d20; --s4: #8a4fbf; --s5: #0f766e; --s6: #9d174d; --s7: #6b7280; --s8: #a16207; }
+  --s1: #1f5fa8; --s2: #c2410c; --s3: #3f7d20; --s4: #8a4fbf; --s5: #0f766e;
+  --s6: #9d174d; --s7: #6b7280; --s8: #a16207; }
 @media (prefers-color-scheme: dark) {
   :root { --ground: #14171c; --card: #1c2027; --ink: #e6e8ec; --faint: #9aa4b2; --rule: #343b46; --link: #8ab8f0;
     --confirmed: #5fc08d; --refined: #d9ad45; --refuted: #f28b82; --untested: #9aa4b2; --reach: #9aa4b2;
-    --s1: #7fb2ee; --s2: #f0925f; --s3: #8fce6c; --s4: #c39ae8; --s5: #5cc8bc; --s6: #ea8fb8; --s7: #a7b0bd; --s8: #dcb867; }
+    --s1: #7fb2ee; --s2: #f0925f; --s3: #8fce6c; --s4: #c39ae8; --s5: #5cc8bc;
+    --s6: #ea8fb8; --s7: #a7b0bd; --s8: #dcb867; }
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
@@ -27,10 +29,13 @@ code { font-size: .85em; overflow-wrap: anywhere; }
 .counts button[aria-pressed=true] { outline: 2px solid var(--link); }
 .counts b { font-size: 1.2rem; }
 .filters input, .filters select { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--rule);
-  border-radius: .4rem; padding: .35rem .5rem; min-width: 0; max-width: 100%; }
+  border-radius: .4rem;
+  padding: .35rem .5rem; min-width: 0; max-width: 100%; }
 .filters input { flex: 1 1 12rem; }
-article { background: var(--card); border: 1px solid var(--rule); border-radius: .6rem; margin: .8rem 0; padding: .9rem; }
-article header { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline; justify-content: space-between; }
+article { background: var(--card);
+  border: 1px solid var(--rule); border-radius: .6rem; margin: .8rem 0; padding: .9rem; }
+article header { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline;
+  justify-content: space-between; }
 .verdict { font-weight: 600; }
 .confirmed { color: var(--confirmed); } .refined { color: var(--refined); } .refuted { color: var(--refuted); }
 .untested { color: var(--untested); } .out-of-reach { color: var(--reach); }

@@ -155,6 +155,8 @@ Series bayes_of(const Ledger& ledger, const std::vector<std::size_t>& rows, cons
     if (row.kind == RowKind::judged && row.bayes) bayes.points.push_back({*x, *row.bayes, 0});
   }
   sort_points(bayes);
+  const auto same_place = [](const PlotPoint& one, const PlotPoint& other) { return one.x == other.x; };
+  bayes.points.erase(std::unique(bayes.points.begin(), bayes.points.end(), same_place), bayes.points.end());
   return bayes;
 }
 

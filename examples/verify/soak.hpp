@@ -24,7 +24,8 @@ struct SeededRow {
 };
 
 /// The verdict on p-values. One row per program and seed, another one at each seed, makes the values for all programs
-/// together, which are independent because every run has a seed of its own; each row over its seeds is a test of its own.
+/// together, which are independent because every run has a seed of its own; each row over its seeds is a test of its
+/// own.
 Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds);
 
 }  // namespace incontext::examples::verify
