@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "incontext/core/floating_point.hpp"
+
 /// The band matrix whose powers count the paths of an empirical distribution that stay near the uniform one.
 namespace incontext::statistics::detail {
 
