@@ -231,12 +231,16 @@ std::vector<Claim> kernel_descent_claims() {
       {.id = "kernel-descent/figure-10",
        .place = "App. C, Figs. 10, 11",
        .statement = "In-context learning is transient where the prototypes are shared among contexts.",
-       .found = "",
-       .docs = "docs/theory/classification.md#model",
+       .found =
+           "It is seen with 8 sets of prototypes at d = 3, k = 3, n = 12 and a perceptron of 8 times the width: the "
+           "loss on fresh contexts rises by 0.085 +- 0.028 from its least over 5 seeds, while the shared sets are "
+           "learned by heart. With 32 sets it does not rise, and with 2 it never falls.",
+       .headers = {"include/incontext/training/sequence_transformer.hpp"},
+       .docs = "docs/findings.md#learning-in-context-is-transient-where-shared-prototypes-are-neither-few-nor-many",
+       .simulator = "cuda/incontext/train/sphere_sequences.hpp",
        .expected = Outcome::untested,
-       .reason =
-           "the task with shared prototypes can be drawn (incontext-classify --prototype-sets), and no program trains "
-           "on it"},
+       .reason = "the rise is printed with its error over seeds by incontext-train classification --figure 10 --full, "
+                 "and not judged"},
   };
 }
 
