@@ -163,6 +163,7 @@ inline HeadDetail detail_of(const ScoreArray& scores, const HeadCalibration& hea
   if (head.held_out) detailed.held_out = detail::held_out_rows(main, gap);
   detailed.limits = head_limits(head.score_stddev, gap, trained);
   std::vector<std::int64_t> lengths;
+  lengths.reserve(factors.size());
   for (const std::int64_t factor : factors) lengths.push_back(factor * trained);
   for (const Held held : {Held::entropy, Held::largest_weight, Held::needle_weight}) {
     detailed.rules[static_cast<std::size_t>(held)] = temperature_rules(held, {head.score_stddev, gap}, lengths);
