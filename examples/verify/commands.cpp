@@ -5,8 +5,7 @@ namespace incontext::examples::verify {
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> commands{
       {"train-reasoning", "incontext-train reasoning", "incontext-train reasoning --seeds 10"},
-      {"train-ends", "incontext-train regression --figure ends",
-       "incontext-train regression --figure ends --seeds 32"},
+      {"train-ends", "incontext-train regression --figure ends", "incontext-train regression --figure ends --seeds 32"},
       {"train-temperature", "incontext-train regression --figure temperature",
        "incontext-train regression --figure temperature --seeds 32"},
       {"train-rules", "incontext-train classification --seeds 1", "incontext-train classification --seeds 5"},
