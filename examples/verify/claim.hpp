@@ -4,13 +4,17 @@
 #include <string_view>
 #include <vector>
 
-/// The registry's words: what a paper claims, and which rows of which programs are the evidence.
+/// The vocabulary of the registry: what a paper claims, and which rows of which programs are the evidence.
 namespace incontext::examples::verify {
 
 enum class Paper { temperature, kernel_descent, scalable_softmax, signed_averaging, normsoftmax };
+inline constexpr Paper all_papers[] = {Paper::temperature, Paper::kernel_descent, Paper::scalable_softmax,
+                                       Paper::signed_averaging, Paper::normsoftmax};
 
 /// What became of a claim. `refined`: it holds in a regime that `found` states.
 enum class Outcome { confirmed, refined, refuted, untested, out_of_reach };
+inline constexpr Outcome all_outcomes[] = {Outcome::confirmed, Outcome::refined, Outcome::refuted, Outcome::untested,
+                                           Outcome::out_of_reach};
 
 /// One run of a sibling program. Claims refer to it by name, so that a run that several claims share is run once.
 struct Command {
@@ -19,25 +23,25 @@ struct Command {
   std::string full = {};  ///< of the full edition; empty: as quick
 };
 
-/// A cell that a row must have: a text that begins with the value, or a number that equals it; empty: any.
+/// A cell that a row must have: a text that begins with `value`, or a number that equals it. Empty: any cell.
 struct Key {
   std::string column;
   std::string value;
 };
 
-/// Rows of tables whose title begins with `table`, in any of the claim's commands. A row of a control must be rejected.
+/// Rows of tables whose title begins with `table`, in the reports of any of the claim's commands.
 struct Rows {
   std::string table;
   std::vector<Key> where = {};
-  std::string z = {};  ///< of another theory in judged rows, such as leading_order_z: then that theory is the control
+  std::string z = {};  ///< a column with the z of another theory, such as leading_order_z: that theory is the control
 };
 
-/// A program's negative controls whose cell in this column begins so.
+/// A program's negative controls whose cell in `column` begins with `begin`.
 inline Rows control(const std::string& column, const std::string& begin) {
   return {"Negative controls", {{column, begin}}};
 }
 
-/// The relations between computed numbers that incontext-scores checks and whose claim begins so.
+/// The relations between computed numbers that incontext-scores checks and whose claim begins with `begin`.
 inline Rows relation(const std::string& begin) { return {"What theory", {{"claim", begin}}}; }
 
 /// Curves of a table without simulated points: columns against a column.
@@ -59,9 +63,9 @@ struct Claim {
   std::string simulator = {};  ///< the header of the simulation, if there is one
   std::vector<std::string> commands = {};
   std::vector<Rows> evidence = {};  ///< rows that must agree: the paper's formula, or what holds in its place
-  std::vector<Rows> paper_says =
-      {};                           ///< rows of the paper's formula that must be rejected, if it is refuted or refined
-  std::vector<Rows> controls = {};  ///< plausible wrong formulas
+  /// Rows of the paper's own formula, one of which must be rejected if the claim is to be refuted or refined.
+  std::vector<Rows> paper_says = {};
+  std::vector<Rows> controls = {};  ///< plausible wrong formulas, one of which must be rejected
   Outcome expected = Outcome::confirmed;
   std::string reason = {};  ///< why it is untested or out of reach
   Curves curves = {};       ///< drawn where the evidence has no numbers to draw over

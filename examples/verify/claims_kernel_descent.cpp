@@ -18,9 +18,8 @@ std::vector<Claim> kernel_descent_claims() {
       {.id = "kernel-descent/proposition-3.1",
        .place = "Proposition 3.1, eq. 1, App. D",
        .statement = "Linear attention with constructed weights is one step of gradient descent on a linear classifier.",
-       .found =
-           "Attention, run token by token, has the margins that theory has for the step; weights of a rate 10% off are "
-           "rejected.",
+       .found = "Attention, run token by token, has the margins that theory has for the step; weights whose rate is "
+                "10% larger are rejected.",
        .headers = {constructions, descent},
        .docs = "docs/theory/classification.md#constructions",
        .simulator = attention_trial,
@@ -31,9 +30,8 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "Proposition 3.2, eq. 2, App. E",
        .statement =
            "Attention with a kernel in the place of softmax is one step of kernel gradient descent, for every kernel.",
-       .found =
-           "It holds for the exponential kernel, token by token, and for a polynomial kernel of one's own, both as "
-           "activation and as linear attention over its features.",
+       .found = "It holds for the exponential kernel, token by token, and for a polynomial kernel that the user "
+                "supplies, both as the attention's activation and as linear attention over the kernel's features.",
        .headers = {constructions, "include/incontext/classification/any_kernel.hpp"},
        .docs = "docs/theory/classification.md#polynomial-kernel",
        .simulator = attention_trial,
@@ -42,12 +40,10 @@ std::vector<Claim> kernel_descent_claims() {
        .controls = {control("theory", "votes of"), control("theory", "mean square")}},
       {.id = "kernel-descent/equation-3",
        .place = "eq. 3, App. F",
-       .statement =
-           "Softmax attention is a step of kernel gradient descent whose rate adapts to the context: it is divided by "
-           "the query's partition function.",
-       .found = "Attention, token by token, has the margins of that step. Whether the query is one of its keys matters "
-                "in low "
-                "dimension, and the step without it is rejected.",
+       .statement = "Softmax attention is a step of kernel gradient descent whose rate adapts to the context: it is "
+                    "divided by the query's partition function.",
+       .found = "Attention, token by token, has the margins of that step. Whether the query is one of its own keys "
+                "matters in low dimension: the step that leaves it out is rejected.",
        .headers = {constructions, descent},
        .docs = "docs/theory/classification.md#steps",
        .simulator = attention_trial,
@@ -57,9 +53,8 @@ std::vector<Claim> kernel_descent_claims() {
       {.id = "kernel-descent/adaptive-rate",
        .place = "Section 3.3, eq. 3",
        .statement = "The adaptive rate is the inverse of the kernel density at the query.",
-       .found = "The moments of the inverse, of the weights and of the largest weight have exact laws at any context "
-                "length; "
-                "one over the mean density is rejected.",
+       .found = "The means of the inverse, of the sum of squared weights and of the largest weight have exact laws at "
+                "any context length; one over the mean density is rejected.",
        .headers = {"include/incontext/classification/inverse_partition_function.hpp",
                    "include/incontext/classification/largest_weight.hpp"},
        .docs = "docs/theory/classification.md#inverse-partition-function",
@@ -69,8 +64,9 @@ std::vector<Claim> kernel_descent_claims() {
        .controls = {control("theory", "E 1/Z"), control("theory", "E sum")}},
       {.id = "kernel-descent/balanced-cells",
        .place = "Section 2.1, eq. 3",
-       .statement = "Attention of a query on the classes of its context.",
-       .found = "On the circle the mean attention on each class is exact at finite context length.",
+       .statement = "A query spreads its attention over the classes of its context.",
+       .found = "On the circle the mean attention on the query's own class has an exact law at every context length; "
+                "its limit of long contexts is rejected.",
        .headers = {"include/incontext/classification/circle_attention.hpp",
                    "include/incontext/classification/circle_cells.hpp"},
        .docs = "docs/theory/classification.md#attention-on-the-circle",
@@ -100,8 +96,9 @@ std::vector<Claim> kernel_descent_claims() {
        .controls = {control("rule", "four times")}},
       {.id = "kernel-descent/figure-6",
        .place = "Fig. 6",
-       .statement = "At d = 2 the linear rule cannot follow the cells' boundaries, the kernel rules can.",
-       .found = "The share of the circle that is right is that over contexts; the linear rule's is not softmax'.",
+       .statement = "At d = 2 the linear rule cannot follow the boundaries of the cells, and the kernel rules can.",
+       .found = "The share of the circle on which a rule is right, averaged over contexts, is its accuracy at one "
+                "random query. That the linear rule's share is softmax' accuracy is rejected.",
        .headers = {descent},
        .docs = "docs/theory/classification.md#steps",
        .simulator = "cuda/incontext/simulate/classification.hpp",
@@ -110,11 +107,11 @@ std::vector<Claim> kernel_descent_claims() {
        .controls = {control("theory", "softmax' accuracy")}},
       {.id = "kernel-descent/figure-7",
        .place = "Fig. 7, Table 1",
-       .statement =
-           "Softmax is better than the kernel step, that than a fixed width, that than linear, by context length.",
-       .found = "The order depends on dimension and context length: it holds from n = 20 on at d = 2, from n = 100 at "
-                "d = 3, "
-                "and at d = 5 at n = 400 but not at 20. The kernel step has softmax' accuracy and a larger loss.",
+       .statement = "At every context length softmax is better than the kernel step, the kernel step better than "
+                    "softmax of a fixed width, and that better than the linear rule.",
+       .found =
+           "The order depends on dimension and context length: it holds from n = 20 on at d = 2, from n = 100 at d = "
+           "3, and at d = 5 at n = 400 but not at 20. The kernel step has softmax' accuracy and a larger loss.",
        .headers = {descent},
        .docs = "docs/theory/classification.md#onset",
        .simulator = attention_trial,
@@ -124,7 +121,7 @@ std::vector<Claim> kernel_descent_claims() {
        .expected = Outcome::refined},
       {.id = "kernel-descent/figure-7-trained",
        .place = "Fig. 7, Table 1",
-       .statement = "The four models, trained.",
+       .statement = "Trained models reach the losses of Figure 7.",
        .found = "At d = 3, n = 25 trained layers have the loss of the best rule of their kind.",
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
@@ -134,10 +131,10 @@ std::vector<Claim> kernel_descent_claims() {
        .controls = {control("rule", "a step twice"), control("rule", "twice the best"), control("rule", "four times")}},
       {.id = "kernel-descent/onset",
        .place = "Fig. 7",
-       .statement = "A kernel helps at every context length shown.",
-       .found = "It helps from a length on that grows with the square of the dimension, 4.80 d^2 in the limit for five "
-                "classes; "
-                "for two classes there is no such length, because the slope is 0 at every n.",
+       .statement = "A kernel helps at every context length that the figure shows.",
+       .found = "For five classes it helps from a length on that grows with the square of the dimension, 4.80 d^2 in "
+                "the limit. For two classes there is no such length, because the slope of the loss at concentration 0 "
+                "is 0 at every n.",
        .headers = {"include/incontext/classification/adaptive_onset.hpp"},
        .docs = "docs/theory/classification.md#onset",
        .simulator = "cuda/incontext/simulate/adaptive_onset.hpp",
@@ -147,11 +144,10 @@ std::vector<Claim> kernel_descent_claims() {
        .expected = Outcome::refined},
       {.id = "kernel-descent/figure-8a",
        .place = "Fig. 8a",
-       .statement =
-           "The relative spread of the partition function depends on the kernel's width and falls with the dimension.",
-       .found =
-           "It does. The law of independent points is exact for them; balanced classes spread more than it says in low "
-           "dimension, and two classes less.",
+       .statement = "The relative variance of the partition function depends on the kernel's width and falls with the "
+                    "dimension.",
+       .found = "It does. The law of independent points is exact for these. In low dimension the partition function of "
+                "balanced classes varies more than that law says, and that of two classes less.",
        .headers = {"include/incontext/classification/partition_function.hpp",
                    "include/incontext/classification/two_class_layer.hpp"},
        .docs = "docs/theory/classification.md#partition-function",
@@ -163,7 +159,8 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "Fig. 8b, App. B",
        .statement =
            "The best single rate is different in dense and in sparse neighborhoods, and softmax finds both by itself.",
-       .found = "It is: 44 and 947 at the kernel rule's best width, where softmax takes 62 and 564 (d = 2, n = 100).",
+       .found = "It is: the best rate is 44 in dense and 947 in sparse neighborhoods at the kernel rule's best width, "
+                "where softmax takes 62 and 564 (d = 2, n = 100).",
        .headers = {descent, "include/incontext/classification/sparse_neighborhood.hpp"},
        .docs = "docs/theory/classification.md#sparse-neighborhoods",
        .simulator = attention_trial,
@@ -173,9 +170,8 @@ std::vector<Claim> kernel_descent_claims() {
       {.id = "kernel-descent/figure-16",
        .place = "Fig. 16",
        .statement = "The best kernel is wider and its gain larger in higher dimension.",
-       .found = "It is, at n = 100, until at d = 10 the search ends at its lowest concentration, where softmax is the "
-                "linear "
-                "rule.",
+       .found = "It is, at n = 100, up to d = 5. At d = 10 the search ends at its lowest concentration, where softmax "
+                "is the linear rule.",
        .headers = {descent},
        .docs = "docs/theory/classification.md#linear-limit",
        .simulator = attention_trial,
@@ -187,7 +183,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "App. J, App. L",
        .statement = "Training determines a width and a gain.",
        .found = "It determines their product: along the gain of least loss the loss is flat. Trained layers are on the "
-                "valley's floor at their own width, at twice the best concentration.",
+                "valley's floor at their own width; those that select have twice the best concentration.",
        .headers = {constructions},
        .docs = "docs/theory/classification.md#effective-parameters",
        .simulator = training,
@@ -199,8 +195,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "App. K, Fig. 17",
        .statement = "Selection is learned more often than elimination.",
        .found = "From the paper's small weights 19 of 20 seeds select at d = 3, k = 5, n = 100; from weights of 0.5 a "
-                "share of "
-                "one half is not excluded. Layers of both kinds have the losses of their rules.",
+                "share of one half is not excluded. Layers of both kinds have the losses of their rules.",
        .headers = {constructions},
        .docs = "docs/theory/classification.md#elimination",
        .simulator = training,
@@ -221,7 +216,7 @@ std::vector<Claim> kernel_descent_claims() {
       {.id = "kernel-descent/figure-18",
        .place = "App. L, Fig. 18",
        .statement = "Where training ends depends on the learning rate, and large gains are found.",
-       .found = "Layers that arrive have the rule's loss; a small rate has not arrived after as many steps.",
+       .found = "Layers that arrive have the rule's loss; with a small rate they have not arrived after as many steps.",
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,
@@ -231,10 +226,10 @@ std::vector<Claim> kernel_descent_claims() {
       {.id = "kernel-descent/figure-10",
        .place = "App. C, Figs. 10, 11",
        .statement = "In-context learning is transient where the prototypes are shared among contexts.",
-       .found =
-           "It is seen with 8 sets of prototypes at d = 3, k = 3, n = 12 and a perceptron of 8 times the width: the "
-           "loss on fresh contexts rises by 0.085 +- 0.028 from its least over 5 seeds, while the shared sets are "
-           "learned by heart. With 32 sets it does not rise, and with 2 it never falls.",
+       .found = "It is seen with 8 sets of prototypes at d = 3, k = 3, n = 12 and a perceptron of 8 times the width: "
+                "the loss on contexts with prototypes of their own rises from its least by 0.085 ± 0.028 more than "
+                "without shared sets (5 seeds), while the shared sets are learned by heart. With 32 sets no rise is "
+                "seen, and with 2 the loss is never below that of a guess.",
        .headers = {"include/incontext/training/sequence_transformer.hpp"},
        .docs = "docs/findings.md#learning-in-context-is-transient-where-shared-prototypes-are-neither-few-nor-many",
        .simulator = "cuda/incontext/train/sphere_sequences.hpp",

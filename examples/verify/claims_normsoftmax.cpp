@@ -25,9 +25,9 @@ std::vector<Claim> normsoftmax_claims() {
       {.id = "normsoftmax/vanishing-jacobian",
        .place = "Section 3",
        .statement = "The entries of softmax' Jacobian vanish for even and for peaked attention.",
-       .found = "With respect to scores over the temperature its mean square is small at both ends; with respect to "
-                "the raw scores "
-                "it grows without end in frozen rows, 12.4 at 16, because rare near ties carry the mean.",
+       .found = "By scores over the temperature, the Jacobian's mean square is small at both ends. By the raw scores "
+                "it grows without end in frozen rows, to 12.4 at a standard deviation of 16 over the temperature, "
+                "because rare near ties carry the mean.",
        .headers = {"include/incontext/laws/two_level_jacobian.hpp", "include/incontext/scoring/jacobian_norms.hpp",
                    "include/incontext/laws/gaussian_row.hpp"},
        .docs = "docs/theory/laws.md#two-level-jacobian",
@@ -38,9 +38,8 @@ std::vector<Claim> normsoftmax_claims() {
        .expected = Outcome::refined},
       {.id = "normsoftmax/figure-5",
        .place = "Fig. 5",
-       .statement =
-           "The gradient of W_K is smaller than that of W_V by half an order of magnitude to one, and not so at a low "
-           "temperature.",
+       .statement = "The gradient of W_K is smaller than that of W_V by half an order of magnitude to one, and not so "
+                    "at a low temperature.",
        .found = "At initialization the ratio is 0.135 at the usual temperature and 1.63 at 1/3 (197 tokens, d = 256).",
        .headers = {flow},
        .docs = "docs/theory/laws.md#gradient-flow",
@@ -51,7 +50,7 @@ std::vector<Claim> normsoftmax_claims() {
       {.id = "normsoftmax/figure-5-queries",
        .place = "Fig. 5",
        .statement = "The gradient of W_Q is as small as that of W_K.",
-       .found = "It is, up to a part 1/d_k that simulations see.",
+       .found = "It is, up to a relative difference of order 1/d_k, which simulations resolve.",
        .headers = {flow},
        .docs = "docs/theory/laws.md#gradient-flow",
        .simulator = gradients_trial,
@@ -62,8 +61,7 @@ std::vector<Claim> normsoftmax_claims() {
        .place = "Section 3",
        .statement = "Attention that is too peaked makes gradients vanish.",
        .found = "The typical row's do: the median ratio falls to 0.01 at a score standard deviation of 32. The root "
-                "mean square "
-                "grows to 5.4, because rare near ties carry it.",
+                "mean square grows to 5.4, because rare near ties carry it.",
        .headers = {flow, "include/incontext/laws/frozen_imbalance.hpp"},
        .docs = "docs/theory/laws.md#frozen-imbalance",
        .simulator = gradients_trial,
@@ -74,9 +72,8 @@ std::vector<Claim> normsoftmax_claims() {
       {.id = "normsoftmax/figure-3",
        .place = "Figs. 3, 4",
        .statement = "The gradient of W_K comes mostly from tokens that are already attended to.",
-       .found = "Tokens whose scores are lower by 2 have 0.118 of the weight and 0.018 of the squared gradient: they "
-                "are starved "
-                "twice.",
+       .found = "Tokens whose scores are lower by 2 have a share of 0.118 in the weights and of 0.018 in the squared "
+                "gradient, so that less attention also means less learning.",
        .headers = {"include/incontext/laws/two_group_row.hpp"},
        .docs = "docs/theory/laws.md#two-groups",
        .simulator = gradients_trial,
@@ -88,8 +85,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement =
            "NormSoftmax divides by the standard deviation of the scores, if that is less than the usual temperature.",
        .found = "It is invariant to the scores' scale, and so bounds the largest weight: one score above n - 1 equal "
-                "ones attains "
-                "the bound, least at n = 7 with 0.744. With the divisor n - 1 the bound is another.",
+                "ones attains the bound, least at n = 7 with 0.744. With the divisor n - 1 the bound is another.",
        .headers = {"include/incontext/scoring/normsoftmax.hpp", "include/incontext/scoring/normsoftmax_divisor.hpp"},
        .docs = "docs/theory/scoring.md#normsoftmax",
        .commands = {"scores-normsoftmax"},
@@ -112,8 +108,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement =
            "Training starts at a low temperature that rises to the usual one, so that gradients are alike early.",
        .found = "At initialization the ratio falls from 1.63 to 0.135 along the schedule, which in the public code is "
-                "half a "
-                "cosine in the inverse temperature.",
+                "half a cosine in the inverse temperature.",
        .headers = {"include/incontext/scoring/heat_schedule.hpp", flow},
        .docs = "docs/theory/scoring.md#heat-treatment",
        .simulator = gradients_trial,
@@ -123,9 +118,8 @@ std::vector<Claim> normsoftmax_claims() {
       {.id = "normsoftmax/reasoning-chance",
        .place = "Section 4, reasoning task",
        .statement = "Without the parities an answer is right in 6 of 11 cases.",
-       .found = "Always answering d, the likelier of the two, is right in 0.5492, and a coin in 6/11 = 0.5455, which "
-                "is rejected as "
-                "the best.",
+       .found = "The best answer without the parities is always d, the likelier of the two: it is right with "
+                "probability 0.5492, and 6/11 = 0.5455 is rejected.",
        .headers = {"include/incontext/training/reasoning_task.hpp"},
        .docs = "docs/theory/training.md#reasoning-task",
        .simulator = "cuda/incontext/simulate/task_streams.hpp",
@@ -137,9 +131,8 @@ std::vector<Claim> normsoftmax_claims() {
       {.id = "normsoftmax/eureka-moments",
        .place = "Section 4, Fig. 7a",
        .statement = "Transformers stay on a plateau before they suddenly learn the reasoning task.",
-       .found = "A transformer of one block does: its loss on the plateau is that of a coin in place of the parities, "
-                "and then it "
-                "learns within a few steps. NormSoftmax takes fewer steps than softmax.",
+       .found = "A transformer of one block does: its loss on the plateau is that of a model that answers by a coin in "
+                "place of the parities. NormSoftmax takes fewer steps than softmax.",
        .headers = {"include/incontext/training/reasoning_transformer.hpp",
                    "include/incontext/training/reasoning_measurement.hpp"},
        .docs = "docs/theory/training.md#reasoning-transformer",

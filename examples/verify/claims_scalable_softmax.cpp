@@ -13,7 +13,7 @@ std::vector<Claim> scalable_softmax_claims() {
       {.id = "scalable-softmax/fading",
        .place = "Section 2, Fig. 1",
        .statement = "The largest weight of softmax falls to 0 as the row gets longer.",
-       .found = "A score 5 above the others keeps half of the weight up to n = 149, and less beyond.",
+       .found = "A score 5 above the others keeps at least half of the weight up to n = 149, and less beyond.",
        .equation = "a = 1/(1 + (n - 1) e^-gap)",
        .headers = {"include/incontext/laws/fading.hpp", "include/incontext/laws/fading_thresholds.hpp"},
        .docs = "docs/theory/laws.md#two-levels",
@@ -25,8 +25,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .place = "Fig. 1",
        .statement = "SSMax keeps the largest weight close to 1, regardless of the row's length.",
        .found = "It tends to 1 in long rows. In short rows it is less sharp than softmax, up to n = 10, and it dips to "
-                "0.816 at "
-                "n = 2 (s = 0.43, a gap of 5).",
+                "0.816 at n = 2 (s = 0.43, a gap of 5).",
        .headers = {"include/incontext/scoring/ssmax.hpp", "include/incontext/laws/fading.hpp"},
        .docs = "docs/theory/laws.md#two-levels",
        .commands = {"scores-fading"},
@@ -37,7 +36,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .curves = {"Weight of one score", "n", {"softmax", "ssmax"}}},
       {.id = "scalable-softmax/normal-rows",
        .place = "Section 2",
-       .statement = "How softmax distributes its weight over a row of scores.",
+       .statement = "How softmax distributes its weight over a row of scores depends on the row's length.",
        .found =
            "Rows of normal scores have exact laws, from even weights to frozen ones; the annealed limit is rejected.",
        .headers = {"include/incontext/laws/gaussian_row.hpp", "include/incontext/laws/gaussian_maximum.hpp"},
@@ -49,8 +48,7 @@ std::vector<Claim> scalable_softmax_claims() {
       {.id = "scalable-softmax/figure-2",
        .place = "Fig. 2",
        .statement = "The learned inverse temperature grows like a_1 log n + a_2.",
-       .found = "It does for competitors with an upper edge, with a lag, and the slope tends to 2.868 for U(0, 1) and "
-                "a needle "
+       .found = "It does for competitors with an upper edge: the slope tends slowly to 2.868 for U(0, 1) and a needle "
                 "N(1.5, 0.5^2). Among normal competitors it tends to a constant.",
        .headers = {"include/incontext/laws/needle_cross_entropy.hpp"},
        .docs = "docs/theory/laws.md#needle-cross-entropy",
@@ -62,7 +60,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .expected = Outcome::refined},
       {.id = "scalable-softmax/figure-2-trained",
        .place = "Fig. 2",
-       .statement = "The same by training.",
+       .statement = "Training an inverse temperature at each row length finds the best one there.",
        .found = "An inverse temperature that is trained at each length arrives at the least expected cross entropy.",
        .headers = {"include/incontext/laws/needle_cross_entropy.hpp"},
        .docs = "docs/theory/training.md#needle-training",
@@ -84,8 +82,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .place = "Fig. 3, Section 3",
        .statement = "SSMax attends to a score that exceeds the others by about 1/s, regardless of the length.",
        .found = "That is the limit for bounded scores, reached like log log n / log n: the threshold is 2.90 at n = "
-                "100 and 3.03 "
-                "at a million, where the limit is 3.33 (s = 0.43, scores on [0, 1]).",
+                "100 and 3.03 at a million, where the limit is 3.33 (s = 0.43, scores on [0, 1]).",
        .headers = {"include/incontext/laws/uniform_needle.hpp", "include/incontext/laws/retrieval_threshold.hpp"},
        .docs = "docs/theory/laws.md#retrieval",
        .simulator = rows_trial,
@@ -96,10 +93,9 @@ std::vector<Claim> scalable_softmax_claims() {
        .expected = Outcome::refined},
       {.id = "scalable-softmax/one-over-s-normal",
        .place = "Section 3",
-       .statement = "The same among scores of any kind.",
+       .statement = "SSMax attends to a score that exceeds the others by about 1/s, whatever the law of the others.",
        .found = "Among normal scores it is not so: the needle must exceed their mean by 3.25 at n = 100 and by 4.63 at "
-                "100,000, "
-                "and 1/s = 2.33 is rejected.",
+                "100,000, and 1/s = 2.33 is rejected.",
        .headers = {"include/incontext/laws/retrieval.hpp", "include/incontext/laws/gaussian_needle.hpp"},
        .docs = "docs/theory/laws.md#retrieval",
        .simulator = rows_trial,
@@ -111,9 +107,8 @@ std::vector<Claim> scalable_softmax_claims() {
       {.id = "scalable-softmax/retrieval",
        .place = "Fig. 7, needle in a haystack",
        .statement = "SSMax retrieves a needle from longer contexts than softmax.",
-       .found =
-           "It does: a needle 4.5 standard deviations above normal scores keeps 0.75 of the weight at n = 10,000. Its "
-           "competitors freeze at 50,000, and then it fades as well, to 0.047 at a million.",
+       .found = "It does: a needle 4.5 standard deviations above normal scores keeps 0.75 of the weight at n = 10,000. "
+                "Its competitors freeze at 50,000, and then it fades as well, to 0.047 at a million.",
        .headers = {"include/incontext/laws/gaussian_needle.hpp", "include/incontext/laws/critical_length.hpp"},
        .docs = "docs/theory/laws.md#needle",
        .simulator = rows_trial,
@@ -124,9 +119,8 @@ std::vector<Claim> scalable_softmax_claims() {
       {.id = "scalable-softmax/figure-5-toy",
        .place = "Fig. 5, variants (e), (f)",
        .statement = "SSMax in place of softmax after training, or late in it, helps long contexts.",
-       .found = "In a transformer of one layer on quantifiers, which learn the task with both maps; the longer rows "
-                "need the "
-                "full edition of the program (docs/findings.md).",
+       .found = "Transformers of one layer learn the quantifier task with both maps. What the replacement does in "
+                "longer rows is in docs/findings.md, from incontext-train quantifier --full.",
        .headers = {"include/incontext/training/sequence_transformer.hpp"},
        .docs = "docs/theory/training.md#sequence-transformer",
        .simulator = "cuda/incontext/train/sequence.hpp",

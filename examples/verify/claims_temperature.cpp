@@ -18,11 +18,10 @@ std::vector<Claim> temperature_claims() {
   return {
       {.id = "temperature/equation-7",
        .place = "eq. 7, App. C",
-       .statement =
-           "Softmax is, to first order in the scores over the temperature, an average plus the centered scores.",
-       .found =
-           "The weights are those of the first-order expansion, and their distance from softmax is between two bounds "
-           "of the row's range.",
+       .statement = "To first order in the scores over the temperature, the weights of softmax are 1/n plus the "
+                    "centered scores over n times the temperature.",
+       .found = "The weights are those of the first-order expansion, and their distance from softmax is between two "
+                "bounds of the row's range.",
        .equation = "a_j = (1 + (z_j - mean z)/tau) / n",
        .headers = {"include/incontext/scoring/approximate_softmax.hpp",
                    "include/incontext/scoring/approximate_softmax_error_bounds.hpp"},
@@ -50,9 +49,8 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/remark-3.4-linear",
        .place = "Remark 3.4, Section 4",
        .statement = "Linear attention, whose scores are not centered, is sensitive to a shift of the inputs' mean.",
-       .found =
-           "At d = 20, l = 100 and temperature 1 its error goes from 0.321 to 213 as the mean's length goes from 0 to "
-           "4, as the exact error says.",
+       .found = "At d = 20, l = 100 and temperature 1 its error goes from 0.321 to 213 as the mean's length goes from "
+                "0 to 4, as the exact error says.",
        .headers = {"include/incontext/regression/linear_attention_error.hpp"},
        .docs = "docs/theory/regression.md#linear-attention",
        .simulator = trial,
@@ -62,9 +60,8 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/mean-invariance",
        .place = "Remark 3.4, Section 4",
        .statement = "Centering makes approximate softmax attention invariant to a shift of the inputs' mean.",
-       .found =
-           "It is robust, not invariant: at d = 20, l = 100, temperature 1 the error goes from 0.320 to 0.496 as the "
-           "mean's length goes from 0 to 4. Invariance is the limit of long contexts.",
+       .found = "It is robust, not invariant: at d = 20, l = 100, temperature 1 the error goes from 0.320 to 0.496 as "
+                "the mean's length goes from 0 to 4. Invariance is the limit of long contexts.",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -88,8 +85,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Theorem 4.2, (102)-(108)",
        .statement = "The error of approximate softmax attention, to leading order in 1/l.",
        .found = "The leading order is off by order 1/l, which simulations see: by 2.5% at l = 100 (temperature 1, d = "
-                "20). The "
-                "exact error holds at every l.",
+                "20). The exact error holds at every l.",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -101,7 +97,8 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/theorem-4.3",
        .place = "Theorem 4.3, (16), (18)-(19)",
        .statement = "There is a closed form for the temperature of least error.",
-       .found = "The vertex of the exact parabola agrees with the vertex of the simulated errors, at every noise.",
+       .found = "The vertex of the exact parabola agrees with the vertex of the simulated errors at every noise that "
+                "was tried.",
        .equation = "tau* = -2 c_2 / c_1",
        .headers = {"include/incontext/regression/optimal_temperature.hpp"},
        .docs = "docs/theory/regression.md#parabola",
@@ -113,8 +110,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Section 4, after Proposition 4.4",
        .statement = "Without a shift the pretrained temperature is already optimal.",
        .found = "That is a limit of long contexts. At d = 20 the best temperature without a shift is 2.67 at l = 10, "
-                "1.196 at "
-                "100 and 1.005 at 4000.",
+                "1.196 at 100 and 1.005 at 4000.",
        .headers = {"include/incontext/regression/optimal_temperature.hpp"},
        .docs = "docs/theory/regression.md#parabola",
        .simulator = trial,
@@ -126,8 +122,7 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/heuristic-20",
        .place = "eq. 20, Figs. 4, 6",
        .statement = "The ratio of two moments of the scores is near the optimal temperature, also under label noise.",
-       .found = "It does not depend on the labels, so that it is 0.98 at every noise, where the optimum goes from 1.18 "
-                "to 20.8 "
+       .found = "It does not depend on the labels: it is 0.98 at every noise, where the optimum goes from 1.18 to 20.8 "
                 "(d = 20, l = 100, noise 0.01 to 100).",
        .headers = {"include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
@@ -141,8 +136,7 @@ std::vector<Claim> temperature_claims() {
        .place = "eqs. 21, 22",
        .statement = "A correction for context length and noise makes the moment ratio near optimal.",
        .found = "It is the optimum itself where all covariances are multiples of I. With eigenvalues that decay like "
-                "1/i it is "
-                "an approximation: 2.92 where the optimum is 4.32 (d = 20, l = 100).",
+                "1/i it is an approximation: 2.92 where the optimum is 4.32 (d = 20, l = 100).",
        .headers = {"include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
        .simulator = trial,
@@ -153,10 +147,10 @@ std::vector<Claim> temperature_claims() {
        .expected = Outcome::refined},
       {.id = "temperature/figure-7",
        .place = "Fig. 7",
-       .statement = "Errors at temperature 1, at the heuristics and at the optimum, under four shifts.",
-       .found =
-           "All four agree with the exact error. Under noise and task shifts the uncorrected heuristic errs more than "
-           "temperature 1.",
+       .statement = "The closed forms give the errors at temperature 1, at the heuristics and at the optimum, under "
+                    "four shifts.",
+       .found = "All four agree with the exact error. Under noise and task shifts the uncorrected heuristic errs more "
+                "than temperature 1.",
        .headers = {error_header, "include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
        .simulator = trial,
@@ -166,9 +160,8 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/equation-11",
        .place = "eq. 11, App. B",
        .statement = "The Bayes-optimal predictor is a ridge regression.",
-       .found =
-           "Its risk on drawn labels is the noise plus the mean of the posterior variance, at every length tried. The "
-           "limit of many dimensions is off: 6% at l = d = 20.",
+       .found = "Its risk on drawn labels is the noise plus the mean of the posterior variance, at every length tried. "
+                "The limit of many dimensions is off: 6% at l = d = 20.",
        .headers = {"include/incontext/regression/bayes_ridge.hpp"},
        .docs = "docs/theory/regression.md#bayes-ridge",
        .simulator = "cuda/incontext/simulate/bayes_ridge.hpp",
@@ -189,9 +182,9 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/corollary-4.6",
        .place = "Corollary 4.6",
        .statement = "As contexts grow, the error of pretrained attention tends to the Bayes risk.",
-       .found = "Both tend to the noise, at different rates: at d = 20 l times the excess tends to 23 for attention "
-                "and to 2 for "
-                "the ridge. The ratio of the two excesses tends to about one plus the signal-to-noise ratio, not to 1.",
+       .found = "Both tend to the noise, at different rates: at d = 20 the excess over the noise, times l, tends to 23 "
+                "for attention and to 2 for the ridge. The ratio of the two excesses tends to about one plus the "
+                "signal-to-noise ratio, not to 1.",
        .equation = "l (G(1) - s^2) -> 23 at d = 20, s^2 = 0.1",
        .headers = {"include/incontext/regression/pretrained_attention.hpp"},
        .docs = "docs/theory/regression.md#pretraining",
@@ -203,10 +196,9 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/proposition-4.4",
        .place = "Proposition 4.4",
        .statement = "Pretraining leads to M = (S + (s^2/l) W^-1)^-1.",
-       .found =
-           "Training from random weights ends where the exact error is least, which is another layer: the factor of "
-           "W^-1 "
-           "is larger by one plus the signal-to-noise ratio. At d = 3, l = 12 an entry is 0.403, the paper's 0.494.",
+       .found = "Training from random weights ends where the exact error is least, which is another layer: the factor "
+                "of W^-1 is larger by one plus the signal-to-noise ratio. At d = 3, l = 12 an entry is 0.403, the "
+                "paper's 0.494.",
        .headers = {"include/incontext/regression/pretrained_attention.hpp",
                    "include/incontext/training/gradient_flow.hpp"},
        .docs = "docs/theory/training.md#population-optima",
@@ -228,12 +220,10 @@ std::vector<Claim> temperature_claims() {
        .controls = {leading_order}},
       {.id = "temperature/figure-2b",
        .place = "Fig. 2b",
-       .statement =
-           "Under a shift of the inputs' covariance the optimal temperature restores alignment with the Bayes-optimal "
-           "solution.",
+       .statement = "Under a shift of the inputs' covariance the optimal temperature restores alignment with the "
+                    "Bayes-optimal solution.",
        .found = "It restores part of it: with inputs of twice the variance the error falls from 3.55 to 0.464, and the "
-                "ridge "
-                "errs 0.125 (d = 20, l = 100).",
+                "error of the ridge is 0.125 (d = 20, l = 100).",
        .headers = {error_header, "include/incontext/regression/bayes_risk.hpp"},
        .docs = "docs/theory/regression.md#bayes-risk",
        .simulator = trial,
@@ -279,8 +269,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Fig. 3b",
        .statement = "As the noise grows, the optimal temperature closes the gap to the Bayes ridge.",
        .found = "It closes most of it under strong noise, 94% at noise 4, and all of it where both predict nothing, at "
-                "noise "
-                "100. Under the noise of pretraining the gap stays.",
+                "noise 100. Under the noise of pretraining the gap stays.",
        .headers = {error_header, "include/incontext/regression/bayes_risk.hpp"},
        .docs = "docs/theory/regression.md#bayes-risk",
        .simulator = trial,
@@ -314,8 +303,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Section 3, App. D",
        .statement = "Approximate softmax is a faithful surrogate for softmax in questions of temperature.",
        .found = "In low dimension and at high temperature only. True softmax has its own exact error and its own "
-                "optimum: at "
-                "d = 16, l = 50 the surrogate's temperature costs 11%, at d = 40, l = 1000 a third.",
+                "optimum: at d = 16, l = 50 the surrogate's temperature costs 11%, at d = 40, l = 1000 a third.",
        .headers = {"include/incontext/regression/softmax_error.hpp",
                    "include/incontext/regression/softmax_optimum.hpp"},
        .docs = "docs/theory/regression.md#softmax-error",
@@ -328,9 +316,8 @@ std::vector<Claim> temperature_claims() {
       {.id = "temperature/trained-temperature",
        .place = "Section 4, practical use",
        .statement = "A pretrained layer's error under a shift is lowered by adjusting its temperature alone.",
-       .found =
-           "A temperature that is trained on the shifted law arrives at the optimum of the exact error, for linear "
-           "attention, approximate and true softmax.",
+       .found = "A temperature that is trained on the shifted law arrives at the optimum of the exact error, for "
+                "linear attention, approximate and true softmax.",
        .headers = {"include/incontext/regression/error_gradient.hpp",
                    "include/incontext/regression/softmax_error_gradient.hpp"},
        .docs = "docs/theory/training.md#population-gradients",

@@ -12,9 +12,8 @@
 /// Rows of the programs' reports, as evidence.
 namespace incontext::examples::verify {
 
-/// A judged row is a theory beside a simulation, a control a wrong theory beside one, and an exact row a relation
-/// between computed numbers. A shown row is a simulation beside nothing that is judged, such as the Bayes ridge's: it
-/// is drawn.
+/// A judged row is a theory beside a simulation, a control is a wrong theory beside one, and an exact row is a relation
+/// between computed numbers. A shown row is a simulation without a theory, such as the Bayes ridge's: it is only drawn.
 enum class RowKind { judged, control, exact, shown };
 
 struct Row {
@@ -28,7 +27,7 @@ struct Row {
   double simulation = 0;
   double standard_error = 0;
   double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
-  std::int64_t values = 0;  ///< whose scatter is the standard error
+  std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error
   std::optional<double> bayes = {};
   bool holds = false;         ///< of an exact row: whether its relation holds
   bool passed = false;        ///< of a control: the simulation could tell and did not reject it
@@ -39,7 +38,7 @@ struct Row {
 /// control for it, whose table is the row's and whose name ends with the name of that column.
 std::vector<Row> rows_of(const nlohmann::json& report, const std::string& command);
 
-/// The indices of the rows that are meant: of a further z if `rows` names one, else of any other kind.
+/// The indices of the rows that `rows` describes: those made from its column z if it names one, else all others.
 std::vector<std::size_t> selected(const std::vector<Row>& all, const std::vector<std::string>& commands,
                                   const Rows& rows);
 

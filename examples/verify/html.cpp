@@ -19,9 +19,6 @@ namespace incontext::examples::verify {
 
 namespace {
 
-constexpr Outcome outcomes[] = {Outcome::confirmed, Outcome::refined, Outcome::refuted, Outcome::untested,
-                                Outcome::out_of_reach};
-
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -114,7 +111,7 @@ std::string rows_html(const Ledger& ledger, const Decision& decision) {
   }
   std::string html =
       "<div class=\"wide\"><table><thead><tr><th>row</th><th>theory</th><th>simulation</th>"
-      "<th>± error</th><th>z</th><th>p</th><th>sees</th><th></th></tr></thead><tbody>\n";
+      "<th>± error</th><th>z</th><th>p</th><th>resolution</th><th></th></tr></thead><tbody>\n";
   for (const std::size_t i : all) html += row_html(ledger.rows[i], ledger.family.rows[i]);
   return html + "</tbody></table></div>\n";
 }
@@ -160,10 +157,7 @@ std::string numbers_html(const Decision& decision) {
   if (decision.exact > 0) add(std::to_string(decision.exact) + " exact relations");
   const std::string best = resolution_text(decision.resolution), worst = resolution_text(decision.coarsest);
   if (!best.empty()) add("a common deviation of " + best + " would have been seen (worst row alone: " + worst + ")");
-  if (!decision.controls.empty()) {
-    add(std::to_string(decision.controls_rejected) + " of " + std::to_string(decision.controls.size()) +
-        " wrong formulas rejected");
-  }
+  if (!decision.controls.empty()) add(rejected_controls_text(decision) + " wrong formulas rejected");
   return escaped(text);
 }
 
@@ -200,7 +194,7 @@ std::string card(const Ledger& ledger, std::size_t index, const Links& links, st
 
 std::string counts_html(const Ledger& ledger) {
   std::string html = "<div class=\"counts\">\n";
-  for (const Outcome outcome : outcomes) {
+  for (const Outcome outcome : all_outcomes) {
     const std::string word = word_of(outcome), type = anchor(word);
     html += "<button type=\"button\" aria-pressed=\"false\" data-verdict=\"" + type + "\"><b class=\"" + type + "\">" +
             std::to_string(ledger.count(outcome)) + "</b> " + word + "</button>\n";
@@ -237,8 +231,8 @@ std::string about_html(const Ledger& ledger, const RunNotes& notes) {
          std::to_string(ledger.family.members) +
          " judged rows are one family: a right theory is rejected once in 100 such reports (Holm, |z| &le; " +
          short_text(ledger.family.bound, 3) +
-         " at the first step). Beside each claim stand wrong formulas, and a claim of which none was rejected is "
-         "untested. Refined: the claim holds in a regime, which is stated.</p>\n<p class=\"faint\"><code>" +
+         " at the first step). Each claim also has wrong formulas, and is untested if none of them was rejected. "
+         "Refined: the claim holds in a regime, which is stated.</p>\n<p class=\"faint\"><code>" +
          escaped(notes.command) + "</code>, seed " + std::to_string(notes.seed) + ", version " + version() +
          ", commit " + escaped(commit()) + ", " + escaped(machine()) + ", " + short_text(seconds_of(ledger), 3) +
          " s of processor time" + (ledger.complete ? "" : "; <b>stopped early</b>") + ".</p>\n";

@@ -17,16 +17,13 @@ std::string cell(const std::string& text) {
 }
 
 std::string line_of(const Claim& claim, const Decision& decision) {
-  const std::string best =
-      decision.judged == 0 && decision.exact > 0 ? "rounding" : resolution_text(decision.resolution);
-  const std::string controls = decision.controls.empty() ? ""
-                                                         : std::to_string(decision.controls_rejected) + " of " +
-                                                               std::to_string(decision.controls.size());
+  const std::string controls = decision.controls.empty() ? "" : rejected_controls_text(decision);
   const std::string found = claim.found.empty() ? decision.reason : claim.found;
   const std::size_t rows = decision.judged + decision.exact;
   std::string line = "|";
-  for (const std::string& text : {"`" + claim.id + "`", claim.place, claim.statement, word_of(decision.outcome), found,
-                                  best, rows > 0 ? std::to_string(rows) : std::string(), controls}) {
+  for (const std::string& text :
+       {"`" + claim.id + "`", claim.place, claim.statement, word_of(decision.outcome), found, resolution_text(decision),
+        rows > 0 ? std::to_string(rows) : std::string(), controls}) {
     line += " " + cell(text) + " |";
   }
   return line + "\n";

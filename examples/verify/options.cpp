@@ -8,9 +8,6 @@ namespace incontext::examples::verify {
 
 namespace {
 
-constexpr Paper papers[] = {Paper::temperature, Paper::kernel_descent, Paper::scalable_softmax, Paper::signed_averaging,
-                            Paper::normsoftmax};
-
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& value,
                          const std::vector<std::string>& known, const std::string& otherwise) {
   const std::string nearest = nearest_word(value, known);
@@ -19,7 +16,7 @@ constexpr Paper papers[] = {Paper::temperature, Paper::kernel_descent, Paper::sc
 
 Paper paper_named(const std::string& word) {
   std::vector<std::string> known;
-  for (const Paper paper : papers) {
+  for (const Paper paper : all_papers) {
     if (word == word_of(paper) || word == arxiv_number(paper)) return paper;
     known.push_back(word_of(paper));
     known.push_back(arxiv_number(paper));

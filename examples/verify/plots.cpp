@@ -101,7 +101,7 @@ void sort_points(Series& series) {
                    [](const PlotPoint& one, const PlotPoint& other) { return one.x < other.x; });
 }
 
-/// Logarithmic where all values are positive and more than so many times apart.
+/// Logarithmic where all values are positive and the largest is more than `apart` times the least.
 Axis axis_for(const std::vector<Series>& all, double PlotPoint::*value, double apart) {
   double least = INFINITY, largest = -INFINITY;
   for (const Series& series : all) {
@@ -128,7 +128,8 @@ std::set<std::size_t> wrong_formulas(const Decision& decision) {
   return all;
 }
 
-/// The values that wrong formulas claim, at the places of the rows that they were tried on: those share the simulation.
+/// The values that wrong formulas claim, at the places of the rows that they were tried on, which have the same
+/// simulation.
 void add_controls(Series& hollow, const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
                   const std::string& axis) {
   for (const std::size_t i : wrong_formulas(decision)) {

@@ -33,8 +33,8 @@ class Interrupts {
   int count() const;
 };
 
-/// Runs the children, at most `jobs` at a time, in their order. `told` is called as each ends. Those that were not
-/// started before an interrupt keep exit code -1.
+/// Starts the children in their order, and has at most `jobs` at a time. `told` is called as each one ends. Children
+/// that were not started before an interrupt keep exit code -1.
 std::vector<Finished> run_children(const std::vector<Child>& children, std::size_t jobs, std::size_t threads_per_child,
                                    const Interrupts& interrupts,
                                    const std::function<void(std::size_t index, const Finished& finished)>& told);

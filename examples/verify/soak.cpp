@@ -30,9 +30,8 @@ std::vector<std::string> simulations(const std::vector<Claim>& claims) {
   return names;
 }
 
-}  // namespace
-
-Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
+/// The p-values of all programs together: at each seed one row of every program, another one at the next seed.
+std::vector<double> independent_p_values(const std::vector<SeededRow>& rows, std::int64_t seeds) {
   std::map<std::string, std::vector<const SeededRow*>> programs;
   for (const SeededRow& row : rows) programs[row.command].push_back(&row);
   std::vector<double> together;
@@ -42,11 +41,18 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
       if (seed < row.p_values.size()) together.push_back(row.p_values[seed]);
     }
   }
-  struct Tested {
-    std::string name;
-    std::int64_t count;
-    double statistic, p_value;
-  };
+  return together;
+}
+
+/// A test of uniformity, and its result.
+struct Tested {
+  std::string name;
+  std::int64_t count;
+  double statistic, p_value;
+};
+
+/// The test of all programs together, then that of each row over its seeds.
+std::vector<Tested> tests_of(const std::vector<SeededRow>& rows, std::int64_t seeds) {
   std::vector<Tested> tests;
   const auto test = [&tests](const std::string& name, const std::vector<double>& p_values) {
     if (p_values.size() < 2) return;
@@ -54,9 +60,15 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
     const double statistic = statistics::kolmogorov_smirnov_statistic(p_values);
     tests.push_back({name, count, statistic, statistics::kolmogorov_smirnov_p_value(statistic, count)});
   };
-  test("one row per program and seed", together);
+  test("one row per program and seed", independent_p_values(rows, seeds));
   for (const SeededRow& row : rows) test(row.command + ": " + row.name, row.p_values);
+  return tests;
+}
 
+}  // namespace
+
+Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
+  const std::vector<Tested> tests = tests_of(rows, seeds);
   std::vector<double> p_values;
   for (const Tested& one : tests) p_values.push_back(one.p_value);
   const std::vector<bool> rejected = statistics::holm_rejections(p_values, family_error);
@@ -76,8 +88,8 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
     result.table.add_row(
         {one.name, one.count, one.statistic, one.p_value, std::string(rejected[order[i]] ? "yes" : "no")});
   }
-  result.table.notes = {"The first row is all programs together; below it are those rows that are least uniform, of " +
-                        std::to_string(rows.size()) + ". Rejected: by Holm's test of all these, 1% in total."};
+  result.table.notes = {"The first row is all programs together; below it are the least uniform of " +
+                        std::to_string(rows.size()) + " rows. Rejected: by Holm's test of all these, 1% in total."};
   const auto count = std::count(rejected.begin(), rejected.end(), true);
   if (!tests.empty()) result.verdict.agrees = count == 0;
   result.verdict.text = (tests.empty() ? "Incomplete"
@@ -95,8 +107,7 @@ Soak soak(const std::vector<Claim>& claims, const VerifyOptions& o, const Interr
     for (const std::string& name : once) draws.push_back({name, o.seed + 1 + draws.size()});
   }
   std::map<std::pair<std::string, std::size_t>, SeededRow> rows;
-  const std::vector<Run> runs = run_commands(draws, o, interrupts);
-  for (const Run& run : runs) {
+  for (const Run& run : run_commands(draws, o, interrupts)) {
     if (!run.problem.empty()) continue;
     std::vector<Row> all = rows_of(nlohmann::json::parse(run.report), run.command);
     std::erase_if(all, [](const Row& row) { return row.kind != RowKind::judged; });
@@ -109,9 +120,7 @@ Soak soak(const std::vector<Claim>& claims, const VerifyOptions& o, const Interr
   }
   std::vector<SeededRow> seeded;
   for (auto& [place, row] : rows) seeded.push_back(std::move(row));
-  Soak result = judge_uniformity(seeded, o.soak);
-  result.runs = static_cast<std::int64_t>(runs.size());
-  return result;
+  return judge_uniformity(seeded, o.soak);
 }
 
 }  // namespace incontext::examples::verify

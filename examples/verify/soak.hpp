@@ -9,7 +9,6 @@ namespace incontext::examples::verify {
 struct Soak {
   Table table;      ///< a row for all programs together, and the rows whose p-values are least uniform
   Verdict verdict;  ///< agrees if neither the whole nor a row is rejected (Holm)
-  std::int64_t runs = 0;
 };
 
 /// Runs every simulation that the claims need with `o.soak` seeds. Trained models are left out: their rows have
@@ -23,9 +22,9 @@ struct SeededRow {
   std::vector<double> p_values = {};
 };
 
-/// The verdict on p-values. One row per program and seed, another one at each seed, makes the values for all programs
-/// together, which are independent because every run has a seed of its own; each row over its seeds is a test of its
-/// own.
+/// The verdict on p-values, by one test of all programs together and one of each row over its seeds. The first takes
+/// one row of every program at each seed, another one at the next: its values are independent, because every run has a
+/// seed of its own.
 Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds);
 
 }  // namespace incontext::examples::verify

@@ -48,6 +48,14 @@ std::string resolution_text(double resolution) {
   return short_text(100 * resolution, 2) + "%";
 }
 
+std::string resolution_text(const Decision& decision) {
+  return decision.judged == 0 && decision.exact > 0 ? "rounding" : resolution_text(decision.resolution);
+}
+
+std::string rejected_controls_text(const Decision& decision) {
+  return std::to_string(decision.controls_rejected) + " of " + std::to_string(decision.controls.size());
+}
+
 Table claims_table(const Ledger& ledger) {
   const auto hidden = [](const char* name) { return Column{.name = name, .in_text = InText::hidden}; };
   Table table{.title = "The claims of the five papers",
@@ -74,23 +82,18 @@ Table claims_table(const Ledger& ledger) {
     const Claim& claim = ledger.claims[i];
     const Decision& decision = ledger.decisions[i];
     const bool ran = !decision.evidence.empty();
-    const std::string controls =
-        std::to_string(decision.controls_rejected) + " of " + std::to_string(decision.controls.size());
-    const std::string to =
-        decision.judged == 0 && decision.exact > 0 ? "rounding" : resolution_text(decision.resolution);
-    table.add_row(
-        {claim.id, arxiv_number(claim.paper), claim.place, claim.statement, text(claim.found),
-         word_of(decision.outcome), text(to), text(resolution_text(decision.coarsest)), finite(decision.resolution),
-         finite(decision.coarsest), ran ? count(decision.judged + decision.exact) : Cell(), count(decision.exact),
-         decision.judged > 0 ? Cell(decision.largest_z) : Cell(), ran ? Cell(controls) : Cell(), text(decision.reason),
-         text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.commands))});
+    table.add_row({claim.id, arxiv_number(claim.paper), claim.place, claim.statement, text(claim.found),
+                   word_of(decision.outcome), text(resolution_text(decision)), text(resolution_text(decision.coarsest)),
+                   finite(decision.resolution), finite(decision.coarsest),
+                   ran ? count(decision.judged + decision.exact) : Cell(), count(decision.exact),
+                   decision.judged > 0 ? Cell(decision.largest_z) : Cell(),
+                   ran ? Cell(rejected_controls_text(decision)) : Cell(), text(decision.reason),
+                   text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.commands))});
   }
   table.notes.push_back(
-      "refined: it holds in a regime; what holds in the place of refined and refuted claims is in the "
-      "report of --page, --markdown and JSON. to: the least relative deviation common to all rows "
-      "that the best of them would have shown in 99 runs of 100; worst row: the same of the worst. controls: wrong "
-      "formulas that were "
-      "rejected.");
+      "refined: the claim holds in a regime; --page, --markdown and JSON say what holds in the place of refined and "
+      "refuted claims. to: the least relative deviation common to all rows that the best of them would have shown in "
+      "99 runs of 100; worst row: the same for the worst. controls: wrong formulas that were rejected.");
   if (ledger.family.members > 0) {
     table.notes.push_back("One family of " + std::to_string(ledger.family.members) + " rows: |z| <= " +
                           short_text(ledger.family.bound, 3) + " (Holm; false alarms in one run of 100).");
@@ -165,8 +168,7 @@ Verdict verdict_of(const Ledger& ledger) {
   if (!ledger.rejections().empty()) verdict.agrees = false;
   verdict.details = nlohmann::ordered_json{{"family", ledger.family.members}, {"bound", ledger.family.bound}};
   std::string counts;
-  for (const Outcome outcome :
-       {Outcome::confirmed, Outcome::refined, Outcome::refuted, Outcome::untested, Outcome::out_of_reach}) {
+  for (const Outcome outcome : all_outcomes) {
     counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word_of(outcome);
     verdict.details[word_of(outcome)] = ledger.count(outcome);
   }

@@ -8,7 +8,7 @@
 /// The ledger as tables and a verdict.
 namespace incontext::examples::verify {
 
-/// A row for each claim, with what it says, what was found and where; the text table has the numbers.
+/// A row for each claim. Text shows the numbers; JSON also has what the claim says, what was found, and where.
 Table claims_table(const Ledger& ledger);
 
 /// Every row of evidence, with its claims.
@@ -23,7 +23,13 @@ Table list_table(const std::vector<Claim>& claims);
 /// Whether every claim came out as the registry has it; its text counts the outcomes.
 Verdict verdict_of(const Ledger& ledger);
 
-/// "to 0.2%", the least relative deviation that would have been seen.
+/// A relative deviation as "0.2%"; empty if it is NaN.
 std::string resolution_text(double resolution);
+
+/// The least relative deviation that a claim's best row would have shown; "rounding" where all its rows are exact.
+std::string resolution_text(const Decision& decision);
+
+/// How many of a claim's wrong formulas were rejected: "2 of 3".
+std::string rejected_controls_text(const Decision& decision);
 
 }  // namespace incontext::examples::verify

@@ -249,7 +249,7 @@ class Calibration:
 
     def head(self, layer: int | None = None, head: int | None = None, *, gap: float | None = None,
              trained_length: int | None = None, factors: Sequence[int] = (1, 2, 8, 128)) -> HeadDetail:
-        """One head in detail, by its layer and number from 0; needless where there is only one.
+        """One head in detail, by its layer and number, both from 0; they may be left out where there is only one head.
 
         `gap` is the needle's score above the mean of the others (default: four of their standard deviations),
         `trained_length` the length of rows in training (default: the longest row), and `factors` are the lengths to
@@ -259,7 +259,7 @@ class Calibration:
         return found
 
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:
-        """The moment-ratio temperature of a head on these scores and on others, which are its scores under a shift."""
+        """The moment-ratio temperatures of a head on these scores and on `scores`, those under a shift, and their quotient."""
         found: ShiftedTemperature = self._core.shifted(scores, *self._place(layer, head))
         return found
 
@@ -290,7 +290,7 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     `scores` are layers x heads x queries x keys, or fewer dimensions, in half, single or double precision, in any order
     and memory-mapped or not; they are not copied. -inf masks a key. `causal` masks the later keys,
     `inverse_temperature` multiplies every score, and `leave_out_masked_rows` leaves out queries whose keys are all
-    masked. The number of threads never changes a digit; 0 are as many as the machine has.
+    masked. The number of threads never changes a digit; 0 means as many as the machine has.
 
     >>> import numpy
     >>> report = calibrate(numpy.random.default_rng(1).normal(0, 2, (2, 128, 256)))

@@ -132,7 +132,7 @@ class RegressionLayer(Record):
 
 def population_loss(parameters: RegressionParameters, fixed: Attention | None, dimension: int,
                     error: Callable[[Attention, float], Any]) -> Callable[[Any], tuple[float, Any]]:
-    """The exact loss of a layer as a function of the trained numbers, for GradientFlow and Trainer.
+    """The exact loss of a layer as a function of its trained parameters, for GradientFlow and Trainer.
 
     `error` takes a layer and an inverse temperature and returns the error with its gradient.
 
@@ -214,7 +214,7 @@ class ContextTraining(_Sampled):
 
 
 class RegressionTraining(_Sampled):
-    """A layer that is trained to do linear regression in context; `fixed` has what is not trained of it.
+    """A layer that is trained to do linear regression in context; `fixed` has the parts that are not trained.
 
     >>> from incontext import regression, scoring
     >>> task = regression.LinearTask.isotropic(dimension=3, noise_variance=0.1)

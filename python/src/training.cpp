@@ -113,9 +113,9 @@ void bind_flow(nb::module_& m, Room& room) {
             return train_to(trainer, trainer.steps() + steps, progress);
           },
           "steps"_a, "progress"_a.none() = nb::none(),
-          "So many steps, without the interpreter's lock, and what each did. Ctrl-C ends it with KeyboardInterrupt, "
-          "and\n"
-          "the trainer keeps the steps done. progress is True or a function of (done, planned, seconds).");
+          "Trains for so many steps, without the interpreter's lock, and returns what each did. Ctrl-C ends it with\n"
+          "KeyboardInterrupt, and the trainer keeps the steps done. progress is True or a function of (done, planned,\n"
+          "seconds).");
   m.def("gradient_descent", &training::gradient_descent, "rate"_a, room.docs("gradient_descent"));
 }
 

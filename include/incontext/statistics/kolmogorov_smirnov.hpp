@@ -17,7 +17,7 @@ namespace incontext::statistics {
 /// \f[ D_n = \sup_x |F_n(x) - x| \f]
 ///
 /// Source    Kolmogorov 1933: docs/theory/statistics.md#uniformity.
-/// Shapes    values: n -> one number.
+/// Shapes    values: n -> one number
 /// Units     a probability.
 /// Domain    n >= 1, values in [0, 1].
 /// Limits    n = 1: between 1/2 and 1.
@@ -42,18 +42,20 @@ inline double kolmogorov_smirnov_statistic(std::vector<double> values) {
   return largest;
 }
 
-/// The probability that the statistic of so many independent uniform values is at least as large.
+/// The probability that Kolmogorov and Smirnov's statistic of `count` independent uniform values is at least
+/// `statistic`.
 ///
 /// \f[ P(D_n \ge d) = 1 - \frac{n!}{n^n} (H^n)_{kk} \f]
 ///
-/// H is a band of one over factorials, of size 2k - 1 with k = floor(n d) + 1: its size grows with n d, and the number
-/// of products with log n. n = 1000 takes milliseconds.
+/// d is `statistic` and n is `count`. H is a band matrix of size 2k - 1 with k = floor(n d) + 1, whose entries are
+/// inverse factorials. Its size grows with n d, and the number of matrix products with log n. n = 1000 takes
+/// milliseconds. Where n d^2 > 14.5, the bound 2 exp(-2 n d^2) takes the formula's place.
 ///
 /// Source    Durbin 1973, as Marsaglia, Tsang and Wang 2003 compute it: docs/theory/statistics.md#uniformity.
 /// Units     a probability.
-/// Domain    statistic in [0, 1], count from 1 to 100000.
+/// Domain    statistic in [0, 1], count >= 1; counts above 100000 take minutes.
 /// Limits    statistic <= 1/(2n): 1; statistic 1: 0.
-/// Errors    std::invalid_argument for count, std::domain_error for statistic outside the domain.
+/// Errors    std::invalid_argument for count < 1, std::domain_error for a statistic outside the domain, NaN too.
 /// Accuracy  1e-12 absolute (tests/statistics/kolmogorov_smirnov.cpp).
 /// Runs on   host
 inline double kolmogorov_smirnov_p_value(double statistic, std::int64_t count) {

@@ -41,7 +41,7 @@ inline ScaledMatrix power(const ScaledMatrix& base, std::int64_t exponent) {
   return exponent % 2 == 0 ? square : product(base, square);
 }
 
-/// The matrix H of Marsaglia, Tsang and Wang, for a band of k steps, of which the first is 1 - h long.
+/// The matrix H of Marsaglia, Tsang and Wang, for paths that stay within (k - h)/n of the uniform law, 0 <= h < 1.
 inline ScaledMatrix crossing_matrix(std::size_t k, double h) {
   const std::size_t m = 2 * k - 1;
   ScaledMatrix matrix{m, std::vector<double>(m * m)};
