@@ -16,8 +16,9 @@ std::vector<Claim> normsoftmax_claims() {
        .statement =
            "The root of d_k is the standard deviation of a query's product with a key of independent standard entries.",
        .found = "It is; the product is not normal, its fourth moment is 3 d_k^2 + 6 d_k.",
+       .equation = "Var(q . k) = d_k, E (q . k)^4 = 3 d_k^2 + 6 d_k",
        .headers = {"include/incontext/scoring/softmax.hpp"},
-       .docs = "docs/theory/laws.md#gradient-flow",
+       .docs = "docs/theory/laws.md#scores-of-random-queries-and-keys",
        .simulator = gradients_trial,
        .commands = {"gradients-ends"},
        .evidence = {{"Scores q . k"}},

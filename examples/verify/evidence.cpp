@@ -92,7 +92,9 @@ std::vector<Row> other_theories(const Row& row, const json& cells) {
     control.kind = RowKind::control;
     control.theory = row.simulation - cell.get<double>() * row.standard_error;
     control.tolerance = 0;
-    control.name += ": " + column;
+    std::string theory = column.substr(0, column.size() - 2);
+    std::replace(theory.begin(), theory.end(), '_', ' ');
+    control.name += ": by the formula \"" + theory + "\"";
     control.words.emplace_back("z", column);
     controls.push_back(std::move(control));
   }

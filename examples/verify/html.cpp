@@ -53,7 +53,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// The sources that this program was built from, if it runs in its build folder.
+/// The sources that this program was built from: the tree that it runs in, else the one it was compiled in if that is
+/// still there.
 std::filesystem::path sources() {
   std::filesystem::path folder = own_folder();
   while (folder.has_relative_path()) {
@@ -61,6 +62,7 @@ std::filesystem::path sources() {
       return folder;
     folder = folder.parent_path();
   }
+  if (std::filesystem::exists(INCONTEXT_SOURCES "/docs")) return INCONTEXT_SOURCES;
   return {};
 }
 
@@ -179,13 +181,15 @@ std::string card(const Ledger& ledger, std::size_t index, const Links& links, st
   if (!decision.evidence.empty()) {
     html += "<details><summary>The numbers</summary>\n" + rows_html(ledger, decision) + "</details>\n";
   }
-  html += "<details><summary>Formula, sources, how to repeat it</summary><dl>\n";
+  const bool has_run = !decision.evidence.empty();
+  html += std::string("<details><summary>") + (claim.equation.empty() ? "Sources" : "Formula, sources") +
+          (has_run ? ", how to repeat it" : "") + "</summary><dl>\n";
   html += item("formula", claim.equation.empty() ? "" : "<code>" + escaped(claim.equation) + "</code>");
   html += item("headers", list_of(links, claim.headers));
   html += item("theory", claim.docs.empty() ? "" : links.to(claim.docs));
   html += item("simulation", claim.simulator.empty() ? "" : links.to(claim.simulator));
   html += item("commands", runs_html(ledger, claim));
-  if (!decision.evidence.empty()) {
+  if (has_run) {
     html += item("seed", std::to_string(seed));
     html += item("this claim alone", "<code>incontext-verify --claim " + escaped(claim.id) + "</code>");
   }

@@ -189,7 +189,7 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
     series.push_back(std::move(theory));
     series.push_back(std::move(simulated));
   }
-  Series hollow{.name = "wrong formulas (hollow)", .line = false, .hollow = true, .color = most_series};
+  Series hollow{.name = "controls (hollow)", .line = false, .hollow = true, .color = most_series};
   add_controls(hollow, ledger, decision, drawn, axis);
   series.push_back(std::move(hollow));
   series.push_back(bayes_of(ledger, rows, axis));
@@ -205,7 +205,7 @@ Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vect
       std::none_of(rows.begin(), rows.end(), [&ledger](std::size_t i) { return ledger.rows[i].theory == 0; });
   Series theory{.name = "theory (line), simulation", .line = true, .color = 0};
   Series simulated{.name = "", .line = false, .color = 0};
-  Series hollow{.name = "wrong formulas (hollow)", .line = false, .hollow = true, .color = most_series};
+  Series hollow{.name = "controls (hollow)", .line = false, .hollow = true, .color = most_series};
   const auto place = [as_ratios](const Row& row, double value) {
     return as_ratios ? value / row.theory : (value - row.theory) / row.standard_error;
   };

@@ -276,7 +276,8 @@ class Calibration:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{one.heads} {one.phase}" for one in self.phases if one.heads)
-        return f"Calibration({len(self.heads)} heads: {counts}; {sum(one.normal for one in self.phases)} normal)"
+        normal = sum(one.normal for one in self.phases)
+        return f"Calibration({len(self.heads)} heads, {normal} with normal rows; by the scores' deviation alone: {counts})"
 
     def _repr_html_(self) -> str:
         several = _html("Phases", self.phases) if len(self.heads) > 1 else ""

@@ -180,7 +180,8 @@ def test_the_program_prints_the_same_numbers(scores, tmp_path):
 
 def test_reports_print_convert_and_draw(scores, tmp_path):
     report = ic.calibrate(scores)
-    assert repr(report) == "Calibration(4 heads: 3 self_averaging, 1 frozen; 2 normal)"
+    assert repr(report) == ("Calibration(4 heads, 2 with normal rows; "
+                            "by the scores' deviation alone: 3 self_averaging, 1 frozen)")
     assert "<caption>Phases</caption>" in report._repr_html_() and "largest_weight" in report._repr_html_()
     one = report.head(0, 0)
     assert "held out" in one._repr_html_()
