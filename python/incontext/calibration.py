@@ -188,7 +188,9 @@ class HeadDetail(Record):
         except ImportError as error:
             raise ImportError("plot() needs Matplotlib: pip install matplotlib") from error
         stddev = self.head.score_stddev
-        curve = numpy.unique(numpy.geomspace(2, 8 * self.trained_length, 100).round())
+        curve = numpy.union1d(numpy.geomspace(2, 8 * self.trained_length, 100).round(), self.trained_length)
+        needle = _core.calibration.centered_needle_weight(curve, stddev, self.gap)
+        width = 0.01  # of the curve: where the law is known less well, it is not drawn
         middle = [(rows.shortest_row * rows.longest_row) ** 0.5 for rows in self.lengths]
         figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
         left.plot(curve, laws.gaussian_row(curve, stddev).entropy, label=f"predicted, x = {stddev:.3g}")
@@ -196,7 +198,7 @@ class HeadDetail(Record):
                       [0 if numpy.isnan(rows.entropy_error) else rows.entropy_error for rows in self.lengths],
                       fmt="o", label="measured")
         left.set_ylabel("entropy in nats")
-        right.plot(curve, laws.needle_weight(curve, stddev, self.gap).value, label="predicted")
+        right.plot(curve, numpy.where(needle.error_estimate < width, needle.value, numpy.nan), label="predicted")
         right.plot(middle, [rows.needle_weight for rows in self.lengths], "o", label="measured")
         right.set_ylabel(f"weight of a needle\n{self.gap:.3g} above the mean")
         for axes in (left, right):
