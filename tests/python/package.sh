@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, installs it into a clean environment, and
-# runs its tests, beside the programs incontext-calibrate $4 and incontext-train $5 where these are given. Exit 77:
-# skipped, and the reason is printed.
+# runs its tests, beside the programs incontext-calibrate $4, incontext-train $5 and incontext-temperature $6 where these
+# are given. Exit 77: skipped, and the reason is printed.
 set -euo pipefail
 root=$1 work=$2
 export CXX=${3:-c++}
@@ -37,5 +37,5 @@ environment/bin/pip install -q --disable-pip-version-check matplotlib nbclient i
   echo "pip cannot install matplotlib, nbclient and ipykernel: $(tail -n 1 notebook.log)"
 environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl
 cd "$root/tests/python"
-export INCONTEXT_CALIBRATE=${4:-} INCONTEXT_TRAIN=${5:-}
+export INCONTEXT_CALIBRATE=${4:-} INCONTEXT_TRAIN=${5:-} INCONTEXT_TEMPERATURE=${6:-}
 exec "$work/environment/bin/python" -m pytest -q -p no:cacheprovider .

@@ -1,5 +1,8 @@
 """Simulations: the bits of the C++ programs, options, Ctrl-C, the interpreter's lock."""
+import json
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,6 +66,24 @@ def test_the_same_seed_gives_the_bits_of_cpp(general_model):
     assert of(run.estimates) == bits("reduced-softmax-float")
     other = ic.simulate.regression_error(attention, task, 11, maps, seed=SEED + 1, trials=9999)
     assert of(other.estimates) != bits("approximate-float")
+
+
+TEMPERATURE = shutil.which(os.environ.get("INCONTEXT_TEMPERATURE", "")) or ""
+
+
+@pytest.mark.skipif(not TEMPERATURE, reason="INCONTEXT_TEMPERATURE does not name the program")
+def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
+    arguments = ["--trials", "4096", "--estimator", "literal", "--device", "serial", "--seed", "5", "--format", "json"]
+    rows = json.loads(subprocess.check_output([TEMPERATURE, *arguments]))["tables"][0]["rows"]
+    task = ic.regression.LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
+    layer = ic.regression.pretrained_attention(task, 100)
+    temperatures = [row["temperature"] for row in rows[:-1]]
+    maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
+    first = ic.simulate.regression_error(layer, task, 100, maps, seed=5, trials=4096)
+    assert [one.mean for one in first.estimates] == [row["simulation"] for row in rows[:-1]]
+    second = ic.simulate.bayes_ridge_risk(task, 100, seed=(5 + 0x9E3779B97F4A7C15) % 2**64, trials=4096 // 32)
+    same_stream = ic.simulate.bayes_ridge_risk(task, 100, seed=5, trials=4096 // 32)
+    assert second.estimates[0].mean == rows[-1]["simulation"] != same_stream.estimates[0].mean
 
 
 def test_one_map_gives_one_estimate_and_theory_agrees():
