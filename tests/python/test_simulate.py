@@ -182,3 +182,48 @@ def test_rows_and_classification():
     seen = ic.simulate.classification(task, [rule], trials=8192)
     assert 0.5 < seen.at(0, ic.simulate.ClassificationMetric.accuracy).mean < 1
     assert numpy.asarray(ic.simulate.draw_sphere_context(task, 1, 0).inputs).size == 150
+
+
+def simulations():
+    """One of every class of results, small."""
+    s = ic.simulate
+    task = s.SphereTask(3, 2, 12)
+    rules = [s.Classifier("linear", 0.0, 2.0), s.Classifier("kernel", 1.0, 2.0)]
+    few = {"trials": 64, "seed": 1}
+    row = s.normal_scores(20, 1.0)
+    grid = s.ClassificationGrid("kernel", [0.5, 1.0], [1.0, 2.0])
+    weights = ic.classification.ContextWeights(numpy.eye(5), numpy.eye(5), numpy.eye(5), numpy.eye(5))
+    return [s.score_rows(row, [0.5, 1.0], **few), s.score_row_sample(row.with_needle(3.0), [1.0], **few),
+            s.gradient_norms(s.GradientRow(8, 4), [0.5, 1.0], **few),
+            s.gradient_norms_sample(s.GradientRow(8, 4), [1.0], **few),
+            s.classification(task, rules, **few), s.classification_alignment(task, [tuple(rules)], **few),
+            s.classification_contrasts(task, rules, [(1, 0)], **few), s.classification_grid(task, grid, **few),
+            s.classification_grid(task, grid, 0, **few), s.classification_search(task, grid, **few),
+            s.context_attention(task, weights, **few), s.partition_function(task, [1.0, 2.0], **few),
+            s.adaptive_onset(task, [1.0], **few),
+            ic.regression.LinearTask.isotropic(dimension=3)]
+
+
+def test_results_convert_to_dictionaries_and_tables():
+    kinds = set()
+    for one in simulations():
+        held, table = one.to_dict(), one._repr_html_()
+        kinds.add(type(one).__name__)
+        assert repr(one).startswith(type(one).__name__ + "(") and "object at" not in repr(one)
+        assert table.startswith(f"<table><caption>{type(one).__name__}</caption>") and table.count("<td>") >= 3
+        json.dumps(held, default=lambda array: array.tolist())
+    shown = {name for name in dir(ic.simulate) if name.endswith(("Simulation", "Sample", "Optimum", "Contrasts"))}
+    assert shown - kinds == {"Simulation"}, "which is a record"
+
+
+def test_a_dictionary_has_what_the_result_says():
+    rows, sample, gradients, _, rules, _, contrasts, _, grid, *_ = simulations()
+    functional = ic.simulate.RowFunctional
+    assert len(rows.to_dict()["points"]) == 2 and "needle_weight" not in rows.to_dict()["points"][0]
+    assert rows.to_dict()["points"][1]["entropy"] == rows.at(1, functional.entropy).to_dict()
+    assert sample.to_dict()["medians"][0]["needle_weight"] == sample.median(0, functional.needle_weight)
+    assert gradients.to_dict()["points"][1]["imbalance"] == gradients.imbalance(1).to_dict()
+    assert repr(rules) == "ClassificationSimulation(trials=64, device=openmp, 2 points)"
+    assert contrasts.to_dict()["pairs"] == [{"loss_difference": contrasts.loss_difference(0).to_dict(),
+                                             "accuracy_difference": contrasts.accuracy_difference(0).to_dict()}]
+    assert grid.to_dict()["points"][3]["loss_difference"] == grid.loss_difference(1, 1).to_dict()
