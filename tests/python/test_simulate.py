@@ -86,6 +86,12 @@ def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
     assert second.estimates[0].mean == rows[-1]["simulation"] != same_stream.estimates[0].mean
 
 
+def test_a_package_of_this_processor_says_so():
+    """The other tests of this file hold for it too: simulations keep their bits."""
+    found = ic.simulate.instructions()
+    assert found in (["AVX-512", "AVX2", "plain"] if os.environ.get("INCONTEXT_NATIVE") == "ON" else ["plain"])
+
+
 def test_one_map_gives_one_estimate_and_theory_agrees():
     task = ic.regression.LinearTask.isotropic(dimension=5, task_variance=0.2, noise_variance=0.1)
     attention = ic.regression.pretrained_attention(task, 20)
