@@ -101,7 +101,7 @@ std::string counted(std::size_t comparisons) {
 void Judgment::Entry::doubt() {
   verdict = statistics::Verdict::not_judged;
   agreement.reason = "z = " + fixed(agreement.excess, 1) + ", but the mean of " + std::to_string(trials) +
-                     " trials may not be normal: --trials, at least " + std::to_string(fewest_trials);
+                     " trials may not be normal: at least " + std::to_string(fewest_trials);
 }
 
 std::vector<Column> comparison_columns() {
@@ -157,7 +157,7 @@ std::vector<Cell> Judgment::judged_within(double value, double tolerance, const 
   constexpr double told_apart = 4;  // standard errors
   if (!(told_apart * estimate.standard_error <= tolerance)) {
     agreement.reason = "standard error " + short_text(estimate.standard_error, 2) +
-                       " cannot tell a deviation of the tolerance, " + short_text(tolerance, 2) + ": --trials";
+                       " cannot tell a deviation of the tolerance, " + short_text(tolerance, 2) + ": more trials";
   } else if (std::isfinite(agreement.excess)) {
     agreement.reason.clear();
     agreement.z = std::copysign(agreement.excess, estimate.mean - value);

@@ -20,6 +20,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "Linear attention with constructed weights is one step of gradient descent on a linear classifier.",
        .found = "Attention, run token by token, has the margins that theory has for the step; weights whose rate is "
                 "10% larger are rejected.",
+       .equation = "p = softmax((eta/n) sum_j (x_j . x) y_j)",
        .headers = {constructions, descent},
        .docs = "docs/theory/classification.md#constructions",
        .simulator = attention_trial,
@@ -32,6 +33,7 @@ std::vector<Claim> kernel_descent_claims() {
            "Attention with a kernel in the place of softmax is one step of kernel gradient descent, for every kernel.",
        .found = "It holds for the exponential kernel, token by token, and for a polynomial kernel that the user "
                 "supplies, both as the attention's activation and as linear attention over the kernel's features.",
+       .equation = "p = softmax((eta/n) sum_j K(x_j, x) y_j)",
        .headers = {constructions, "include/incontext/classification/any_kernel.hpp"},
        .docs = "docs/theory/classification.md#polynomial-kernel",
        .simulator = attention_trial,
@@ -44,6 +46,7 @@ std::vector<Claim> kernel_descent_claims() {
                     "divided by the query's partition function.",
        .found = "Attention, token by token, has the margins of that step. Whether the query is one of its own keys "
                 "matters in low dimension: the step that leaves it out is rejected.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {constructions, descent},
        .docs = "docs/theory/classification.md#steps",
        .simulator = attention_trial,
@@ -55,6 +58,8 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "The adaptive rate is the inverse of the kernel density at the query.",
        .found = "The means of the inverse, of the sum of squared weights and of the largest weight have exact laws at "
                 "any context length; one over the mean density is rejected.",
+       .equation =
+           "E Z^-m = int t^(m - 1)/Gamma(m) phi(t)^n dt, phi(t) = E e^(-t w), w = e^(kappa (u . x - 1)), Z = sum_j w_j",
        .headers = {"include/incontext/classification/inverse_partition_function.hpp",
                    "include/incontext/classification/largest_weight.hpp"},
        .docs = "docs/theory/classification.md#inverse-partition-function",
@@ -67,6 +72,8 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "A query spreads its attention over the classes of its context.",
        .found = "On the circle the mean attention on the query's own class has an exact law at every context length; "
                 "its limit of long contexts is rejected.",
+       .equation = "E Z_c/Z = m int psi_c phi_c^(m - 1) prod_(b != c) phi_b^m dt, phi_c = E[e^(-t w) | c], psi_c = E[w "
+                   "e^(-t w) | c]",
        .headers = {"include/incontext/classification/circle_attention.hpp",
                    "include/incontext/classification/circle_cells.hpp"},
        .docs = "docs/theory/classification.md#attention-on-the-circle",
@@ -78,6 +85,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "Figs. 4, 12, App. G",
        .statement = "Trained linear attention becomes one step of gradient descent.",
        .found = "From random weights it arrives at the loss of the best step.",
+       .equation = "p = softmax((eta/n) sum_j (x_j . x) y_j)",
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,
@@ -88,6 +96,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "Figs. 5, 13, App. J",
        .statement = "Trained softmax attention becomes the context-adaptive step.",
        .found = "From random weights it arrives at the loss of the best step that selects, or of one that eliminates.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,
@@ -99,6 +108,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "At d = 2 the linear rule cannot follow the boundaries of the cells, and the kernel rules can.",
        .found = "The share of the circle on which a rule is right, averaged over contexts, is its accuracy at one "
                 "random query. That the linear rule's share is softmax' accuracy is rejected.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {descent},
        .docs = "docs/theory/classification.md#steps",
        .simulator = "cuda/incontext/simulate/classification.hpp",
@@ -112,6 +122,7 @@ std::vector<Claim> kernel_descent_claims() {
        .found =
            "The order depends on dimension and context length: it holds from n = 20 on at d = 2, from n = 100 at d = "
            "3, and at d = 5 at n = 400 but not at 20. The kernel step has softmax' accuracy and a larger loss.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {descent},
        .docs = "docs/theory/classification.md#onset",
        .simulator = attention_trial,
@@ -123,6 +134,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "Fig. 7, Table 1",
        .statement = "Trained models reach the losses of Figure 7.",
        .found = "At d = 3, n = 25 trained layers have the loss of the best rule of their kind.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,
@@ -135,6 +147,8 @@ std::vector<Claim> kernel_descent_claims() {
        .found = "For five classes it helps from a length on that grows with the square of the dimension, 4.80 d^2 in "
                 "the limit. For two classes there is no such length, because the slope of the loss at concentration 0 "
                 "is 0 at every n.",
+       .equation =
+           "dL/dkappa at kappa = 0: (zeta/2) E sum_c (p_c - y_c) Q_c, Q_c = (1/n) sum_(j in c) (s_j - mean s)^2",
        .headers = {"include/incontext/classification/adaptive_onset.hpp"},
        .docs = "docs/theory/classification.md#onset",
        .simulator = "cuda/incontext/simulate/adaptive_onset.hpp",
@@ -148,6 +162,7 @@ std::vector<Claim> kernel_descent_claims() {
                     "dimension.",
        .found = "It does. The law of independent points is exact for these. In low dimension the partition function of "
                 "balanced classes varies more than that law says, and that of two classes less.",
+       .equation = "Var Z/(E Z)^2 = (A_d(2 kappa)/A_d(kappa)^2 - 1)/n, A_d(kappa) = E e^(kappa u . x)",
        .headers = {"include/incontext/classification/partition_function.hpp",
                    "include/incontext/classification/two_class_layer.hpp"},
        .docs = "docs/theory/classification.md#partition-function",
@@ -161,6 +176,8 @@ std::vector<Claim> kernel_descent_claims() {
            "The best single rate is different in dense and in sparse neighborhoods, and softmax finds both by itself.",
        .found = "It is: the best rate is 44 in dense and 947 in sparse neighborhoods at the kernel rule's best width, "
                 "where softmax takes 62 and 564 (d = 2, n = 100).",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x): the rate n c/Z of "
+                   "the kernel step",
        .headers = {descent, "include/incontext/classification/sparse_neighborhood.hpp"},
        .docs = "docs/theory/classification.md#sparse-neighborhoods",
        .simulator = attention_trial,
@@ -172,6 +189,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "The best kernel is wider and its gain larger in higher dimension.",
        .found = "It is, at n = 100, up to d = 5. At d = 10 the search ends at its lowest concentration, where softmax "
                 "is the linear rule.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {descent},
        .docs = "docs/theory/classification.md#linear-limit",
        .simulator = attention_trial,
@@ -184,6 +202,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "Training determines a width and a gain.",
        .found = "It determines their product: along the gain of least loss the loss is flat. Trained layers are on the "
                 "valley's floor at their own width; those that select have twice the best concentration.",
+       .equation = "kappa = (tau/d) tr M_xx, c = tr((I - 1 1^T/k) P_yy)/(k - 1)",
        .headers = {constructions},
        .docs = "docs/theory/classification.md#effective-parameters",
        .simulator = training,
@@ -196,6 +215,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "Selection is learned more often than elimination.",
        .found = "From the paper's small weights 19 of 20 seeds select at d = 3, k = 5, n = 100; from weights of 0.5 a "
                 "share of one half is not excluded. Layers of both kinds have the losses of their rules.",
+       .equation = "selection: kappa > 0 and c > 0; elimination: both < 0",
        .headers = {constructions},
        .docs = "docs/theory/classification.md#elimination",
        .simulator = training,
@@ -207,6 +227,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "App. K",
        .statement = "Elimination attends to the farthest points and removes their labels.",
        .found = "With two classes, and a query that is no key, elimination has the law of selection exactly.",
+       .equation = "(kappa, c) and (-kappa, -c) have one law",
        .headers = {descent},
        .docs = "docs/theory/classification.md#elimination",
        .simulator = "cuda/incontext/simulate/classification.hpp",
@@ -217,6 +238,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "App. L, Fig. 18",
        .statement = "Where training ends depends on the learning rate, and large gains are found.",
        .found = "Layers that arrive have the rule's loss; with a small rate they have not arrived after as many steps.",
+       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,

@@ -29,6 +29,7 @@ std::vector<Claim> normsoftmax_claims() {
        .found = "By scores over the temperature, the Jacobian's mean square is small at both ends. By the raw scores "
                 "it grows without end in frozen rows, to 12.4 at a standard deviation of 16 over the temperature, "
                 "because rare near ties carry the mean.",
+       .equation = "E |P|_F^2, P = diag(a) - a a^T",
        .headers = {"include/incontext/laws/two_level_jacobian.hpp", "include/incontext/scoring/jacobian_norms.hpp",
                    "include/incontext/laws/gaussian_row.hpp"},
        .docs = "docs/theory/laws.md#two-level-jacobian",
@@ -42,6 +43,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement = "The gradient of W_K is smaller than that of W_V by half an order of magnitude to one, and not so "
                     "at a low temperature.",
        .found = "At initialization the ratio is 0.135 at the usual temperature and 1.63 at 1/3 (197 tokens, d = 256).",
+       .equation = "R = x sqrt((E_par/d + (1 - 1/d) E_perp)/((d - 1) Y_2 + E M^2))",
        .headers = {flow},
        .docs = "docs/theory/laws.md#gradient-flow",
        .simulator = gradients_trial,
@@ -52,6 +54,7 @@ std::vector<Claim> normsoftmax_claims() {
        .place = "Fig. 5",
        .statement = "The gradient of W_Q is as small as that of W_K.",
        .found = "It is, up to a relative difference of order 1/d_k, which simulations resolve.",
+       .equation = "(R_Q/R)^2 = 1 - 1/d_k + E_par/(d_k E_iso)",
        .headers = {flow},
        .docs = "docs/theory/laws.md#gradient-flow",
        .simulator = gradients_trial,
@@ -63,6 +66,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement = "Attention that is too peaked makes gradients vanish.",
        .found = "The typical row's do: the median ratio falls to 0.01 at a score standard deviation of 32. The root "
                 "mean square grows to 5.4, because rare near ties carry it.",
+       .equation = "R = x sqrt((E_par/d + (1 - 1/d) E_perp)/((d - 1) Y_2 + E M^2))",
        .headers = {flow, "include/incontext/laws/frozen_imbalance.hpp"},
        .docs = "docs/theory/laws.md#frozen-imbalance",
        .simulator = gradients_trial,
@@ -75,6 +79,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement = "The gradient of W_K comes mostly from tokens that are already attended to.",
        .found = "Tokens whose scores are lower by 2 have a share of 0.118 in the weights and of 0.018 in the squared "
                 "gradient, so that less attention also means less learning.",
+       .equation = "F_G = E sum_(j in G) a_j^2 (1 - 2 a_j + sum_k a_k^2)",
        .headers = {"include/incontext/laws/two_group_row.hpp"},
        .docs = "docs/theory/laws.md#two-groups",
        .simulator = gradients_trial,
@@ -87,6 +92,7 @@ std::vector<Claim> normsoftmax_claims() {
            "NormSoftmax divides by the standard deviation of the scores, if that is less than the usual temperature.",
        .found = "It is invariant to the scores' scale, and so bounds the largest weight: one score above n - 1 equal "
                 "ones attains the bound, least at n = 7 with 0.744. With the divisor n - 1 the bound is another.",
+       .equation = "a = softmax(z/min(sd z, tau)), max a <= 1/(1 + (n - 1) e^(-n/sqrt(n - 1)))",
        .headers = {"include/incontext/scoring/normsoftmax.hpp", "include/incontext/scoring/normsoftmax_divisor.hpp"},
        .docs = "docs/theory/scoring.md#normsoftmax",
        .commands = {"scores-normsoftmax"},
@@ -98,6 +104,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement = "NormSoftmax keeps the gradients of W_K and W_V alike, whatever the scores' scale.",
        .found =
            "The ratio is 0.98 at initialization at every scale from 1/4 to 64, where softmax' goes from 0.03 to 2.5.",
+       .equation = "dS = B X h/sd z, B = (I - u u^T/n) P, u = (z - mean z)/sd z",
        .headers = {"include/incontext/laws/normsoftmax_gradient_flow.hpp"},
        .docs = "docs/theory/laws.md#normsoftmax-gradients",
        .simulator = gradients_trial,
@@ -110,6 +117,7 @@ std::vector<Claim> normsoftmax_claims() {
            "Training starts at a low temperature that rises to the usual one, so that gradients are alike early.",
        .found = "At initialization the ratio falls from 1.63 to 0.135 along the schedule, which in the public code is "
                 "half a cosine in the inverse temperature.",
+       .equation = "1/tau from 1/tau_0 to 1/sqrt(d_k) along half a cosine",
        .headers = {"include/incontext/scoring/heat_schedule.hpp", flow},
        .docs = "docs/theory/scoring.md#heat-treatment",
        .simulator = gradients_trial,
@@ -121,6 +129,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement = "Without the parities an answer is right in 6 of 11 cases.",
        .found = "The best answer without the parities is always d, the likelier of the two: it is right with "
                 "probability 0.5492, and 6/11 = 0.5455 is rejected.",
+       .equation = "P(d is right) = 1 - P + P/m = 731/1331, P = 60/121, m = 11",
        .headers = {"include/incontext/training/reasoning_task.hpp"},
        .docs = "docs/theory/training.md#reasoning-task",
        .simulator = "cuda/incontext/simulate/task_streams.hpp",
@@ -134,6 +143,7 @@ std::vector<Claim> normsoftmax_claims() {
        .statement = "Transformers stay on a plateau before they suddenly learn the reasoning task.",
        .found = "A transformer of one block does: its loss on the plateau is that of a model that answers by a coin in "
                 "place of the parities. NormSoftmax takes fewer steps than softmax.",
+       .equation = "(1 - 1/m) h(P) = 0.6301 nats, P = 60/121, m = 11",
        .headers = {"include/incontext/training/reasoning_transformer.hpp",
                    "include/incontext/training/reasoning_measurement.hpp"},
        .docs = "docs/theory/training.md#reasoning-transformer",

@@ -26,6 +26,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .statement = "SSMax keeps the largest weight close to 1, regardless of the row's length.",
        .found = "It tends to 1 in long rows. In short rows it is less sharp than softmax, up to n = 10, and it dips to "
                 "0.816 at n = 2 (s = 0.43, a gap of 5).",
+       .equation = "a = 1/(1 + (n - 1) n^(-s gap))",
        .headers = {"include/incontext/scoring/ssmax.hpp", "include/incontext/laws/fading.hpp"},
        .docs = "docs/theory/laws.md#two-levels",
        .commands = {"scores-fading"},
@@ -39,6 +40,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .statement = "How softmax distributes its weight over a row of scores depends on the row's length.",
        .found =
            "Rows of normal scores have exact laws, from even weights to frozen ones; the annealed limit is rejected.",
+       .equation = "E sum_j a_j^2 = n int T psi^(n - 1) ds, psi = E exp(-e^y), T = E exp(2 y - e^y), y = s + x g",
        .headers = {"include/incontext/laws/gaussian_row.hpp", "include/incontext/laws/gaussian_maximum.hpp"},
        .docs = "docs/theory/laws.md#normal-scores",
        .simulator = rows_trial,
@@ -50,6 +52,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .statement = "The learned inverse temperature grows like a_1 log n + a_2.",
        .found = "It does for competitors with an upper edge: the slope tends slowly to 2.868 for U(0, 1) and a needle "
                 "N(1.5, 0.5^2). Among normal competitors it tends to a constant.",
+       .equation = "L(beta) = int psi_0(s) (1 - psi(s)^(n - 1)) ds, least at beta = p_n",
        .headers = {"include/incontext/laws/needle_cross_entropy.hpp"},
        .docs = "docs/theory/laws.md#needle-cross-entropy",
        .simulator = rows_trial,
@@ -62,6 +65,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .place = "Fig. 2",
        .statement = "Training an inverse temperature at each row length finds the best one there.",
        .found = "An inverse temperature that is trained at each length arrives at the least expected cross entropy.",
+       .equation = "E[sum_j a_j z_j - z_0] = 0 at beta = p_n",
        .headers = {"include/incontext/laws/needle_cross_entropy.hpp"},
        .docs = "docs/theory/training.md#needle-training",
        .simulator = "cuda/incontext/train/needle.hpp",
@@ -72,6 +76,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .place = "Fig. 3",
        .statement = "Softmax needs an ever larger score to take half of the weight from an even grid, SSMax does not.",
        .found = "Softmax' threshold grows like log n; SSMax' tends to 1 + 1/s.",
+       .equation = "z* = log(S)/beta, S = sum_k e^(beta k/(n - 2)), k = 0, ..., n - 2",
        .headers = {"include/incontext/laws/fading_grid.hpp"},
        .docs = "docs/theory/laws.md#grid",
        .commands = {"scores-threshold"},
@@ -83,6 +88,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .statement = "SSMax attends to a score that exceeds the others by about 1/s, regardless of the length.",
        .found = "That is the limit for bounded scores, reached like log log n / log n: the threshold is 2.90 at n = "
                 "100 and 3.03 at a million, where the limit is 3.33 (s = 0.43, scores on [0, 1]).",
+       .equation = "m* = 1 + 1/s - log(s log n)/(s log n) + ...",
        .headers = {"include/incontext/laws/uniform_needle.hpp", "include/incontext/laws/retrieval_threshold.hpp"},
        .docs = "docs/theory/laws.md#retrieval",
        .simulator = rows_trial,
@@ -96,6 +102,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .statement = "SSMax attends to a score that exceeds the others by about 1/s, whatever the law of the others.",
        .found = "Among normal scores it is not so: the needle must exceed their mean by 3.25 at n = 100 and by 4.63 at "
                 "100,000, and 1/s = 2.33 is rejected.",
+       .equation = "E a = int psi(u)^(n - 1) e^(y - e^y) du, y = u + beta m; m* where E a = 1/2",
        .headers = {"include/incontext/laws/retrieval.hpp", "include/incontext/laws/gaussian_needle.hpp"},
        .docs = "docs/theory/laws.md#retrieval",
        .simulator = rows_trial,
@@ -109,6 +116,7 @@ std::vector<Claim> scalable_softmax_claims() {
        .statement = "SSMax retrieves a needle from longer contexts than softmax.",
        .found = "It does: a needle 4.5 standard deviations above normal scores keeps 0.75 of the weight at n = 10,000. "
                 "Its competitors freeze at 50,000, and then it fades as well, to 0.047 at a million.",
+       .equation = "E a = int psi(u)^(n - 1) e^(y - e^y) du, y = u + beta m",
        .headers = {"include/incontext/laws/gaussian_needle.hpp", "include/incontext/laws/critical_length.hpp"},
        .docs = "docs/theory/laws.md#needle",
        .simulator = rows_trial,

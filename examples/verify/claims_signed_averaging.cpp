@@ -9,6 +9,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "Scaled signed averaging replaces the exponential by (1 + b|z|)^(sgn(z) n).",
        .found = "Its slope at 0 is b times the exponent, and negative scores have the inverse of the weight of "
                 "positive ones.",
+       .equation = "a_j = w(z_j)/sum_i w(z_i), w(z) = (1 + b |z|)^(sgn(z) k)",
        .headers = {"include/incontext/scoring/ssa.hpp"},
        .docs = "docs/theory/scoring.md#ssa",
        .commands = {"scores-ssa-base"},
@@ -19,6 +20,7 @@ std::vector<Claim> signed_averaging_claims() {
        .place = "Fig. 5, App. B",
        .statement = "Its base functions grow more slowly than the exponential.",
        .found = "They grow like a power of the score, so that larger scores alone never make the weights one-hot.",
+       .equation = "w(c z)/w(z) -> c^k for large z",
        .headers = {"include/incontext/scoring/ssa.hpp", "include/incontext/scoring/ssa_limits.hpp"},
        .docs = "docs/theory/scoring.md#ssa",
        .commands = {"scores-ssa-base"},
@@ -30,6 +32,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "Base and exponent can be trained.",
        .found = "The derivatives of the weights by base and exponent agree with complex steps; derivatives that leave "
                 "the normalization out are rejected.",
+       .equation = "da_j/dt = a_j (f_j - sum_i a_i f_i), f_j = d/dt of sgn(z_j) k log(1 + b |z_j|), t = b or k",
        .headers = {"include/incontext/scoring/ssa.hpp"},
        .docs = "docs/theory/scoring.md#ssa",
        .commands = {"scores-ssa-base"},
@@ -56,6 +59,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "One large number takes all of the attention, and the answer depends on it alone.",
        .found = "A head built by hand for the paper's prompt answers wrongly with softmax as soon as the last number "
                 "is above 5, with SSA from 108, 28.6 or 11.1 on (exponents 1.1, 1.5, 2): SSA delays the failure.",
+       .equation = "a_j = w(z_j)/sum_i w(z_i), w(z) = (1 + b |z|)^(sgn(z) k)",
        .headers = {"include/incontext/scoring/ssa.hpp"},
        .docs = "docs/theory/scoring.md#ssa",
        .commands = {"scores-prompt"},
@@ -68,6 +72,7 @@ std::vector<Claim> signed_averaging_claims() {
        .found =
            "Among normal scores a deviant of 10 has 0.997 of softmax' weight and 0.385 of SSA's, and at 100 it has "
            "0.946 of SSA's. On equal scores SSA fades faster than softmax: 0.040 and 0.129 at n = 1000 (3 above -2).",
+       .equation = "a = w(z_1)/(w(z_1) + (n - 1) w(z_2))",
        .headers = {"include/incontext/laws/fading_by_map.hpp", "include/incontext/laws/ssa_row.hpp"},
        .docs = "docs/theory/laws.md#ssa-row",
        .commands = {"scores-fading", "scores-deviant"},
@@ -80,6 +85,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "SSA learns in context better than softmax on affine functions.",
        .found = "In regression, where the error of both maps is exact, SSA at its best errs 5% less than softmax at "
                 "its best (d = 4, l = 50, exponent 3).",
+       .equation = "E[error | x_q] with p_2, m_1, m_2 of weights proportional to (1 + b |z|)^(sgn(z) k)",
        .headers = {"include/incontext/regression/softmax_error.hpp",
                    "include/incontext/regression/softmax_optimum.hpp"},
        .docs = "docs/theory/regression.md#softmax-error",
@@ -93,6 +99,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "The quantifier task asks whether every number of a row is positive, or some number.",
        .found = "The chances of its answers are known exactly; \"no\" to \"every\" is right from the fourth number on "
                 "in 15 of 16 sequences.",
+       .equation = "P(all of i are positive) = 2^-i",
        .headers = {"include/incontext/training/quantifier_task.hpp"},
        .docs = "docs/theory/training.md#quantifier-task",
        .simulator = "cuda/incontext/simulate/task_streams.hpp",
@@ -104,6 +111,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "Errors on the affine task are a sum over the examples from the second on.",
        .found = "Answers that need no model have exact errors if the sum begins at the third example, as eq. 2 has it. "
                 "A sum that begins at the second, as the text has it, is rejected.",
+       .equation = "answer 0: (38/40) s_F^2 (1 + s_I^2); from one example s_F^2 (1 - e + s_I^2 e), e = E 1/(1 + x^2)",
        .headers = {"include/incontext/training/affine_task.hpp"},
        .docs = "docs/theory/training.md#affine-task",
        .simulator = "cuda/incontext/simulate/task_streams.hpp",
@@ -117,6 +125,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "Boundary values explain the models' errors: answers do not leave an interval.",
        .found = "Answers clipped at a bound have an exact error. One bound per row is within 40% of the printed errors "
                 "in most rows, but not in those of SSA and of Llama.",
+       .equation = "E (|y| - B)_+^2 = E 2 ((s^2 + B^2) Q(B/s) - B s phi(B/s)), s^2 = s_F^2 (1 + s_I^2 x^2)",
        .headers = {"include/incontext/training/affine_task.hpp"},
        .docs = "docs/theory/training.md#clipped-answers",
        .simulator = "cuda/incontext/simulate/task_streams.hpp",
@@ -130,6 +139,7 @@ std::vector<Claim> signed_averaging_claims() {
        .found = "In trained transformers of one layer they come from the last layer norm, which bounds the answers for "
                 "any prompt; without norms answers have no bound. Errors in proportion to sigma^2 are rejected for "
                 "models with norms.",
+       .equation = "|y - w . beta - b| <= sqrt(D) |g - mean g|, g = w * gamma",
        .headers = {"include/incontext/training/output_bound.hpp"},
        .docs = "docs/theory/training.md#output-bound",
        .simulator = "cuda/incontext/train/sequence.hpp",
@@ -140,6 +150,7 @@ std::vector<Claim> signed_averaging_claims() {
        .statement = "A deviant first input spoils the answers.",
        .found = "The printed error of 2.20 at 100 is worse than the answer 0, 1.90; from the deviant example alone "
                 "0.95 is possible, at every size of it.",
+       .equation = "s_F^2 E (x - x_1)^2/(1 + x_1^2) = s_F^2 for s_I = 1, at every x_1",
        .headers = {"include/incontext/training/affine_task.hpp"},
        .docs = "docs/theory/training.md#affine-task",
        .simulator = "cuda/incontext/simulate/task_streams.hpp",

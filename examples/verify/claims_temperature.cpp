@@ -51,6 +51,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "Linear attention, whose scores are not centered, is sensitive to a shift of the inputs' mean.",
        .found = "At d = 20, l = 100 and temperature 1 its error goes from 0.321 to 213 as the mean's length goes from "
                 "0 to 4, as the exact error says.",
+       .equation = "y = u . M x_q / tau, E[u | w] = (S + mu mu^T)(v_x + v_y w)",
        .headers = {"include/incontext/regression/linear_attention_error.hpp"},
        .docs = "docs/theory/regression.md#linear-attention",
        .simulator = trial,
@@ -62,6 +63,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "Centering makes approximate softmax attention invariant to a shift of the inputs' mean.",
        .found = "It is robust, not invariant: at d = 20, l = 100, temperature 1 the error goes from 0.320 to 0.496 as "
                 "the mean's length goes from 0 to 4. Invariance is the limit of long contexts.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2, g_2 = tr(M (S + mu mu^T) M^T E[u u^T])",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -86,6 +88,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "The error of approximate softmax attention, to leading order in 1/l.",
        .found = "The leading order is off by order 1/l, which simulations see: by 2.5% at l = 100 (temperature 1, d = "
                 "20). The exact error holds at every l.",
+       .equation = "E[u u^T] = ((l - 1)/l) (S B S + (tr(B S) + v_y^2 s^2) S/l); to leading order without (l - 1)/l",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -111,6 +114,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "Without a shift the pretrained temperature is already optimal.",
        .found = "That is a limit of long contexts. At d = 20 the best temperature without a shift is 2.67 at l = 10, "
                 "1.196 at 100 and 1.005 at 4000.",
+       .equation = "tau* = m v (a (1 + d/l) + s^2/(b l)) for S = a I, W = b I, M = m I",
        .headers = {"include/incontext/regression/optimal_temperature.hpp"},
        .docs = "docs/theory/regression.md#parabola",
        .simulator = trial,
@@ -124,6 +128,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "The ratio of two moments of the scores is near the optimal temperature, also under label noise.",
        .found = "It does not depend on the labels: it is 0.98 at every noise, where the optimum goes from 1.18 to 20.8 "
                 "(d = 20, l = 100, noise 0.01 to 100).",
+       .equation = "r = E z_j^2 / E z_q = tr(M^T S M S) / tr(M S)",
        .headers = {"include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
        .simulator = trial,
@@ -137,6 +142,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "A correction for context length and noise makes the moment ratio near optimal.",
        .found = "It is the optimum itself where all covariances are multiples of I. With eigenvalues that decay like "
                 "1/i it is an approximation: 2.92 where the optimum is 4.32 (d = 20, l = 100).",
+       .equation = "r (1 + d/l) + s^2 m v/(b l)",
        .headers = {"include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
        .simulator = trial,
@@ -151,6 +157,7 @@ std::vector<Claim> temperature_claims() {
                     "four shifts.",
        .found = "All four agree with the exact error. Under noise and task shifts the uncorrected heuristic errs more "
                 "than temperature 1.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
        .headers = {error_header, "include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
        .simulator = trial,
@@ -162,6 +169,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "The Bayes-optimal predictor is a ridge regression.",
        .found = "Its risk on drawn labels is the noise plus the mean of the posterior variance, at every length tried. "
                 "The limit of many dimensions is off: 6% at l = d = 20.",
+       .equation = "risk = s^2 + E tr(Lambda P), P = (X^T X/s^2 + W^-1)^-1",
        .headers = {"include/incontext/regression/bayes_ridge.hpp"},
        .docs = "docs/theory/regression.md#bayes-ridge",
        .simulator = "cuda/incontext/simulate/bayes_ridge.hpp",
@@ -185,7 +193,7 @@ std::vector<Claim> temperature_claims() {
        .found = "Both tend to the noise, at different rates: at d = 20 the excess over the noise, times l, tends to 23 "
                 "for attention and to 2 for the ridge. The ratio of the two excesses tends to about one plus the "
                 "signal-to-noise ratio, not to 1.",
-       .equation = "l (G(1) - s^2) -> 23 at d = 20, s^2 = 0.1",
+       .equation = "l (G(1) - s^2) -> (d + 1) tr(W S) + d s^2; of the ridge d s^2",
        .headers = {"include/incontext/regression/pretrained_attention.hpp"},
        .docs = "docs/theory/regression.md#pretraining",
        .simulator = trial,
@@ -199,6 +207,7 @@ std::vector<Claim> temperature_claims() {
        .found = "Training from random weights ends where the exact error is least, which is another layer: the factor "
                 "of W^-1 is larger by one plus the signal-to-noise ratio. At d = 3, l = 12 an entry is 0.403, the "
                 "paper's 0.494.",
+       .equation = "v_y M = (S + rho W^-1)^-1, rho = (tr(S W) + s^2)/l",
        .headers = {"include/incontext/regression/pretrained_attention.hpp",
                    "include/incontext/training/gradient_flow.hpp"},
        .docs = "docs/theory/training.md#population-optima",
@@ -212,6 +221,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Fig. 2a",
        .statement = "The error falls toward that of the Bayes ridge as contexts grow.",
        .found = "It does, as the exact error says at l = 10 to 400.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -224,6 +234,7 @@ std::vector<Claim> temperature_claims() {
                     "Bayes-optimal solution.",
        .found = "It restores part of it: with inputs of twice the variance the error falls from 3.55 to 0.464, and the "
                 "error of the ridge is 0.125 (d = 20, l = 100).",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
        .headers = {error_header, "include/incontext/regression/bayes_risk.hpp"},
        .docs = "docs/theory/regression.md#bayes-risk",
        .simulator = trial,
@@ -237,6 +248,7 @@ std::vector<Claim> temperature_claims() {
        .statement =
            "A shift of the inputs' covariance raises the error at temperature 1, and the optimum moves with it.",
        .found = "It does, for covariances that are scaled and for eigenvalues that decay.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2, tau* = g_2/g_1",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -248,6 +260,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "The influence of a shift of the tasks, of their covariance and of their mean, fades with the "
                     "context length.",
        .found = "It does at l = 20 to 400, as the exact error says.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -259,6 +272,7 @@ std::vector<Claim> temperature_claims() {
        .statement =
            "Under more label noise than in pretraining, the optimal temperature lowers the error at every length.",
        .found = "It does at l = 10 to 400.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -270,6 +284,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "As the noise grows, the optimal temperature closes the gap to the Bayes ridge.",
        .found = "It closes most of it under strong noise, 94% at noise 4, and all of it where both predict nothing, at "
                 "noise 100. Under the noise of pretraining the gap stays.",
+       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
        .headers = {error_header, "include/incontext/regression/bayes_risk.hpp"},
        .docs = "docs/theory/regression.md#bayes-risk",
        .simulator = trial,
@@ -282,6 +297,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Fig. 3c",
        .statement = "The optimal temperature grows with the noise.",
        .found = "It does, from 1.178 at noise 0.01 to 20.8 at 100.",
+       .equation = "tau* = g_2/g_1",
        .headers = {"include/incontext/regression/optimal_temperature.hpp"},
        .docs = "docs/theory/regression.md#parabola",
        .simulator = trial,
@@ -293,6 +309,7 @@ std::vector<Claim> temperature_claims() {
        .statement =
            "The optimal temperature grows with the inputs' scale and with the noise, and hardly depends on the tasks.",
        .found = "It does, as the closed form says; with decaying eigenvalues it grows with the decay.",
+       .equation = "tau* = g_2/g_1",
        .headers = {"include/incontext/regression/optimal_temperature.hpp"},
        .docs = "docs/theory/regression.md#parabola",
        .simulator = trial,
@@ -304,6 +321,8 @@ std::vector<Claim> temperature_claims() {
        .statement = "Approximate softmax is a faithful surrogate for softmax in questions of temperature.",
        .found = "In low dimension and at high temperature only. True softmax has its own exact error and its own "
                 "optimum: at d = 16, l = 50 the surrogate's temperature costs 11%, at d = 40, l = 1000 a third.",
+       .equation = "E[error | x_q] = s^2 (1 + v^2 p_2) + x_q^T R x_q - 2 v m_1 x_q^T R h + v^2 (m_2 h^T R h + p_2 "
+                   "(tr(R S) - h^T R h))",
        .headers = {"include/incontext/regression/softmax_error.hpp",
                    "include/incontext/regression/softmax_optimum.hpp"},
        .docs = "docs/theory/regression.md#softmax-error",
@@ -318,6 +337,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "A pretrained layer's error under a shift is lowered by adjusting its temperature alone.",
        .found = "A temperature that is trained on the shifted law arrives at the optimum of the exact error, for "
                 "linear attention, approximate and true softmax.",
+       .equation = "dG/db = 2 (b g_2 - g_1), b = 1/tau",
        .headers = {"include/incontext/regression/error_gradient.hpp",
                    "include/incontext/regression/softmax_error_gradient.hpp"},
        .docs = "docs/theory/training.md#population-gradients",
@@ -329,6 +349,7 @@ std::vector<Claim> temperature_claims() {
        .place = "App. J",
        .statement = "The moment ratio can be estimated from measured attention scores.",
        .found = "",
+       .equation = "r = mean of z_j^2 / mean of z_q",
        .headers = {"include/incontext/regression/moment_ratio_from_scores.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio-from-scores",
        .expected = Outcome::untested,
