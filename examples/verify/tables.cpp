@@ -148,11 +148,19 @@ Table runs_table(const Ledger& ledger) {
 }
 
 Table list_table(const std::vector<Claim>& claims) {
-  Table table{
-      .title = "The claims of the ledger",
-      .columns = {{"claim"}, {"paper"}, {"place"}, {.name = "statement", .in_text = InText::hidden}, {"expected"}}};
+  Table table{.title = "The claims of the ledger",
+              .columns = {{"claim"},
+                          {"paper"},
+                          {"place"},
+                          {.name = "statement", .in_text = InText::hidden},
+                          {.name = "formula", .in_text = InText::hidden},
+                          {.name = "headers", .in_text = InText::hidden},
+                          {"expected"}}};
   for (const Claim& claim : claims) {
-    table.add_row({claim.id, word_of(claim.paper), claim.place, claim.statement, word_of(claim.expected)});
+    std::string headers = claim.simulator;
+    for (const std::string& header : claim.headers) headers += (headers.empty() ? "" : " ") + header;
+    table.add_row({claim.id, word_of(claim.paper), claim.place, claim.statement, text(claim.equation), text(headers),
+                   word_of(claim.expected)});
   }
   return table;
 }
