@@ -138,9 +138,9 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                           {INCONTEXT_TEMPERATURE, {"--data", data, "--labels", "progression"}, {"--trials", "256"}},
                           {INCONTEXT_TEMPERATURE, {"--scores", scores}, {}}};
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
-    // each shift of figures 3c, 6 and 7 has its own table, and an optimum of softmax in every row
-    const bool many = figure == "3c" || figure == "6" || figure == "7";
-    modes.push_back({INCONTEXT_TEMPERATURE, {"--figure", figure}, many ? joined(small, {"--shifts", "2"}) : small});
+    // in every row of these figures is an optimum of softmax, or an average over queries
+    const bool many = figure == "3c" || figure == "6" || figure == "mean-shift";
+    modes.push_back({INCONTEXT_TEMPERATURE, {"--figure", figure}, many ? joined(small, {"--shifts", "0.5"}) : small});
   }
   std::vector<Option> of_figures = options;  // figures remove the offset if nothing is said
   for (Option& option : of_figures) {
