@@ -20,12 +20,6 @@ using statistics::MomentsTree;
 
 namespace {
 
-bool same_bits(const Moments& a, const Moments& b) {
-  const auto bits = [](double x) { return __builtin_bit_cast(std::uint64_t, x); };
-  return a.count == b.count && a.non_finite == b.non_finite && bits(a.mean) == bits(b.mean) &&
-         bits(a.sum_of_squares) == bits(b.sum_of_squares);
-}
-
 /// Parts of different sizes and scales, so that every other order of merging rounds differently; some are empty and
 /// some have values that were not finite.
 std::vector<Moments> parts_of(std::size_t count) {

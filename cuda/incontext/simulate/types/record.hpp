@@ -1,0 +1,120 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "incontext/statistics/moments.hpp"
+#include "incontext/statistics/moments_tree.hpp"
+
+namespace incontext::simulate {
+
+/// The number of trials in a chunk, which is the unit of merging. Results are reproducible because it is a constant.
+///
+/// Runs on   host and device
+inline constexpr std::int64_t chunk_trials = 1024;
+
+/// The number of chunks that trials fill, the last one perhaps partly.
+///
+/// Runs on   host
+constexpr std::int64_t chunks_of(std::int64_t trials) { return (trials + chunk_trials - 1) / chunk_trials; }
+
+/// The number of chunks in a pilot, from which a run with a target relative error takes its number of trials.
+///
+/// Runs on   host
+inline constexpr std::int64_t pilot_chunks = 16;
+
+/// Consecutive chunks of a simulation: `count` from number `first` on.
+///
+/// Runs on   host
+struct ChunkRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+
+  [[nodiscard]] std::int64_t end() const { return first + count; }
+};
+
+/// What a record knows of a simulation before its first chunk. The parameters of the model are not in it: they are
+/// proved to be the same by the bits of the first chunk, which are a pure function of them.
+///
+/// Units     trials and relative_error as those of Options.
+/// Runs on   host
+struct SimulationIdentity {
+  std::string scalar;
+  std::int64_t outputs = 0;
+  std::uint64_t seed = 0;
+  std::int64_t trials = 0;
+  double relative_error = 0;
+
+  /// The first chunks, on which all processes that share a simulation must agree: the pilot, from which the number of
+  /// trials follows, or else the first chunk, which proves that the parameters are the same.
+  [[nodiscard]] std::int64_t common_chunks() const {
+    if (relative_error == 0) return 1;
+    return trials > 0 ? std::min(pilot_chunks, chunks_of(trials)) : pilot_chunks;
+  }
+};
+
+/// Which chunks of a program's simulations are known already, and which are to be computed here: the door to
+/// checkpoints, to runs in parts, and to several processes that share one run. A run that is given a record (see
+/// Options::record) takes its work from it and computes its estimates from what the record returns.
+///
+/// A run calls begin once; then for each of its stages (the pilot, if there is one, and the rest) next and add in turn
+/// until next has no more, and totals once. Simulations come in the order in which the program calls them, which must
+/// be the same in every process and in every run that resumes. Records that share a run between processes may
+/// communicate in begin, next and totals.
+///
+/// Shapes    moments of add: those of chunk c, output k at [(c - range.first) * outputs + k]; totals: one per output.
+/// Errors    begin and add throw std::invalid_argument if the simulation is not the recorded one.
+/// Random    the estimates have the bits of one run if the chunks [0, end) are known at the end, whoever computed them.
+/// Runs on   host
+class Record {
+ public:
+  Record() = default;
+  Record(const Record&) = delete;
+  Record& operator=(const Record&) = delete;
+  virtual ~Record() = default;
+
+  /// Begins the next simulation.
+  virtual void begin(const SimulationIdentity& identity) = 0;
+  /// The next chunks to be computed here: at most `most`, all before chunk `end`. None if there is nothing left.
+  virtual ChunkRange next(std::int64_t end, std::int64_t most) = 0;
+  /// The moments of chunks that next named.
+  virtual void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) = 0;
+  /// How many chunks before `end` are still to be computed here.
+  [[nodiscard]] virtual std::int64_t missing(std::int64_t end) const = 0;
+  /// The moments of every output over the known chunks before `end`.
+  virtual std::vector<statistics::Moments> totals(std::int64_t end) = 0;
+};
+
+namespace detail {
+
+/// The record of a run that computes all chunks in order.
+class OrderedRecord final : public Record {
+ public:
+  void begin(const SimulationIdentity& identity) override { trees_.resize(static_cast<std::size_t>(identity.outputs)); }
+
+  ChunkRange next(std::int64_t end, std::int64_t most) override { return {done_, std::min(most, end - done_)}; }
+
+  void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
+    for (std::size_t i = 0; i < moments.size(); ++i) trees_[i % trees_.size()].push(moments[i]);
+    done_ = range.end();
+  }
+
+  [[nodiscard]] std::int64_t missing(std::int64_t end) const override { return end - done_; }
+
+  std::vector<statistics::Moments> totals(std::int64_t) override {
+    std::vector<statistics::Moments> result;
+    for (const statistics::MomentsTree& tree : trees_) result.push_back(tree.total());
+    return result;
+  }
+
+ private:
+  std::vector<statistics::MomentsTree> trees_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace incontext::simulate
