@@ -8,6 +8,7 @@
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -190,6 +191,44 @@ void add_device_options(CLI::App& app, SimulationOptions& options) {
            simulate::name(options.device, options.gpu));
   add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, simulate::most_threads);
   head_options(app, "Simulation");
+}
+
+namespace {
+
+/// The program and its options, but for those that say how and where to run.
+std::string settings_of(const CLI::App& app) {
+  if (is_given(app, "--part") && is_given(app, "--output")) {
+    throw InputError("--output: has no effect with --part, which writes the record of --checkpoint only");
+  }
+  static const std::set<std::string> how{"device", "threads",    "output", "format", "quiet", "replace-by-partial",
+                                         "part",   "checkpoint", "resume"};
+  nlohmann::ordered_json settings{{"program", app.get_name()}};
+  const nlohmann::ordered_json arguments = arguments_of(app);
+  for (const auto& [name, value] : arguments.items()) {
+    if (how.count(name) == 0) settings[name] = value;
+  }
+  return settings.dump();
+}
+
+}  // namespace
+
+void add_record_options(CLI::App& app, SimulationOptions& options) {
+  RecordOptions& record = options.record;
+  show_no_default(add_text(app, "--checkpoint", record.checkpoint,
+                           "Keep the simulations in this file, from which --resume continues", "FILE"));
+  show_no_default(add_text(app, "--resume", record.resume,
+                           "Continue a run to the same bits; without --checkpoint the file is kept up to date",
+                           "FILE"));
+  const auto read_part = [&record](const std::string& text) {
+    constexpr std::int64_t most = 1000000;
+    const std::size_t slash = text.find('/');
+    if (slash == std::string::npos) throw_input_error("--part", "is no part", text, "I/N, as 3/100");
+    const auto count = parse_count<std::int64_t>("--part", text.substr(slash + 1), 1, most);
+    record.part = simulate::Part{parse_count<std::int64_t>("--part", text.substr(0, slash), 1, count), count};
+  };
+  add_read(app, "--part", read_part, "Simulate one of N shares; incontext-merge unites their records", "I/N");
+  head_options(app, "Record");
+  options.settings = [&app] { return settings_of(app); };
 }
 
 nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused) {

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/record_file.hpp"
 #include "examples/support/render.hpp"
 #include "examples/support/report.hpp"
 
@@ -30,6 +31,15 @@ void tell(const Report& report, const std::string& text) {
   std::fprintf(stderr, "%s: %s", report.program.c_str(), text.c_str());
 }
 
+/// A part has too few trials for a verdict of its own: its record is all that it leaves.
+int deliver_part(const Report& report, const OutputOptions& options) {
+  const RecordFile& record = *report.run.file;
+  const std::string part = std::to_string(record.part().number) + "/" + std::to_string(record.part().count);
+  if (!report.run.complete) tell(report, "stopped early: --resume " + record.file() + " continues part " + part + "\n");
+  if (report.run.complete && !options.quiet) write_standard_output("Part " + part + " is in " + record.file() + "\n");
+  return report.run.complete ? exit_agreement : exit_incomplete;
+}
+
 }  // namespace
 
 std::string render(const Report& report, Format format) {
@@ -45,6 +55,10 @@ std::string render(const Report& report, Format format) {
 }
 
 int deliver(Report report, const OutputOptions& options) {
+  if (report.run.file) {
+    report.run.file->finish(report.run.complete);
+    if (report.run.file->part().count > 1) return deliver_part(report, options);
+  }
   report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - report.start).count();
   const std::string text = render(report, options.format);
   if (!options.to_standard_output()) {

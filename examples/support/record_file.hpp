@@ -3,21 +3,13 @@
 #include <incontext/simulate/types/simulation_record.hpp>
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "examples/support/record_options.hpp"
+
 /// The record of a run in a file, which a later run resumes, or which is one part of a larger run.
 namespace incontext::examples {
-
-/// Which files a run reads and writes, and what part of it is to be computed. `settings` as those of RecordedRun.
-struct RecordOptions {
-  std::string settings;
-  std::string checkpoint = {};  ///< where to write; empty: to the file that is resumed
-  std::string resume = {};      ///< what to resume; empty: nothing
-  std::optional<simulate::Part> part = {};
-  std::chrono::milliseconds interval{2000};  ///< the shortest time between two writes
-};
 
 /// The content of such a file. `settings` are the program and all options that determine its results, as JSON.
 struct RecordedRun {
@@ -37,8 +29,8 @@ RecordedRun read_record(const std::string& file, const std::string& option);
 void require_same_settings(const std::string& settings, const std::string& recorded, const std::string& option,
                            const std::string& file);
 
-/// The record of a run for its program, with the file that keeps it up to date: not more often than the
-/// interval, and writing takes at most a twentieth of the time. While it exists, SIGTERM stops the simulations as Ctrl-C does.
+/// The record of a run for its program, with the file that keeps it up to date: not more often than the interval, and
+/// for at most a twentieth of the time. While it exists, SIGTERM stops the simulations as Ctrl-C does.
 class RecordFile {
  public:
   /// Reads the file to be resumed, and refuses at once what could not be written later.

@@ -18,6 +18,8 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-evaluate incontext-scores incontext-temperature)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_SOFTMAX_ERROR="$<TARGET_FILE:incontext-softmax-error>")
   add_dependencies(test_programs incontext-softmax-error)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_MERGE="$<TARGET_FILE:incontext-merge>")
+  add_dependencies(test_programs incontext-merge)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_FADING="$<TARGET_FILE:incontext-fading>")
   add_dependencies(test_programs incontext-fading)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_TASKS="$<TARGET_FILE:incontext-tasks>")
