@@ -36,10 +36,6 @@ Moments of(const std::vector<double>& values) {
   return moments_of(values.data(), static_cast<std::int64_t>(values.size()));
 }
 
-bool same_bits(double a, double b) {
-  return __builtin_bit_cast(std::uint64_t, a) == __builtin_bit_cast(std::uint64_t, b);
-}
-
 }  // namespace
 
 TEST_CASE("moments of a few whole numbers are exact") {
