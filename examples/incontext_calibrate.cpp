@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
            "normal scores predict from the row length and the scores' standard deviation alone. For one head: where "
            "it\n"
            "fades or freezes, and the inverse temperatures that hold entropy, largest weight or a needle's weight in\n"
-           "longer rows. A score of -inf, or a large negative one (-1e4 and lower), masks a key.\n"
+           "longer rows. A score of -inf, or a large negative one (at most -5000, such as -1e4), masks a key.\n"
            "Exit code: 0 the report is complete, whatever it says about the heads, 2 bad input.",
        .footer = "\nExamples:\n"
                  "  incontext-calibrate --scores scores.npy --causal\n"

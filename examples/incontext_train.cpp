@@ -46,6 +46,9 @@ Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<C
     if (!controls.empty()) report.tables.push_back(controls.table());
     judge(report, judgment);
     if (report.verdict) controls.join(*report.verdict);
+    if (report.verdict && report.verdict->agrees == false && is_given(app, "--steps")) {
+      report.verdict->text += " The theory is about where training ends, and the number of --steps was given.";
+    }
     return deliver(std::move(report), o.output);
   };
   return text;

@@ -57,8 +57,8 @@ Panel adaptive_rate_panel() {
           .title = "Softmax attention as kernel descent",
           .text =
               "Two classes on the sphere, n labeled points. Softmax attention is a step of kernel gradient descent "
-              "whose rate adapts to the context; beside it, the same step at one rate. Both curves take the "
-              "context's noise as Gaussian, so that they are approximations.",
+              "whose rate adapts to the context; the second curve is the same step at one rate for all contexts. Both "
+              "curves take the context's noise as Gaussian, and are approximations.",
           .source = "arXiv 2510.10425, eqs. 2 and 3",
           .x_label = "kappa",
           .y_label = "cross entropy",

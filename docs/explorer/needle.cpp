@@ -49,7 +49,7 @@ Panel needle_panel() {
   return {.name = "needle",
           .title = "A needle in a long row",
           .text =
-              "One score stands above n - 1 normal scores of mean 0. How much weight does it keep as the row gets "
+              "One score is above n - 1 normal scores of mean 0. How much weight does it keep as the row gets "
               "longer? SSMax multiplies the scores by s log n.",
           .source = "arXiv 2501.19399; exact law of this library",
           .x_label = "row length n",

@@ -36,8 +36,8 @@ class Settings {
   std::map<std::string, double> values_;
 };
 
-/// A curve of the theory over the axis, its values at the marked place, and what is expected at the simulated points. A
-/// curve without expectations is not simulated. An approximation gets no z.
+/// A curve of the theory: its values over the axis, its value at the marked place, and what is expected at the simulated
+/// points. A curve without expectations is not simulated, and an approximation has no z.
 struct Curve {
   std::string name;
   std::vector<double> values;

@@ -9,10 +9,10 @@ namespace incontext::explorer {
 /// The panels: names, texts and sliders.
 std::string describe();
 
-/// The curves of a panel where its sliders stand.
+/// The curves of a panel at these settings of its sliders.
 std::string theory(const std::string& panel, const std::string& settings);
 
-/// Begins a simulation of a panel where its sliders stand, and drops the one before.
+/// Begins a simulation of a panel at these settings of its sliders, and drops the one before.
 std::string start(const std::string& panel, const std::string& settings, std::uint64_t seed);
 
 /// Draws further trials, each from a stream of its own, and returns the means of all since the start with their

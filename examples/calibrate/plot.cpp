@@ -1,9 +1,12 @@
 #include "examples/calibrate/plot.hpp"
 
-#include <incontext/laws/gaussian_needle.hpp>
+#include <incontext/calibration/centered_needle.hpp>
 #include <incontext/laws/gaussian_row.hpp>
 
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
 
 #include "examples/support/svg_plot.hpp"
 #include "examples/support/text.hpp"
@@ -14,12 +17,21 @@ namespace {
 
 using calibration::RowStatistic;
 
-/// The lengths of a predicted curve: eight per octave.
-std::vector<double> curve_lengths(double shortest, double longest) {
-  std::vector<double> lengths;
-  for (double n = shortest; n < longest; n = std::max(n + 1, std::round(n * std::exp2(0.125)))) lengths.push_back(n);
-  lengths.push_back(longest);
+/// The lengths of a predicted curve: eight per octave, and the trained length, whose value the tables have too.
+std::set<std::int64_t> curve_lengths(std::int64_t trained_length) {
+  std::set<std::int64_t> lengths{trained_length, 8 * trained_length};
+  for (double n = 2; n < 8 * static_cast<double>(trained_length); n *= std::exp2(0.125)) {
+    lengths.insert(std::llround(n));
+  }
   return lengths;
+}
+
+/// The value that the tables predict; nothing where the law is not known to within the width of the curve.
+std::optional<double> predicted_at(std::int64_t length, double score_stddev, double gap, RowStatistic which) {
+  constexpr double width = 0.01;
+  if (which == RowStatistic::entropy) return laws::gaussian_row<double>(length, score_stddev).entropy;
+  const auto weight = calibration::centered_needle_weight(length, score_stddev, gap);
+  return weight.error_estimate < width ? std::optional(weight.value) : std::nullopt;
 }
 
 Panel panel_of(const calibration::HeadDetail& one, RowStatistic which, const std::string& title) {
@@ -32,11 +44,9 @@ Panel panel_of(const calibration::HeadDetail& one, RowStatistic which, const std
         {middle, estimate.mean, std::isfinite(estimate.standard_error) ? estimate.standard_error : 0});
   }
   Series predicted{.name = "predicted, normal scores of x = " + short_text(one.head.score_stddev, 3), .line = true};
-  const double longest = 8 * static_cast<double>(one.trained_length), x = one.head.score_stddev;
-  for (const double n : curve_lengths(2, longest)) {
-    const double value = which == RowStatistic::entropy ? laws::gaussian_row<double>(n, x).entropy
-                                                        : laws::needle_weight<double>(n, x, one.gap).value;
-    predicted.points.push_back({n, value, 0});
+  for (const std::int64_t n : curve_lengths(one.trained_length)) {
+    const auto value = predicted_at(n, one.head.score_stddev, one.gap, which);
+    if (value) predicted.points.push_back({static_cast<double>(n), *value, 0});
   }
   panel.series = {predicted, measured};
   return panel;

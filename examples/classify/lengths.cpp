@@ -87,6 +87,15 @@ void add_models(Table& table, const SphereTask& task, const Comparison& all) {
   }
 }
 
+/// That the models' losses are equal, by paired differences; where they nearly are, the simulation cannot tell.
+void add_order_controls(ClassifyRun& run, const SphereTask& task, const Comparison& all) {
+  const std::string at = "d = " + std::to_string(task.dimension) + ", n = " + std::to_string(task.context_length);
+  const auto& linear = all.less_linear(3);
+  const auto& kernel = all.simulated.loss_difference(all.before(3));
+  run.controls.add("softmax has linear's loss", at, 0, linear.mean, linear);
+  run.controls.add("softmax has kernel's loss", at, 0, kernel.mean, kernel);
+}
+
 /// What the paper says of the figure, and how it comes out.
 Table claims_table() {
   return {.title = "What the paper says of it",
@@ -116,6 +125,7 @@ std::vector<Table> lengths_figure(ClassifyRun& run) {
       if (!all.reached()) continue;
       const auto& loss = all.simulated.loss_difference(all.before(3));
       const auto& accuracy = all.simulated.accuracy_difference(all.before(3));
+      add_order_controls(run, task, all);
       claims.add_row({d, n, order_of(all), loss.mean, loss.standard_error, accuracy.mean, accuracy.standard_error});
     }
   }

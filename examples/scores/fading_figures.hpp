@@ -32,6 +32,7 @@ inline void claim_thresholds(Claims& claims, double gap, double s) {
     const auto n = static_cast<std::int64_t>(half);
     claims.at_least("softmax keeps half up to n = 1 + e^gap", at(n), weight(softmax, n), 0.5);
     claims.at_most("softmax keeps less from there on", at(n + 1), weight(softmax, n + 1), 0.5);
+    claims.differs("control: softmax gives it all of the weight", at(n + 1), weight(softmax, n + 1), 1);
   }
   if (crossover >= 2 && crossover < longest_row) {
     const auto n = static_cast<std::int64_t>(crossover);

@@ -268,38 +268,13 @@ nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::
 
 namespace {
 
-/// The least number of letters to insert, delete, replace or swap with a neighbor: the restricted distance of Damerau
-/// and Levenshtein, which edits each place at most once.
-std::size_t edits_between(std::string_view one, std::string_view other) {
-  std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
-  for (std::size_t i = 0; i <= one.size(); ++i) {
-    for (std::size_t j = 0; j <= other.size(); ++j) {
-      if (i == 0 || j == 0) {
-        edits[i][j] = i + j;
-        continue;
-      }
-      const std::size_t replaced = edits[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
-      edits[i][j] = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, replaced});
-      const bool swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
-      if (swapped) edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
-    }
-  }
-  return edits.back().back();
-}
-
-/// The option that a misspelled one may mean: it begins with the given name or differs by few letters; "" if none does.
+/// The option that a misspelled one may mean; "" if none does.
 std::string nearest_option(const CLI::App& app, std::string_view name) {
-  std::string nearest;
-  std::size_t fewest = std::max<std::size_t>(name.size() / 3, 1);
+  std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) continue;
-    const std::string& known = option->get_single_name();
-    const std::size_t edits = name.size() > 2 && known.starts_with(name) ? 1 : edits_between(name, known);
-    const bool nearer = edits < fewest || (edits == fewest && (nearest.empty() || known.size() < nearest.size()));
-    if (!nearer) continue;
-    fewest = edits;
-    nearest = known;
+    if (!option->get_positional()) known.push_back(option->get_single_name());
   }
+  const std::string nearest = nearest_word(name, known);
   return nearest.empty() ? "" : "--" + nearest;
 }
 

@@ -111,6 +111,8 @@ std::vector<Column> comparison_columns() {
           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
           {.name = "z", .style = Style::two_decimals},
           {.name = "trials", .in_text = InText::hidden},
+          {.name = "values", .in_text = InText::hidden},
+          {.name = "tolerance", .in_text = InText::hidden},
           {.name = "verdict", .in_text = InText::hidden},
           {.name = "reason", .in_text = InText::hidden}};
 }
@@ -130,8 +132,9 @@ std::vector<Cell> Judgment::add(Entry entry, std::int64_t trials) {
   const std::size_t at = entries_.size();
   std::vector<Cell> cells{finite(entry.agreement.theory), Cell()};
   for (Cell& cell : simulation_cells(entry.agreement.estimate)) cells.push_back(std::move(cell));
-  cells.insert(cells.end(), {Pending{at, Pending::Field::z}, trials, Pending{at, Pending::Field::verdict},
-                             Pending{at, Pending::Field::reason}});
+  const double tolerance = entry.agreement.theory_error + entry.agreement.estimate.rounding;
+  cells.insert(cells.end(), {Pending{at, Pending::Field::z}, trials, entry.agreement.estimate.count, finite(tolerance),
+                             Pending{at, Pending::Field::verdict}, Pending{at, Pending::Field::reason}});
   entry.trials = trials;
   entries_.push_back(std::move(entry));
   return cells;
@@ -187,7 +190,7 @@ std::vector<Cell> Judgment::shown(std::optional<double> approximate, const Estim
   std::vector<Cell> cells{Cell(), approximate ? finite(*approximate) : Cell()};
   for (Cell& cell : simulation_cells(estimate)) cells.push_back(std::move(cell));
   const Cell reason = trials_of(estimate) == 0 ? Cell(std::string(not_reached)) : Cell();
-  cells.insert(cells.end(), {Cell(), trials_of(estimate), Cell(), reason});
+  cells.insert(cells.end(), {Cell(), trials_of(estimate), Cell(estimate.count), Cell(), Cell(), reason});
   return cells;
 }
 

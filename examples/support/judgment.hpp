@@ -28,9 +28,10 @@ inline constexpr double false_alarm_rate = 1e-3;
 /// complement, the least expected number of times.
 inline constexpr double fewest_effective_trials = 50;
 
-/// The columns theory | approximate | simulation | ± error | z | trials | verdict | reason. The last three are in CSV
-/// and JSON alone, and the first two where any row has them. `approximate` has values of unknown error, which are not
-/// judged.
+/// The columns theory | approximate | simulation | ± error | z | trials | values | tolerance | verdict | reason. The last
+/// five are in CSV and JSON alone, and the first two where any row has them. `approximate` has values of unknown error,
+/// which are not judged; `values` is the number of values whose scatter is the standard error, trials or batches of them,
+/// and `tolerance` the deviation that the theory's own error and rounding explain.
 std::vector<Column> comparison_columns();
 
 /// The cells of a row that was not reached before the run was stopped: all absent, with the reason.

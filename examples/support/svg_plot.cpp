@@ -11,8 +11,8 @@ namespace incontext::examples {
 
 namespace {
 
-constexpr double width = 460, height = 350, left = 58, right = 16, top = 66, bottom = 46;
-constexpr const char* colors[] = {"#1f5fa8", "#c2410c", "#3f7d20", "#6b3fa0"};
+constexpr double width = 460, plot_height = 238, left = 58, right = 16, bottom = 46;
+constexpr double title_height = 34, name_height = 16;
 
 std::string number(double value) { return short_text(value, 5); }
 
@@ -47,61 +47,117 @@ double step_of(double range) {
   return 10 * power;
 }
 
-/// Where points of a panel are in the picture.
+/// One axis: which part of it is a value.
 struct Scale {
-  double first_log, last_log, highest;
+  double first = std::numeric_limits<double>::infinity(), last = -std::numeric_limits<double>::infinity();
+  bool logarithmic;
 
-  double across(double x) const {
-    return left + (std::log10(x) - first_log) / (last_log - first_log) * (width - left - right);
+  double position(double value) const { return logarithmic ? std::log10(value) : value; }
+  double share(double value) const { return (position(value) - first) / (last - first); }
+  void include(double value) {
+    if (logarithmic && !(value > 0)) return;
+    first = std::min(first, position(value));
+    last = std::max(last, position(value));
   }
-  double up(double y) const { return height - bottom - y / highest * (height - top - bottom); }
+  void widen(double share) {
+    if (!(last > first)) last = first + (logarithmic ? 1 : std::max(std::abs(first), 1.0));
+    const double room = share * (last - first);
+    first -= room;
+    last += room;
+  }
 };
 
-Scale scale_of(const Panel& panel) {
-  Scale scale{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0};
-  for (const Series& series : panel.series) {
-    for (const PlotPoint& point : series.points) {
-      scale.first_log = std::min(scale.first_log, std::log10(point.x));
-      scale.last_log = std::max(scale.last_log, std::log10(point.x));
-      scale.highest = std::max(scale.highest, point.y + point.error);
-    }
-  }
-  if (!(scale.highest > 0)) scale.highest = 1;
-  if (!(scale.last_log > scale.first_log)) scale.last_log = scale.first_log + 1;
-  scale.highest *= 1.05;
-  return scale;
+/// Where points of a panel are in the picture.
+struct Picture {
+  Scale x, y;
+  double top;
+
+  double bottom_edge() const { return top + plot_height; }
+  double across(double value) const { return left + x.share(value) * (width - left - right); }
+  double up(double value) const { return bottom_edge() - std::clamp(y.share(value), 0.0, 1.0) * plot_height; }
+};
+
+double height_of(const Panel& panel) {
+  const auto names = std::count_if(panel.series.begin(), panel.series.end(),
+                                   [](const Series& series) { return !series.name.empty(); });
+  return title_height + name_height * static_cast<double>(names) + plot_height + bottom;
 }
 
-std::string axes(const Panel& panel, const Scale& scale) {
-  const std::string grid = "stroke='#d8d8d8' stroke-width='1'", small = "font-size='11' fill='#333' ";
+Picture picture_of(const Panel& panel) {
+  Picture picture{.x = {.logarithmic = panel.x_axis == Axis::logarithmic},
+                  .y = {.logarithmic = panel.y_axis == Axis::logarithmic},
+                  .top = height_of(panel) - bottom - plot_height};
+  for (const Series& series : panel.series) {
+    for (const PlotPoint& point : series.points) {
+      picture.x.include(point.x);
+      picture.y.include(point.y);
+      picture.y.include(point.y + point.error);
+      if (!picture.y.logarithmic) picture.y.include(point.y - point.error);
+    }
+  }
+  if (!picture.x.logarithmic) picture.x.widen(0.03);
+  if (picture.x.logarithmic) picture.x.widen(0);
+  const bool from_zero = panel.from_zero && !picture.y.logarithmic && picture.y.first >= 0;
+  picture.y.widen(0.05);
+  if (from_zero) picture.y.first = 0;
+  return picture;
+}
+
+/// The values at which an axis has a line: powers of ten, or if there are fewer than two, and on linear axes, steps.
+std::vector<double> marks_of(const Scale& scale) {
+  std::vector<double> marks;
+  const double room = 1e-9 * (scale.last - scale.first);
+  if (scale.logarithmic) {
+    const double first = std::ceil(scale.first - room), last = std::floor(scale.last + room);
+    const double stride = std::max(std::ceil((last - first) / 7), 1.0);
+    for (double power = first; power <= last; power += stride) marks.push_back(std::pow(10, power));
+    if (marks.size() > 1) return marks;
+    marks.clear();
+  }
+  const double low = scale.logarithmic ? std::pow(10, scale.first) : scale.first;
+  const double high = scale.logarithmic ? std::pow(10, scale.last) : scale.last;
+  const double step = step_of(high - low);
+  for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
+    if (!scale.logarithmic || i > 0) marks.push_back(i * step);
+  }
+  return marks;
+}
+
+std::string axes(const Panel& panel, const Picture& picture, const PlotColors& colors) {
+  const std::string grid = "stroke='" + colors.grid + "' stroke-width='1'";
+  const std::string small = "font-size='11' fill='" + colors.words + "' ";
+  const double low = picture.bottom_edge();
   std::string svg;
-  for (int power = static_cast<int>(std::ceil(scale.first_log)); power <= scale.last_log; ++power) {
-    const double x = scale.across(std::pow(10, power));
-    svg += line(x, top, x, height - bottom, grid);
-    svg += text_at(x, height - bottom + 16, short_text(std::pow(10, power), 6), small + "text-anchor='middle'");
+  for (const double mark : marks_of(picture.x)) {
+    const double x = picture.across(mark);
+    svg += line(x, picture.top, x, low, grid);
+    svg += text_at(x, low + 16, short_text(mark, 6), small + "text-anchor='middle'");
   }
-  const double step = step_of(scale.highest);
-  for (int i = 0; i * step <= scale.highest; ++i) {
-    svg += line(left, scale.up(i * step), width - right, scale.up(i * step), grid);
-    svg += text_at(left - 6, scale.up(i * step) + 4, short_text(i * step, 4), small + "text-anchor='end'");
+  for (const double mark : marks_of(picture.y)) {
+    const double y = picture.up(mark);
+    svg += line(left, y, width - right, y, grid);
+    svg += text_at(left - 6, y + 4, short_text(std::abs(mark) < 1e-12 ? 0 : mark, 4), small + "text-anchor='end'");
   }
-  svg += text_at((left + width - right) / 2, height - 10, panel.x_label, small + "text-anchor='middle'");
-  svg += text_at(left, 20, panel.title, "font-size='13' fill='#111'");
+  svg += text_at((left + width - right) / 2, low + 36, panel.x_label, small + "text-anchor='middle'");
+  svg += text_at(left, 20, panel.title, "font-size='13' fill='" + colors.words + "'");
   return svg;
 }
 
-std::string drawn(const Series& series, const Scale& scale, const std::string& color) {
+std::string drawn(const Series& series, const Picture& picture, const std::string& color) {
   std::string svg, path;
   for (const PlotPoint& point : series.points) {
-    const double x = scale.across(point.x), y = scale.up(point.y);
+    const double x = picture.across(point.x), y = picture.up(point.y);
     if (series.line) {
       path += (path.empty() ? "" : " ") + number(x) + "," + number(y);
       continue;
     }
     if (point.error > 0) {
-      svg += line(x, scale.up(point.y - point.error), x, scale.up(point.y + point.error), "stroke='" + color + "'");
+      const double least = picture.y.logarithmic ? std::max(point.y - point.error, std::pow(10, picture.y.first))
+                                                 : point.y - point.error;
+      svg += line(x, picture.up(least), x, picture.up(point.y + point.error), "stroke='" + color + "'");
     }
-    svg += "<circle cx='" + number(x) + "' cy='" + number(y) + "' r='3.5' fill='" + color + "'/>\n";
+    const std::string fill = series.hollow ? "fill='none' stroke='" + color + "'" : "fill='" + color + "'";
+    svg += "<circle cx='" + number(x) + "' cy='" + number(y) + "' r='3.5' " + fill + "/>\n";
   }
   if (series.line) {
     svg += "<polyline points='" + path + "' fill='none' stroke='" + color + "' stroke-width='2'/>\n";
@@ -109,27 +165,33 @@ std::string drawn(const Series& series, const Scale& scale, const std::string& c
   return svg;
 }
 
-std::string drawn(const Panel& panel) {
-  const Scale scale = scale_of(panel);
-  std::string svg = axes(panel, scale);
+std::string drawn(const Panel& panel, const PlotColors& colors) {
+  const Picture picture = picture_of(panel);
+  std::string svg = axes(panel, picture, colors);
+  double y = title_height + 4;
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
-    const std::string color = colors[i % 4];
-    svg += drawn(panel.series[i], scale, color);
-    const double y = 38 + 16 * static_cast<double>(i);
-    svg += text_at(left, y, panel.series[i].name, "font-size='11' fill='" + color + "'");
+    const Series& series = panel.series[i];
+    const std::string color = colors.series[series.color.value_or(i) % colors.series.size()];
+    svg += drawn(series, picture, color);
+    if (series.name.empty()) continue;
+    svg += text_at(left, y, series.name, "font-size='11' fill='" + color + "'");
+    y += name_height;
   }
   return svg;
 }
 
 }  // namespace
 
-std::string svg_of(const std::vector<Panel>& panels) {
-  const double all = width * static_cast<double>(panels.size());
-  std::string svg = "<svg xmlns='http://www.w3.org/2000/svg' width='" + number(all) + "' height='" + number(height) +
-                    "' font-family='sans-serif'>\n<rect width='100%' height='100%' fill='white'/>\n";
+std::string svg_of(const std::vector<Panel>& panels, const PlotColors& colors) {
+  double height = 0;
+  for (const Panel& panel : panels) height = std::max(height, height_of(panel));
+  const std::string all = number(width * static_cast<double>(panels.size())), high = number(height);
+  std::string svg = "<svg xmlns='http://www.w3.org/2000/svg' width='" + all + "' height='" + high + "' viewBox='0 0 " +
+                    all + " " + high + "' font-family='sans-serif'>\n<rect width='100%' height='100%' fill='" +
+                    colors.paper + "'/>\n";
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    svg +=
-        "<g transform='translate(" + number(width * static_cast<double>(i)) + " 0)'>\n" + drawn(panels[i]) + "</g>\n";
+    svg += "<g transform='translate(" + number(width * static_cast<double>(i)) + " 0)'>\n" + drawn(panels[i], colors) +
+           "</g>\n";
   }
   return svg + "</svg>\n";
 }

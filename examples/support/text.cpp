@@ -158,4 +158,39 @@ bool names_missing(std::string_view text) {
   return std::find(words.begin(), words.end(), lower_case(text)) != words.end();
 }
 
+namespace {
+
+/// The least number of letters to insert, delete, replace or swap with a neighbor: the restricted distance of Damerau
+/// and Levenshtein, which edits each place at most once.
+std::size_t edits_between(std::string_view one, std::string_view other) {
+  std::vector<std::vector<std::size_t>> edits(one.size() + 1, std::vector<std::size_t>(other.size() + 1));
+  for (std::size_t i = 0; i <= one.size(); ++i) {
+    for (std::size_t j = 0; j <= other.size(); ++j) {
+      if (i == 0 || j == 0) {
+        edits[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = edits[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      edits[i][j] = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (swapped) edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
+    }
+  }
+  return edits.back().back();
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view word, const std::vector<std::string>& known) {
+  std::string nearest;
+  std::size_t fewest = std::max<std::size_t>(word.size() / 3, 1);
+  for (const std::string& one : known) {
+    const std::size_t edits = word.size() > 2 && one.starts_with(word) ? 1 : edits_between(word, one);
+    if (edits > fewest || (edits == fewest && !nearest.empty() && one.size() >= nearest.size())) continue;
+    fewest = edits;
+    nearest = one;
+  }
+  return nearest;
+}
+
 }  // namespace incontext::examples

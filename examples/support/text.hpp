@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Text that the programs read and write: whole files, decimal numbers in them, and values in messages.
 namespace incontext::examples {
@@ -51,5 +52,9 @@ bool names_non_finite(std::string_view text);
 /// Whether the text marks a missing number: it is empty, or "NA", "N/A", "NaN", "null" or "None" in
 /// upper or lower case.
 bool names_missing(std::string_view text);
+
+/// The known word that a misspelled one may mean: it begins with the given one or differs by few letters; "" if none
+/// does.
+std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace incontext::examples

@@ -140,11 +140,28 @@ class Figures {
            in_words(training_.noise_variance()) + unusual_in_words(options_);
   }
 
-  /// τ = 1 and τ*, and below them the Bayes ridge.
-  void add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
+  /// What the simulation says about the Bayes risk and about the error at a temperature.
+  struct AgainstBayes {
+    NamedTemperature named;
+    double exact;
+    statistics::Estimate attention, bayes;
+  };
+
+  /// τ = 1 and τ*, and below them the Bayes ridge. Returns it beside the better of the two, where its error is known.
+  std::optional<AgainstBayes> add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
     const ErrorTheory error = theory_of(situation, options_.reading);
-    add_attention_rows(table, run_, prefix, situation, named_temperatures({}, error), options_.reading);
-    add_bayes_row(table, run_, prefix, situation.task, situation.context_length);
+    const std::vector<NamedTemperature> named = named_temperatures({}, error);
+    const Estimates simulated = add_attention_rows(table, run_, prefix, situation, named, options_.reading);
+    const statistics::Estimate bayes = add_bayes_row(table, run_, prefix, situation.task, situation.context_length);
+    if (!error.exact || !std::isfinite(error.optimal) || bayes.count < 2) return std::nullopt;
+    std::size_t best = 0;
+    while (best + 1 < simulated.size() && named[best].temperature != error.optimal) ++best;
+    return AgainstBayes{named[best], error.exact(named[best].temperature).value, simulated[best], bayes};
+  }
+
+  /// The paper says of Figure 2b that the optimal temperature restores alignment with the Bayes-optimal solution.
+  void add_bayes_control(const std::string& place, const AgainstBayes& at) {
+    run_.controls.add({"attention at τ* has the Bayes risk", place}, at.bayes.mean, at.exact, at.attention);
   }
 
   std::vector<std::string> notes_of(const Table& table) const {
@@ -263,11 +280,21 @@ class Figures {
       for (const double value : values(shift)) {
         std::vector<Cell> cells{value};
         if (several) cells.insert(cells.begin(), l);
-        add_rows(table, cells, at(shift.apply(test_, value), l));
+        const auto against_bayes = add_rows(table, cells, at(shift.apply(test_, value), l));
+        const std::string length_text = several ? "l = " + std::to_string(l) + ", " : "";
+        if (against_bayes) {
+          add_bayes_control(length_text + shift.column.heading + " = " + in_words(value), *against_bayes);
+        }
       }
     }
     table.notes = notes_of(table);
     return {std::move(table)};
+  }
+
+  bool is_pretraining(const LinearTask& task) const {
+    return task.input_covariance() == training_.input_covariance() && task.input_mean() == training_.input_mean() &&
+           task.task_second_moment() == training_.task_second_moment() &&
+           task.noise_variance() == training_.noise_variance();
   }
 
   /// Equation (22) for a law that need not be isotropic: m and b are means over directions, as they are in the
@@ -302,6 +329,11 @@ class Figures {
     const double exact = optimum(situation.context_length);
     const std::string place = shift.column.heading + " = " + in_words(value);
     run_.controls.add({"the heuristic (20) is optimal", place}, ratio, exact, found.temperature);
+    run_.controls.add({"τ* of the law of pretraining", place},
+                      regression::generalization_error(situation.attention, training_, situation.context_length,
+                                                       options_.reading.convention)
+                          .optimal_temperature(),
+                      exact, found.temperature);
     if (shorter < 2) return;
     run_.controls.add({"τ* of l = " + std::to_string(shorter), place}, optimum(shorter), exact, found.temperature);
   }
@@ -335,6 +367,10 @@ class Figures {
         }
         if (simulated && value == values(shift).back())
           add_optimum_controls(shift, value, situation, ratio, *simulated);
+        if (simulated && is_pretraining(situation.task)) {
+          run_.controls.add({"τ = 1 is optimal without a shift", shift.column.heading + " = " + in_words(value)}, 1,
+                            optimal, simulated->temperature);
+        }
         const double softmax = softmax_optimal_temperature(situation);
         comparison.push_back(std::isfinite(softmax) ? Cell(softmax) : Cell());
         add_row(table, std::move(cells), std::move(comparison));
@@ -373,12 +409,26 @@ class Figures {
     return tables;
   }
 
+  /// That a shift of the mean changes nothing, which the paper says of approximate softmax.
+  void add_invariance(double& unshifted, ScoringChoice scoring, double value, const ErrorTheory& theory,
+                      const Estimates& simulated, const std::vector<NamedTemperature>& named) {
+    std::size_t one = 0;
+    while (one + 1 < simulated.size() && named[one].temperature != 1) ++one;
+    if (!theory.exact || simulated.empty()) return;
+    const double exact = theory.exact(named[one].temperature).value;
+    if (value == 0) unshifted = exact;
+    if (value == 0 || !(unshifted > 0)) return;
+    const std::string place = scoring_in_words(scoring) + ", input mean = " + in_words(value);
+    run_.controls.add({"invariant: the error without a shift, τ = 1", place}, unshifted, exact, simulated[one]);
+  }
+
   std::vector<Table> mean_shifts() {
     const Shift shift = mean_shift();
     Table table =
         comparison_table("Mean shift (Remark 3.4): error against the length of the inputs' mean" + setting(true),
                          {shift.column, {"scoring"}}, options_.reading);
     std::vector<double> lengths_of_mean = values(shift);
+    std::map<ScoringChoice, double> unshifted;
     if (options_.shifts.empty()) lengths_of_mean.insert(lengths_of_mean.begin(), 0);
     for (const double value : lengths_of_mean) {
       const Situation situation = at(shift.apply(test_, value), length());
@@ -392,8 +442,11 @@ class Figures {
         }
         ErrorTheory theory = theory_of(situation, reading);
         theory.approximate_optimal = 0;
-        add_attention_rows(table, run_, {value, scoring_in_words(scoring)}, situation, named_temperatures({}, theory),
-                           reading, BesideTheory::leading_order_alone);
+        const std::vector<NamedTemperature> named = named_temperatures({}, theory);
+        const Estimates simulated = add_attention_rows(table, run_, {value, scoring_in_words(scoring)}, situation,
+                                                       named, reading, BesideTheory::leading_order_alone);
+        if (scoring != ScoringChoice::softmax)
+          add_invariance(unshifted[scoring], scoring, value, theory, simulated, named);
       }
     }
     table.notes = notes_of(table);

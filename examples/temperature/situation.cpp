@@ -206,9 +206,9 @@ std::string rejections_note(const Table& table, const Reading& reading) {
                                                   : "Leading order, as Theorem 4.2 but with the offset kept");
 }
 
-void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
-                        const std::vector<NamedTemperature>& named, const Reading& reading,
-                        BesideTheory beside_theory) {
+Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
+                             const std::vector<NamedTemperature>& named, const Reading& reading,
+                             BesideTheory beside_theory) {
   ErrorTheory theory = theory_of(at, reading);
   if (reading.scoring == ScoringChoice::softmax && beside_theory == BesideTheory::leading_order_alone)
     theory.beside = {};
@@ -235,17 +235,19 @@ void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix,
     }
     add_row(table, std::move(cells), with_beside(std::move(comparison), std::move(beside), std::move(beside_z)));
   }
+  return simulated;
 }
 
-void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
-                   std::int64_t context_length) {
-  if (!(task.noise_variance() > 0)) return;
+statistics::Estimate add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
+                                   std::int64_t context_length) {
+  if (!(task.noise_variance() > 0)) return {};
   const auto equivalent = regression::bayes_risk_deterministic_equivalent(task, context_length);
   const auto simulated = run.simulator.bayes_risk(task, context_length);
   std::vector<Cell> cells = prefix;
   cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
   add_row(table, std::move(cells),
           with_beside(Judgment::shown(equivalent.risk + equivalent.mean_excess, simulated), Cell(), Cell()));
+  return simulated;
 }
 
 std::string scoring_in_words(ScoringChoice scoring) {

@@ -100,15 +100,15 @@ std::string scoring_in_words(ScoringChoice scoring);
 /// Whether a row of softmax has the theory of its approximation beside it; a table of several maps has not.
 enum class BesideTheory { shown, leading_order_alone };
 
-/// One row a temperature, all simulated on the same draws.
-void add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
-                        const std::vector<NamedTemperature>& named, const Reading& reading,
-                        BesideTheory beside = BesideTheory::shown);
+/// One row a temperature, all simulated on the same draws. Returns the estimates of the temperatures that exist.
+Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
+                             const std::vector<NamedTemperature>& named, const Reading& reading,
+                             BesideTheory beside = BesideTheory::shown);
 
 /// The ridge regression that knows the law, the benchmark; its theory is a deterministic equivalent, which is not
-/// judged.
-void add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
-                   std::int64_t context_length);
+/// judged. Returns the simulated risk; without noise there is no row, and it has no trials.
+statistics::Estimate add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
+                                   std::int64_t context_length);
 
 inline constexpr const char* bayes_note =
     "Bayes ridge: approximate is a deterministic equivalent, off by order 1/d (6% where l = d = 20); it is not judged.";

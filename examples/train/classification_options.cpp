@@ -65,7 +65,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// The options that figures of classification other than ends and curves have, and those alone.
+/// The options that figures other than ends and curves have, and these two have not.
 const Names list_names{"--dimensions", "--context-lengths", "--class-counts", "--initial-scales", "--rates",
                        "--full",       "--prototype-sets",  "--hidden-ratios"};
 
@@ -79,7 +79,7 @@ void require_balanced(const std::string& name, std::int64_t context_length, std:
                     "a multiple of " + std::to_string(classes));
 }
 
-/// The options that a figure of the paper has no use for, apart from those that none of them uses.
+/// The options that one figure of the paper does not use and others do.
 Names unused_of(ClassificationFigure figure) {
   switch (figure) {
     case ClassificationFigure::strategies:

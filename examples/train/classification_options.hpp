@@ -11,9 +11,9 @@
 /// What incontext-train classification can be asked.
 namespace incontext::examples::train {
 
-/// Where training ends, beside the rules; the way there; and figures of arXiv 2510.10425: the models over context
-/// lengths (7) and dimensions (16), selection and elimination (17), learning rates (18), the valley of kappa and gain,
-/// and transience (10).
+/// Where training ends, beside the rules; the way there; and figures of arXiv 2510.10425: models over context lengths
+/// (7), transience (10), widths over dimensions (16), selection and elimination (17), learning rates (18), and the
+/// valley of kappa and gain.
 enum class ClassificationFigure { ends, curves, models, widths, strategies, learning_rates, valley, transience };
 
 /// Which maps are trained.
@@ -41,7 +41,7 @@ struct ClassificationOptions : TaskOptions {
 
 void add_options(CLI::App& app, ClassificationOptions& o);
 
-/// Sets the defaults of options not given, and refuses those the chosen figure has no use for.
+/// Sets the defaults of options that are not given, and collects given ones that the chosen figure does not use.
 void complete(const CLI::App& app, ClassificationOptions& o, UnusedOptions& unused);
 
 /// Writes the edition's values into the report's arguments.

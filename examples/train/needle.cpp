@@ -39,7 +39,7 @@ double needle_optimum(const NeedleSetting& at, std::int64_t length) {
   });
 }
 
-/// The s at which the mean cross entropy over the lengths is least, and its accuracy as of Brent's minimization.
+/// The s at which the mean cross entropy over the lengths is least, by Brent's minimization.
 double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& lengths) {
   return with_needle_law(at, [&](const auto& law) {
     const auto loss = [&](double log_scale) {
@@ -54,7 +54,8 @@ double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& leng
   });
 }
 
-constexpr double optimum_accuracy = 1e-3;  // of the trained mean, whose rows are float's, and of the minimization
+/// Relative: what single precision and Brent's minimization leave uncertain of an optimum.
+constexpr double optimum_accuracy = 1e-3;
 
 /// The mean over seeds of the number that a run learns.
 Estimate learned_over_seeds(NeedleParts& parts, const std::string& what, NeedleRun run) {
@@ -79,6 +80,77 @@ NeedleRun needle_run(const NeedleOptions& o, const NeedleSetting& at, std::vecto
           .batch = o.batch};
 }
 
+/// A row for a learned number beside its optimum.
+void add_learned(NeedleParts& parts, Table& table, std::vector<Cell> cells, double optimum, const Estimate& learned) {
+  const auto comparison =
+      parts.judgment.judged({optimum, optimum_accuracy * optimum}, learned, rows_of(parts.options, learned));
+  cells.insert(cells.end(), comparison.begin(), comparison.end());
+  table.add_row(std::move(cells));
+}
+
+/// Inverse temperatures that training should not reach.
+void add_needle_controls(NeedleParts& parts, const NeedleSetting& at, std::int64_t n, bool is_shortest, double optimum,
+                         const Estimate& learned) {
+  const std::string place = at.words + ", n = " + std::to_string(n);
+  if (at.normal) {
+    parts.controls.add({"half of Bayes' m/v", place}, at.needle.mean / 2, optimum, learned);
+    return;
+  }
+  parts.controls.add({"p_n = 1, softmax as it is", place}, 1, optimum, learned);
+  if (!is_shortest) {
+    parts.controls.add({"p_n of a row a quarter as long", place}, needle_optimum(at, n / 4), optimum, learned);
+  }
+}
+
+/// Fig. 2's law, slope log n + constant.
+struct LogLaw {
+  double slope, constant;
+};
+
+/// The law of least squares through what was learned at each length.
+LogLaw log_law_through(const std::vector<std::int64_t>& lengths, const std::vector<double>& learned) {
+  std::vector<double> logs;
+  for (const std::int64_t n : lengths) logs.push_back(std::log(static_cast<double>(n)));
+  const double mean_log = estimate_of_runs(logs).mean, mean_learned = estimate_of_runs(learned).mean;
+  double products = 0, squares = 0;
+  for (std::size_t k = 0; k < logs.size(); ++k) {
+    products += (logs[k] - mean_log) * (learned[k] - mean_learned);
+    squares += (logs[k] - mean_log) * (logs[k] - mean_log);
+  }
+  const double slope = products / squares;
+  return {slope, mean_learned - slope * mean_log};
+}
+
+Table needle_table(NeedleParts& parts, const NeedleSetting& at, const std::vector<std::int64_t>& lengths) {
+  const NeedleOptions& o = parts.options;
+  Table table{.title = "The inverse temperature learned at each length: competitors " + at.words,
+              .columns = {{"parameter"}, {.name = "n", .style = Style::shortest}},
+              .key_columns = 2};
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  std::vector<double> ends;
+  for (const std::int64_t n : lengths) {
+    const double optimum = needle_optimum(at, n);
+    const Estimate end = learned_over_seeds(parts, "needle, n = " + std::to_string(n), needle_run(o, at, {n}));
+    add_learned(parts, table, {std::string("p_n"), n}, optimum, end);
+    add_needle_controls(parts, at, n, n == lengths.front(), optimum, end);
+    ends.push_back(end.mean);
+  }
+  NeedleRun joint = needle_run(o, at, lengths);
+  joint.by_log_length = true;
+  joint.rate = 0.3;
+  const double scale = best_scale(at, lengths);
+  add_learned(parts, table, {std::string("s, all n"), Cell()}, scale, learned_over_seeds(parts, "needle, s", joint));
+  const LogLaw law = log_law_through(lengths, ends);
+  table.notes = {
+      "theory: the least of the cross entropy's mean over all rows; simulation: after " + std::to_string(o.steps) +
+          " steps of Adam, " + std::to_string(o.batch) + " rows each, mean over " + std::to_string(o.seeds) + " seeds.",
+      "Fig. 2's law a1 log n + a2 through what was learned: a1 = " + short_text(law.slope, 3) +
+          ", a2 = " + short_text(law.constant, 3) +
+          (at.normal ? ". Theory: a1 = 0, as Bayes' m/v holds at every length."
+                     : ". Theory for long rows: a1 = " + short_text(laws::bounded_log_slope(at.needle, 1.0), 3) + ".")};
+  return table;
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, NeedleOptions& o) {
@@ -95,61 +167,10 @@ void add_options(CLI::App& app, NeedleOptions& o) {
 }
 
 std::vector<Table> needle_tables(NeedleParts& parts) {
-  const NeedleOptions& o = parts.options;
   std::vector<std::int64_t> lengths{16, 64, 256};
-  if (o.full) lengths.insert(lengths.end(), {1024, 4096});
+  if (parts.options.full) lengths.insert(lengths.end(), {1024, 4096});
   std::vector<Table> tables;
-  for (const NeedleSetting& at : needle_settings()) {
-    Table table{.title = "The inverse temperature learned at each length: competitors " + at.words,
-                .columns = {{"parameter"}, {.name = "n", .style = Style::shortest}},
-                .key_columns = 2};
-    for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
-    std::vector<double> logs, ends;
-    for (std::size_t k = 0; k < lengths.size(); ++k) {
-      const std::int64_t n = lengths[k];
-      const double exact = needle_optimum(at, n);
-      const Estimate end = learned_over_seeds(parts, "needle, n = " + std::to_string(n), needle_run(o, at, {n}));
-      std::vector<Cell> cells{std::string("p_n"), n};
-      const auto comparison = parts.judgment.judged({exact, optimum_accuracy * exact}, end, rows_of(o, end));
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
-      logs.push_back(std::log(static_cast<double>(n)));
-      ends.push_back(end.mean);
-      const std::string place = at.words + ", n = " + std::to_string(n);
-      const double constant = at.needle.mean / (at.normal ? 2 : 1);
-      parts.controls.add({at.normal ? "half of Bayes' m/v" : "p_n = 1, softmax as it is", place},
-                         at.normal ? constant : 1, exact, end);
-      if (!at.normal && k > 0) {
-        parts.controls.add({"p_n of a row a quarter as long", place}, needle_optimum(at, n / 4), exact, end);
-      }
-    }
-    const double scale = best_scale(at, lengths);
-    NeedleRun joint = needle_run(o, at, lengths);
-    joint.by_log_length = true;
-    joint.rate = 0.3;
-    const Estimate end = learned_over_seeds(parts, "needle, s", joint);
-    std::vector<Cell> cells{std::string("s, all n"), Cell()};
-    const auto comparison = parts.judgment.judged({scale, optimum_accuracy * scale}, end, rows_of(o, end));
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
-    const double mean_log = estimate_of_runs(logs).mean, mean_end = estimate_of_runs(ends).mean;
-    double products = 0, squares = 0;
-    for (std::size_t k = 0; k < logs.size(); ++k) {
-      products += (logs[k] - mean_log) * (ends[k] - mean_end);
-      squares += (logs[k] - mean_log) * (logs[k] - mean_log);
-    }
-    const double slope = products / squares;
-    table.notes = {
-        "theory: the least of the cross entropy's mean over all rows; simulation: after " + std::to_string(o.steps) +
-            " steps of Adam, " + std::to_string(o.batch) + " rows each, mean over " + std::to_string(o.seeds) +
-            " seeds.",
-        "Fig. 2's law a1 log n + a2 through what was learned: a1 = " + short_text(slope, 3) +
-            ", a2 = " + short_text(mean_end - slope * mean_log, 3) +
-            (at.normal
-                 ? ". Theory: a1 = 0, as Bayes' m/v holds at every length."
-                 : ". Theory for long rows: a1 = " + short_text(laws::bounded_log_slope(at.needle, 1.0), 3) + ".")};
-    tables.push_back(std::move(table));
-  }
+  for (const NeedleSetting& at : needle_settings()) tables.push_back(needle_table(parts, at, lengths));
   return tables;
 }
 

@@ -35,7 +35,7 @@ struct ReasoningOptions : TaskOptions {
 
 void add_options(CLI::App& app, ReasoningOptions& o);
 
-/// Fills in the edition's values, and refuses options without use and sizes that do not fit.
+/// Fills in the edition's values, collects given options without effect, and refuses sizes that do not fit.
 void complete(const CLI::App& app, ReasoningOptions& o, UnusedOptions& unused);
 
 /// Writes the edition's lists into the report's arguments.

@@ -9,7 +9,6 @@
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/moments.hpp>
 #include <incontext/training/gradient_flow.hpp>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "examples/support/text.hpp"
+#include "examples/support/unused_options.hpp"
 
 namespace incontext::examples::train {
 
@@ -105,10 +105,6 @@ Attention<double> layer_of(const RegressionRun& run, const Parameters& parameter
   return training::regression_layer(run.parameters, run.fixed, run.task.dimension(), parameters).attention;
 }
 
-Estimate over_values(const std::vector<double>& values) {
-  return Estimate(statistics::moments_of(values.data(), std::ssize(values)));
-}
-
 /// The states that every seed of a run reaches, one entry per step asked for. No two runs share their seeds.
 std::vector<std::vector<Parameters>> all_seeds(RegressionParts& parts, const std::string& what, RegressionRun run,
                                                const std::vector<std::int64_t>& steps) {
@@ -130,7 +126,7 @@ std::int64_t contexts_of(const std::vector<Parameters>& seeds, const RegressionR
 Estimate over_seeds(const std::vector<Parameters>& seeds, const std::function<double(const Parameters&)>& number) {
   std::vector<double> values;
   std::transform(seeds.begin(), seeds.end(), std::back_inserter(values), number);
-  return over_values(values);
+  return estimate_of_runs(values);
 }
 
 /// The columns of a comparison, with what is trained in place of what is simulated.
@@ -173,7 +169,7 @@ SoftmaxLayer optimal_softmax(const Setting& at, bool values_given) {
                                                        scoring::Softmax<double>{temperature})
         .value;
   };
-  // the error is a parabola in v_y, and three of its values give the vertex
+  // The error is a parabola in v_y, and three of its values give the vertex.
   const auto best_value = [&](double temperature) {
     if (values_given) return 1.0;
     const double middle = error_at(temperature, 0), above = error_at(temperature, 1), below = error_at(temperature, -1);

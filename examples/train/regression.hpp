@@ -25,7 +25,7 @@ struct RegressionOptions : TaskOptions {
 
 void add_options(CLI::App& app, RegressionOptions& o);
 
-/// What the figures read and fill in. The controls have two columns of keys.
+/// What the figures read and fill in.
 struct RegressionParts : TaskParts<RegressionOptions, Simulator> {
   std::uint64_t next_seed = options.simulation.seed;  ///< no two runs share their seeds
 };

@@ -15,7 +15,7 @@
 #include "examples/train/step_progress.hpp"
 #include "examples/train/transience_runs.hpp"
 
-/// The training of transience_runs.hpp. Only simulator.cpp includes this.
+/// The training that transience_runs.hpp describes. Only simulator.cpp includes this.
 namespace incontext::examples::train {
 
 namespace detail {

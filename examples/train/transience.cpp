@@ -13,7 +13,7 @@ namespace {
 
 using statistics::Estimate;
 
-/// Knowing the fewest sets by heart saves at least so many nats: the size of which the control speaks.
+/// The saving in nats, by knowing the fewest sets by heart, that a simulation must resolve for the control to count.
 constexpr double least_saved = 0.1;
 
 /// How many standard errors the rise of the loss must be above that without shared sets to be called transience.
@@ -48,8 +48,8 @@ struct Courses {
   }
 };
 
-/// The measurement at which a course does best on fresh contexts, by one half of these contexts; the loss there is then
-/// read from the other half, so that its own noise is not chosen.
+/// The measurement at which the loss on fresh contexts is least. It is chosen by `chosen_by`, and the loss there is read
+/// from `fresh`, which are other contexts: a minimum over the noise of its own contexts would be too low.
 std::size_t peak_of(const std::vector<TransiencePoint>& course) {
   const auto less = [](const TransiencePoint& a, const TransiencePoint& b) {
     return a.chosen_by.loss.mean < b.chosen_by.loss.mean;
@@ -97,11 +97,11 @@ Table course_table(const ClassificationOptions& o, std::int64_t dimension) {
                   {.name = "shared_loss", .heading = "loss, shared", .digits = 4, .decimals_as = 1},
                   {.name = "shared_loss_error", .heading = "± error", .decimals_as = 1},
                   {.name = "shared_accuracy", .heading = "accuracy", .digits = 3, .decimals_as = 2}},
-      .notes = {"sets: of prototypes that the contexts share, 0: every context has its own. fresh: on contexts with "
-                "prototypes of their own, which only the context tells; shared: on held-out contexts with the sets.",
-                "perceptron: its hidden width in units of d + k. Adam with the constant rate " +
-                    short_text(o.run.rate, 4) + ", batch " + std::to_string(o.run.batch) + ", means over " +
-                    std::to_string(o.seeds) + " seeds."},
+      .notes =
+          {"sets: how many sets of prototypes the contexts share; 0: every context has its own. fresh: contexts with "
+           "prototypes of their own, which only the context tells; shared: held-out contexts with the shared sets.",
+           "perceptron: its hidden width in units of d + k. Adam at the constant rate " + short_text(o.run.rate, 4) +
+               ", batch " + std::to_string(o.run.batch) + ", means over " + std::to_string(o.seeds) + " seeds."},
       .key_columns = 3};
 }
 
@@ -179,13 +179,13 @@ std::vector<Table> transience_tables(ClassificationParts& parts) {
     tables.push_back(std::move(course));
   }
   ends.notes = {
-      "best at step: where the loss on fresh contexts is least, by other fresh contexts than those of the loss; above "
-      "best: how much larger the loss is at the end. Transient: if it rises by more than " +
+      "best at step: where the loss on fresh contexts is least, chosen by other contexts than those of the loss. loss "
+      "above best: how much larger the loss is at the end. transient: yes if the loss rises by more than " +
           short_text(transient_beyond, 2) +
-          " standard errors beyond the rise of the same seeds without shared sets; never learned: at its best still a "
-          "guess, log k, or worse.",
-      "theory and simulation: the loss on fresh less that on shared contexts at the end, 0 where no sets are shared; "
-      "otherwise what is known by heart."};
+          " standard errors beyond the rise of the same seeds without shared sets; never learned if it is never below "
+          "log k, the loss of a guess.",
+      "theory and simulation: the loss on fresh contexts less that on shared ones at the end. It is 0 where no sets "
+      "are shared, and otherwise what is known by heart."};
   tables.push_back(std::move(ends));
   return tables;
 }

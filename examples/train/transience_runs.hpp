@@ -10,7 +10,7 @@ namespace incontext::examples::train {
 
 /// One training of softmax attention with a perceptron behind it. Adam at a constant rate.
 struct TransienceRun {
-  simulate::SphereTask task;      ///< with the number of sets of prototypes that the contexts share; 0: none
+  simulate::SphereTask task;      ///< its prototype_sets are those that the contexts share; 0: none
   std::int64_t hidden_ratio = 8;  ///< the width of the perceptron in units of dimension + classes
   std::int64_t batch = 32;
   std::int64_t steps = 2500;
@@ -25,8 +25,9 @@ struct ContextScore {
   statistics::Estimate loss, accuracy;
 };
 
-/// Where a training is after some steps: on contexts with prototypes of their own, which only the context tells, twice;
-/// and on held-out contexts with the shared prototypes, which can also be known by heart.
+/// How far a training is after some steps. `fresh` and `chosen_by` are two samples of contexts with prototypes of their
+/// own, which only the context tells; `shared` are held-out contexts with the shared prototypes, which can also be known
+/// by heart.
 struct TransiencePoint {
   std::int64_t step = 0;
   ContextScore fresh = {}, chosen_by = {}, shared = {};

@@ -6,6 +6,7 @@
 #include "incontext/statistics/confidence_interval.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/families.hpp"
+#include "incontext/statistics/kolmogorov_smirnov.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 #include "incontext/statistics/theory.hpp"

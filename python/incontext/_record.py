@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import html
+import sys
 from enum import IntEnum
 from typing import Any, ClassVar, dataclass_transform
 
@@ -9,7 +10,20 @@ from . import _core
 
 
 class Choice(IntEnum):
-    """One of a C++ enumeration's values."""
+    """One of a C++ enumeration's values. Wherever a function or a record takes one, its name as a text will do.
+
+    >>> from incontext.regression import Offset
+    >>> Offset("removed")
+    Offset.removed
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> Choice:
+        if isinstance(value, str) and value in cls.__members__:
+            return cls[value]
+        room = cls.__module__.rsplit(".", 1)[-1]
+        raise ValueError(f"incontext::{room}::{cls.__name__}: there is no such choice (value = {value}; needs "
+                         f"{', '.join(cls.__members__)})")
 
     def __str__(self) -> str:
         return self.name
@@ -34,9 +48,17 @@ def plain(value: Any) -> Any:
 
 
 def cell(value: Any) -> str:
-    """A value as a cell of an HTML table."""
+    """A value as a cell of an HTML table; an estimate as its mean and standard error."""
+    if hasattr(value, "standard_error") and hasattr(value, "mean"):
+        return f"{value.mean:.6g} ± {value.standard_error:.2g}"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return "<pre>" + html.escape(text) + "</pre>" if "\n" in text else html.escape(text)
+
+
+def fields_html(caption: str, fields: dict[str, Any]) -> str:
+    """Names and values as an HTML table."""
+    rows = "".join(f"<tr><th>{name}</th><td>{cell(value)}</td></tr>" for name, value in fields.items())
+    return f"<table><caption>{caption}</caption>{rows}</table>"
 
 
 @dataclass_transform()
@@ -48,10 +70,15 @@ class Record:
 
     _fields: ClassVar[tuple[str, ...]] = ()
     _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
+    _choices: ClassVar[dict[str, Any]] = {}  # the fields that may be given as the name of a choice
 
     def __init_subclass__(cls, cpp: str | None = None) -> None:
         own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
         cls._fields = cls._numbers = cls._fields + own
+        room_names = vars(sys.modules[cls.__module__])
+        types = {name: room_names.get(str(cls.__annotations__[name])) for name in own}
+        chosen = {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Choice)}
+        cls._choices = cls._choices | chosen
         if cls.__doc__ is None:
             room = cls.__module__.rsplit(".", 1)[-1]
             cls.__doc__ = _core.docstring(cpp or f"{room}::{cls.__name__}") or f"A C++ struct of incontext::{room}."
@@ -70,7 +97,10 @@ class Record:
         for name in cls._fields:
             if name not in given and not hasattr(cls, name):
                 raise TypeError(f"{cls.__name__}() needs the field {name!r}")
-            object.__setattr__(self, name, given[name] if name in given else getattr(cls, name))
+            value = given[name] if name in given else getattr(cls, name)
+            if isinstance(value, str) and name in cls._choices:
+                value = cls._choices[name](value)
+            object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: use replace({name}=...)")
@@ -83,8 +113,7 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._fields)})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{name}</th><td>{cell(getattr(self, name))}</td></tr>" for name in self._fields)
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        return fields_html(type(self).__name__, {name: getattr(self, name) for name in self._fields})
 
     def __eq__(self, other: object) -> Any:
         if type(other) is not type(self):

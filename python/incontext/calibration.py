@@ -188,7 +188,9 @@ class HeadDetail(Record):
         except ImportError as error:
             raise ImportError("plot() needs Matplotlib: pip install matplotlib") from error
         stddev = self.head.score_stddev
-        curve = numpy.unique(numpy.geomspace(2, 8 * self.trained_length, 100).round())
+        curve = numpy.union1d(numpy.geomspace(2, 8 * self.trained_length, 100).round(), self.trained_length)
+        needle = _core.calibration.centered_needle_weight(curve, stddev, self.gap)
+        width = 0.01  # of the curve: where the law is known less well, it is not drawn
         middle = [(rows.shortest_row * rows.longest_row) ** 0.5 for rows in self.lengths]
         figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
         left.plot(curve, laws.gaussian_row(curve, stddev).entropy, label=f"predicted, x = {stddev:.3g}")
@@ -196,7 +198,7 @@ class HeadDetail(Record):
                       [0 if numpy.isnan(rows.entropy_error) else rows.entropy_error for rows in self.lengths],
                       fmt="o", label="measured")
         left.set_ylabel("entropy in nats")
-        right.plot(curve, laws.needle_weight(curve, stddev, self.gap).value, label="predicted")
+        right.plot(curve, numpy.where(needle.error_estimate < width, needle.value, numpy.nan), label="predicted")
         right.plot(middle, [rows.needle_weight for rows in self.lengths], "o", label="measured")
         right.set_ylabel(f"weight of a needle\n{self.gap:.3g} above the mean")
         for axes in (left, right):
@@ -249,7 +251,7 @@ class Calibration:
 
     def head(self, layer: int | None = None, head: int | None = None, *, gap: float | None = None,
              trained_length: int | None = None, factors: Sequence[int] = (1, 2, 8, 128)) -> HeadDetail:
-        """One head in detail, by its layer and number from 0; needless where there is only one.
+        """One head in detail, by its layer and number, both from 0; they may be left out where there is only one head.
 
         `gap` is the needle's score above the mean of the others (default: four of their standard deviations),
         `trained_length` the length of rows in training (default: the longest row), and `factors` are the lengths to
@@ -259,7 +261,7 @@ class Calibration:
         return found
 
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:
-        """The moment-ratio temperature of a head on these scores and on others, which are its scores under a shift."""
+        """The moment-ratio temperatures of a head on these scores and on `scores`, those under a shift, and their quotient."""
         found: ShiftedTemperature = self._core.shifted(scores, *self._place(layer, head))
         return found
 
@@ -274,7 +276,8 @@ class Calibration:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{one.heads} {one.phase}" for one in self.phases if one.heads)
-        return f"Calibration({len(self.heads)} heads: {counts}; {sum(one.normal for one in self.phases)} normal)"
+        normal = sum(one.normal for one in self.phases)
+        return f"Calibration({len(self.heads)} heads, {normal} with normal rows; by the scores' deviation alone: {counts})"
 
     def _repr_html_(self) -> str:
         several = _html("Phases", self.phases) if len(self.heads) > 1 else ""
@@ -290,7 +293,7 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     `scores` are layers x heads x queries x keys, or fewer dimensions, in half, single or double precision, in any order
     and memory-mapped or not; they are not copied. -inf masks a key. `causal` masks the later keys,
     `inverse_temperature` multiplies every score, and `leave_out_masked_rows` leaves out queries whose keys are all
-    masked. The number of threads never changes a digit; 0 are as many as the machine has.
+    masked. The number of threads never changes a digit; 0 means as many as the machine has.
 
     >>> import numpy
     >>> report = calibrate(numpy.random.default_rng(1).normal(0, 2, (2, 128, 256)))

@@ -60,18 +60,18 @@ class Visibility(Choice):
 class Map(Record):
     """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis."""
 
-    def __call__(self, scores: Any, visibility: Visibility = Visibility.all) -> Any:
+    def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
         return _core.scoring.weights(self, scores, visibility)
 
     def log_weights(self, scores: Any) -> Any:
         """Logarithms of the weights, along the last axis."""
         return _core.scoring.log_weights(self, scores)
 
-    def jvp(self, scores: Any, direction: Any, visibility: Visibility = Visibility.all) -> Any:
+    def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """The Jacobian times a direction, along the last axis."""
         return _core.scoring.jvp(self, scores, direction, visibility)
 
-    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility = Visibility.all) -> Any:
+    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """The transposed Jacobian times a cotangent, along the last axis."""
         return _core.scoring.vjp(self, scores, cotangent, visibility)
 

@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 from . import _core
 from ._core.training import *  # noqa: F403
 from ._core.training import Trainer
-from ._record import Choice, Record
+from ._record import Choice, Record, fields_html, plain
 from .regression import Attention, LinearTask, QueryToken
 from .scoring import Map
 from .simulate import Device, ScoreLaw, SphereTask
@@ -130,9 +130,9 @@ class RegressionLayer(Record):
     inverse_temperature: float = 1.0
 
 
-def population_loss(parameters: RegressionParameters, fixed: Attention | None, dimension: int,
+def population_loss(parameters: RegressionParameters | str, fixed: Attention | None, dimension: int,
                     error: Callable[[Attention, float], Any]) -> Callable[[Any], tuple[float, Any]]:
-    """The exact loss of a layer as a function of the trained numbers, for GradientFlow and Trainer.
+    """The exact loss of a layer as a function of its trained parameters, for GradientFlow and Trainer.
 
     `error` takes a layer and an inverse temperature and returns the error with its gradient.
 
@@ -159,6 +159,18 @@ class _Sampled:
     """What the three kinds of training have in common."""
 
     _core: Any  # _core.training.SampledTraining
+    _settings: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it was made with, by name."""
+        found: dict[str, Any] = plain(self._settings)
+        return found
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._settings.items())})"
+
+    def _repr_html_(self) -> str:
+        return fields_html(type(self).__name__, self._settings)
 
     @property
     def initial(self) -> Any:
@@ -196,11 +208,12 @@ class ContextTraining(_Sampled):
     """
 
     def __init__(self, task: SphereTask, map: Map, *, scale: float = 1.0, heads: int = 1,
-                 query: QueryToken = QueryToken.included, parameters: ContextParameters = ContextParameters.merged,
-                 initial_scale: float = 0.002, batch: int = 512, seed: int = 1,
-                 device: Device | str = Device.automatic, threads: int = 0) -> None:
-        self._core = _core.training.context_training(task, map, scale, heads, query, parameters, initial_scale, batch,
-                                                     seed, device, threads)
+                 query: QueryToken | str = QueryToken.included,
+                 parameters: ContextParameters | str = ContextParameters.merged, initial_scale: float = 0.002,
+                 batch: int = 512, seed: int = 1, device: Device | str = Device.automatic, threads: int = 0) -> None:
+        self._settings = dict(task=task, map=map, scale=scale, heads=heads, query=query, parameters=parameters,
+                              initial_scale=initial_scale, batch=batch, seed=seed, device=device, threads=threads)
+        self._core = _core.training.context_training(**self._settings)
 
     def heads(self, parameters: Any) -> list[Any]:
         """The matrices of every head that the parameters stand for, as classification.ContextAttention."""
@@ -214,7 +227,7 @@ class ContextTraining(_Sampled):
 
 
 class RegressionTraining(_Sampled):
-    """A layer that is trained to do linear regression in context; `fixed` has what is not trained of it.
+    """A layer that is trained to do linear regression in context; `fixed` has the parts that are not trained.
 
     >>> from incontext import regression, scoring
     >>> task = regression.LinearTask.isotropic(dimension=3, noise_variance=0.1)
@@ -228,11 +241,13 @@ class RegressionTraining(_Sampled):
     """
 
     def __init__(self, task: LinearTask, context_length: int, map: Map, *,
-                 parameters: RegressionParameters = RegressionParameters.layer, fixed: Attention | None = None,
+                 parameters: RegressionParameters | str = RegressionParameters.layer, fixed: Attention | None = None,
                  initial_deviation: float = 0.5, batch: int = 512, seed: int = 1,
                  device: Device | str = Device.automatic, threads: int = 0) -> None:
-        self._core = _core.training.regression_training(task, context_length, map, parameters, fixed,
-                                                        initial_deviation, batch, seed, device, threads)
+        self._settings = dict(task=task, context_length=context_length, map=map, parameters=parameters, fixed=fixed,
+                              initial_deviation=initial_deviation, batch=batch, seed=seed, device=device,
+                              threads=threads)
+        self._core = _core.training.regression_training(**self._settings)
 
     def layer(self, parameters: Any) -> RegressionLayer:
         """The layer that the parameters stand for, and its inverse temperature."""
@@ -255,11 +270,12 @@ class NeedleTraining(_Sampled):
     True
     """
 
-    def __init__(self, lengths: Sequence[int], rule: NeedleRule, *, law: ScoreLaw = ScoreLaw.uniform,
+    def __init__(self, lengths: Sequence[int], rule: NeedleRule | str, *, law: ScoreLaw | str = ScoreLaw.uniform,
                  needle_mean: float = 1.5, needle_stddev: float = 0.5, batch: int = 64, seed: int = 1,
                  device: Device | str = Device.automatic, threads: int = 0) -> None:
-        self._core = _core.training.needle_training(list(lengths), rule, law, needle_mean, needle_stddev, batch, seed,
-                                                    device, threads)
+        self._settings = dict(lengths=list(lengths), rule=rule, law=law, needle_mean=needle_mean,
+                              needle_stddev=needle_stddev, batch=batch, seed=seed, device=device, threads=threads)
+        self._core = _core.training.needle_training(**self._settings)
 
     def inverse_temperatures(self, parameters: Any) -> Any:
         """The inverse temperature at each of the lengths."""

@@ -236,13 +236,14 @@ void bind_calibration(nb::module_& core) {
             [](Held held, D x, D gap, I n, D beta) {
               return calibration::held_value<D>(held, {x, gap}, n, beta);
             },
-            {number("held"), scores, number("row_length"), number("inverse_temperature")});
+            {choice("held", "calibration.Held"), scores, number("row_length"), number("inverse_temperature")});
   room.form(
       "holding_temperature",
       [](Held held, D x, D gap, I n, D target) {
         return calibration::holding_temperature<D>(held, {x, gap}, n, target);
       },
-      {number("held"), scores, number("row_length"), number("target")}, "calibration.HeldTemperature");
+      {choice("held", "calibration.Held"), scores, number("row_length"), number("target")},
+      "calibration.HeldTemperature");
   bind_rules(room.module(), room);
   bind_heads(room.module());
 }

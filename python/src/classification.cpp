@@ -17,7 +17,7 @@ namespace law = classification;
 
 void bind_sphere(Room& room) {
   const auto d = number("dimension"), kappa = number("kappa"), l = number("context_length");
-  const auto query = number("query");
+  const auto query = choice("query", "regression.QueryToken");
   const auto lambda = number("lambda_");
   room.form("adaptive_onset_ratio", [](I c) { return law::adaptive_onset_ratio<D>(c); }, {number("classes")});
   room.form(
@@ -58,7 +58,7 @@ void bind_sphere(Room& room) {
 
 void bind_two_classes(Room& room) {
   const auto d = number("dimension"), kappa = number("kappa"), l = number("context_length");
-  const auto query = number("query"), angle = number("boundary_angle");
+  const auto query = choice("query", "regression.QueryToken"), angle = number("boundary_angle");
   const auto rate = number("learning_rate"), gain = number("gain");
   room.form("kernel_cross_entropy", [](I n, D k, I len, D r) { return law::kernel_cross_entropy(n, k, len, r); },
             {d, kappa, l, rate});

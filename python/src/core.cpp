@@ -204,7 +204,8 @@ struct Form {
  private:
   void append(std::vector<nb::object>& inputs, const Parameter& parameter, const nb::object& value) const {
     if (parameter.records.empty()) {
-      inputs.push_back(value);
+      const bool named = parameter.choices != nullptr && nb::isinstance<nb::str>(value);
+      inputs.push_back(named ? python_class(parameter.choices)(value) : value);
       return;
     }
     for (std::size_t kind = 0; kind < parameter.records.size(); ++kind) {

@@ -45,11 +45,18 @@ struct Parameter {
   const char* fallback_text = nullptr;    ///< where the number is not how the default is written
   std::vector<const char*> records = {};  ///< as "laws.FrozenLayer"
   std::size_t width = 0;                  ///< of several records: the numbers of the largest
+  const char* choices = nullptr;          ///< an enumeration, as "regression.QueryToken", whose names are accepted
 };
 
 /// A parameter that is a number.
 inline Parameter number(const char* name, std::optional<double> fallback = std::nullopt, const char* text = nullptr) {
   return {name, fallback, text};
+}
+
+/// A parameter that is one of an enumeration, or its name.
+inline Parameter choice(const char* name, const char* choices, std::optional<double> fallback = std::nullopt,
+                        const char* text = nullptr) {
+  return {name, fallback, text, {}, 0, choices};
 }
 
 /// A parameter that is a record.

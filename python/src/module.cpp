@@ -8,7 +8,7 @@
 
 NB_MODULE(_core, m) {
   using namespace incontext::python;
-  // A trainer in a script holds the script's loss, which holds the script: a cycle that ends with the process.
+  // Classes of the Python half that conversions look up are kept until the process ends.
   nb::set_leak_warnings(false);
   // nanobind makes both a ValueError
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {

@@ -30,6 +30,11 @@ inline nb::object as_float64(nb::handle source) {
   return numpy.attr("asarray")(source, numpy.attr("float64"));
 }
 
+/// Whether an argument may be one of these choices: itself, its name, or its number. Another enumeration's is not.
+inline bool is_choice(nb::handle source, nb::handle choices) {
+  return nb::isinstance<nb::str>(source) || PyLong_CheckExact(source.ptr()) || nb::isinstance(source, choices);
+}
+
 /// Reads one field of a record into a member, with a message that names it.
 template <class Member>
 void read_field(nb::handle record, const char* name, Member& member) {
@@ -85,16 +90,17 @@ struct nanobind::detail::type_caster<incontext::python::Dense<Base>> {
     }                                                                                        \
   };
 
-#define INCONTEXT_CHOICE(type, room, name)                                                          \
-  template <>                                                                                       \
-  struct nanobind::detail::type_caster<type> {                                                      \
-    NB_TYPE_CASTER(type, const_name("incontext." room "." name))                                    \
-    bool from_python(handle source, std::uint8_t, cleanup_list*) {                                  \
-      if (!PyLong_Check(source.ptr())) return false;                                                \
-      value = static_cast<type>(cast<int>(incontext::python::python_class(room "." name)(source))); \
-      return true;                                                                                  \
-    }                                                                                               \
-    static handle from_cpp(const type& from, rv_policy, cleanup_list*) {                            \
-      return incontext::python::python_class(room "." name)(static_cast<int>(from)).release();      \
-    }                                                                                               \
+#define INCONTEXT_CHOICE(type, room, name)                                                         \
+  template <>                                                                                      \
+  struct nanobind::detail::type_caster<type> {                                                     \
+    NB_TYPE_CASTER(type, io_name("incontext." room "." name " | str", "incontext." room "." name)) \
+    bool from_python(handle source, std::uint8_t, cleanup_list*) {                                 \
+      const object choices = incontext::python::python_class(room "." name);                       \
+      if (!incontext::python::is_choice(source, choices)) return false;                            \
+      value = static_cast<type>(cast<int>(choices(source)));                                       \
+      return true;                                                                                 \
+    }                                                                                              \
+    static handle from_cpp(const type& from, rv_policy, cleanup_list*) {                           \
+      return incontext::python::python_class(room "." name)(static_cast<int>(from)).release();     \
+    }                                                                                              \
   };

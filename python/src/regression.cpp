@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core.hpp"
+#include "describe.hpp"
 #include "regression_records.hpp"
 #include "rooms.hpp"
 
@@ -75,20 +76,8 @@ void bind_tasks(Room& room) {
           [](const Task& t, DenseMatrix covariance) { return t.with_task_covariance(std::move(covariance)); },
           "covariance"_a)
       .def("with_task_covariance_scaled", &Task::with_task_covariance_scaled, "factor"_a)
-      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a)
-      .def("to_dict",
-           [](nb::handle self) {
-             nb::dict fields;
-             for (const char* name :
-                  {"input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance"}) {
-               fields[name] = self.attr(name);
-             }
-             return fields;
-           })
-      .def("__repr__", [](const Task& t) {
-        return "LinearTask(dimension=" + std::to_string(t.dimension()) +
-               ", noise_variance=" + incontext::detail::contract_text(t.noise_variance()) + ")";
-      });
+      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a);
+  describe(task);
   nb::class_<regression::InputRows<D>>(m, "InputRows", room.docs("InputRows"))
       .def(
           "__init__",

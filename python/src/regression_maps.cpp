@@ -121,7 +121,8 @@ void bind_isotropic(Room& room) {
           return regression::softmax_error_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, map, query);
         });
       },
-      {attention, task, length, softmax_map(), number("query", 0, "incontext.regression.QueryToken.excluded")},
+      {attention, task, length, softmax_map(),
+       choice("query", "regression.QueryToken", 0, "incontext.regression.QueryToken.excluded")},
       "laws.Quadrature");
   room.form(
       "softmax_optimal_temperature_isotropic",

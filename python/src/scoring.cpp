@@ -9,8 +9,11 @@
 #include "arrays.hpp"
 #include "core.hpp"
 #include "incontext/laws/fading_by_map.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 #include "softmax_maps.hpp"
+
+INCONTEXT_CHOICE(incontext::scoring::Visibility, "scoring", "Visibility")
 
 namespace incontext::python {
 
@@ -30,7 +33,7 @@ T field(nb::handle map, const char* name) {
 }
 
 template <class E>
-E choice(nb::handle map, const char* name) {
+E chosen(nb::handle map, const char* name) {
   return static_cast<E>(nb::cast<int>(map.attr(name)));
 }
 
@@ -46,10 +49,10 @@ auto with_map(nb::handle map, const Function& function) {
   if (is("scoring.ApproximateSoftmax")) return function(scoring::ApproximateSoftmax<T>{field<T>(map, "temperature")});
   if (is("scoring.LinearAttention")) {
     return function(scoring::LinearAttention<T>{field<T>(map, "temperature"),
-                                                choice<scoring::LinearNormalization>(map, "normalization")});
+                                                chosen<scoring::LinearNormalization>(map, "normalization")});
   }
   if (is("scoring.NormSoftmax")) {
-    return function(scoring::NormSoftmax<T>{field<T>(map, "temperature"), choice<scoring::ScoreScale>(map, "scale")});
+    return function(scoring::NormSoftmax<T>{field<T>(map, "temperature"), chosen<scoring::ScoreScale>(map, "scale")});
   }
   if (is("scoring.Entmax")) return function(scoring::Entmax<T>{field<T>(map, "alpha")});
   if (is("scoring.Sparsemax")) return function(scoring::Sparsemax<T>{});
@@ -58,7 +61,7 @@ auto with_map(nb::handle map, const Function& function) {
   if (is("scoring.NormalizedSaSoftmax")) return function(scoring::NormalizedSaSoftmax<T>{});
   if (is("scoring.RatioScore")) {
     const auto name = nb::cast<std::string>(map.attr("function"));
-    const auto by = choice<scoring::ScoreNormalization>(map, "normalization");
+    const auto by = chosen<scoring::ScoreNormalization>(map, "normalization");
     if (name == "average") return function(scoring::RatioScore<scoring::Average, T>{by});
     if (name == "tanh") return function(scoring::RatioScore<scoring::Tanh, T>{by});
     if (name == "relu") return function(scoring::RatioScore<scoring::Relu, T>{by});
@@ -132,8 +135,8 @@ void for_each_row(const RowFunction<T>& function, const nb::object& scores, cons
   }
 }
 
-Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other, int visibility,
-                const std::string& parameter = "") {
+Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
+                scoring::Visibility visibility, const std::string& parameter = "") {
   const nb::object z = as_real_array(scores);
   const nb::object out = zeros_like(z);
   const nb::module_ numpy = nb::module_::import_("numpy");
@@ -141,11 +144,10 @@ Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, c
       other.is_none()
           ? z
           : nb::object(numpy.attr("broadcast_to")(numpy.attr("asarray")(other, z.attr("dtype")), z.attr("shape")));
-  const auto seen = static_cast<scoring::Visibility>(visibility);
   if (is_float32(z)) {
-    for_each_row<float>(row_function<float>(map, operation, parameter), z, o, out, seen);
+    for_each_row<float>(row_function<float>(map, operation, parameter), z, o, out, visibility);
   } else {
-    for_each_row<double>(row_function<double>(map, operation, parameter), z, o, out, seen);
+    for_each_row<double>(row_function<double>(map, operation, parameter), z, o, out, visibility);
   }
   return {out};
 }
@@ -179,32 +181,32 @@ void bind_maps(Room& room) {
   using namespace nb::literals;
   m.def(
       "weights",
-      [](nb::handle map, const Axis& scores, int visibility) {
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility) {
         return apply(map, Operation::weights, scores.values, nb::none(), visibility);
       },
-      "map"_a, "scores"_a, "visibility"_a = 0, room.docs("weights"));
+      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("weights"));
   m.def(
       "log_weights",
       [](nb::handle map, const Axis& scores) {
-        return apply(map, Operation::log_weights, scores.values, nb::none(), 0);
+        return apply(map, Operation::log_weights, scores.values, nb::none(), scoring::Visibility::all);
       },
       "map"_a, "scores"_a, room.docs("log_weights"));
   m.def(
       "jvp",
-      [](nb::handle map, const Axis& scores, const Axis& direction, int visibility) {
+      [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility) {
         return apply(map, Operation::jvp, scores.values, direction.values, visibility);
       },
-      "map"_a, "scores"_a, "direction"_a, "visibility"_a = 0, room.docs("jvp"));
+      "map"_a, "scores"_a, "direction"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("jvp"));
   m.def(
       "vjp",
-      [](nb::handle map, const Axis& scores, const Axis& cotangent, int visibility) {
+      [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility) {
         return apply(map, Operation::vjp, scores.values, cotangent.values, visibility);
       },
-      "map"_a, "scores"_a, "cotangent"_a, "visibility"_a = 0, room.docs("vjp"));
+      "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("vjp"));
   m.def(
       "derivative",
       [](nb::handle map, const std::string& parameter, const Axis& scores) {
-        return apply(map, Operation::derivative, scores.values, nb::none(), 0, parameter);
+        return apply(map, Operation::derivative, scores.values, nb::none(), scoring::Visibility::all, parameter);
       },
       "map"_a, "parameter"_a, "scores"_a, room.docs("derivative"));
   m.def(
@@ -261,7 +263,7 @@ void bind_maps(Room& room) {
       [](nb::handle map, const Axis& scores) {
         const std::vector<double> row = row_of(scores);
         const auto found = scoring::normsoftmax_divisor(
-            scoring::NormSoftmax<double>{field<double>(map, "temperature"), choice<scoring::ScoreScale>(map, "scale")},
+            scoring::NormSoftmax<double>{field<double>(map, "temperature"), chosen<scoring::ScoreScale>(map, "scale")},
             row);
         return python_class("scoring.NormSoftmaxDivisor")(
             found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
@@ -359,7 +361,7 @@ void bind_scoring(nb::module_& core) {
             {count, number("dimension"), variance});
   room.form("normsoftmax_largest_weight",
             [](I n, scoring::ScoreScale scale) { return scoring::normsoftmax_largest_weight<D>(n, scale); },
-            {count, number("scale", 0, "incontext.scoring.ScoreScale.population_stddev")});
+            {count, choice("scale", "scoring.ScoreScale", 0, "incontext.scoring.ScoreScale.population_stddev")});
   const auto schedule = [](D a, D b, int epochs, scoring::HeatShape shape) {
     const scoring::HeatSchedule<D> made{a, b, epochs, shape};
     scoring::validate(made);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core.hpp"
+#include "describe.hpp"
 #include "incontext/simulate/gradient_norms.hpp"
 #include "incontext/simulate/score_rows.hpp"
 #include "rooms.hpp"
@@ -26,12 +27,18 @@ namespace {
 
 using namespace nb::literals;
 
+std::size_t outputs_of(const simulate::Sample& sample) {
+  return sample.trials == 0 ? 0 : sample.values.size() / static_cast<std::size_t>(sample.trials);
+}
+
 void bind_score_rows(nb::module_& m, Room& room) {
   m.def("normal_scores", &simulate::normal_scores, "count"_a, "variance"_a, room.docs("normal_scores"));
   m.def("uniform_scores", &simulate::uniform_scores, "count"_a, "lower"_a, "upper"_a, room.docs("uniform_scores"));
   m.def("grid_scores", &simulate::grid_scores, "count"_a, "lower"_a, "upper"_a, room.docs("grid_scores"));
-  nb::class_<simulate::ScoreRowSimulation>(m, "ScoreRowSimulation", room.docs("ScoreRowSimulation"))
-      .def_ro("run", &simulate::ScoreRowSimulation::run)
+  nb::class_<simulate::ScoreRowSimulation> rows(m, "ScoreRowSimulation", room.docs("ScoreRowSimulation"));
+  describe(rows);
+  rows.def_ro("run", &simulate::ScoreRowSimulation::run)
+      .def_ro("functionals", &simulate::ScoreRowSimulation::functionals)
       .def(
           "at",
           [](const simulate::ScoreRowSimulation& s, std::size_t point, simulate::RowFunctional functional) {
@@ -52,8 +59,14 @@ void bind_score_rows(nb::module_& m, Room& room) {
         });
       },
       "row"_a, "inverse_temperatures"_a, "dtype"_a = "float32", "options"_a, room.docs("score_rows"));
-  nb::class_<simulate::ScoreRowSample>(m, "ScoreRowSample", room.docs("ScoreRowSample"))
-      .def_prop_ro("trials", [](const simulate::ScoreRowSample& s) { return s.sample.trials; })
+  nb::class_<simulate::ScoreRowSample> sample(m, "ScoreRowSample", room.docs("ScoreRowSample"));
+  describe(sample);
+  sample.def_prop_ro("trials", [](const simulate::ScoreRowSample& s) { return s.sample.trials; })
+      .def_ro("functionals", &simulate::ScoreRowSample::functionals)
+      .def_prop_ro("points",
+                   [](const simulate::ScoreRowSample& s) {
+                     return outputs_of(s.sample) / static_cast<std::size_t>(s.functionals);
+                   })
       .def(
           "sorted",
           [](const simulate::ScoreRowSample& s, std::size_t point, simulate::RowFunctional functional) {
@@ -73,8 +86,10 @@ void bind_score_rows(nb::module_& m, Room& room) {
 }
 
 void bind_gradients(nb::module_& m, Room& room) {
-  nb::class_<simulate::GradientNormsSimulation>(m, "GradientNormsSimulation", room.docs("GradientNormsSimulation"))
-      .def_ro("run", &simulate::GradientNormsSimulation::run)
+  nb::class_<simulate::GradientNormsSimulation> norms(m, "GradientNormsSimulation",
+                                                      room.docs("GradientNormsSimulation"));
+  describe(norms);
+  norms.def_ro("run", &simulate::GradientNormsSimulation::run)
       .def(
           "at",
           [](const simulate::GradientNormsSimulation& s, std::size_t point, simulate::GradientNorm norm) {
@@ -89,7 +104,13 @@ void bind_gradients(nb::module_& m, Room& room) {
             options, [&](const simulate::Options& o) { return simulate::gradient_norms(row, score_stddevs, o); });
       },
       "row"_a, "score_stddevs"_a, "options"_a, room.docs("gradient_norms"));
-  nb::class_<simulate::GradientNormsSample>(m, "GradientNormsSample", room.docs("GradientNormsSample"))
+  nb::class_<simulate::GradientNormsSample> sample(m, "GradientNormsSample", room.docs("GradientNormsSample"));
+  describe(sample);
+  sample.def_prop_ro("trials", [](const simulate::GradientNormsSample& s) { return s.sample.trials; })
+      .def_prop_ro("points",
+                   [](const simulate::GradientNormsSample& s) {
+                     return outputs_of(s.sample) / simulate::detail::gradient_norms;
+                   })
       .def("median", &simulate::GradientNormsSample::median, "point"_a, "norm"_a);
   m.def(
       "gradient_norms_sample",
@@ -110,6 +131,8 @@ void bind_simulate(nb::module_& core) {
   m.def(
       "is_available", [](simulate::Device device) { return simulate::is_available(device); }, "device"_a,
       room.docs("is_available"));
+  m.def(
+      "instructions", [] { return std::string(simulate::instructions()); }, room.docs("instructions"));
   bind_score_rows(m, room);
   bind_gradients(m, room);
   bind_simulate_regression(room);

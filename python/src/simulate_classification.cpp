@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "classification_records.hpp"
+#include "describe.hpp"
 #include "incontext/simulate/adaptive_onset.hpp"
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/classification_contrasts.hpp"
@@ -45,8 +46,10 @@ using simulate::Options;
 using simulate::SphereTask;
 
 void bind_rules(nb::module_& m, Room& room) {
-  nb::class_<simulate::ClassificationSimulation>(m, "ClassificationSimulation", room.docs("ClassificationSimulation"))
-      .def_ro("run", &simulate::ClassificationSimulation::run)
+  nb::class_<simulate::ClassificationSimulation> rules(m, "ClassificationSimulation",
+                                                       room.docs("ClassificationSimulation"));
+  describe(rules);
+  rules.def_ro("run", &simulate::ClassificationSimulation::run)
       .def(
           "at",
           [](const simulate::ClassificationSimulation& s, std::size_t point, simulate::ClassificationMetric metric) {
@@ -60,8 +63,9 @@ void bind_rules(nb::module_& m, Room& room) {
                               [&](const Options& o) { return simulate::classification(task, classifiers, o); });
       },
       "task"_a, "classifiers"_a, "options"_a, room.docs("classification"));
-  nb::class_<simulate::AlignmentSimulation>(m, "AlignmentSimulation", room.docs("AlignmentSimulation"))
-      .def_ro("run", &simulate::AlignmentSimulation::run)
+  nb::class_<simulate::AlignmentSimulation> alignment(m, "AlignmentSimulation", room.docs("AlignmentSimulation"));
+  describe(alignment);
+  alignment.def_ro("run", &simulate::AlignmentSimulation::run)
       .def(
           "at",
           [](const simulate::AlignmentSimulation& s, std::size_t pair, simulate::AlignmentMetric metric) {
@@ -78,8 +82,11 @@ void bind_rules(nb::module_& m, Room& room) {
                               [&](const Options& o) { return simulate::classification_alignment(task, both, o); });
       },
       "task"_a, "pairs"_a, "options"_a, room.docs("classification_alignment"));
-  nb::class_<simulate::ClassificationContrasts>(m, "ClassificationContrasts", room.docs("ClassificationContrasts"))
-      .def_ro("run", &simulate::ClassificationContrasts::run)
+  nb::class_<simulate::ClassificationContrasts> contrasts(m, "ClassificationContrasts",
+                                                          room.docs("ClassificationContrasts"));
+  describe(contrasts);
+  contrasts.def_ro("run", &simulate::ClassificationContrasts::run)
+      .def_ro("classifiers", &simulate::ClassificationContrasts::classifiers)
       .def(
           "at",
           [](const simulate::ClassificationContrasts& s, std::size_t point, simulate::ClassificationMetric metric) {
@@ -108,9 +115,12 @@ void bind_rules(nb::module_& m, Room& room) {
 
 void bind_grids(nb::module_& m, Room& room) {
   m.def("log_grid", &simulate::log_grid, "low"_a, "high"_a, "count"_a, room.docs("log_grid"));
-  nb::class_<simulate::ClassificationGridSimulation>(m, "ClassificationGridSimulation",
-                                                     room.docs("ClassificationGridSimulation"))
-      .def_ro("run", &simulate::ClassificationGridSimulation::run)
+  nb::class_<simulate::ClassificationGridSimulation> points(m, "ClassificationGridSimulation",
+                                                            room.docs("ClassificationGridSimulation"));
+  describe(points);
+  points.def_ro("run", &simulate::ClassificationGridSimulation::run)
+      .def_ro("kappas", &simulate::ClassificationGridSimulation::kappas)
+      .def_ro("gains", &simulate::ClassificationGridSimulation::gains)
       .def(
           "loss",
           [](const simulate::ClassificationGridSimulation& s, std::size_t kappa, std::size_t gain) {
@@ -136,6 +146,7 @@ void bind_grids(nb::module_& m, Room& room) {
       },
       "task"_a, "grid"_a, "reference"_a = simulate::no_reference, "options"_a, room.docs("classification_grid"));
   nb::class_<simulate::ClassificationOptimum> optimum(m, "ClassificationOptimum", room.docs("ClassificationOptimum"));
+  describe(optimum);
   optimum.def_ro("best", &simulate::ClassificationOptimum::best)
       .def_ro("chart_gain", &simulate::ClassificationOptimum::chart_gain)
       .def_ro("loss", &simulate::ClassificationOptimum::loss)
@@ -160,9 +171,10 @@ void bind_grids(nb::module_& m, Room& room) {
 }
 
 void bind_layers(nb::module_& m, Room& room) {
-  nb::class_<simulate::ContextAttentionSimulation>(m, "ContextAttentionSimulation",
-                                                   room.docs("ContextAttentionSimulation"))
-      .def_ro("run", &simulate::ContextAttentionSimulation::run)
+  nb::class_<simulate::ContextAttentionSimulation> layer(m, "ContextAttentionSimulation",
+                                                         room.docs("ContextAttentionSimulation"));
+  describe(layer);
+  layer.def_ro("run", &simulate::ContextAttentionSimulation::run)
       .def(
           "at",
           [](const simulate::ContextAttentionSimulation& s, simulate::ContextAttentionMetric metric) {
@@ -192,9 +204,11 @@ void bind_layers(nb::module_& m, Room& room) {
       },
       "task"_a, "weights"_a, "activation"_a = "softmax", "scale"_a = 1.0,
       "query"_a.sig("incontext.regression.QueryToken.included") = 1, "options"_a, room.docs("context_attention"));
-  nb::class_<simulate::PartitionFunctionSimulation>(m, "PartitionFunctionSimulation",
-                                                    room.docs("PartitionFunctionSimulation"))
-      .def_ro("run", &simulate::PartitionFunctionSimulation::run)
+  nb::class_<simulate::PartitionFunctionSimulation> partition(m, "PartitionFunctionSimulation",
+                                                              room.docs("PartitionFunctionSimulation"));
+  describe(partition);
+  partition.def_ro("run", &simulate::PartitionFunctionSimulation::run)
+      .def_ro("kernels", &simulate::PartitionFunctionSimulation::kernels)
       .def_ro("independent_variance", &simulate::PartitionFunctionSimulation::independent_variance)
       .def(
           "at",
@@ -213,8 +227,10 @@ void bind_layers(nb::module_& m, Room& room) {
         return run_simulation(options, [&](const Options& o) { return simulate::partition_function(task, kappas, o); });
       },
       "task"_a, "kappas"_a, "options"_a, room.docs("partition_function"));
-  nb::class_<simulate::AdaptiveOnsetSimulation>(m, "AdaptiveOnsetSimulation", room.docs("AdaptiveOnsetSimulation"))
-      .def_ro("run", &simulate::AdaptiveOnsetSimulation::run)
+  nb::class_<simulate::AdaptiveOnsetSimulation> onset(m, "AdaptiveOnsetSimulation",
+                                                      room.docs("AdaptiveOnsetSimulation"));
+  describe(onset);
+  onset.def_ro("run", &simulate::AdaptiveOnsetSimulation::run)
       .def(
           "at",
           [](const simulate::AdaptiveOnsetSimulation& s, std::size_t rate, simulate::AdaptiveOnsetMetric metric) {

@@ -1,16 +1,16 @@
 #include "incontext/training.hpp"
 
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/pair.h>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "core.hpp"
+#include "describe.hpp"
 #include "incontext/scoring.hpp"
 #include "interrupts.hpp"
 #include "records.hpp"
@@ -29,11 +29,12 @@ using I = std::int64_t;
 using namespace nb::literals;
 
 /// A Python function of parameters that returns a loss and its gradient.
-using PythonLoss = std::function<std::pair<double, DenseVector>(const Numbers&)>;
+using PythonLoss = nb::typed<nb::callable, std::pair<double, DenseVector>(Numbers)>;
 
-training::ExactLoss exact_loss(PythonLoss loss) {
-  return [loss = std::move(loss)](std::span<const double> parameters) {
-    const auto [value, gradient] = loss(array(parameters));
+training::ExactLoss exact_loss(const std::shared_ptr<nb::object>& function) {
+  return [function](std::span<const double> parameters) {
+    const nb::gil_scoped_acquire lock;
+    const auto [value, gradient] = nb::cast<std::pair<double, DenseVector>>((*function)(array(parameters)));
     return training::LossAndGradient{value, plain(gradient)};
   };
 }
@@ -66,56 +67,62 @@ std::vector<training::StepRecord> train_to(training::Trainer& trainer, std::int6
 }
 
 void bind_flow(nb::module_& m, Room& room) {
-  using training::GradientFlow;
-  nb::class_<GradientFlow>(m, "GradientFlow", room.docs("GradientFlow"))
-      .def(
+  using Flow = WithLoss<training::GradientFlow>;
+  using Trainer = WithLoss<training::Trainer>;
+  nb::class_<Flow> flow(m, "GradientFlow", nb::type_slots(Flow::slots), room.docs("GradientFlow"));
+  describe(flow);
+  flow.def(
           "__init__",
-          [](GradientFlow* self, PythonLoss loss, const DenseVector& parameters, double tolerance) {
-            new (self) GradientFlow(exact_loss(std::move(loss)), plain(parameters), tolerance);
+          [](Flow* self, const PythonLoss& loss, const DenseVector& parameters, double tolerance) {
+            const auto own = std::make_shared<nb::object>(loss);
+            new (self) Flow{training::GradientFlow(exact_loss(own), plain(parameters), tolerance), own};
           },
           "loss"_a, "parameters"_a, "tolerance"_a = 1e-8)
-      .def_prop_ro("time", &GradientFlow::time)
-      .def_prop_ro("parameters", [](const GradientFlow& flow) { return array(flow.parameters()); })
-      .def("loss", &GradientFlow::loss)
-      .def("speed", &GradientFlow::speed)
-      .def("advance_to", &GradientFlow::advance_to, "end"_a)
-      .def("rest", &GradientFlow::rest, "slowest"_a, "latest"_a);
-  nb::class_<training::Trainer>(m, "Trainer", room.docs("Trainer"))
+      .def_prop_ro("time", &training::GradientFlow::time)
+      .def_prop_ro("parameters", [](const Flow& flow) { return array(flow.parameters()); })
+      .def("loss", &training::GradientFlow::loss)
+      .def("speed", &training::GradientFlow::speed)
+      .def("advance_to", &training::GradientFlow::advance_to, "end"_a)
+      .def("rest", &training::GradientFlow::rest, "slowest"_a, "latest"_a);
+  nb::class_<Trainer> trainer(m, "Trainer", nb::type_slots(Trainer::slots), room.docs("Trainer"));
+  describe(trainer);
+  trainer
       .def(
           "__init__",
-          [](training::Trainer* self, const DenseVector& parameters, PythonLoss loss,
+          [](Trainer* self, const DenseVector& parameters, const PythonLoss& loss,
              const training::TrainerOptions& options) {
+            const auto own = std::make_shared<nb::object>(loss);
             new (self)
-                training::Trainer(plain(parameters), training::exact_batches(exact_loss(std::move(loss))), options);
+                Trainer{training::Trainer(plain(parameters), training::exact_batches(exact_loss(own)), options), own};
           },
           "parameters"_a, "loss"_a, "options"_a)
       .def_prop_ro("steps", &training::Trainer::steps)
-      .def_prop_ro("parameters", [](const training::Trainer& trainer) { return array(trainer.parameters()); })
+      .def_prop_ro("parameters", [](const Trainer& trainer) { return array(trainer.parameters()); })
       .def(
-          "step", [](training::Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },
+          "step", [](Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },
           "One step, and what it did.")
       .def(
           "save",
-          [](const training::Trainer& trainer, const std::string& path, const std::string& settings) {
+          [](const Trainer& trainer, const std::string& path, const std::string& settings) {
             training::save_checkpoint(path, settings, trainer.state());
           },
           "path"_a, "settings"_a, room.docs("save_checkpoint"))
       .def(
           "resume",
-          [](training::Trainer& trainer, const std::string& path, const std::string& settings) {
+          [](Trainer& trainer, const std::string& path, const std::string& settings) {
             trainer.resume(training::load_checkpoint(path, settings));
           },
           "path"_a, "settings"_a, room.docs("load_checkpoint"))
       .def(
           "run",
-          [](training::Trainer& trainer, std::int64_t steps, const nb::object& progress) {
+          [](Trainer& trainer, std::int64_t steps, const nb::object& progress) {
             require_at_least("training::Trainer::run", "steps", steps, std::int64_t{0});
             return train_to(trainer, trainer.steps() + steps, progress);
           },
           "steps"_a, "progress"_a.none() = nb::none(),
-          "So many steps, without the interpreter's lock, and what each did. Ctrl-C ends it with KeyboardInterrupt, "
-          "and\n"
-          "the trainer keeps the steps done. progress is True or a function of (done, planned, seconds).");
+          "Trains for so many steps, without the interpreter's lock, and returns what each did. Ctrl-C ends it with\n"
+          "KeyboardInterrupt, and the trainer keeps the steps done. progress is True or a function of (done, planned,\n"
+          "seconds).");
   m.def("gradient_descent", &training::gradient_descent, "rate"_a, room.docs("gradient_descent"));
 }
 

@@ -185,7 +185,8 @@ void bind_sampled_training(Room& room) {
       .def(
           "trainer",
           [](const Sampled& self, const training::TrainerOptions& options, const std::optional<DenseVector>& start) {
-            return training::Trainer(start ? plain(*start) : self.initial, self.gradient, options);
+            return WithLoss<training::Trainer>{
+                training::Trainer(start ? plain(*start) : self.initial, self.gradient, options)};
           },
           "options"_a, "start"_a.none());
   bind_factories(m);

@@ -3,6 +3,8 @@
 // Compiled into every source of a mutated tree. A place in a formula is marked by one of the operands below, which
 // change it in the process whose environment names the place in INCONTEXT_MUTANT, and nothing in any other.
 
+#if __cplusplus >= 202002L  // not where CMake tries the compiler
+
 #include <cstdlib>
 #include <type_traits>
 
@@ -56,3 +58,5 @@ constexpr X number(int place, X right, X wrong) {
 }
 
 }  // namespace incontext_mutant
+
+#endif

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 #include <string>
 #include <vector>
 
 #include "examples/support/npy.hpp"
+#include "incontext/laws/gaussian_needle.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
 #include "tests/examples/report_of.hpp"
@@ -87,6 +89,35 @@ TEST_CASE("incontext-calibrate tells normal heads from others and shows one in d
   CHECK(rules[1]["value_64x"].get<double>() - held > 3);  // unchanged: log 64 and more
   const Json sink = report({"--scores", file, "--head", "0,1"});
   CHECK(sink["tables"][4]["rows"][4]["verdict"] == "disagrees");
+}
+
+TEST_CASE("the drawing of incontext-calibrate has the needle's weight of its table", "[programs][calibrate]") {
+  const TemporaryFolder folder;
+  const std::string drawing = folder.file("head.svg");
+  const std::string file =
+      folder.write("scores.npy", incontext::examples::npy_bytes(normal_scores(96 * 96, 1.5, 1), {96, 96}));
+  const Json tables = report({"--scores", file, "--head", "0,0", "--gap", "4", "--plot", drawing})["tables"];
+  Json row, scores;
+  for (const Json& table : tables) {
+    if (table["rows"].empty()) continue;
+    if (table["rows"][0].contains("needle_weight_predicted")) row = table["rows"][0];
+    if (table["rows"][0].contains("score_stddev")) scores = table["rows"][0];
+  }
+  REQUIRE(row.is_object());
+  REQUIRE(scores.is_object());
+  // the second panel: the measured circle gives the scale, whose zero is the lower axis
+  std::string svg = content_of(drawing);
+  svg.erase(0, svg.rfind("<polyline"));
+  std::smatch circle, point;
+  REQUIRE(std::regex_search(svg, circle, std::regex("<circle cx='([0-9.]+)' cy='([0-9.]+)'")));
+  REQUIRE(std::regex_search(svg, point, std::regex("[' ]" + circle[1].str() + ",([0-9.]+)[' ]")));
+  constexpr double axis = 304;
+  const double drawn =
+      row["needle_weight"].get<double>() * (axis - std::stod(point[1])) / (axis - std::stod(circle[2]));
+  const double predicted = row["needle_weight_predicted"];
+  CHECK(std::abs(drawn - predicted) < 1e-4);
+  const double uncentered = incontext::laws::needle_weight<double>(96, scores["score_stddev"], 4.0).value;
+  CHECK(std::abs(uncentered - predicted) > 3e-4);  // the law from the true mean is another
 }
 
 TEST_CASE("incontext-calibrate reads the same scores from every kind of file", "[programs][calibrate]") {

@@ -288,7 +288,7 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
   std::istringstream lines(csv.output);
   std::string header, line;
   std::getline(lines, header);
-  CHECK(header == part(",z,trials,verdict,reason,"));
+  CHECK(header == part(",z,trials,values,tolerance,verdict,reason,"));
   CHECK(header.ends_with(
       ",command,complete,exit_code,run_trials,seconds,device,threads,instructions,seed,version,commit"));
   int rows = 0;

@@ -8,6 +8,12 @@ else()
   set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/command_line.cpp" PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
+# The ledger's parts, without their program.
+file(GLOB _ledger CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/verify/*.cpp")
+list(FILTER _ledger EXCLUDE REGEX "/options\\.cpp$")
+target_sources(test_examples PRIVATE ${_ledger})
+target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}")
+
 # The programs themselves, where they are built: run as a user runs them.
 if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
@@ -32,4 +38,12 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-train)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_CALIBRATE="$<TARGET_FILE:incontext-calibrate>")
   add_dependencies(test_programs incontext-calibrate)
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_VERIFY="$<TARGET_FILE:incontext-verify>")
+  add_dependencies(test_programs incontext-verify)
+  if(INCONTEXT_BASH)
+    add_test(NAME examples/ledger_page
+             COMMAND ${INCONTEXT_BASH} "${CMAKE_CURRENT_LIST_DIR}/ledger_page.sh" "$<TARGET_FILE:incontext-verify>")
+    set_tests_properties(examples/ledger_page PROPERTIES LABELS examples TIMEOUT 300 SKIP_RETURN_CODE 77
+                                                         ENVIRONMENT OMP_WAIT_POLICY=passive)
+  endif()
 endif()

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, installs it into a clean environment, and
-# runs its tests, beside the programs incontext-calibrate $4 and incontext-train $5 where these are given. Exit 77:
-# skipped, and the reason is printed.
+# Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, for this machine's processor if $4 is ON,
+# installs it into a clean environment, and runs its tests, beside the programs incontext-calibrate $5, incontext-train $6
+# and incontext-temperature $7 where these are given. Exit 77: skipped, and the reason is printed.
 set -euo pipefail
 root=$1 work=$2
+export INCONTEXT_NATIVE=${4:-OFF}
 export CXX=${3:-c++}
 # never the caller's environment
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -27,7 +28,7 @@ tools/bin/pip install -q --disable-pip-version-check scikit-build-core nanobind 
   skip "pip cannot install scikit-build-core and nanobind: $(tail -n 1 tools.log)"
 rm -rf wheel environment
 tools/bin/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w wheel \
-  -C build-dir="$work/wheel-build" -C build.verbose=true "$root" 2>&1 | tee wheel.log
+  -C build-dir="$work/wheel-build" -C build.verbose=true -C cmake.define.INCONTEXT_NATIVE="$INCONTEXT_NATIVE" "$root" 2>&1 | tee wheel.log
 ! grep -n "warning:" wheel.log
 "$python" -m venv environment
 environment/bin/pip install -q --disable-pip-version-check numpy pytest mypy tqdm >environment.log 2>&1 ||
@@ -37,5 +38,5 @@ environment/bin/pip install -q --disable-pip-version-check matplotlib nbclient i
   echo "pip cannot install matplotlib, nbclient and ipykernel: $(tail -n 1 notebook.log)"
 environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl
 cd "$root/tests/python"
-export INCONTEXT_CALIBRATE=${4:-} INCONTEXT_TRAIN=${5:-}
+export INCONTEXT_CALIBRATE=${5:-} INCONTEXT_TRAIN=${6:-} INCONTEXT_TEMPERATURE=${7:-}
 exec "$work/environment/bin/python" -m pytest -q -p no:cacheprovider .

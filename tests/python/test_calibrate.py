@@ -180,7 +180,8 @@ def test_the_program_prints_the_same_numbers(scores, tmp_path):
 
 def test_reports_print_convert_and_draw(scores, tmp_path):
     report = ic.calibrate(scores)
-    assert repr(report) == "Calibration(4 heads: 3 self_averaging, 1 frozen; 2 normal)"
+    assert repr(report) == ("Calibration(4 heads, 2 with normal rows; "
+                            "by the scores' deviation alone: 3 self_averaging, 1 frozen)")
     assert "<caption>Phases</caption>" in report._repr_html_() and "largest_weight" in report._repr_html_()
     one = report.head(0, 0)
     assert "held out" in one._repr_html_()
@@ -188,7 +189,15 @@ def test_reports_print_convert_and_draw(scores, tmp_path):
     json.dumps(one.to_dict())
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
+    one = report.head(0, 0, gap=4.0)
     figure = one.plot()
+    predicted = figure.axes[1].lines[0]
+    table = one.lengths[-1]
+    assert (table.shortest_row, table.longest_row) == (128, 128)
+    (at,) = numpy.flatnonzero(predicted.get_xdata() == 128)
+    assert predicted.get_ydata()[at] == pytest.approx(table.needle_weight_predicted, rel=1e-6)
+    uncentered = ic.laws.needle_weight(128, table.score_stddev, one.gap).value
+    assert abs(uncentered / table.needle_weight_predicted - 1) > 1e-3, "the law from the true mean is another"
     assert len(figure.axes) == 2 and "entropy" in figure.axes[0].get_ylabel()
     figure.savefig(tmp_path / "head.png")
 

@@ -193,3 +193,36 @@ def test_a_map_of_ones_own_has_exact_errors(layer):
 
     with pytest.raises(KeyError, match="mine"):
         ic.regression.softmax_error_isotropic(attention, task, 40, ic.scoring.Elementwise(fails))
+
+
+def test_a_choice_is_given_by_its_name(layer):
+    attention, task = layer
+    kept = ic.regression.generalization_error(attention, task, 40, offset="kept")
+    removed = ic.regression.generalization_error(attention, task, 40, offset="removed")
+    assert kept == ic.regression.generalization_error(attention, task, 40) and kept != removed
+    assert removed == ic.regression.generalization_error(attention, task, 40, offset=ic.regression.Offset.removed)
+    included = ic.classification.expected_largest_weight(5, 1.0, 20, "included")
+    assert included == ic.classification.expected_largest_weight(5, 1.0, 20, ic.regression.QueryToken.included)
+    assert included != ic.classification.expected_largest_weight(5, 1.0, 20, "excluded")
+    assert ic.scoring.NormSoftmax(1.0, "sample_stddev").scale is ic.scoring.ScoreScale.sample_stddev
+    assert ic.scoring.Softmax()([[1.0, 2.0], [1.0, 2.0]], "causal")[0, 1] == 0
+    held = ic.calibration.HeadScores(1.0, 5.0)
+    assert ic.calibration.held_value("entropy", held, 64, 1.0) == ic.calibration.held_value(0, held, 64, 1.0)
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda attention, task: ic.regression.generalization_error(attention, task, 40, offset="drop"),
+    lambda attention, task: ic.regression.ErrorConvention(offset="drop"),
+    lambda attention, task: ic.simulate.regression_error(attention, task, 40, ic.scoring.Softmax(), offset="drop", trials=9),
+])
+def test_a_wrong_choice_lists_the_right_ones(layer, wrong):
+    with pytest.raises(ValueError, match=r"^incontext::regression::Offset: there is no such choice \(value = drop; needs "
+                                         r"kept, removed\)$"):
+        wrong(*layer)
+
+
+def test_a_wrong_choice_of_a_closed_form_and_of_another_enumeration(layer):
+    with pytest.raises(ValueError, match="needs excluded, included"):
+        ic.classification.expected_largest_weight(5, 1.0, 20, "all")
+    with pytest.raises(TypeError):
+        ic.regression.generalization_error(*layer, 40, offset=ic.regression.QueryToken.included)

@@ -1,5 +1,8 @@
 """Simulations: the bits of the C++ programs, options, Ctrl-C, the interpreter's lock."""
+import json
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,6 +66,30 @@ def test_the_same_seed_gives_the_bits_of_cpp(general_model):
     assert of(run.estimates) == bits("reduced-softmax-float")
     other = ic.simulate.regression_error(attention, task, 11, maps, seed=SEED + 1, trials=9999)
     assert of(other.estimates) != bits("approximate-float")
+
+
+TEMPERATURE = shutil.which(os.environ.get("INCONTEXT_TEMPERATURE", "")) or ""
+
+
+@pytest.mark.skipif(not TEMPERATURE, reason="INCONTEXT_TEMPERATURE does not name the program")
+def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
+    arguments = ["--trials", "4096", "--estimator", "literal", "--device", "serial", "--seed", "5", "--format", "json"]
+    rows = json.loads(subprocess.check_output([TEMPERATURE, *arguments]))["tables"][0]["rows"]
+    task = ic.regression.LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
+    layer = ic.regression.pretrained_attention(task, 100)
+    temperatures = [row["temperature"] for row in rows[:-1]]
+    maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
+    first = ic.simulate.regression_error(layer, task, 100, maps, seed=5, trials=4096)
+    assert [one.mean for one in first.estimates] == [row["simulation"] for row in rows[:-1]]
+    second = ic.simulate.bayes_ridge_risk(task, 100, seed=(5 + 0x9E3779B97F4A7C15) % 2**64, trials=4096 // 32)
+    same_stream = ic.simulate.bayes_ridge_risk(task, 100, seed=5, trials=4096 // 32)
+    assert second.estimates[0].mean == rows[-1]["simulation"] != same_stream.estimates[0].mean
+
+
+def test_a_package_of_this_processor_says_so():
+    """The other tests of this file hold for it too: simulations keep their bits."""
+    found = ic.simulate.instructions()
+    assert found in (["AVX-512", "AVX2", "plain"] if os.environ.get("INCONTEXT_NATIVE") == "ON" else ["plain"])
 
 
 def test_one_map_gives_one_estimate_and_theory_agrees():
@@ -161,3 +188,48 @@ def test_rows_and_classification():
     seen = ic.simulate.classification(task, [rule], trials=8192)
     assert 0.5 < seen.at(0, ic.simulate.ClassificationMetric.accuracy).mean < 1
     assert numpy.asarray(ic.simulate.draw_sphere_context(task, 1, 0).inputs).size == 150
+
+
+def simulations():
+    """One of every class of results, small."""
+    s = ic.simulate
+    task = s.SphereTask(3, 2, 12)
+    rules = [s.Classifier("linear", 0.0, 2.0), s.Classifier("kernel", 1.0, 2.0)]
+    few = {"trials": 64, "seed": 1}
+    row = s.normal_scores(20, 1.0)
+    grid = s.ClassificationGrid("kernel", [0.5, 1.0], [1.0, 2.0])
+    weights = ic.classification.ContextWeights(numpy.eye(5), numpy.eye(5), numpy.eye(5), numpy.eye(5))
+    return [s.score_rows(row, [0.5, 1.0], **few), s.score_row_sample(row.with_needle(3.0), [1.0], **few),
+            s.gradient_norms(s.GradientRow(8, 4), [0.5, 1.0], **few),
+            s.gradient_norms_sample(s.GradientRow(8, 4), [1.0], **few),
+            s.classification(task, rules, **few), s.classification_alignment(task, [tuple(rules)], **few),
+            s.classification_contrasts(task, rules, [(1, 0)], **few), s.classification_grid(task, grid, **few),
+            s.classification_grid(task, grid, 0, **few), s.classification_search(task, grid, **few),
+            s.context_attention(task, weights, **few), s.partition_function(task, [1.0, 2.0], **few),
+            s.adaptive_onset(task, [1.0], **few),
+            ic.regression.LinearTask.isotropic(dimension=3)]
+
+
+def test_results_convert_to_dictionaries_and_tables():
+    kinds = set()
+    for one in simulations():
+        held, table = one.to_dict(), one._repr_html_()
+        kinds.add(type(one).__name__)
+        assert repr(one).startswith(type(one).__name__ + "(") and "object at" not in repr(one)
+        assert table.startswith(f"<table><caption>{type(one).__name__}</caption>") and table.count("<td>") >= 3
+        json.dumps(held, default=lambda array: array.tolist())
+    shown = {name for name in dir(ic.simulate) if name.endswith(("Simulation", "Sample", "Optimum", "Contrasts"))}
+    assert shown - kinds == {"Simulation"}, "which is a record"
+
+
+def test_a_dictionary_has_what_the_result_says():
+    rows, sample, gradients, _, rules, _, contrasts, _, grid, *_ = simulations()
+    functional = ic.simulate.RowFunctional
+    assert len(rows.to_dict()["points"]) == 2 and "needle_weight" not in rows.to_dict()["points"][0]
+    assert rows.to_dict()["points"][1]["entropy"] == rows.at(1, functional.entropy).to_dict()
+    assert sample.to_dict()["medians"][0]["needle_weight"] == sample.median(0, functional.needle_weight)
+    assert gradients.to_dict()["points"][1]["imbalance"] == gradients.imbalance(1).to_dict()
+    assert repr(rules) == "ClassificationSimulation(trials=64, device=openmp, 2 points)"
+    assert contrasts.to_dict()["pairs"] == [{"loss_difference": contrasts.loss_difference(0).to_dict(),
+                                             "accuracy_difference": contrasts.accuracy_difference(0).to_dict()}]
+    assert grid.to_dict()["points"][3]["loss_difference"] == grid.loss_difference(1, 1).to_dict()

@@ -1,7 +1,9 @@
 """Training: the layers of incontext-train with its bits, losses of one's own, what stops and resumes."""
+import gc
 import os
 import shutil
 import subprocess
+import weakref
 
 import numpy
 import pytest
@@ -114,3 +116,45 @@ def test_bad_input_is_refused():
     diverging = small().trainer(training.TrainerOptions(rate=training.LearningRate(peak=1e30)))
     with pytest.raises(ArithmeticError, match="training diverged"):
         diverging.run(100)
+
+
+def test_trainings_and_trainers_convert_to_dictionaries_and_tables():
+    layer = small(query="included", parameters="merged")
+    assert layer.to_dict()["map"] == {"temperature": 1.0, "normalization": "context_length"}
+    assert layer.to_dict()["task"]["context_length"] == 20 and layer.to_dict()["batch"] == 64
+    assert repr(layer).startswith("ContextTraining(task=SphereTask(dimension=3") and "<th>seed</th>" in layer._repr_html_()
+    trainer = layer.trainer(adam(2))
+    trainer.run(2)
+    assert trainer.to_dict()["steps"] == 2 and (trainer.to_dict()["parameters"] == trainer.parameters).all()
+    assert repr(trainer) == f"Trainer(steps=2, {trainer.parameters.size} parameters)"
+    assert "<th>steps</th><td>2</td>" in trainer._repr_html_()
+
+
+class Own:
+    """A loss that holds its trainer, which holds the loss: a cycle through C++."""
+
+    def __call__(self, parameters):
+        return float(parameters @ parameters), 2 * parameters
+
+
+@pytest.mark.parametrize("made", [lambda loss: training.Trainer([1.0, 2.0], loss, adam(5)),
+                                  lambda loss: training.GradientFlow(loss, [1.0, 2.0])])
+def test_a_loss_that_holds_its_trainer_is_collected(made):
+    loss = Own()
+    loss.trainer = made(loss)
+    trainer, watched = loss.trainer, weakref.ref(loss)
+    del loss
+    gc.collect()
+    assert watched() is not None and repr(trainer)
+    if isinstance(trainer, training.Trainer):
+        assert trainer.step().loss == 5.0, "it lives as long as its trainer is held"
+    del trainer
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_loss_of_another_shape_is_refused():
+    with pytest.raises((TypeError, RuntimeError)):
+        training.Trainer([1.0], lambda at: 3.0, adam(5)).step()
+    with pytest.raises(ZeroDivisionError):
+        training.Trainer([1.0], lambda at: 1 / 0, adam(5)).step()

@@ -13,8 +13,9 @@ namespace incontext::train {
 ///
 ///     const auto stream = train::sphere_sequences<float>({.dimension = 5, .classes = 5, .context_length = 30}, 3);
 ///
-/// With shared prototypes (SphereTask::prototype_sets) sequences of one seed have the same sets at every index, so that
-/// indices that were not trained on test what was learned of these sets, and another seed has other sets.
+/// With shared prototypes (SphereTask::prototype_sets) the sequences of one seed have the same sets at every index, and
+/// another seed has other sets. Sequences at indices that were not trained on therefore test what was learned of the
+/// sets.
 ///
 /// Source    arXiv 2510.10425, Section 2.1 and App. C.
 /// Shapes    dimension + classes features, classes outputs, sequences of context_length + 1 tokens.

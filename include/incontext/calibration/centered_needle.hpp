@@ -8,13 +8,14 @@
 
 namespace incontext::calibration {
 
-/// Expected weight of a needle that is higher by `gap` than the mean of the very scores it competes with, as measured
-/// on rows whose true mean is not known.
+/// Expected weight of a needle that is `gap` above the mean of the scores that it competes with in its own row, for
+/// normal scores.
 ///
 /// \f[ W_c(g) = E \frac{1}{1 + e^{-g} \sum_{j \le n} e^{z_j - \bar z}},\qquad
 ///     E_\xi\, W_c(g + \xi) = W(g),\quad \xi \sim N(0, x^2 / n) \f]
 ///
-/// W is laws::needle_weight, whose gap is measured from the law's mean. The row's mean is independent of the deviations
+/// It is what is measured on rows whose true mean is not known. n is `row_length` and x is `score_stddev`. W is
+/// laws::needle_weight, whose gap is measured from the law's mean. The row's mean is independent of the deviations
 /// from it, so that W is W_c averaged over a normal gap. That average is the three-point Gauss-Hermite rule
 /// A = 2/3 f(g) + 1/6 (f(g + h) + f(g - h)), h^2 = 3 x^2 / n, up to order (x^2 / n)^3, and is inverted by its Neumann
 /// series, W_c = W + (1 - A) W + (1 - A)^2 W.

@@ -29,11 +29,11 @@ struct TriedPlan {
   Held held;
   double inverse_temperature;
   JudgedQuantity result;
-  double quarter_rows;  ///< measured at inverse temperature 1, on rows that the plan was not made from
+  double quarter_rows;  ///< mean measured at inverse temperature 1, on quarter rows that did not make the plan
   double whole_rows;    ///< the same for whole rows
 };
 
-/// What a head is to be shown for.
+/// The needle and the row lengths for which a head is described.
 ///
 /// Units     gap of the scores times the inverse temperature.
 /// Runs on   host
@@ -126,7 +126,7 @@ inline std::vector<TriedPlan> tried_plans(const ScoreArray& one, const Measureme
 
 }  // namespace detail
 
-/// Measures a head again, with a needle, and concludes for longer rows.
+/// Measures a head again, with a needle, and draws conclusions for longer rows.
 ///
 /// Source    derived: docs/theory/calibration.md#verdict, #held-out-check and #holding-a-quantity.
 /// Shapes    scores: the whole array that the head was measured in
@@ -163,6 +163,7 @@ inline HeadDetail detail_of(const ScoreArray& scores, const HeadCalibration& hea
   if (head.held_out) detailed.held_out = detail::held_out_rows(main, gap);
   detailed.limits = head_limits(head.score_stddev, gap, trained);
   std::vector<std::int64_t> lengths;
+  lengths.reserve(factors.size());
   for (const std::int64_t factor : factors) lengths.push_back(factor * trained);
   for (const Held held : {Held::entropy, Held::largest_weight, Held::needle_weight}) {
     detailed.rules[static_cast<std::size_t>(held)] = temperature_rules(held, {head.score_stddev, gap}, lengths);

@@ -9,7 +9,7 @@
 
 namespace incontext::calibration {
 
-/// Where a head of normal scores freezes, and how long its rows may be for a needle.
+/// Where a head of normal scores freezes, and how long its rows may become before they lose a needle.
 ///
 /// Units     score_stddev and gap of the scores times the inverse temperature, lengths in scores; a length may be
 ///           infinite.
@@ -25,7 +25,7 @@ struct HeadLimits {
   double distinguishing_length;  ///< the longest row in which it is the highest score more often than not
 };
 
-/// The lengths at which a head of that standard deviation freezes, fades, and stops distinguishing a needle.
+/// The lengths at which a head of this score standard deviation freezes, fades, and stops distinguishing a needle.
 ///
 /// Source    freezing_ratio, longest_frozen_length, distinguishing_length, laws::needle_weight and
 ///           laws::softmax_critical_length.

@@ -9,7 +9,7 @@
 
 #include "incontext/calibration/head_calibration.hpp"
 
-/// What is said about every head in one line, and about all heads together.
+/// Every head in one line, and counts over all heads.
 namespace incontext::calibration {
 
 /// One head in one line: its rows, their scores, and its weights, measured and predicted from the row length and the

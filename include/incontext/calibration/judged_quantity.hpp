@@ -28,9 +28,11 @@ struct JudgedQuantity {
 /// Runs on   host
 inline std::vector<JudgedQuantity> judged_together(std::vector<std::pair<std::string, statistics::Agreement>> rows) {
   std::vector<statistics::Agreement> family;
+  family.reserve(rows.size());
   for (const auto& [name, agreement] : rows) family.push_back(agreement);
   const auto verdicts = statistics::verdicts(family, 1e-3);
   std::vector<JudgedQuantity> judged;
+  judged.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) judged.push_back({rows[i].first, rows[i].second, verdicts[i]});
   return judged;
 }

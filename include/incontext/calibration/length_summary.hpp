@@ -13,8 +13,8 @@ namespace incontext::calibration {
 
 /// The scores and the weights of the rows of one octave of lengths. Errors are standard errors over batches of rows.
 ///
-/// Units     mean and score_stddev of the scores, entropy in nats, effective keys a number of keys, the rest
-///           dimensionless; NaN where there is no such number.
+/// Units     mean, stddev_of_row_means and score_stddev of the scores, entropy in nats, effective keys a number of
+///           keys, the rest dimensionless; NaN where there is no such number.
 /// Runs on   host
 struct LengthSummary {
   std::int64_t shortest_row;
@@ -29,7 +29,7 @@ struct LengthSummary {
   double skewness_error;
   double excess_kurtosis;
   double excess_kurtosis_error;
-  double highest;  ///< score of a row, in standard deviations above its mean
+  double highest;  ///< the mean over rows of the highest score, in standard deviations above the row's mean
   double normality_p_value;
   double entropy;
   double entropy_error;

@@ -28,7 +28,7 @@ enum class PartKind { matrix, gain, other };
 ///     auto query = layout.part(parameters.data(), Part::query);   // 8 x 8, in place
 ///
 /// Shapes    rows x columns of every part, as added.
-/// Errors    none: a part that was not added has no size.
+/// Errors    none: a part that was not added has the size 0.
 /// Runs on   host
 template <class Part>
 class ParameterLayout {

@@ -1,0 +1,86 @@
+// incontext-verify: every claim of the five papers on trial. It runs its sibling programs, reads their reports, and
+// decides about each claim with one family of all rows.
+
+#include "examples/support/command_line.hpp"
+#include "examples/support/deliver.hpp"
+#include "examples/support/report.hpp"
+#include "examples/verify/edition.hpp"
+#include "examples/verify/options.hpp"
+#include "examples/verify/pages.hpp"
+#include "examples/verify/soak.hpp"
+#include "examples/verify/tables.hpp"
+
+namespace {
+
+using namespace incontext::examples;
+using namespace incontext::examples::verify;
+
+/// The rows are for machines; the text has a line per claim.
+bool has_rows(const VerifyOptions& o) { return o.output.format != Format::table; }
+
+/// The page and the Markdown, as --output's report: that of a stopped run does not replace an older one.
+void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string& command) {
+  const RunNotes notes{.command = command, .seed = o.seed, .page = o.page};
+  const auto target = [&](const std::string& file) {
+    return ledger.complete || o.output.replace_by_partial ? file : partial_file(file);
+  };
+  if (!o.page.empty()) write_file(target(o.page), html_of(ledger, notes), "--page");
+  if (!o.markdown.empty()) write_file(target(o.markdown), markdown_of(ledger, notes), "--markdown");
+}
+
+int run_ledger(VerifyOptions& o, Report report) {
+  const Interrupts interrupts;
+  const std::vector<Claim> claims = claims_of(o);
+  Ledger ledger = ledger_of(claims, run_commands(with_seed(needed_commands(claims), o.seed), o, interrupts));
+  ledger.complete = interrupts.count() == 0;
+  write_pages(ledger, o, report.command);
+  report.tables.push_back(claims_table(ledger));
+  if (has_rows(o)) {
+    report.tables.push_back(rows_table(ledger));
+    report.tables.push_back(runs_table(ledger));
+  }
+  report.verdict = verdict_of(ledger);
+  report.run.complete = ledger.complete;
+  report.run.seed = o.seed;
+  return deliver(std::move(report), o.output);
+}
+
+int run_soak(VerifyOptions& o, Report report) {
+  const Interrupts interrupts;
+  Soak result = soak(claims_of(o), o, interrupts);
+  report.tables.push_back(std::move(result.table));
+  report.verdict = std::move(result.verdict);
+  report.run.complete = interrupts.count() == 0;
+  report.run.seed = o.seed;
+  return deliver(std::move(report), o.output);
+}
+
+int run(const CLI::App& app, VerifyOptions& o) {
+  const UnusedOptions unused = complete(app, o);
+  Report report{.program = "incontext-verify", .command = command_of(app), .arguments = unused.arguments()};
+  if (o.soak > 0) return run_soak(o, std::move(report));
+  if (!o.list) return run_ledger(o, std::move(report));
+  report.tables.push_back(list_table(claims_of(o)));
+  return deliver(std::move(report), o.output);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  VerifyOptions options;
+  return run_program(
+      {.name = "incontext-verify",
+       .description =
+           "The claims of the five papers on trial. Runs the other programs, a few at a time, reads their reports, "
+           "and\n"
+           "decides about each claim: all judged rows of the edition are one family, in which a right theory is\n"
+           "rejected once in 100 runs (Holm), and a claim of which no wrong formula was rejected is untested.\n"
+           "A claim that does not come out as the registry has it is a disagreement.\n" +
+           std::string(exit_codes_help),
+       .footer = "\nExamples:\n"
+                 "  incontext-verify --page ledger.html\n"
+                 "  incontext-verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
+                 "  incontext-verify --paper 2501.19399 --edition full --output ssmax.json\n"},
+      argc, argv, [&](CLI::App& app) { add_verify_options(app, options); },
+      [&](const CLI::App& app) { return run(app, options); });
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/verify/claim.hpp"
+
+/// Rows of the programs' reports, as evidence.
+namespace incontext::examples::verify {
+
+/// A judged row is a theory beside a simulation, a control is a wrong theory beside one, and an exact row is a relation
+/// between computed numbers. A shown row is a simulation without a theory, such as the Bayes ridge's: it is only drawn.
+enum class RowKind { judged, control, exact, shown };
+
+struct Row {
+  RowKind kind = RowKind::judged;
+  std::string command = {};  ///< its name in the registry
+  std::string table = {};
+  std::string name = {};  ///< what its leading cells say
+  std::vector<std::pair<std::string, std::string>> words = {};
+  std::vector<std::pair<std::string, double>> numbers = {};
+  double theory = 0;  ///< or what a control claims
+  double simulation = 0;
+  double standard_error = 0;
+  double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
+  std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error
+  std::optional<double> bayes = {};
+  bool holds = false;         ///< of an exact row: whether its relation holds
+  bool passed = false;        ///< of a control: the simulation could tell and did not reject it
+  std::string unjudged = {};  ///< why it is not judged; empty if it is
+};
+
+/// The rows of a program's JSON that can be evidence. A row with a further z, of another theory, is followed by a
+/// control for it, whose table is the row's and whose name ends with the name of that column.
+std::vector<Row> rows_of(const nlohmann::json& report, const std::string& command);
+
+/// The indices of the rows that `rows` describes: those made from its column z if it names one, else all others.
+std::vector<std::size_t> selected(const std::vector<Row>& all, const std::vector<std::string>& commands,
+                                  const Rows& rows);
+
+}  // namespace incontext::examples::verify

@@ -1,0 +1,54 @@
+#include <string>
+#include <vector>
+
+#include "examples/support/version.hpp"
+#include "examples/verify/pages.hpp"
+#include "examples/verify/tables.hpp"
+
+namespace incontext::examples::verify {
+
+namespace {
+
+/// A cell of a table: a bar would end it.
+std::string cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
+  return result;
+}
+
+std::string line_of(const Claim& claim, const Decision& decision) {
+  const std::string controls = decision.controls.empty() ? "" : rejected_controls_text(decision);
+  const std::string found = claim.found.empty() ? decision.reason : claim.found;
+  const std::size_t rows = decision.judged + decision.exact;
+  std::string line = "|";
+  for (const std::string& text :
+       {"`" + claim.id + "`", claim.place, claim.statement, word_of(decision.outcome), found, resolution_text(decision),
+        rows > 0 ? std::to_string(rows) : std::string(), controls}) {
+    line += " " + cell(text) + " |";
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string markdown_of(const Ledger& ledger, const RunNotes& notes) {
+  std::string text = "# The claims of five papers on attention, on trial\n\n" + verdict_of(ledger).text + "\n\n`" +
+                     notes.command + "`, seed " + std::to_string(notes.seed) + ", version " + version() + ", commit " +
+                     commit() + ", " + machine() + ". One family of " + std::to_string(ledger.family.members) +
+                     " rows; a right theory is rejected once in 100 such reports (Holm). \"to\": the least relative "
+                     "deviation common to all rows that would have been seen in 99 runs of 100.\n";
+  const Claim* previous = nullptr;
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Claim& claim = ledger.claims[i];
+    if (previous == nullptr || previous->paper != claim.paper) {
+      text += "\n## " + title_of(claim.paper) + ", arXiv " + arxiv_number(claim.paper) +
+              "\n\n| claim | place | what it says | verdict | found | to | rows | wrong formulas rejected |\n"
+              "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+    }
+    text += line_of(claim, ledger.decisions[i]);
+    previous = &claim;
+  }
+  return text;
+}
+
+}  // namespace incontext::examples::verify

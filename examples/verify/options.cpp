@@ -1,0 +1,90 @@
+#include "examples/verify/options.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace incontext::examples::verify {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& value,
+                         const std::vector<std::string>& known, const std::string& otherwise) {
+  const std::string nearest = nearest_word(value, known);
+  throw_input_error(option, what, value, nearest.empty() ? otherwise : nearest + "?");
+}
+
+Paper paper_named(const std::string& word) {
+  std::vector<std::string> known;
+  for (const Paper paper : all_papers) {
+    if (word == word_of(paper) || word == arxiv_number(paper)) return paper;
+    known.push_back(word_of(paper));
+    known.push_back(arxiv_number(paper));
+  }
+  refuse("--paper", "is no paper of the ledger", word, known, "an arXiv number or a word that --list shows");
+}
+
+void require_claim(const std::string& id) {
+  std::vector<std::string> known;
+  for (const Claim& claim : all_claims()) {
+    if (claim.id == id) return;
+    known.push_back(claim.id);
+  }
+  refuse("--claim", "is no claim of the ledger", id, known, "one of those that --list shows");
+}
+
+}  // namespace
+
+void add_verify_options(CLI::App& app, VerifyOptions& o) {
+  add_choice<Edition>(app, "--edition", o.edition, "quick: under 2 minutes on 2 cores; full: more trials, under 30",
+                      {{"quick", Edition::quick}, {"full", Edition::full}});
+  const auto read_claims = [&o](const std::string& text) {
+    o.claims = parse_list(text);
+    for (const std::string& id : o.claims) require_claim(id);
+  };
+  add_read(app, "--claim", read_claims, "Only these claims", "ID,ID,...");
+  const auto read_papers = [&o](const std::string& text) {
+    o.papers.clear();
+    for (const std::string& word : parse_list(text)) o.papers.push_back(paper_named(word));
+  };
+  add_read(app, "--paper", read_papers, "Only the claims of these papers: a word of --list, or an arXiv number",
+           "WORD,WORD,...");
+  add_flag(app, "--list", o.list, "List the claims and run nothing");
+  head_options(app, "Claims");
+  add_count<std::uint64_t>(app, "--seed", o.seed, "Seed of every simulation", 0);
+  add_count<std::int64_t>(app, "--soak", o.soak,
+                          "Run the simulations with so many fresh seeds and test that the p-values of all rows are "
+                          "uniform (Kolmogorov-Smirnov); 0: no",
+                          0, 10000);
+  show_no_default(
+      add_count<std::int64_t>(app, "--jobs", o.jobs, "Programs that run at a time; default: one per core", 1, 1024));
+  head_options(app, "Run");
+  add_output_options(app, o.output);
+  show_no_default(add_text(app, "--page", o.page, "Write the report as one HTML page, with a plot per claim", "FILE"));
+  show_no_default(add_text(app, "--markdown", o.markdown, "Write the report as Markdown", "FILE"));
+  add_partial_option(app, o.output);
+}
+
+UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
+  UnusedOptions unused(app);
+  if (o.list) unused.add("--list", {"--edition", "--seed", "--soak", "--jobs", "--page", "--markdown"});
+  if (o.soak == 0 && is_given(app, "--soak")) unused.add("--soak 0", {"--soak"});
+  if (o.soak > 0) unused.add("--soak", {"--page", "--markdown"});
+  if (o.jobs == 0) o.jobs = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
+  require_outputs(o.output, {{"--page", o.page}, {"--markdown", o.markdown}});
+  return unused;
+}
+
+std::vector<Claim> claims_of(const VerifyOptions& o) {
+  std::vector<Claim> chosen;
+  const auto within = [](const auto& all, const auto& one) {
+    return all.empty() || std::find(all.begin(), all.end(), one) != all.end();
+  };
+  for (const Claim& claim : all_claims()) {
+    if (within(o.claims, claim.id) && within(o.papers, claim.paper)) chosen.push_back(claim);
+  }
+  if (chosen.empty()) throw InputError("--claim: none of these claims is of --paper (needs a claim of that paper)");
+  return chosen;
+}
+
+}  // namespace incontext::examples::verify

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "examples/support/command_line.hpp"
+#include "examples/support/unused_options.hpp"
+#include "examples/verify/claim.hpp"
+
+/// The options of incontext-verify.
+namespace incontext::examples::verify {
+
+enum class Edition { quick, full };
+
+struct VerifyOptions {
+  Edition edition = Edition::quick;
+  std::vector<std::string> claims = {};  ///< identities; empty: all
+  std::vector<Paper> papers = {};        ///< empty: all
+  std::uint64_t seed = 1;
+  std::int64_t soak = 0;  ///< the number of fresh seeds
+  std::int64_t jobs = 0;  ///< 0: as many as the machine has cores
+  bool list = false;
+  std::string page = {};      ///< a file for the report as HTML
+  std::string markdown = {};  ///< a file for it as Markdown
+  OutputOptions output = {};
+};
+
+void add_verify_options(CLI::App& app, VerifyOptions& o);
+
+/// Checks the options and finds those without effect. Every output is tried before anything runs.
+UnusedOptions complete(const CLI::App& app, VerifyOptions& o);
+
+/// The claims that the options ask for.
+std::vector<Claim> claims_of(const VerifyOptions& o);
+
+}  // namespace incontext::examples::verify

@@ -1,0 +1,287 @@
+#include "examples/verify/plots.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "incontext/core/contracts.hpp"
+
+namespace incontext::examples::verify {
+
+namespace {
+
+constexpr std::size_t most_series = 3;
+
+const double* number_of(const Row& row, const std::string& column) {
+  for (const auto& [name, number] : row.numbers) {
+    if (name == column) return &number;
+  }
+  return nullptr;
+}
+
+/// The judged rows of the table that has most of them.
+std::vector<std::size_t> largest_table(const Ledger& ledger, const Decision& decision) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> tables;
+  for (const std::size_t i : decision.evidence) {
+    const Row& row = ledger.rows[i];
+    if (row.kind == RowKind::judged && row.unjudged.empty()) tables[{row.command, row.table}].push_back(i);
+  }
+  std::vector<std::size_t> largest;
+  for (const auto& [name, rows] : tables) {
+    if (rows.size() > largest.size()) largest = rows;
+  }
+  return largest;
+}
+
+std::set<double> values_of(const Ledger& ledger, const std::vector<std::size_t>& rows, const std::string& column) {
+  std::set<double> values;
+  for (const std::size_t i : rows) {
+    if (const double* value = number_of(ledger.rows[i], column)) values.insert(*value);
+  }
+  return values;
+}
+
+/// The column to draw over: the first number of the rows' names that takes at least three values, else two.
+std::string axis_of(const Ledger& ledger, const std::vector<std::size_t>& rows) {
+  for (const std::size_t fewest : {std::size_t{3}, std::size_t{2}}) {
+    for (const auto& [column, ignored] : ledger.rows[rows.front()].numbers) {
+      if (values_of(ledger, rows, column).size() >= fewest) return column;
+    }
+  }
+  return "";
+}
+
+/// The words of a row's name.
+std::string words_of_name(const Row& row) {
+  std::string name;
+  for (const auto& [column, word] : row.words) {
+    if (column != "z") name += (name.empty() ? "" : ", ") + word;
+  }
+  return name;
+}
+
+/// What distinguishes the rows of a series: the words of their names, and numbers that differ at the same place.
+std::string series_of(const Row& row, const std::vector<std::string>& numbers) {
+  std::string name = words_of_name(row);
+  for (const std::string& column : numbers) {
+    if (const double* value = number_of(row, column)) {
+      name += (name.empty() ? "" : ", ") + column + " = " + short_text(*value, 4);
+    }
+  }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+/// Further numbers of the names without which two rows would be at the same place of the same series.
+std::vector<std::string> grouping_numbers(const Ledger& ledger, const std::vector<std::size_t>& rows,
+                                          const std::string& axis) {
+  std::vector<std::string> chosen;
+  for (const auto& [column, ignored] : ledger.rows[rows.front()].numbers) {
+    const auto has_duplicates = [&] {
+      std::set<std::pair<std::string, double>> places;
+      for (const std::size_t i : rows) {
+        const double* x = number_of(ledger.rows[i], axis);
+        if (x != nullptr && !places.insert({series_of(ledger.rows[i], chosen), *x}).second) return true;
+      }
+      return false;
+    };
+    if (column == axis || !has_duplicates()) continue;
+    if (values_of(ledger, rows, column).size() > 1) chosen.push_back(column);
+  }
+  return chosen;
+}
+
+void sort_points(Series& series) {
+  std::stable_sort(series.points.begin(), series.points.end(),
+                   [](const PlotPoint& one, const PlotPoint& other) { return one.x < other.x; });
+}
+
+/// Logarithmic where all values are positive and the largest is more than `apart` times the least.
+Axis axis_for(const std::vector<Series>& all, double PlotPoint::*value, double apart) {
+  double least = INFINITY, largest = -INFINITY;
+  for (const Series& series : all) {
+    for (const PlotPoint& point : series.points) {
+      least = std::min(least, point.*value);
+      largest = std::max(largest, point.*value);
+    }
+  }
+  return least > 0 && largest > apart * least ? Axis::logarithmic : Axis::linear;
+}
+
+Panel panel_of(std::vector<Series> series, const std::string& title, const std::string& x_label) {
+  std::erase_if(series, [](const Series& one) { return one.points.empty(); });
+  Panel panel{.title = title, .x_label = x_label, .series = std::move(series)};
+  panel.x_axis = axis_for(panel.series, &PlotPoint::x, 15);
+  panel.y_axis = axis_for(panel.series, &PlotPoint::y, 30);
+  return panel;
+}
+
+/// The controls and the rows of the paper's own formula.
+std::set<std::size_t> wrong_formulas(const Decision& decision) {
+  std::set<std::size_t> all(decision.controls.begin(), decision.controls.end());
+  all.insert(decision.paper_says.begin(), decision.paper_says.end());
+  return all;
+}
+
+/// The values that wrong formulas claim, at the places of the rows that they were tried on, which have the same
+/// simulation.
+void add_controls(Series& hollow, const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
+                  const std::string& axis) {
+  for (const std::size_t i : wrong_formulas(decision)) {
+    const Row& control = ledger.rows[i];
+    for (const std::size_t j : rows) {
+      const Row& row = ledger.rows[j];
+      if (row.command != control.command || row.simulation != control.simulation) continue;
+      if (row.standard_error != control.standard_error) continue;
+      if (const double* x = number_of(row, axis)) hollow.points.push_back({*x, control.theory, 0});
+      break;
+    }
+  }
+}
+
+/// The Bayes ridge, simulated in a row of its own or computed beside each.
+Series bayes_of(const Ledger& ledger, const std::vector<std::size_t>& rows, const std::string& axis) {
+  Series bayes{.name = "Bayes", .line = true, .color = most_series + 1};
+  const Row& first = ledger.rows[rows.front()];
+  for (const Row& row : ledger.rows) {
+    const double* x = number_of(row, axis);
+    if (x == nullptr || row.command != first.command || row.table != first.table) continue;
+    if (row.kind == RowKind::shown && words_of_name(row).starts_with("Bayes ridge"))
+      bayes.points.push_back({*x, row.simulation, 0});
+    if (row.kind == RowKind::judged && row.bayes) bayes.points.push_back({*x, *row.bayes, 0});
+  }
+  sort_points(bayes);
+  const auto same_place = [](const PlotPoint& one, const PlotPoint& other) { return one.x == other.x; };
+  bayes.points.erase(std::unique(bayes.points.begin(), bayes.points.end(), same_place), bayes.points.end());
+  return bayes;
+}
+
+Panel against(const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
+              const std::string& axis, const std::string& title) {
+  const std::vector<std::string> numbers = grouping_numbers(ledger, rows, axis);
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (const std::size_t i : rows) groups[series_of(ledger.rows[i], numbers)].push_back(i);
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> ordered(groups.begin(), groups.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& one, const auto& other) { return one.second.size() > other.second.size(); });
+  if (ordered.size() > most_series) ordered.resize(most_series);
+  std::vector<Series> series;
+  std::vector<std::size_t> drawn;
+  for (const auto& [name, members] : ordered) {
+    const std::size_t color = series.size() / 2;
+    const std::string words = name.empty() ? "" : ": " + name;
+    Series theory{.name = "theory (line), simulation" + words, .line = true, .color = color};
+    Series simulated{.name = "", .line = false, .color = color};
+    for (const std::size_t i : members) {
+      const Row& row = ledger.rows[i];
+      const double* x = number_of(row, axis);
+      if (x == nullptr) continue;
+      theory.points.push_back({*x, row.theory, 0});
+      simulated.points.push_back({*x, row.simulation, row.standard_error});
+      drawn.push_back(i);
+    }
+    sort_points(theory);
+    series.push_back(std::move(theory));
+    series.push_back(std::move(simulated));
+  }
+  Series hollow{.name = "controls (hollow)", .line = false, .hollow = true, .color = most_series};
+  add_controls(hollow, ledger, decision, drawn, axis);
+  series.push_back(std::move(hollow));
+  series.push_back(bayes_of(ledger, rows, axis));
+  std::string label = axis;
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return panel_of(std::move(series), title, label);
+}
+
+/// The ratio of simulation and theory, row by row; differences in standard errors where a theory is 0.
+Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
+                 const std::string& title) {
+  const bool as_ratios =
+      std::none_of(rows.begin(), rows.end(), [&ledger](std::size_t i) { return ledger.rows[i].theory == 0; });
+  Series theory{.name = "theory (line), simulation", .line = true, .color = 0};
+  Series simulated{.name = "", .line = false, .color = 0};
+  Series hollow{.name = "controls (hollow)", .line = false, .hollow = true, .color = most_series};
+  const auto place = [as_ratios](const Row& row, double value) {
+    return as_ratios ? value / row.theory : (value - row.theory) / row.standard_error;
+  };
+  double x = 0;
+  for (const std::size_t i : rows) {
+    const Row& row = ledger.rows[i];
+    ++x;
+    theory.points.push_back({x, place(row, row.theory), 0});
+    const double bar = as_ratios ? row.standard_error / std::abs(row.theory) : 1;
+    simulated.points.push_back({x, place(row, row.simulation), bar});
+    for (const std::size_t j : wrong_formulas(decision)) {
+      const Row& control = ledger.rows[j];
+      const bool same = control.command == row.command && control.simulation == row.simulation &&
+                        control.standard_error == row.standard_error;
+      if (same) hollow.points.push_back({x, place(row, control.theory), 0});
+    }
+  }
+  Panel panel = panel_of({theory, simulated, hollow}, title,
+                         as_ratios ? "row (over theory)" : "row (less theory, in standard errors)");
+  panel.x_axis = Axis::linear;
+  panel.from_zero = false;
+  return panel;
+}
+
+/// Columns of a program's table, as the registry names them.
+std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
+  std::vector<Series> series;
+  std::string title;
+  for (const Run& run : ledger.runs) {
+    if (!run.problem.empty() || claim.commands.empty() || run.command != claim.commands.front()) continue;
+    const auto report = nlohmann::json::parse(run.report);
+    for (const auto& table : report.at("tables")) {
+      if (!table.at("title").get<std::string>().starts_with(claim.curves.table) || !series.empty()) continue;
+      title = table.at("title").get<std::string>();
+      for (const std::string& column : claim.curves.columns) {
+        Series one{.name = column, .line = true};
+        for (const auto& row : table.at("rows")) {
+          const auto x = row.find(claim.curves.x), y = row.find(column);
+          if (x == row.end() || y == row.end() || !x->is_number() || !y->is_number()) continue;
+          one.points.push_back({x->get<double>(), y->get<double>(), 0});
+        }
+        sort_points(one);
+        one.line = std::adjacent_find(one.points.begin(), one.points.end(), [](const auto& left, const auto& right) {
+                     return left.x == right.x;
+                   }) == one.points.end();  // else they are several curves
+        std::replace(one.name.begin(), one.name.end(), '_', ' ');
+        series.push_back(std::move(one));
+      }
+    }
+  }
+  std::erase_if(series, [](const Series& one) { return one.points.empty(); });
+  if (series.empty()) return std::nullopt;
+  return panel_of(std::move(series), title, claim.curves.x);
+}
+
+std::string shortened(std::string title) {
+  constexpr std::size_t most = 62;
+  title = title.substr(0, title.find(':'));
+  return title.size() > most ? title.substr(0, title.find_last_of(' ', most)) + " ..." : title;
+}
+
+}  // namespace
+
+std::optional<Panel> plot_of(const Ledger& ledger, std::size_t index) {
+  const Claim& claim = ledger.claims[index];
+  const Decision& decision = ledger.decisions[index];
+  const std::vector<std::size_t> rows = largest_table(ledger, decision);
+  std::optional<Panel> panel;
+  if (rows.empty()) {
+    panel = curves_of(ledger, claim);
+  } else {
+    const std::string axis = axis_of(ledger, rows), title = ledger.rows[rows.front()].table;
+    panel = axis.empty() ? row_by_row(ledger, decision, rows, title) : against(ledger, decision, rows, axis, title);
+  }
+  if (panel) panel->title = shortened(panel->title);
+  return panel;
+}
+
+}  // namespace incontext::examples::verify

@@ -1,0 +1,183 @@
+#include "examples/verify/tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "examples/support/render.hpp"
+
+namespace incontext::examples::verify {
+
+namespace {
+
+Cell finite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
+
+Cell count(std::size_t number) { return static_cast<std::int64_t>(number); }
+
+Cell text(const std::string& words) { return words.empty() ? Cell() : Cell(words); }
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+  return all;
+}
+
+std::string kind_text(RowKind kind) {
+  return kind == RowKind::judged    ? "judged"
+         : kind == RowKind::control ? "control"
+         : kind == RowKind::shown   ? "shown"
+                                    : "exact";
+}
+
+/// Notes about what did not come out as the registry has it.
+std::vector<std::string> surprises(const Ledger& ledger) {
+  std::vector<std::string> notes = ledger.rejections();
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Decision& decision = ledger.decisions[i];
+    if (decision.as_expected(ledger.claims[i])) continue;
+    notes.push_back("Not as expected: " + ledger.claims[i].id + ": " + word_of(decision.outcome) + ", expected " +
+                    word_of(ledger.claims[i].expected) + ": " + decision.reason + ".");
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string resolution_text(double resolution) {
+  if (!std::isfinite(resolution)) return "";
+  return short_text(100 * resolution, 2) + "%";
+}
+
+std::string resolution_text(const Decision& decision) {
+  return decision.judged == 0 && decision.exact > 0 ? "rounding" : resolution_text(decision.resolution);
+}
+
+std::string rejected_controls_text(const Decision& decision) {
+  return std::to_string(decision.controls_rejected) + " of " + std::to_string(decision.controls.size());
+}
+
+Table claims_table(const Ledger& ledger) {
+  const auto hidden = [](const char* name) { return Column{.name = name, .in_text = InText::hidden}; };
+  Table table{.title = "The claims of the five papers",
+              .columns = {{.name = "claim"},
+                          hidden("paper"),
+                          hidden("place"),
+                          hidden("statement"),
+                          hidden("found"),
+                          {.name = "verdict"},
+                          {.name = "to", .heading = "to"},
+                          {.name = "worst_row", .heading = "worst row"},
+                          hidden("resolution"),
+                          hidden("worst_resolution"),
+                          {.name = "rows"},
+                          hidden("exact"),
+                          {.name = "largest_z", .heading = "max |z|", .style = Style::two_decimals},
+                          {.name = "controls", .heading = "controls"},
+                          {.name = "reason", .in_text = InText::hidden},
+                          hidden("headers"),
+                          hidden("docs"),
+                          hidden("simulator"),
+                          hidden("commands")}};
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Claim& claim = ledger.claims[i];
+    const Decision& decision = ledger.decisions[i];
+    const bool ran = !decision.evidence.empty();
+    table.add_row({claim.id, arxiv_number(claim.paper), claim.place, claim.statement, text(claim.found),
+                   word_of(decision.outcome), text(resolution_text(decision)), text(resolution_text(decision.coarsest)),
+                   finite(decision.resolution), finite(decision.coarsest),
+                   ran ? count(decision.judged + decision.exact) : Cell(), count(decision.exact),
+                   decision.judged > 0 ? Cell(decision.largest_z) : Cell(),
+                   ran ? Cell(rejected_controls_text(decision)) : Cell(), text(decision.reason),
+                   text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.commands))});
+  }
+  table.notes.push_back(
+      "refined: the claim holds in a regime; --page, --markdown and JSON say what holds in the place of refined and "
+      "refuted claims. to: the least relative deviation common to all rows that the best of them would have shown in "
+      "99 runs of 100; worst row: the same for the worst. controls: wrong formulas that were rejected.");
+  if (ledger.family.members > 0) {
+    table.notes.push_back("One family of " + std::to_string(ledger.family.members) + " rows: |z| <= " +
+                          short_text(ledger.family.bound, 3) + " (Holm; false alarms in one run of 100).");
+  }
+  for (std::string& note : surprises(ledger)) table.notes.push_back(std::move(note));
+  return table;
+}
+
+Table rows_table(const Ledger& ledger) {
+  Table table{.title = "The rows",
+              .columns = {{"command"},
+                          {"table"},
+                          {"row"},
+                          {"kind"},
+                          {"claims"},
+                          {.name = "theory", .decimals_as = 1},
+                          {.name = "simulation", .decimals_as = 1},
+                          {.name = "standard_error", .decimals_as = 1},
+                          {"tolerance"},
+                          {"values"},
+                          {"z"},
+                          {"p_value"},
+                          {"resolution"},
+                          {"rejected"},
+                          {"reason"}}};
+  for (std::size_t i = 0; i < ledger.rows.size(); ++i) {
+    const Row& row = ledger.rows[i];
+    const JudgedRow& judged = ledger.family.rows[i];
+    std::vector<std::string> claims;
+    for (std::size_t j = 0; j < ledger.claims.size(); ++j) {
+      const Decision& decision = ledger.decisions[j];
+      for (const auto* chosen : {&decision.evidence, &decision.paper_says, &decision.controls}) {
+        if (std::find(chosen->begin(), chosen->end(), i) == chosen->end()) continue;
+        claims.push_back(ledger.claims[j].id);
+        break;
+      }
+    }
+    const bool is_simulated = row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0;
+    table.add_row({row.command, row.table, row.name, kind_text(row.kind), text(listed(claims)), finite(row.theory),
+                   finite(row.simulation), finite(row.standard_error), row.tolerance, row.values,
+                   is_simulated ? Cell(judged.z) : Cell(), is_simulated ? Cell(judged.p_value) : Cell(),
+                   is_simulated ? finite(judged.resolution) : Cell(), std::string(judged.rejected ? "yes" : "no"),
+                   text(row.unjudged)});
+  }
+  return table;
+}
+
+Table runs_table(const Ledger& ledger) {
+  Table table{.title = "The runs", .columns = {{"name"}, {"command"}, {.name = "seconds", .unit = "s"}, {"problem"}}};
+  for (const Run& run : ledger.runs) table.add_row({run.command, run.line, run.seconds, text(run.problem)});
+  return table;
+}
+
+Table list_table(const std::vector<Claim>& claims) {
+  Table table{
+      .title = "The claims of the ledger",
+      .columns = {{"claim"}, {"paper"}, {"place"}, {.name = "statement", .in_text = InText::hidden}, {"expected"}}};
+  for (const Claim& claim : claims) {
+    table.add_row({claim.id, word_of(claim.paper), claim.place, claim.statement, word_of(claim.expected)});
+  }
+  return table;
+}
+
+Verdict verdict_of(const Ledger& ledger) {
+  Verdict verdict{.agrees = true};
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Decision& decision = ledger.decisions[i];
+    if (decision.as_expected(ledger.claims[i])) continue;
+    if (decision.outcome != Outcome::untested) verdict.agrees = false;
+    if (decision.outcome == Outcome::untested && verdict.agrees == true) verdict.agrees = std::nullopt;
+  }
+  if (!ledger.rejections().empty()) verdict.agrees = false;
+  verdict.details = nlohmann::ordered_json{{"family", ledger.family.members}, {"bound", ledger.family.bound}};
+  std::string counts;
+  for (const Outcome outcome : all_outcomes) {
+    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word_of(outcome);
+    verdict.details[word_of(outcome)] = ledger.count(outcome);
+  }
+  const std::string state = verdict.agrees == true    ? "Agreement"
+                            : verdict.agrees == false ? "DISAGREEMENT"
+                                                      : "Incomplete";
+  const std::size_t claims = ledger.claims.size();
+  verdict.text = state + ": " + std::to_string(claims) + (claims == 1 ? " claim: " : " claims: ") + counts + ".";
+  return verdict;
+}
+
+}  // namespace incontext::examples::verify

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+/// What classes of C++ say of themselves in Python.
+namespace incontext::python {
+
+namespace nb = nanobind;
+
+/// Gives a class .to_dict(), a repr and a table for notebooks, from what the Python half says of it.
+template <class Class>
+void describe(Class& bound) {
+  const auto by = [](const char* function) {
+    return [function](nb::handle self) { return nb::module_::import_("incontext._describe").attr(function)(self); };
+  };
+  bound.def("to_dict", by("to_dict"), nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
+            "What it holds, by name: numbers, records as dictionaries, and lists of them.");
+  bound.def("__repr__", by("to_text"), nb::sig("def __repr__(self) -> str"));
+  bound.def("_repr_html_", by("to_html"), nb::sig("def _repr_html_(self) -> str"));
+}
+
+}  // namespace incontext::python

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Opens the ledger's page in headless Chromium: no script fails, every claim that ran is drawn, the filters filter, and
+# nothing is wider than a telephone's screen.
+#   tests/examples/ledger_page.sh INCONTEXT_VERIFY [FOLDER for screenshots [PAGE that is there already]]
+# Exit 77: skipped, there is no Chromium.
+set -euo pipefail
+
+verify=$1
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+  echo "skipped: no chromium"
+  exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+page=$work/ledger.html
+if [ $# -gt 2 ]; then
+  cp "$3" "$page"
+else
+  "$verify" --claim temperature/theorem-4.2,temperature/figure-3b,temperature/variance,kernel-descent/proposition-3.1,scalable-softmax/fading,scalable-softmax/figure-4,normsoftmax/reasoning-chance \
+    --page "$page" --quiet
+fi
+
+# The page's own script ran before these checks, which write what is wrong into the document's title.
+{
+  sed 's#</body></html>##' "$page"
+  cat <<'CHECKS'
+<script>
+window.addEventListener('load', () => {
+  const wrong = [];
+  if (window.failures.length) wrong.push('script errors: ' + window.failures.join(' | '));
+  const all = [...document.querySelectorAll('article')];
+  if (!all.length) wrong.push('no claims');
+  for (const card of all) {
+    const ran = !['untested', 'out-of-reach'].includes(card.dataset.verdict);
+    const marks = card.querySelectorAll('figure svg circle, figure svg polyline').length;
+    if (ran && marks < 1) wrong.push(card.id + ' is not drawn');
+    for (const mark of card.querySelectorAll('figure svg *')) {
+      for (const one of mark.attributes) if (/NaN|inf/.test(one.value)) wrong.push(card.id + ' has ' + one.value);
+    }
+  }
+  const shown = () => all.filter(card => !card.hidden).length;
+  if (shown() !== all.length) wrong.push('claims are hidden at first');
+  document.querySelector('.counts button[data-verdict=refuted]').click();
+  const refuted = all.filter(card => card.dataset.verdict === 'refuted').length;
+  if (shown() !== refuted) wrong.push('the filter by verdict shows ' + shown() + ' of ' + refuted);
+  document.querySelector('.counts button[data-verdict=refuted]').click();
+  const words = document.querySelector('#words');
+  words.value = 'no claim says this';
+  words.dispatchEvent(new Event('input'));
+  if (shown() !== 0) wrong.push('the filter by words shows ' + shown());
+  words.value = '';
+  words.dispatchEvent(new Event('input'));
+  for (const detail of document.querySelectorAll('details')) detail.open = true;
+  const width = document.documentElement;
+  if (width.scrollWidth > width.clientWidth) wrong.push('wider than the screen: ' + width.scrollWidth);
+  for (const link of document.querySelectorAll('[src], link[rel=stylesheet]')) wrong.push('another file: ' + link.outerHTML);
+  document.body.textContent = 'CHECKED ' + all.length + ' claims. WRONG: ' + (wrong.join('; ') || 'nothing') + ' END';
+});
+</script></body></html>
+CHECKS
+} >"$work/checked.html"
+sed -i 's#<style>#<script>window.failures = []; window.addEventListener("error", e => window.failures.push(e.message));</script><style>#' \
+  "$work/checked.html"
+
+open_page() { # window size, file, further options
+  local size=$1 file=$2
+  shift 2
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
+    --window-size="$size" "$@" "file://$file" 2>/dev/null
+}
+
+failed=0
+for size in 1200,900 500,800; do
+  said=$(open_page "$size" "$work/checked.html" --dump-dom | grep -oE 'CHECKED [0-9]+ claims\. WRONG: .* END' | tail -1)
+  echo "$size: ${said:-the page was not checked}"
+  [[ $said == *"WRONG: nothing END" ]] || failed=1
+done
+if [ $# -gt 1 ]; then
+  mkdir -p "$2"
+  open_page 1200,1600 "$page" --screenshot="$2/desktop.png" >/dev/null
+  open_page 500,1600 "$page" --screenshot="$2/phone.png" >/dev/null
+  open_page 1200,1600 "$page" --blink-settings=preferredColorScheme=0 --screenshot="$2/dark.png" >/dev/null
+fi
+exit "$failed"

@@ -1,0 +1,101 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tests/examples/part.hpp"
+#include "tests/examples/report_of.hpp"
+#include "tests/examples/run_program.hpp"
+
+using namespace incontext::testing;
+using Json = nlohmann::json;
+
+namespace verify_program_test {
+
+namespace {
+
+const std::string program = INCONTEXT_VERIFY;
+
+}  // namespace
+
+TEST_CASE("the ledger runs its siblings for one claim, and the claim's numbers are theirs") {
+  const Json report = report_of(program, {"--claim", "normsoftmax/reasoning-chance,signed-averaging/saturation"});
+  const Json& claims = report["tables"][0]["rows"];
+  REQUIRE(claims.size() == 2);
+  CHECK(claims[0]["claim"] == "signed-averaging/saturation");
+  CHECK(claims[0]["verdict"] == "refuted");
+  CHECK(claims[1]["verdict"] == "refuted");
+  CHECK(report["verdict"]["refuted"] == 2);
+  CHECK(report["verdict"]["agrees"] == true);
+  CHECK(report["tables"][2]["rows"].size() == 2);
+
+  const Json alone = report_of(INCONTEXT_TASKS, {"--seed", "1"});
+  const auto in_ledger = [&](const Json& simulation) {
+    for (const Json& row : report["tables"][1]["rows"]) {
+      if (row["simulation"] == simulation) return true;
+    }
+    return false;
+  };
+  for (const Json& table : alone["tables"]) {
+    for (const Json& row : table["rows"]) CHECK(in_ledger(row["simulation"]));
+  }
+}
+
+TEST_CASE("the ledger's list names every claim and runs nothing") {
+  const Json report = report_of(program, {"--list"});
+  CHECK(report["tables"][0]["rows"].size() > 60);
+  CHECK(report["verdict"].is_null());
+}
+
+TEST_CASE("an unknown claim or paper is refused with the nearest") {
+  const Finished claim = run_program(program, {"--claim", "temperature/theorm-4.2"});
+  CHECK(claim.exit_code == 2);
+  CHECK(claim.errors == part("temperature/theorem-4.2?"));
+  const Finished paper = run_program(program, {"--paper", "kernel-decent"});
+  CHECK(paper.exit_code == 2);
+  CHECK(paper.errors == part("kernel-descent?"));
+  CHECK(run_program(program, {"--claim", "temperature/theorem-4.2", "--paper", "2310.12956"}).exit_code == 2);
+}
+
+TEST_CASE("outputs are tried before anything runs") {
+  for (const std::string option : {"--output", "--page", "--markdown"}) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Finished finished = run_program(program, {option, "/no/such/folder/file"});
+    CHECK(finished.exit_code == 2);
+    CHECK(finished.errors == part(option));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  }
+  const TemporaryFolder folder;
+  const std::string file = folder.file("same.html");
+  CHECK(run_program(program, {"--page", file, "--markdown", file}).exit_code == 2);
+}
+
+TEST_CASE("Ctrl-C ends the programs and still reports") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("ledger.json");
+  const pid_t process = ::fork();
+  REQUIRE(process >= 0);
+  if (process == 0) {
+    ::execl(program.c_str(), program.c_str(), "--claim", "normsoftmax/eureka-moments", "--output", file.c_str(),
+            "--quiet", nullptr);
+    ::_exit(127);
+  }
+  wait_for_interrupt_handler(process);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  ::kill(process, SIGINT);
+  int status = 0;
+  REQUIRE(::waitpid(process, &status, 0) == process);
+  CHECK(WEXITSTATUS(status) == 3);
+  CHECK(folder.names() == std::vector<std::string>{"ledger.json.partial"});
+  const Json report = Json::parse(content_of(file + ".partial"));
+  CHECK(report["complete"] == false);
+  CHECK(report["verdict"]["untested"] == 1);
+}
+
+}  // namespace verify_program_test
