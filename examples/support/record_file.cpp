@@ -139,6 +139,13 @@ RecordedSimulation simulation_in(const json& value) {
   throw InputError(option + ": " + problem + " (value = " + shown(file) + "; needs a record as --checkpoint writes)");
 }
 
+/// Refuses a record whose trials, chunks or merge tree are defined otherwise than here.
+void require_contract(std::int64_t contract) {
+  if (contract == simulate::contract_version) return;
+  throw std::invalid_argument("it follows contract version " + std::to_string(contract) + ", and this release " +
+                              std::to_string(simulate::contract_version) + ": use the release that wrote it");
+}
+
 void stop_simulations(int) { std::raise(SIGINT); }
 
 /// The file to write to: that of --checkpoint, or else the one that is resumed.
@@ -175,6 +182,7 @@ std::string record_text(const RecordedRun& run) {
   json simulations = json::array();
   for (const RecordedSimulation& simulation : run.simulations) simulations.push_back(json_of(simulation));
   const json content{{"format", format},
+                     {"contract", run.contract},
                      {"settings", json::parse(run.settings)},
                      {"part", {run.part.number, run.part.count}},
                      {"complete", run.complete},
@@ -195,7 +203,10 @@ RecordedRun read_record(const std::string& file, const std::string& option) {
     require(content.at("format") == format, "it has another format");
     RecordedRun run{content.at("settings").dump(),
                     {content.at("part").at(0).get<std::int64_t>(), content.at("part").at(1).get<std::int64_t>()},
-                    content.at("complete").get<bool>()};
+                    content.at("complete").get<bool>(),
+                    {},
+                    content.at("contract").get<std::int64_t>()};
+    require_contract(run.contract);
     for (const json& simulation : content.at("simulations")) run.simulations.push_back(simulation_in(simulation));
     return run;
   } catch (const std::exception& error) {

@@ -26,6 +26,13 @@ constexpr std::int64_t chunks_of(std::int64_t trials) { return (trials + chunk_t
 /// Runs on   host
 inline constexpr std::int64_t pilot_chunks = 16;
 
+/// Which definition of a simulation's results a record follows: what a trial is and which random numbers it draws, the
+/// size of a chunk, the chunks of a pilot, and the tree in which chunks merge. It changes with every change of these,
+/// and records of another one are refused.
+///
+/// Runs on   host
+inline constexpr std::int64_t contract_version = 1;
+
 /// Consecutive chunks of a simulation: `count` from number `first` on.
 ///
 /// Runs on   host
@@ -36,8 +43,10 @@ struct ChunkRange {
   [[nodiscard]] std::int64_t end() const { return first + count; }
 };
 
-/// What a record knows of a simulation before its first chunk. The parameters of the model are not in it: they are
-/// proved to be the same by the bits of the first chunk, which are a pure function of them.
+/// What a record knows of a simulation before its first chunk. The parameters of the model are not in it. That they are
+/// the same is checked by the first chunk: it is a pure function of them, and other parameters almost surely give other
+/// bits in one of its 1024 trials. This is strong evidence and no proof: two models that differ only in rare events may
+/// agree in one chunk. A program therefore also compares all its options.
 ///
 /// Units     trials and relative_error as those of Options.
 /// Runs on   host
@@ -47,9 +56,10 @@ struct SimulationIdentity {
   std::uint64_t seed = 0;
   std::int64_t trials = 0;
   double relative_error = 0;
+  std::int64_t contract = contract_version;
 
   /// The first chunks, on which all processes that share a simulation must agree: the pilot, from which the number of
-  /// trials follows, or else the first chunk, which proves that the parameters are the same.
+  /// trials follows, or else the first chunk, by which the parameters are checked.
   [[nodiscard]] std::int64_t common_chunks() const {
     if (relative_error == 0) return 1;
     return trials > 0 ? std::min(pilot_chunks, chunks_of(trials)) : pilot_chunks;

@@ -76,6 +76,7 @@ inline void require_all_parts(const std::vector<RecordedPart>& parts) {
 inline void require_same_simulation(const RecordedPart& one, const RecordedPart& other, std::size_t at) {
   const RecordedSimulation& a = one.simulations[at];
   const RecordedSimulation& b = other.simulations[at];
+  if (a.identity.contract != b.identity.contract) refuse_pair(one, other, at, "another contract version");
   if (a.name != b.name) refuse_pair(one, other, at, "another name");
   if (a.identity.scalar != b.identity.scalar) refuse_pair(one, other, at, "another scalar");
   if (a.identity.outputs != b.identity.outputs) refuse_pair(one, other, at, "another number of outputs");
