@@ -101,13 +101,10 @@ json json_of(const RecordedSimulation& simulation) {
     known.push_back({{"first", chunks.first()}, {"end", chunks.end()}, {"outputs", std::move(trees)}});
   }
   const simulate::SimulationIdentity& identity = simulation.identity;
-  return {{"name", simulation.name},
-          {"scalar", identity.scalar},
-          {"outputs", identity.outputs},
-          {"seed", identity.seed},
-          {"trials", identity.trials},
-          {"relative_error", exact(identity.relative_error)},
-          {"first_chunk", std::move(first_chunk)},
+  return {{"name", simulation.name},     {"scalar", identity.scalar},
+          {"outputs", identity.outputs}, {"seed", identity.seed},
+          {"trials", identity.trials},   {"relative_error", exact(identity.relative_error)},
+          {"in_full", identity.in_full}, {"first_chunk", std::move(first_chunk)},
           {"known", std::move(known)}};
 }
 
@@ -116,6 +113,7 @@ RecordedSimulation simulation_in(const json& value) {
                                 {value.at("scalar").get<std::string>(), value.at("outputs").get<std::int64_t>(),
                                  value.at("seed").get<std::uint64_t>(), value.at("trials").get<std::int64_t>(),
                                  exact_number(value.at("relative_error"))}};
+  simulation.identity.in_full = value.at("in_full").get<bool>();
   for (const json& moments : value.at("first_chunk")) simulation.first_chunk.push_back(moments_in(moments));
   const auto outputs = static_cast<std::size_t>(simulation.identity.outputs);
   require(simulation.first_chunk.empty() || simulation.first_chunk.size() == outputs, "a first chunk is not whole");
@@ -162,18 +160,33 @@ RecordedRun resumed(const RecordOptions& options) {
   if (target_of(options).empty()) {
     throw_input_error("--part", "has no file for its record", text_of(run.part), "--checkpoint FILE");
   }
+  const NamedFile checkpoint{"--checkpoint", options.checkpoint}, resume{"--resume", options.resume};
+  require_file(options.checkpoint.empty() ? resume : checkpoint);
+  for (const NamedFile& own : {checkpoint, resume}) {
+    if (!own.file.empty()) require_own(own, options.other_files);
+  }
   std::error_code error;
-  if (options.resume.empty()) {
-    if (!std::filesystem::exists(options.checkpoint, error)) return run;
+  if (std::filesystem::exists(options.checkpoint, error) &&
+      !std::filesystem::equivalent(options.checkpoint, options.resume, error)) {
     throw_input_error("--checkpoint", "exists already", options.checkpoint,
                       "--resume with this file to go on, or another name");
   }
+  if (options.resume.empty()) return run;
   RecordedRun recorded = read_record(options.resume, "--resume");
   require_same_settings(run.settings, recorded.settings, "--resume", options.resume);
   if (options.part && text_of(*options.part) != text_of(recorded.part)) {
     throw_input_error("--part", "is not the part that is resumed", text_of(*options.part), text_of(recorded.part));
   }
   return recorded;
+}
+
+/// A part leaves only its record.
+void require_no_report(const RecordOptions& options, const simulate::Part& part) {
+  for (const NamedFile& other : options.other_files) {
+    if (part.count > 1 && other.option == "--output") {
+      throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
+    }
+  }
 }
 
 }  // namespace
@@ -237,7 +250,7 @@ RecordFile::RecordFile(const RecordOptions& options, RecordedRun run)
       record_(std::move(run.simulations), run.part),
       interval_(options.interval),
       next_write_(std::chrono::steady_clock::now()) {
-  require_file({option_, file_});
+  require_no_report(options, record_.part());
   { const TemporaryFile probe(file_, option_); }
   record_.on_change([this] {
     if (std::chrono::steady_clock::now() >= next_write_) write(false);

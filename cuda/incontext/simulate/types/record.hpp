@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,12 @@ struct SimulationIdentity {
   std::int64_t trials = 0;
   double relative_error = 0;
   std::int64_t contract = contract_version;
+  bool in_full = false;  ///< whether every part computes all chunks: what is simulated next depends on the estimates
 
   /// The first chunks, on which all processes that share a simulation must agree: the pilot, from which the number of
-  /// trials follows, or else the first chunk, by which the parameters are checked.
+  /// trials follows, or else the first chunk, by which the parameters are checked; all of a simulation in full.
   [[nodiscard]] std::int64_t common_chunks() const {
+    if (in_full) return std::numeric_limits<std::int64_t>::max();
     if (relative_error == 0) return 1;
     return trials > 0 ? std::min(pilot_chunks, chunks_of(trials)) : pilot_chunks;
   }
@@ -96,6 +99,30 @@ class Record {
   [[nodiscard]] virtual std::int64_t missing(std::int64_t end) const = 0;
   /// The moments of every output over the known chunks before `end`.
   virtual std::vector<statistics::Moments> totals(std::int64_t end) = 0;
+};
+
+/// The same record, for simulations whose estimates decide what is simulated next, as those of a search: every part of
+/// a run computes them in full, so that all parts take the same way.
+///
+/// Runs on   host
+class RecordInFull final : public Record {
+ public:
+  explicit RecordInFull(Record& record) : record_(record) {}
+
+  void begin(const SimulationIdentity& identity) override {
+    SimulationIdentity whole = identity;
+    whole.in_full = true;
+    record_.begin(whole);
+  }
+  ChunkRange next(std::int64_t end, std::int64_t most) override { return record_.next(end, most); }
+  void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
+    record_.add(range, moments);
+  }
+  [[nodiscard]] std::int64_t missing(std::int64_t end) const override { return record_.missing(end); }
+  std::vector<statistics::Moments> totals(std::int64_t end) override { return record_.totals(end); }
+
+ private:
+  Record& record_;
 };
 
 namespace detail {

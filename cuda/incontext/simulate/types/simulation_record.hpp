@@ -166,6 +166,7 @@ class SimulationRecord final : public Record {
     require_equal("seed", identity.seed, recorded.seed);
     require_equal("number of trials", identity.trials, recorded.trials);
     require_equal("relative_error", identity.relative_error, recorded.relative_error);
+    require_equal("share of every part (in_full)", identity.in_full, recorded.in_full);
   }
 
   void check_first_chunk(const std::vector<statistics::Moments>& moments) {

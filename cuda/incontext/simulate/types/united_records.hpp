@@ -83,6 +83,7 @@ inline void require_same_simulation(const RecordedPart& one, const RecordedPart&
   if (a.identity.seed != b.identity.seed) refuse_pair(one, other, at, "another seed");
   if (a.identity.trials != b.identity.trials) refuse_pair(one, other, at, "another number of trials");
   if (a.identity.relative_error != b.identity.relative_error) refuse_pair(one, other, at, "another relative_error");
+  if (a.identity.in_full != b.identity.in_full) refuse_pair(one, other, at, "another share of every part (in_full)");
   if (!std::equal(a.first_chunk.begin(), a.first_chunk.end(), b.first_chunk.begin(), b.first_chunk.end(),
                   statistics::same_bits)) {
     refuse_pair(one, other, at, "other parameters (its first chunk differs)");
