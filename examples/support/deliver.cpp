@@ -41,7 +41,8 @@ bool finish_record(const Report& report) {
     tell(report, std::string(error.what()) + "\n");
     return false;
   }
-  if (!report.run.complete) tell(report, "stopped early: the same options with --resume " + record.file() + " go on\n");
+  if (!report.run.complete)
+    tell(report, "stopped early: --resume " + record.file() + " with the same options goes on\n");
   return true;
 }
 
