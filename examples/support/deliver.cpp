@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/record_file.hpp"
 #include "examples/support/render.hpp"
 #include "examples/support/report.hpp"
 
@@ -30,22 +31,31 @@ void tell(const Report& report, const std::string& text) {
   std::fprintf(stderr, "%s: %s", report.program.c_str(), text.c_str());
 }
 
-}  // namespace
-
-std::string render(const Report& report, Format format) {
-  switch (format) {
-    case Format::csv:
-      return render_csv(report);
-    case Format::json:
-      return render_json(report);
-    case Format::table:
-      break;
+/// Writes the record of a run for the last time, and tells how to go on with one that was stopped. A disk that is full
+/// is no reason to lose the report: false, and the error is told.
+bool finish_record(const Report& report) {
+  RecordFile& record = *report.run.file;
+  try {
+    record.finish(report.run.complete);
+  } catch (const InputError& error) {
+    tell(report, std::string(error.what()) + "\n");
+    return false;
   }
-  return render_text(report);
+  if (!report.run.complete)
+    tell(report, "stopped early: --resume " + record.file() + " with the same options goes on\n");
+  return true;
 }
 
-int deliver(Report report, const OutputOptions& options) {
-  report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - report.start).count();
+/// A part has too few trials for a verdict of its own: its record is all that it leaves.
+int deliver_part(const Report& report, const OutputOptions& options) {
+  const RecordFile& record = *report.run.file;
+  const std::string part = std::to_string(record.part().number) + "/" + std::to_string(record.part().count);
+  if (report.run.complete && !options.quiet) write_standard_output("Part " + part + " is in " + record.file() + "\n");
+  return report.run.complete ? exit_agreement : exit_incomplete;
+}
+
+/// Writes the report and returns the exit code.
+int deliver_report(const Report& report, const OutputOptions& options) {
   const std::string text = render(report, options.format);
   if (!options.to_standard_output()) {
     const std::string target = target_of(report, options);
@@ -61,6 +71,30 @@ int deliver(Report report, const OutputOptions& options) {
     if (options.format != Format::table && exit_code_of(report) != exit_agreement) tell(report, render_verdict(report));
   }
   return exit_code_of(report);
+}
+
+}  // namespace
+
+std::string render(const Report& report, Format format) {
+  switch (format) {
+    case Format::csv:
+      return render_csv(report);
+    case Format::json:
+      return render_json(report);
+    case Format::table:
+      break;
+  }
+  return render_text(report);
+}
+
+int deliver(Report report, const OutputOptions& options) {
+  const bool is_kept = !report.run.file || finish_record(report);
+  if (report.run.file && report.run.file->part().count > 1) {
+    return is_kept ? deliver_part(report, options) : exit_bad_input;
+  }
+  report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - report.start).count();
+  const int code = deliver_report(report, options);
+  return is_kept ? code : exit_bad_input;
 }
 
 }  // namespace incontext::examples

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace incontext::examples {
+
+class RecordFile;
 
 /// The record of a run, for its report. What does not apply is absent: without a simulation there is no device or seed.
 struct RunRecord {
@@ -15,6 +18,7 @@ struct RunRecord {
   std::optional<std::int64_t> threads = {};
   std::optional<std::string> instructions = {};  ///< of the processor, that the trials were compiled for
   std::optional<std::uint64_t> seed = {};
+  std::shared_ptr<RecordFile> file = {};  ///< in which the run is kept, if it is
 };
 
 }  // namespace incontext::examples

@@ -3,6 +3,10 @@
 #include <incontext/simulate/types/device.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <string>
+
+#include "examples/support/record_options.hpp"
 
 namespace incontext::examples {
 
@@ -16,6 +20,8 @@ struct SimulationOptions {
   simulate::Device device = simulate::Device::automatic;
   int gpu = 0;      ///< which of several GPUs
   int threads = 0;  ///< 0: all
+  RecordOptions record = {};
+  std::function<void(RecordOptions&)> complete_record = {};  ///< sets what follows from the whole command line
 };
 
 }  // namespace incontext::examples

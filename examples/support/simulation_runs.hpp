@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "examples/support/progress.hpp"
+#include "examples/support/record_file.hpp"
 #include "examples/support/run_record.hpp"
 #include "examples/support/simulation_options.hpp"
 
@@ -31,6 +33,11 @@ class SimulationRuns {
     options_.gpu = options.gpu;
     options_.threads = options.threads;
     record_ = record_of(options_);
+    if (!options.record.are_given()) return;
+    RecordOptions kept = options.record;
+    options.complete_record(kept);
+    record_.file = std::make_shared<RecordFile>(kept);
+    options_.record = &record_.file->record();
   }
 
   /// Whether no further simulation is to be run.
@@ -48,6 +55,9 @@ class SimulationRuns {
   /// The options of the simulations that follow, apart from the stream.
   simulate::Options& options() { return options_; }
 
+  /// Whether this run computes one of several parts, whose estimates nobody sees: the record is all that it leaves.
+  bool is_part() const { return record_.file && record_.file->part().count > 1; }
+
   /// Runs `simulation`, which takes simulate::Options, and returns its `size` estimates. The progress line shows `what`
   /// meanwhile.
   template <class Function>
@@ -57,6 +67,7 @@ class SimulationRuns {
       record_.complete = false;
       return {.estimates = std::vector<statistics::Estimate>(size)};
     }
+    if (record_.file) record_.file->record().name_next(what);
     simulate::Options at = options_;
     at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
     at.progress = [&](const simulate::Progress& p) {

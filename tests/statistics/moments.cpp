@@ -36,14 +36,6 @@ Moments of(const std::vector<double>& values) {
   return moments_of(values.data(), static_cast<std::int64_t>(values.size()));
 }
 
-bool same_bits(double a, double b) {
-  return __builtin_bit_cast(std::uint64_t, a) == __builtin_bit_cast(std::uint64_t, b);
-}
-bool same_bits(const Moments& a, const Moments& b) {
-  return a.count == b.count && a.non_finite == b.non_finite && same_bits(a.mean, b.mean) &&
-         same_bits(a.sum_of_squares, b.sum_of_squares);
-}
-
 }  // namespace
 
 TEST_CASE("moments of a few whole numbers are exact") {

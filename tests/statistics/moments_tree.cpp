@@ -3,24 +3,22 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "incontext/random/normal.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 namespace moments_tree_test {
 
 using namespace incontext;
 using statistics::Moments;
+using statistics::MomentsNode;
 using statistics::MomentsTree;
 
 namespace {
-
-bool same_bits(const Moments& a, const Moments& b) {
-  const auto bits = [](double x) { return __builtin_bit_cast(std::uint64_t, x); };
-  return a.count == b.count && a.non_finite == b.non_finite && bits(a.mean) == bits(b.mean) &&
-         bits(a.sum_of_squares) == bits(b.sum_of_squares);
-}
 
 /// Parts of different sizes and scales, so that every other order of merging rounds differently; some are empty and
 /// some have values that were not finite.
@@ -93,6 +91,81 @@ TEST_CASE("asking for the total changes nothing, and counts are kept") {
   CHECK(asked.total().non_finite == counted.non_finite);
   CHECK(asked.total().mean == Approx(one_after_another(parts).mean).epsilon(1e-12));
   CHECK(asked.total().sum_of_squares == Approx(one_after_another(parts).sum_of_squares).epsilon(1e-11));
+}
+
+TEST_CASE("a range of parts is held by the fewest nodes of the infinite tree, each an aligned block") {
+  const std::vector<Moments> parts = parts_of(70);
+  for (std::size_t first = 0; first < parts.size(); ++first) {
+    MomentsTree tree(static_cast<std::int64_t>(first));
+    for (std::size_t end = first; end < parts.size(); ++end) {
+      CAPTURE(first, end);
+      CHECK(tree.first() == static_cast<std::int64_t>(first));
+      CHECK(tree.end() == static_cast<std::int64_t>(end));
+      std::int64_t at = tree.first();
+      for (const MomentsNode& node : tree.nodes()) {
+        // the largest node that begins here and does not reach beyond the end
+        int level = 0;
+        while (at % (2LL << level) == 0 && at + (2LL << level) <= tree.end()) ++level;
+        CHECK(node.first == at);
+        CHECK(node.level == level);
+        const auto begin = parts.begin() + at;
+        CHECK(same_bits(node.moments, level_by_level({begin, begin + (1LL << level)})));
+        at = node.end();
+      }
+      CHECK(at == tree.end());
+      tree.push(parts[end]);
+    }
+  }
+}
+
+TEST_CASE("parts computed in pieces, cut at any places, have the bits of one run") {
+  const std::vector<Moments> parts = parts_of(150);
+  MomentsTree whole;
+  for (const Moments& part : parts) whole.push(part);
+  std::mt19937 random(7);
+  int totals_differ = 0;
+  for (int round = 0; round < 500; ++round) {
+    const auto one_in = static_cast<unsigned>(1 + round % 40);  // how often the sequence is cut
+    std::vector<MomentsTree> pieces{MomentsTree(0)};
+    for (const Moments& part : parts) {
+      if (random() % one_in == 0) pieces.emplace_back(pieces.back().end());
+      pieces.back().push(part);
+    }
+    MomentsTree united;
+    Moments of_totals;
+    for (const MomentsTree& piece : pieces) {
+      for (const MomentsNode& node : piece.nodes()) united.push(node);
+      of_totals = merge(of_totals, piece.total());
+    }
+    CAPTURE(round, pieces.size());
+    CHECK(same_bits(united.total(), whole.total()));
+    REQUIRE(united.nodes().size() == whole.nodes().size());
+    for (std::size_t i = 0; i < united.nodes().size(); ++i) {
+      CHECK(same_bits(united.nodes()[i].moments, whole.nodes()[i].moments));
+    }
+    totals_differ += !same_bits(of_totals, whole.total());
+  }
+  CHECK(totals_differ > 300);  // merging the pieces' totals instead is the plausible mistake
+}
+
+TEST_CASE("a node out of order, or one that is no node of the tree, is refused and changes nothing") {
+  MomentsTree tree(4);
+  tree.push(Moments{1, 2, 0, 0});
+  const auto refused = [&](const MomentsNode& node) {
+    const std::string message = testing::message_of([&] { tree.push(node); });
+    CHECK(tree.end() == 5);
+    CHECK(tree.nodes().size() == 1);
+    return message;
+  };
+  CHECK(testing::names(refused({6, 1, {}}), "node does not begin where the tree ends", "6"));
+  CHECK(testing::names(refused({4, 0, {}}), "node does not begin where the tree ends", "4"));
+  CHECK(testing::names(refused({5, 1, {}}), "is not the beginning of a node of level 1", "5"));
+  CHECK(testing::names(refused({5, -1, {}}), "is not the beginning of a node of level -1", "5"));
+  CHECK(testing::names(refused({0, 63, {}}), "is not the beginning of a node of level 63", "0"));
+  CHECK(testing::names(testing::message_of([] { MomentsTree(-1); }), "first", "-1"));
+  tree.push(MomentsNode{5, 0, {1, 4, 0, 0}});
+  CHECK(tree.nodes().size() == 1);
+  CHECK(tree.total().mean == 3);
 }
 
 }  // namespace moments_tree_test

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification_grid.hpp"
 #include "incontext/simulate/detail/search_axis.hpp"
 #include "incontext/simulate/types/classification_grid.hpp"
+#include "incontext/simulate/types/record.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 namespace incontext::simulate {
@@ -44,7 +46,7 @@ struct SearchOptions {
 ///           grid or the tolerance.
 /// Accuracy  the optimum of the mean over these contexts. Its loss is estimated on the same contexts and is therefore a
 ///           little low: tests/simulate/classification_grid.cpp.
-/// Random    as classification: the same contexts.
+/// Random    as classification: the same contexts. In a record every grid is a simulation, in full in every part.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
 ClassificationOptimum classification_search(const SphereTask& task, const ClassificationGrid& grid,
@@ -60,7 +62,10 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
   const double widest = std::max(std::abs(grid.kappas.front()), std::abs(grid.kappas.back()));
   detail::SearchAxis kappas(grid.kappas), gains(grid.gains);
   ClassificationOptimum found;
-  auto run = detail::run_grid<T>(task, grid, options, -1);
+  Options whole = options;
+  std::optional<RecordInFull> in_full;
+  if (options.record != nullptr) whole.record = &in_full.emplace(*options.record);
+  auto run = detail::run_grid<T>(task, grid, whole, -1);
   found.grid = run.run;
   std::size_t best = detail::least_loss(run);
   kappas.start(best / run.gains);
@@ -89,7 +94,7 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
       return static_cast<std::size_t>(std::find(points.begin(), points.end(), x) - points.begin());
     };
     const std::size_t center = at(kappas.points, kappa) * gains.points.size() + at(gains.points, gain);
-    run = detail::run_grid<T>(task, finer, options, static_cast<int>(center));
+    run = detail::run_grid<T>(task, finer, whole, static_cast<int>(center));
     if (run.run.trials == 0) return found;  // stopped before its first chunk
     best = detail::least_loss(run);
     is_lost = best == center && detail::is_lost_in_noise(run);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "incontext/core/host_device.hpp"
@@ -19,6 +20,15 @@ struct Moments {
   double sum_of_squares = 0;
   std::int64_t non_finite = 0;
 };
+
+/// Whether two moments are the same numbers to the last bit; unlike ==, which is false for NaN and true for 0 and -0.
+///
+/// Runs on   host
+inline bool same_bits(const Moments& a, const Moments& b) {
+  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  return a.count == b.count && a.non_finite == b.non_finite && bits(a.mean) == bits(b.mean) &&
+         bits(a.sum_of_squares) == bits(b.sum_of_squares);
+}
 
 /// Moments of two samples put together.
 ///

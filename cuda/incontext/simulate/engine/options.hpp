@@ -19,6 +19,8 @@ struct Progress {
   double seconds = 0;
 };
 
+class Record;  // types/record.hpp
+
 /// The largest number of trials of a run.
 ///
 /// Runs on   host
@@ -36,6 +38,10 @@ inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 /// independent of the others. If all rows of one seed deviate from a theory in the same direction, that is one
 /// deviation.
 ///
+/// A `record` (types/record.hpp) knows chunks of trials that were computed earlier or elsewhere, and which ones are to
+/// be computed here; types/simulation_record.hpp has one for checkpoints and for runs in parts. Only estimates of means
+/// use it: a sample, which keeps every trial, is drawn as a whole. It must outlive the run.
+///
 /// Units     relative_error: standard error over mean.
 /// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA
 ///           ignores it); gpu: the number of one of the machine's GPUs (devices other than CUDA ignore it).
@@ -49,6 +55,7 @@ struct Options {
   int threads = 0;
   int gpu = 0;
   std::function<void(const Progress&)> progress = {};
+  Record* record = nullptr;
 };
 
 /// Refuses options that are outside their domain.

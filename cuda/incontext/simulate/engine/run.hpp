@@ -18,15 +18,11 @@
 #include "incontext/simulate/engine/segments.hpp"
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
+#include "incontext/simulate/engine/waves.hpp"
+#include "incontext/simulate/types/record.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/statistics/moments_tree.hpp"
 
 namespace incontext::simulate {
-
-/// The number of trials in a chunk, which is the unit of merging. Results are reproducible because it is a constant.
-///
-/// Runs on   host and device
-inline constexpr std::int64_t chunk_trials = 1024;
 
 namespace detail {
 
@@ -96,33 +92,22 @@ class Runner {
       : trial_(trial),
         options_(options),
         workers_{device, options.threads},
-        trees_(static_cast<std::size_t>(trial.outputs())),
         // the values and scratch of a wave fit into the working memory, unless it has one chunk
-        wave_(std::clamp<std::int64_t>(
-            System::working_numbers() / (trial.outputs() + trial.scratch_rows()) / chunk_trials, 1, 1024)) {}
+        waves_(options_, identity_of<T>(options, trial.outputs()),
+               std::clamp<std::int64_t>(
+                   System::working_numbers() / (trial.outputs() + trial.scratch_rows()) / chunk_trials, 1, 1024)) {}
 
-  /// Continues until `target` trials are done or a stop is requested. A target before the last must be a number of
-  /// whole chunks.
+  /// As Waves::run_until.
   void run_until(std::int64_t target) {
-    if (options_.progress && done_ == 0) options_.progress({0, target, clock_.seconds()});
-    while (done_ < target && !interrupted_) {
-      const Stopwatch wave;
-      const std::int64_t trials = std::min(wave_.chunks() * chunk_trials, target - done_);
-      interrupted_ = !run_wave(trials);
-      if (interrupted_) return;
-      done_ += trials;
-      wave_.grow(wave.seconds());
-      if (options_.progress) options_.progress({done_, target, clock_.seconds()});
-      interrupted_ = InterruptGuard::requested() && done_ < target;
-    }
+    waves_.run_until(target, [this](std::int64_t first, std::int64_t trials) { return run_wave(first, trials); });
   }
 
   /// The number of trials that gives the target relative error at every output, estimated from the trials so far; whole
   /// chunks, at most `most`. Refuses a target that needs more than most_trials.
   [[nodiscard]] std::int64_t needed_trials(std::int64_t most) const {
     double needed = 0;
-    for (const statistics::MomentsTree& tree : trees_) {
-      const statistics::Estimate pilot(tree.total());
+    for (const statistics::Moments& total : waves_.totals()) {
+      const statistics::Estimate pilot(total);
       const double ratio = pilot.relative_error() / options_.relative_error;
       needed = std::max(needed, ratio * ratio * static_cast<double>(pilot.count));
     }
@@ -136,15 +121,7 @@ class Runner {
   }
 
   [[nodiscard]] Simulation result() const {
-    Simulation simulation;
-    for (const statistics::MomentsTree& tree : trees_) {
-      simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<TrialType>()));
-    }
-    simulation.trials = done_;
-    simulation.interrupted = interrupted_;
-    simulation.device = workers_.device;
-    simulation.seconds = clock_.seconds();
-    return simulation;
+    return waves_.template result<T>(rounding_in_eps<TrialType>(), workers_.device);
   }
 
  private:
@@ -157,36 +134,30 @@ class Runner {
                        options_.relative_error, "at least " + short_text(reachable, 3) + ", or a limit on the trials");
   }
 
-  /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
-  bool run_wave(std::int64_t trials) {
+  /// The moments of the wave's chunks, one after the other; none if a stop request cut the wave short.
+  std::vector<statistics::Moments> run_wave(std::int64_t first, std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
-    const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
+    const std::int64_t chunks = chunks_of(trials);
     const std::int64_t stride = batches * lanes;
     const int outputs = trial_.outputs();
     const std::int64_t slots = scratch_slots<System>(trial_, batches, workers_);
     make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
     make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
     run_trials<System, TrialType>(
-        {trial_, options_.seed, done_, batches, slots, address(values_), stride, address(scratch_)}, workers_);
-    if (InterruptGuard::requested()) return false;
+        {trial_, options_.seed, first, batches, slots, address(values_), stride, address(scratch_)}, workers_);
+    if (InterruptGuard::requested()) return {};
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
-    const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * outputs);
-    for (std::size_t i = 0; i < host.size(); ++i) trees_[i % trees_.size()].push(host[i]);
-    return true;
+    return copy_home(moments_, 0, chunks * outputs);
   }
 
   TrialType trial_;
   Options options_;
   Workers workers_;
-  std::vector<statistics::MomentsTree> trees_;
-  WaveSize<System> wave_;
-  Stopwatch clock_;
+  Waves<System> waves_;
   typename System::template Memory<T> values_;
   typename System::template Memory<T> scratch_;
   typename System::template Memory<statistics::Moments> moments_;
-  std::int64_t done_ = 0;
-  bool interrupted_ = false;
 };
 
 }  // namespace detail
@@ -197,7 +168,7 @@ class Runner {
 /// Shapes    trial.outputs() estimates.
 /// Errors    as validate(Options); std::invalid_argument if there are not enough threads or memory, std::domain_error
 ///           if relative_error needs more than most_trials.
-/// Random    bits depend on seed and number of trials alone.
+/// Random    bits depend on seed and number of trials alone, and on the chunks that the record knows at the end.
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>
 Simulation run_on(Device device, const TrialType& trial, const Options& options) {
@@ -205,7 +176,7 @@ Simulation run_on(Device device, const TrialType& trial, const Options& options)
   if (options.relative_error > 0) {
     if (options.trials == 0) detail::require_resolvable<typename TrialType::Scalar>(options.relative_error);
     const std::int64_t most = options.trials > 0 ? options.trials : most_trials;
-    runner.run_until(std::min(16 * chunk_trials, most));
+    runner.run_until(std::min(pilot_chunks * chunk_trials, most));
     runner.run_until(std::min(runner.needed_trials(most), most));
   } else {
     runner.run_until(options.trials);

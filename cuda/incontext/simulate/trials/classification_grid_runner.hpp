@@ -13,11 +13,11 @@
 #include "incontext/simulate/engine/options.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"
-#include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
+#include "incontext/simulate/engine/waves.hpp"
 #include "incontext/simulate/trials/classification_grid.hpp"
+#include "incontext/simulate/types/record.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/statistics/moments_tree.hpp"
 
 /// Runs a grid of classifiers. The contexts of one chunk of trials are drawn once; then a few rows of the grid at a
 /// time are evaluated and summed up, while their values are still in the cache. The results have the same bits as those
@@ -110,33 +110,16 @@ class GridRunner {
       : trial_(trial),
         options_(options),
         workers_{device, options.threads},
-        trees_(static_cast<std::size_t>(trial.outputs())),
         row_outputs_(trial.gain_count * (trial.reference < 0 ? 1 : 2) + 1),
         block_(static_cast<int>(std::clamp<std::int64_t>(most_of_block(), 1, trial.row_count))),
-        wave_(most_chunks()) {
+        waves_(options_, identity_of<T>(options, trial.outputs()), most_chunks()) {
     make_room_for(chunk_trials);
   }
 
   Simulation run() {
-    Simulation simulation;
-    const Stopwatch clock;
-    if (options_.progress) options_.progress({0, options_.trials, clock.seconds()});
-    while (simulation.trials < options_.trials && !simulation.interrupted) {
-      const Stopwatch wave;
-      const std::int64_t trials = std::min(wave_.chunks() * chunk_trials, options_.trials - simulation.trials);
-      simulation.interrupted = !run_wave(simulation.trials, trials);
-      if (simulation.interrupted) break;
-      simulation.trials += trials;
-      wave_.grow(wave.seconds());
-      if (options_.progress) options_.progress({simulation.trials, options_.trials, clock.seconds()});
-      simulation.interrupted = InterruptGuard::requested() && simulation.trials < options_.trials;
-    }
-    for (const auto& tree : trees_) {
-      simulation.estimates.push_back(estimate_of<T>(tree.total(), rounding_in_eps<ClassificationGridTrial<T>>()));
-    }
-    simulation.device = workers_.device;
-    simulation.seconds = clock.seconds();
-    return simulation;
+    waves_.run_until(options_.trials,
+                     [this](std::int64_t first, std::int64_t trials) { return run_wave(first, trials); });
+    return waves_.template result<T>(rounding_in_eps<ClassificationGridTrial<T>>(), workers_.device);
   }
 
  private:
@@ -166,8 +149,8 @@ class GridRunner {
     make_room(where, moments_, {trials / chunk_trials * rows, row_outputs_, "rows of a chunk", points});
   }
 
-  /// Returns false if a stop request cut the wave short; nothing of the wave is then kept.
-  bool run_wave(std::int64_t first, std::int64_t trials) {
+  /// The moments of the wave's chunks, one after the other; none if a stop request cut the wave short.
+  std::vector<statistics::Moments> run_wave(std::int64_t first, std::int64_t trials) {
     const std::int64_t batches = (trials + lanes - 1) / lanes;
     const std::int64_t chunks = (trials + chunk_trials - 1) / chunk_trials;
     const std::int64_t stride = chunks * chunk_trials;
@@ -191,9 +174,8 @@ class GridRunner {
       System::for_each_index(block_, workers_,
                              SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
     }
-    if (InterruptGuard::requested()) return false;
-    push(chunks);
-    return true;
+    if (InterruptGuard::requested()) return {};
+    return in_order(chunks);
   }
 
   /// Evaluates all rows of a block and all trials in one loop, so that a GPU has enough threads.
@@ -208,22 +190,25 @@ class GridRunner {
     }
   }
 
-  /// The moments are those of a block's rows chunk after chunk, then the next block's; on a CPU all rows are a block. A
-  /// row's are its losses, accuracy and differences; the trees keep all losses first.
-  void push(std::int64_t chunks) {
+  /// The moments on the device are those of a block's rows chunk after chunk, then the next block's; on a CPU all rows
+  /// are a block. A row's are its losses, accuracy and differences; the simulation has all losses first.
+  [[nodiscard]] std::vector<statistics::Moments> in_order(std::int64_t chunks) const {
     const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * trial_.row_count * row_outputs_);
+    std::vector<statistics::Moments> result(host.size());
     const int block = lanes == 1 ? block_ : trial_.row_count;
     auto next = host.begin();
     for (int first = 0; first < trial_.row_count; first += block) {
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const auto here = static_cast<std::size_t>(chunk * trial_.outputs());
         for (int row = first; row < std::min(first + block, trial_.row_count); ++row) {
-          for (int i = 0; i < row_outputs_; ++i) trees_[tree_of(row, i)].push(*next++);
+          for (int i = 0; i < row_outputs_; ++i) result[here + output_of(row, i)] = *next++;
         }
       }
     }
+    return result;
   }
 
-  [[nodiscard]] std::size_t tree_of(int row, int output) const {
+  [[nodiscard]] std::size_t output_of(int row, int output) const {
     const int gains = trial_.gain_count;
     const int at = output < gains    ? row * gains + output
                    : output == gains ? trial_.losses() + row
@@ -234,10 +219,9 @@ class GridRunner {
   ClassificationGridTrial<T> trial_;
   Options options_;
   Workers workers_;
-  std::vector<statistics::MomentsTree> trees_;
   int row_outputs_;
   int block_;  ///< rows evaluated at a time
-  WaveSize<System> wave_;
+  Waves<System> waves_;
   typename System::template Memory<T> contexts_, own_, values_, reference_;
   typename System::template Memory<statistics::Moments> moments_;
 };

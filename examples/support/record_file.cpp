@@ -1,0 +1,273 @@
+#include "examples/support/record_file.hpp"
+
+#include <incontext/statistics/moments.hpp>
+#include <incontext/statistics/moments_tree.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "examples/support/output.hpp"
+#include "examples/support/temporary_file.hpp"
+#include "examples/support/text.hpp"
+
+namespace incontext::examples {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using simulate::RecordedSimulation;
+using statistics::Moments;
+
+constexpr auto format = "incontext record 1";
+constexpr auto checksum = "\n{\"checksum\": \"";
+
+/// Every change of one byte changes the sum (FNV-1a, 64 bits).
+std::string checksum_of(std::string_view text) {
+  std::uint64_t sum = 14695981039346656037ULL;
+  for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(sum));
+  return digits;
+}
+
+/// The number in hexadecimal, which is exact, NaN and infinity included.
+std::string exact(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%a", value);
+  return text;
+}
+
+double exact_number(const json& value) {
+  const auto& text = value.get_ref<const std::string&>();
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0') throw std::invalid_argument("no number: " + text);
+  return number;
+}
+
+json json_of(const Moments& m) { return {m.count, m.non_finite, exact(m.mean), exact(m.sum_of_squares)}; }
+
+Moments moments_in(const json& value) {
+  return {value.at(0).get<std::int64_t>(), exact_number(value.at(2)), exact_number(value.at(3)),
+          value.at(1).get<std::int64_t>()};
+}
+
+/// A tree is its nodes' levels and moments, in order.
+json json_of(const statistics::MomentsTree& tree) {
+  json nodes = json::array();
+  for (const auto& node : tree.nodes()) nodes.push_back({node.level, json_of(node.moments)});
+  return nodes;
+}
+
+/// The number of trials in the chunks from `first` to before `end`.
+std::int64_t trials_in(const simulate::SimulationIdentity& identity, std::int64_t first, std::int64_t end) {
+  const std::int64_t all = end * simulate::chunk_trials;
+  return (identity.trials > 0 ? std::min(identity.trials, all) : all) - first * simulate::chunk_trials;
+}
+
+void require(bool holds, const char* problem) {
+  if (!holds) throw std::invalid_argument(problem);
+}
+
+statistics::MomentsTree tree_in(const json& nodes, std::int64_t first, const simulate::SimulationIdentity& identity) {
+  statistics::MomentsTree tree(first);
+  for (const json& node : nodes) {
+    const statistics::MomentsNode next{tree.end(), node.at(0).get<int>(), moments_in(node.at(1))};
+    require(next.level >= 0 && next.level <= 40, "a node's level is out of range");
+    require(next.moments.count >= 0 && next.moments.non_finite >= 0 &&
+                next.moments.count + next.moments.non_finite == trials_in(identity, next.first, next.end()),
+            "a node has the wrong number of trials");
+    tree.push(next);
+  }
+  return tree;
+}
+
+json json_of(const RecordedSimulation& simulation) {
+  json first_chunk = json::array(), known = json::array();
+  for (const Moments& moments : simulation.first_chunk) first_chunk.push_back(json_of(moments));
+  for (const simulate::KnownChunks& chunks : simulation.known) {
+    json trees = json::array();
+    for (const auto& tree : chunks.trees) trees.push_back(json_of(tree));
+    known.push_back({{"first", chunks.first()}, {"end", chunks.end()}, {"outputs", std::move(trees)}});
+  }
+  const simulate::SimulationIdentity& identity = simulation.identity;
+  return {{"name", simulation.name},     {"scalar", identity.scalar},
+          {"outputs", identity.outputs}, {"seed", identity.seed},
+          {"trials", identity.trials},   {"relative_error", exact(identity.relative_error)},
+          {"in_full", identity.in_full}, {"first_chunk", std::move(first_chunk)},
+          {"known", std::move(known)}};
+}
+
+RecordedSimulation simulation_in(const json& value) {
+  RecordedSimulation simulation{value.at("name").get<std::string>(),
+                                {value.at("scalar").get<std::string>(), value.at("outputs").get<std::int64_t>(),
+                                 value.at("seed").get<std::uint64_t>(), value.at("trials").get<std::int64_t>(),
+                                 exact_number(value.at("relative_error"))}};
+  simulation.identity.in_full = value.at("in_full").get<bool>();
+  for (const json& moments : value.at("first_chunk")) simulation.first_chunk.push_back(moments_in(moments));
+  const auto outputs = static_cast<std::size_t>(simulation.identity.outputs);
+  require(simulation.first_chunk.empty() || simulation.first_chunk.size() == outputs, "a first chunk is not whole");
+  std::int64_t end = 0;
+  for (const json& chunks : value.at("known")) {
+    simulate::KnownChunks known;
+    const auto first = chunks.at("first").get<std::int64_t>();
+    for (const json& nodes : chunks.at("outputs")) {
+      known.trees.push_back(tree_in(nodes, first, simulation.identity));
+      require(known.trees.back().end() == chunks.at("end").get<std::int64_t>(), "chunks are missing");
+    }
+    require(known.trees.size() == outputs && first >= end && known.end() > first, "chunks are out of order");
+    end = known.end();
+    simulation.known.push_back(std::move(known));
+  }
+  require(simulation.known.empty() || !simulation.first_chunk.empty(), "a first chunk is missing");
+  return simulation;
+}
+
+[[noreturn]] void refuse(const std::string& file, const std::string& option, const std::string& problem) {
+  throw InputError(option + ": " + problem + " (value = " + shown(file) + "; needs a record as --checkpoint writes)");
+}
+
+/// Refuses a record whose trials, chunks or merge tree are defined otherwise than here.
+void require_contract(std::int64_t contract) {
+  if (contract == simulate::contract_version) return;
+  throw std::invalid_argument("it follows contract version " + std::to_string(contract) + ", and this release " +
+                              std::to_string(simulate::contract_version) + ": use the release that wrote it");
+}
+
+void stop_simulations(int) { std::raise(SIGINT); }
+
+/// The file to write to: that of --checkpoint, or else the one that is resumed.
+std::string target_of(const RecordOptions& options) {
+  return options.checkpoint.empty() ? options.resume : options.checkpoint;
+}
+
+std::string text_of(const simulate::Part& part) {
+  return std::to_string(part.number) + "/" + std::to_string(part.count);
+}
+
+RecordedRun resumed(const RecordOptions& options) {
+  RecordedRun run{.settings = options.settings, .part = options.part.value_or(simulate::Part{})};
+  if (target_of(options).empty()) {
+    throw_input_error("--part", "has no file for its record", text_of(run.part), "--checkpoint FILE");
+  }
+  const NamedFile checkpoint{"--checkpoint", options.checkpoint}, resume{"--resume", options.resume};
+  require_file(options.checkpoint.empty() ? resume : checkpoint);
+  for (const NamedFile& own : {checkpoint, resume}) {
+    if (!own.file.empty()) require_own(own, options.other_files);
+  }
+  std::error_code error;
+  if (std::filesystem::exists(options.checkpoint, error) &&
+      !std::filesystem::equivalent(options.checkpoint, options.resume, error)) {
+    throw_input_error("--checkpoint", "exists already", options.checkpoint,
+                      "--resume with this file to go on, or another name");
+  }
+  if (options.resume.empty()) return run;
+  RecordedRun recorded = read_record(options.resume, "--resume");
+  require_same_settings(run.settings, recorded.settings, "--resume", options.resume);
+  if (options.part && text_of(*options.part) != text_of(recorded.part)) {
+    throw_input_error("--part", "is not the part that is resumed", text_of(*options.part), text_of(recorded.part));
+  }
+  return recorded;
+}
+
+/// A part leaves only its record.
+void require_no_report(const RecordOptions& options, const simulate::Part& part) {
+  for (const NamedFile& other : options.other_files) {
+    if (part.count > 1 && other.option == "--output") {
+      throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
+    }
+  }
+}
+
+}  // namespace
+
+std::string record_text(const RecordedRun& run) {
+  json simulations = json::array();
+  for (const RecordedSimulation& simulation : run.simulations) simulations.push_back(json_of(simulation));
+  const json content{{"format", format},
+                     {"contract", run.contract},
+                     {"settings", json::parse(run.settings)},
+                     {"part", {run.part.number, run.part.count}},
+                     {"complete", run.complete},
+                     {"simulations", std::move(simulations)}};
+  const std::string text = content.dump();
+  return text + checksum + checksum_of(text) + "\"}\n";
+}
+
+RecordedRun read_record(const std::string& file, const std::string& option) {
+  const std::string whole = read_whole_file(file);
+  const std::size_t end = whole.rfind(checksum);
+  if (!whole.starts_with("{\"format\":\"incontext record")) refuse(file, option, "is not a record");
+  if (end == std::string::npos) refuse(file, option, "is cut short");
+  const std::string text = whole.substr(0, end);
+  if (whole.substr(end) != checksum + checksum_of(text) + "\"}\n") refuse(file, option, "was altered or is cut short");
+  try {
+    const json content = json::parse(text);
+    require(content.at("format") == format, "it has another format");
+    RecordedRun run{content.at("settings").dump(),
+                    {content.at("part").at(0).get<std::int64_t>(), content.at("part").at(1).get<std::int64_t>()},
+                    content.at("complete").get<bool>(),
+                    {},
+                    content.at("contract").get<std::int64_t>()};
+    require_contract(run.contract);
+    for (const json& simulation : content.at("simulations")) run.simulations.push_back(simulation_in(simulation));
+    return run;
+  } catch (const std::exception& error) {
+    refuse(file, option, std::string("cannot be read: ") + error.what());
+  }
+}
+
+void require_same_settings(const std::string& settings, const std::string& recorded, const std::string& option,
+                           const std::string& file) {
+  const json here = json::parse(settings), there = json::parse(recorded);
+  if (here == there) return;
+  for (const auto& [name, value] : here.items()) {
+    if (there.contains(name) && there.at(name) == value) continue;
+    const std::string other = there.contains(name) ? there.at(name).dump() : "nothing";
+    const std::string what = name == "program" ? name : "--" + name;
+    throw InputError(option + ": " + shown(file) + " is the record of another run: " + what +
+                     " differs (value = " + shown(value.dump()) + "; needs " + shown(other) + ")");
+  }
+  throw InputError(option + ": " + shown(file) + " is the record of another run, with other options");
+}
+
+RecordFile::RecordFile(const RecordOptions& options) : RecordFile(options, resumed(options)) {}
+
+RecordFile::RecordFile(const RecordOptions& options, RecordedRun run)
+    : file_(target_of(options)),
+      option_(options.checkpoint.empty() ? "--resume" : "--checkpoint"),
+      settings_(std::move(run.settings)),
+      record_(std::move(run.simulations), run.part),
+      interval_(options.interval),
+      next_write_(std::chrono::steady_clock::now()) {
+  require_no_report(options, record_.part());
+  { const TemporaryFile probe(file_, option_); }
+  record_.on_change([this] {
+    if (std::chrono::steady_clock::now() >= next_write_) write(false);
+  });
+  previous_ = std::signal(SIGTERM, stop_simulations);
+}
+
+RecordFile::~RecordFile() { std::signal(SIGTERM, previous_); }
+
+void RecordFile::finish(bool complete) { write(complete); }
+
+void RecordFile::write(bool complete) {
+  using std::chrono::steady_clock;
+  const auto begin = steady_clock::now();
+  write_file(file_, record_text({settings_, record_.part(), complete, record_.simulations()}), option_);
+  const auto now = steady_clock::now();
+  next_write_ = now + std::max<steady_clock::duration>(interval_, 20 * (now - begin));
+}
+
+}  // namespace incontext::examples

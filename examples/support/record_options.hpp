@@ -1,0 +1,27 @@
+#pragma once
+
+#include <incontext/simulate/types/simulation_record.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "examples/support/output.hpp"
+
+namespace incontext::examples {
+
+/// Which files a run reads and writes, and what part of it is to be computed. `settings` are
+/// the program and all options that determine its results, as JSON.
+struct RecordOptions {
+  std::string settings;
+  std::string checkpoint = {};  ///< where to write; empty: to the file that is resumed
+  std::string resume = {};      ///< what to resume; empty: nothing
+  std::optional<simulate::Part> part = {};
+  std::vector<NamedFile> other_files = {};   ///< that the record must not replace, and that must not replace the record
+  std::chrono::milliseconds interval{2000};  ///< the shortest time between two writes
+
+  bool are_given() const { return !checkpoint.empty() || !resume.empty() || part; }
+};
+
+}  // namespace incontext::examples
