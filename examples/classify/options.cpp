@@ -72,6 +72,10 @@ UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
   }
   if (o.figure == ClassifyFigure::neighborhoods && o.kappa) unused.add("--kappa", {"--search-trials"});
   if (o.contexts_file.empty()) unused.add("no --contexts", {"--contexts-count"});
+  if (o.figure == ClassifyFigure::optima || o.figure == ClassifyFigure::onset ||
+      o.figure == ClassifyFigure::elimination) {
+    unused.add(mode + ", whose simulations depend on each other's results", {"--part"});
+  }
   add_unused_run_options(unused, o.simulation, o.output);
   return unused;
 }

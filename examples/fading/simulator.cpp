@@ -130,7 +130,7 @@ std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const st
   const auto simulation = [&](simulate::Options at) {
     if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
     run = simulate::score_rows<double>(row, inverse_temperatures, at);
-    if (keep == Keep::medians && !run.run.interrupted) {
+    if (keep == Keep::medians && !run.run.interrupted && !state_->runs.is_part()) {
       at.trials = std::min(run.run.trials, affordable);
       at.relative_error = 0;
       sample = simulate::score_row_sample<double>(row, inverse_temperatures, at);

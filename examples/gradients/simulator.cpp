@@ -245,7 +245,7 @@ MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vec
   measured.median.assign(score_stddevs.size(), std::numeric_limits<double>::quiet_NaN());
   const auto simulation = [&](simulate::Options options) {
     simulate::GradientNormsSimulation result = simulate::gradient_norms(row, score_stddevs, options);
-    if (result.run.interrupted) return std::move(result.run);
+    if (result.run.interrupted || state_->runs.is_part()) return std::move(result.run);
     options.trials = std::min(result.run.trials, most_kept_trials);
     options.relative_error = 0;
     const auto sample = simulate::gradient_norms_sample(row, score_stddevs, options);

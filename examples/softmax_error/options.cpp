@@ -81,7 +81,6 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
                                   "are read from inputs, or the query attends to itself",
                                   {{"reduced", EstimatorChoice::reduced}, {"literal", EstimatorChoice::literal}}));
   add_simulation_options(app, o.simulation);
-  add_record_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }

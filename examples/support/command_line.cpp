@@ -165,7 +165,7 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options) {
   add_run_options(app, options);
 }
 
-void add_run_options(CLI::App& app, SimulationOptions& options) {
+void add_trial_options(CLI::App& app, SimulationOptions& options) {
   using std::int64_t;
   CLI::Option* trials = add_count<int64_t>(app, "--trials", options.trials, "Trials of every simulation", 2);
   add_number(
@@ -197,9 +197,6 @@ namespace {
 
 /// The program and its options, but for those that say how and where to run.
 std::string settings_of(const CLI::App& app) {
-  if (is_given(app, "--part") && is_given(app, "--output")) {
-    throw InputError("--output: has no effect with --part, which writes the record of --checkpoint only");
-  }
   static const std::set<std::string> how{"device", "threads",    "output", "format", "quiet", "replace-by-partial",
                                          "part",   "checkpoint", "resume"};
   nlohmann::ordered_json settings{{"program", app.get_name()}};
@@ -210,14 +207,27 @@ std::string settings_of(const CLI::App& app) {
   return settings.dump();
 }
 
-}  // namespace
+/// The files that other options name.
+std::vector<NamedFile> files_of(const CLI::App& app) {
+  std::vector<NamedFile> files;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || option->get_type_name() != "FILE" || name == "--checkpoint" || name == "--resume") {
+      continue;
+    }
+    files.push_back({name, option->results().front()});
+    if (name == "--output") files.push_back({"--output's partial report", partial_file(files.back().file)});
+  }
+  return files;
+}
 
 void add_record_options(CLI::App& app, SimulationOptions& options) {
   RecordOptions& record = options.record;
   show_no_default(add_text(app, "--checkpoint", record.checkpoint,
-                           "Keep the simulations in this file, from which --resume continues", "FILE"));
+                           "Keep the simulations in this new file, from which --resume continues them", "FILE"));
   show_no_default(add_text(app, "--resume", record.resume,
-                           "Continue a run to the same bits; without --checkpoint the file is kept up to date",
+                           "Continue the run of this file to the same bits; without --checkpoint the file is kept up "
+                           "to date",
                            "FILE"));
   const auto read_part = [&record](const std::string& text) {
     constexpr std::int64_t most = 1000000;
@@ -226,9 +236,20 @@ void add_record_options(CLI::App& app, SimulationOptions& options) {
     const auto count = parse_count<std::int64_t>("--part", text.substr(slash + 1), 1, most);
     record.part = simulate::Part{parse_count<std::int64_t>("--part", text.substr(0, slash), 1, count), count};
   };
-  add_read(app, "--part", read_part, "Simulate one of N shares; incontext-merge unites their records", "I/N");
-  head_options(app, "Record");
-  options.settings = [&app] { return settings_of(app); };
+  add_read(app, "--part", read_part,
+           "Simulate share I of N into the file of --checkpoint; incontext-merge unites the files", "I/N");
+  head_options(app, "Checkpoints and parts");
+  options.complete_record = [&app](RecordOptions& own) {
+    own.settings = settings_of(app);
+    own.other_files = files_of(app);
+  };
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, SimulationOptions& options) {
+  add_trial_options(app, options);
+  add_record_options(app, options);
 }
 
 nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused) {

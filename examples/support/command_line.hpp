@@ -151,14 +151,15 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 
 void add_simulation_options(CLI::App& app, SimulationOptions& options);
 
-/// The options that say how to run, and not what: no dimension, no context length.
+/// The options that say how to run, and not what: no dimension, no context length. Among them are the files that keep a
+/// run, so that it can be resumed, and the part of it that is to be computed.
 void add_run_options(CLI::App& app, SimulationOptions& options);
+
+/// Of these, those of programs that keep no record of their simulations: number of trials, seed, device and threads.
+void add_trial_options(CLI::App& app, SimulationOptions& options);
 
 /// Of these, those of programs without a number of trials: seed, device and threads.
 void add_device_options(CLI::App& app, SimulationOptions& options);
-
-/// The files that keep a run, so that it can be resumed, and the part of it that is to be computed.
-void add_record_options(CLI::App& app, SimulationOptions& options);
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
 /// list where it takes a list, null where it has no value or, being one of `unused`, no effect.

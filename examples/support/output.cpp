@@ -75,6 +75,12 @@ struct PlacedFile {
   bool is_same_as(const PlacedFile& other) const { return place && place == other.place; }
 };
 
+void refuse_same(const PlacedFile& one, const PlacedFile& other) {
+  if (!one.is_same_as(other)) return;
+  throw InputError(one.named.option + ": is the file of " + other.named.option + " too (value = " + one.named.file +
+                   "; needs another file)");
+}
+
 }  // namespace
 
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others,
@@ -105,11 +111,14 @@ void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& 
       throw InputError(one->named.option + ": would replace the input of " + source.named.option +
                        " (value = " + one->named.file + "; needs another file)");
     }
-    for (auto other = std::next(one); other != outputs.end(); ++other) {
-      if (!one->is_same_as(*other)) continue;
-      throw InputError(one->named.option + ": is the file of " + other->named.option +
-                       " too (value = " + one->named.file + "; needs another file)");
-    }
+    for (auto other = std::next(one); other != outputs.end(); ++other) refuse_same(*one, *other);
+  }
+}
+
+void require_own(const NamedFile& file, const std::vector<NamedFile>& others) {
+  const PlacedFile own{file, place_of(file)};
+  for (const NamedFile& other : others) {
+    if (other.file != "-") refuse_same(own, {other, place_of(other)});
   }
 }
 

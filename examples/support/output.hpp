@@ -36,6 +36,9 @@ struct NamedFile {
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others = {},
                      const std::vector<NamedFile>& inputs = {});
 
+/// Refuses a file that another option names, too.
+void require_own(const NamedFile& file, const std::vector<NamedFile>& others);
+
 /// Refuses a device, a pipe or standard output where a file is needed.
 void require_file(const NamedFile& output);
 

@@ -101,13 +101,10 @@ json json_of(const RecordedSimulation& simulation) {
     known.push_back({{"first", chunks.first()}, {"end", chunks.end()}, {"outputs", std::move(trees)}});
   }
   const simulate::SimulationIdentity& identity = simulation.identity;
-  return {{"name", simulation.name},
-          {"scalar", identity.scalar},
-          {"outputs", identity.outputs},
-          {"seed", identity.seed},
-          {"trials", identity.trials},
-          {"relative_error", exact(identity.relative_error)},
-          {"first_chunk", std::move(first_chunk)},
+  return {{"name", simulation.name},     {"scalar", identity.scalar},
+          {"outputs", identity.outputs}, {"seed", identity.seed},
+          {"trials", identity.trials},   {"relative_error", exact(identity.relative_error)},
+          {"in_full", identity.in_full}, {"first_chunk", std::move(first_chunk)},
           {"known", std::move(known)}};
 }
 
@@ -116,6 +113,7 @@ RecordedSimulation simulation_in(const json& value) {
                                 {value.at("scalar").get<std::string>(), value.at("outputs").get<std::int64_t>(),
                                  value.at("seed").get<std::uint64_t>(), value.at("trials").get<std::int64_t>(),
                                  exact_number(value.at("relative_error"))}};
+  simulation.identity.in_full = value.at("in_full").get<bool>();
   for (const json& moments : value.at("first_chunk")) simulation.first_chunk.push_back(moments_in(moments));
   const auto outputs = static_cast<std::size_t>(simulation.identity.outputs);
   require(simulation.first_chunk.empty() || simulation.first_chunk.size() == outputs, "a first chunk is not whole");
@@ -139,6 +137,13 @@ RecordedSimulation simulation_in(const json& value) {
   throw InputError(option + ": " + problem + " (value = " + shown(file) + "; needs a record as --checkpoint writes)");
 }
 
+/// Refuses a record whose trials, chunks or merge tree are defined otherwise than here.
+void require_contract(std::int64_t contract) {
+  if (contract == simulate::contract_version) return;
+  throw std::invalid_argument("it follows contract version " + std::to_string(contract) + ", and this release " +
+                              std::to_string(simulate::contract_version) + ": use the release that wrote it");
+}
+
 void stop_simulations(int) { std::raise(SIGINT); }
 
 /// The file to write to: that of --checkpoint, or else the one that is resumed.
@@ -155,12 +160,18 @@ RecordedRun resumed(const RecordOptions& options) {
   if (target_of(options).empty()) {
     throw_input_error("--part", "has no file for its record", text_of(run.part), "--checkpoint FILE");
   }
+  const NamedFile checkpoint{"--checkpoint", options.checkpoint}, resume{"--resume", options.resume};
+  require_file(options.checkpoint.empty() ? resume : checkpoint);
+  for (const NamedFile& own : {checkpoint, resume}) {
+    if (!own.file.empty()) require_own(own, options.other_files);
+  }
   std::error_code error;
-  if (options.resume.empty()) {
-    if (!std::filesystem::exists(options.checkpoint, error)) return run;
+  if (std::filesystem::exists(options.checkpoint, error) &&
+      !std::filesystem::equivalent(options.checkpoint, options.resume, error)) {
     throw_input_error("--checkpoint", "exists already", options.checkpoint,
                       "--resume with this file to go on, or another name");
   }
+  if (options.resume.empty()) return run;
   RecordedRun recorded = read_record(options.resume, "--resume");
   require_same_settings(run.settings, recorded.settings, "--resume", options.resume);
   if (options.part && text_of(*options.part) != text_of(recorded.part)) {
@@ -169,12 +180,22 @@ RecordedRun resumed(const RecordOptions& options) {
   return recorded;
 }
 
+/// A part leaves only its record.
+void require_no_report(const RecordOptions& options, const simulate::Part& part) {
+  for (const NamedFile& other : options.other_files) {
+    if (part.count > 1 && other.option == "--output") {
+      throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
+    }
+  }
+}
+
 }  // namespace
 
 std::string record_text(const RecordedRun& run) {
   json simulations = json::array();
   for (const RecordedSimulation& simulation : run.simulations) simulations.push_back(json_of(simulation));
   const json content{{"format", format},
+                     {"contract", run.contract},
                      {"settings", json::parse(run.settings)},
                      {"part", {run.part.number, run.part.count}},
                      {"complete", run.complete},
@@ -195,7 +216,10 @@ RecordedRun read_record(const std::string& file, const std::string& option) {
     require(content.at("format") == format, "it has another format");
     RecordedRun run{content.at("settings").dump(),
                     {content.at("part").at(0).get<std::int64_t>(), content.at("part").at(1).get<std::int64_t>()},
-                    content.at("complete").get<bool>()};
+                    content.at("complete").get<bool>(),
+                    {},
+                    content.at("contract").get<std::int64_t>()};
+    require_contract(run.contract);
     for (const json& simulation : content.at("simulations")) run.simulations.push_back(simulation_in(simulation));
     return run;
   } catch (const std::exception& error) {
@@ -226,7 +250,7 @@ RecordFile::RecordFile(const RecordOptions& options, RecordedRun run)
       record_(std::move(run.simulations), run.part),
       interval_(options.interval),
       next_write_(std::chrono::steady_clock::now()) {
-  require_file({option_, file_});
+  require_no_report(options, record_.part());
   { const TemporaryFile probe(file_, option_); }
   record_.on_change([this] {
     if (std::chrono::steady_clock::now() >= next_write_) write(false);

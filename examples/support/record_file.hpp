@@ -1,8 +1,10 @@
 #pragma once
 
+#include <incontext/simulate/types/record.hpp>
 #include <incontext/simulate/types/simulation_record.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct RecordedRun {
   simulate::Part part = {};
   bool complete = false;  ///< whether the run, or this part of it, has ended
   std::vector<simulate::RecordedSimulation> simulations = {};
+  std::int64_t contract = simulate::contract_version;
 };
 
 /// The content as text: JSON whose numbers are exact, with a checksum.

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "examples/support/output.hpp"
 
 namespace incontext::examples {
 
@@ -15,6 +18,7 @@ struct RecordOptions {
   std::string checkpoint = {};  ///< where to write; empty: to the file that is resumed
   std::string resume = {};      ///< what to resume; empty: nothing
   std::optional<simulate::Part> part = {};
+  std::vector<NamedFile> other_files = {};   ///< that the record must not replace, and that must not replace the record
   std::chrono::milliseconds interval{2000};  ///< the shortest time between two writes
 
   bool are_given() const { return !checkpoint.empty() || !resume.empty() || part; }

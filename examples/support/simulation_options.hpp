@@ -21,7 +21,7 @@ struct SimulationOptions {
   int gpu = 0;      ///< which of several GPUs
   int threads = 0;  ///< 0: all
   RecordOptions record = {};
-  std::function<std::string()> settings = {};  ///< what RecordOptions::settings is to be
+  std::function<void(RecordOptions&)> complete_record = {};  ///< sets what follows from the whole command line
 };
 
 }  // namespace incontext::examples

@@ -35,7 +35,7 @@ class SimulationRuns {
     record_ = record_of(options_);
     if (!options.record.are_given()) return;
     RecordOptions kept = options.record;
-    kept.settings = options.settings();
+    options.complete_record(kept);
     record_.file = std::make_shared<RecordFile>(kept);
     options_.record = &record_.file->record();
   }
@@ -54,6 +54,9 @@ class SimulationRuns {
 
   /// The options of the simulations that follow, apart from the stream.
   simulate::Options& options() { return options_; }
+
+  /// Whether this run computes one of several parts, whose estimates nobody sees: the record is all that it leaves.
+  bool is_part() const { return record_.file && record_.file->part().count > 1; }
 
   /// Runs `simulation`, which takes simulate::Options, and returns its `size` estimates. The progress line shows `what`
   /// meanwhile.

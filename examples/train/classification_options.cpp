@@ -56,7 +56,7 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
   show_no_default(add_text(app, "--weights", o.weights,
                            "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE"));
   head_options(app, "Training");
-  add_run_options(app, o.simulation);
+  add_trial_options(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }

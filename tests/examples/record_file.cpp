@@ -197,6 +197,19 @@ TEST_CASE("a record of other parameters, other options or another part is refuse
   CHECK(read_whole_file(file) == whole);
 }
 
+TEST_CASE("a record of another contract version is refused by name, and the file is kept") {
+  const Folder folder;
+  const std::string file = folder.file("record");
+  run_with(file);
+  RecordedRun run = read_record(file, "--resume");
+  CHECK(run.contract == simulate::contract_version);
+  run.contract = simulate::contract_version + 1;
+  const std::string text = record_text(run);
+  write_text(file, text);
+  CHECK(testing::names(refusal_of(options_for(file)), "--resume", "contract version 2", "this release 1", file));
+  CHECK(read_whole_file(file) == text);
+}
+
 TEST_CASE("a disk that is full is an error with the file's name, and the last record is kept") {
   const Folder folder;
   const std::string file = folder.file("record");

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification_grid.hpp"
 #include "incontext/simulate/detail/search_axis.hpp"
 #include "incontext/simulate/types/classification_grid.hpp"
+#include "incontext/simulate/types/record.hpp"
 #include "incontext/statistics/estimate.hpp"
 
 namespace incontext::simulate {
@@ -44,7 +46,7 @@ struct SearchOptions {
 ///           grid or the tolerance.
 /// Accuracy  the optimum of the mean over these contexts. Its loss is estimated on the same contexts and is therefore a
 ///           little low: tests/simulate/classification_grid.cpp.
-/// Random    as classification: the same contexts. A record is not used: a part of the contexts would lead elsewhere.
+/// Random    as classification: the same contexts. In a record every grid is a simulation, in full in every part.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
 ClassificationOptimum classification_search(const SphereTask& task, const ClassificationGrid& grid,
@@ -61,7 +63,8 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
   detail::SearchAxis kappas(grid.kappas), gains(grid.gains);
   ClassificationOptimum found;
   Options whole = options;
-  whole.record = nullptr;
+  std::optional<RecordInFull> in_full;
+  if (options.record != nullptr) whole.record = &in_full.emplace(*options.record);
   auto run = detail::run_grid<T>(task, grid, whole, -1);
   found.grid = run.run;
   std::size_t best = detail::least_loss(run);

@@ -208,6 +208,13 @@ TEST_CASE("other parameters are refused by the first chunk, however little they 
   CHECK(testing::names(refused({1}, {.seed = 4, .trials = 5001}), "another number of trials", "5001"));
   CHECK(testing::names(refused({1}, {.seed = 4, .trials = 5000, .relative_error = 0.5}), "another relative_error"));
   CHECK(testing::names(refused({1}, {.seed = 4, .trials = 5000}, "others"), "another name", "others"));
+  auto of_another_release = before.simulations();
+  of_another_release[0].identity.contract = simulate::contract_version - 1;
+  SimulationRecord old(of_another_release);
+  old.name_next("powers");
+  CHECK(testing::names(testing::message_of<std::invalid_argument>(
+                           [&] { simulate::run(PowersTrial{1}, {.seed = 4, .trials = 5000, .record = &old}); }),
+                       "simulation 1 (powers)", "another contract version"));
 }
 
 TEST_CASE("parts that are missing, given twice, or of other runs are refused by name") {
@@ -231,6 +238,8 @@ TEST_CASE("parts that are missing, given twice, or of other runs are refused by 
   CHECK(testing::names(refused([](Parts& p) { p[1].simulations.pop_back(); }), "number of simulations", "b"));
   CHECK(testing::names(refused([](Parts& p) { p[1].simulations[3].identity.seed = 11; }), "(many chunks)",
                        "another seed", "a", "b"));
+  CHECK(testing::names(refused([](Parts& p) { p[1].simulations[3].identity.contract = 0; }), "(many chunks)",
+                       "another contract version"));
   CHECK(testing::names(refused([](Parts& p) { p[1].simulations[3].first_chunk[1].mean += 1e-12; }), "(many chunks)",
                        "other parameters"));
   CHECK(testing::names(refused([](Parts& p) { p[1].simulations[5].known[0] = p[1].simulations[6].known[0]; }),

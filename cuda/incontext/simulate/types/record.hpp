@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ constexpr std::int64_t chunks_of(std::int64_t trials) { return (trials + chunk_t
 /// Runs on   host
 inline constexpr std::int64_t pilot_chunks = 16;
 
+/// Which definition of a simulation's results a record follows: what a trial is and which random numbers it draws, the
+/// size of a chunk, the chunks of a pilot, and the tree in which chunks merge. It changes with every change of these,
+/// and records of another one are refused.
+///
+/// Runs on   host
+inline constexpr std::int64_t contract_version = 1;
+
 /// Consecutive chunks of a simulation: `count` from number `first` on.
 ///
 /// Runs on   host
@@ -36,8 +44,10 @@ struct ChunkRange {
   [[nodiscard]] std::int64_t end() const { return first + count; }
 };
 
-/// What a record knows of a simulation before its first chunk. The parameters of the model are not in it: they are
-/// proved to be the same by the bits of the first chunk, which are a pure function of them.
+/// What a record knows of a simulation before its first chunk. The parameters of the model are not in it. That they are
+/// the same is checked by the first chunk: it is a pure function of them, and other parameters almost surely give other
+/// bits in one of its 1024 trials. This is strong evidence and no proof: two models that differ only in rare events may
+/// agree in one chunk. A program therefore also compares all its options.
 ///
 /// Units     trials and relative_error as those of Options.
 /// Runs on   host
@@ -47,10 +57,13 @@ struct SimulationIdentity {
   std::uint64_t seed = 0;
   std::int64_t trials = 0;
   double relative_error = 0;
+  std::int64_t contract = contract_version;
+  bool in_full = false;  ///< whether every part computes all chunks: what is simulated next depends on the estimates
 
   /// The first chunks, on which all processes that share a simulation must agree: the pilot, from which the number of
-  /// trials follows, or else the first chunk, which proves that the parameters are the same.
+  /// trials follows, or else the first chunk, by which the parameters are checked; all of a simulation in full.
   [[nodiscard]] std::int64_t common_chunks() const {
+    if (in_full) return std::numeric_limits<std::int64_t>::max();
     if (relative_error == 0) return 1;
     return trials > 0 ? std::min(pilot_chunks, chunks_of(trials)) : pilot_chunks;
   }
@@ -86,6 +99,30 @@ class Record {
   [[nodiscard]] virtual std::int64_t missing(std::int64_t end) const = 0;
   /// The moments of every output over the known chunks before `end`.
   virtual std::vector<statistics::Moments> totals(std::int64_t end) = 0;
+};
+
+/// The same record, for simulations whose estimates decide what is simulated next, as those of a search: every part of
+/// a run computes them in full, so that all parts take the same way.
+///
+/// Runs on   host
+class RecordInFull final : public Record {
+ public:
+  explicit RecordInFull(Record& record) : record_(record) {}
+
+  void begin(const SimulationIdentity& identity) override {
+    SimulationIdentity whole = identity;
+    whole.in_full = true;
+    record_.begin(whole);
+  }
+  ChunkRange next(std::int64_t end, std::int64_t most) override { return record_.next(end, most); }
+  void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
+    record_.add(range, moments);
+  }
+  [[nodiscard]] std::int64_t missing(std::int64_t end) const override { return record_.missing(end); }
+  std::vector<statistics::Moments> totals(std::int64_t end) override { return record_.totals(end); }
+
+ private:
+  Record& record_;
 };
 
 namespace detail {

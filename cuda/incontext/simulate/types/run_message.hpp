@@ -137,6 +137,8 @@ void for_each_member(Message& message, const Visit& visit) {
     visit(message.identity.seed);
     visit(message.identity.trials);
     visit(message.identity.relative_error);
+    visit(message.identity.contract);
+    visit(message.identity.in_full);
     visit(message.end);
     visit(message.most);
     visit(message.is_stopped);

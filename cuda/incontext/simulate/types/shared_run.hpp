@@ -23,7 +23,7 @@ namespace incontext::simulate {
 /// The chunks of a run that several ranks share, as rank 0 keeps them: who computes which, and what is known. It does
 /// not communicate; its owner brings the messages of all ranks, one at a time, and takes the replies.
 ///
-/// Every rank computes the first chunk of every simulation, which proves that all have the same parameters. The others
+/// Every rank computes the first chunk of every simulation, by which the parameters are checked. The other chunks
 /// are lent in blocks of at most half of a rank's fair share of what is left, so that fast ranks compute more and all
 /// end together. What a rank has finished is in the record with its next message.
 ///
@@ -70,7 +70,7 @@ class SharedRun {
     std::optional<RunRequest> pending = {};  // what it waits for
     std::optional<RunReply> reply = {};
     std::size_t begun = 0;
-    bool is_proved = false;
+    bool is_checked = false;
     bool has_left = false;
   };
 
@@ -125,7 +125,7 @@ class SharedRun {
     known_ = end_ = unlent_ = 0;
     to_lend_.clear();
     is_stopped_ = here_ < static_cast<int>(ranks_.size());
-    for (Rank& one : ranks_) one.is_proved = false;
+    for (Rank& one : ranks_) one.is_checked = false;
   }
 
   /// Calls what refuses a simulation that differs from that of the rank that began it.
@@ -146,12 +146,12 @@ class SharedRun {
     }
     if (end_ == 0) plan_until(message.end);
     if (!message.first_chunk.empty()) {
-      at(rank).is_proved = true;
+      at(rank).is_checked = true;
       if (now().first_chunk.empty()) {
         record_->add({0, 1}, message.first_chunk);
         ++known_;
       } else {
-        compare(rank, [&] { record_->prove(message.first_chunk); });
+        compare(rank, [&] { record_->check_first_chunk(message.first_chunk); });
       }
     }
     if (message.finished.empty() || message.finished.front().parts() == 0) return;
@@ -178,11 +178,11 @@ class SharedRun {
     list_until(end);
   }
 
-  /// The chunks that a rank is to compute next: the first one until it has proved its parameters. The others end at a
+  /// The chunks that a rank is to compute next: the first one, by which its parameters are checked. The others end at a
   /// multiple of a power of two near their number, so that their tree has few nodes.
   ChunkRange lent(const Rank& own, std::int64_t most) {
     if (is_stopped_) return {};
-    if (!own.is_proved) return {0, 1};
+    if (!own.is_checked) return {0, 1};
     if (to_lend_.empty()) return {};
     ChunkRange& from = to_lend_.front();
     const std::int64_t fair = std::max<std::int64_t>(unlent_ / (2 * here_), 1);

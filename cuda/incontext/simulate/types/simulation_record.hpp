@@ -56,9 +56,10 @@ struct Part {
 ///     const std::vector<simulate::RecordedSimulation>& kept = record.simulations();
 ///
 /// Every simulation that has a first chunk computes it again, and refuses to continue unless its bits are the recorded
-/// ones: a trial is a pure function of the parameters, the seed and the index, so other parameters give other bits.
+/// ones. That is strong evidence that the parameters are the recorded ones, though no proof: compare them, too, where
+/// they are at hand.
 ///
-/// Errors    begin, add and restart: std::invalid_argument that names the simulation and what differs.
+/// Errors    begin and add: std::invalid_argument that names the simulation and what differs.
 /// Random    as Record: the bits of one run, however it was interrupted and divided.
 /// Runs on   host
 class SimulationRecord final : public Record {
@@ -86,11 +87,11 @@ class SimulationRecord final : public Record {
     if (begun_ == simulations_.size()) simulations_.push_back({name_, identity});
     ++begun_;
     require_same(name_, identity);
-    is_proved_ = now().first_chunk.empty();
+    is_checked_ = now().first_chunk.empty();
   }
 
   ChunkRange next(std::int64_t end, std::int64_t most) override {
-    if (!is_proved_) return {0, 1};
+    if (!is_checked_) return {0, 1};
     for (const ChunkRange& own : own_ranges(end)) {
       const ChunkRange found = first_missing(own);
       if (found.count > 0) return {found.first, std::min(found.count, most)};
@@ -100,8 +101,8 @@ class SimulationRecord final : public Record {
 
   void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
     const auto outputs = static_cast<std::ptrdiff_t>(now().identity.outputs);
-    if (!is_proved_) {
-      prove(moments);
+    if (!is_checked_) {
+      check_first_chunk(moments);
       return;
     }
     if (range.first == 0) now().first_chunk.assign(moments.begin(), moments.begin() + outputs);
@@ -151,23 +152,25 @@ class SimulationRecord final : public Record {
   /// Refuses a simulation that is not the one that has begun.
   void require_same(std::string_view name, const SimulationIdentity& identity) const {
     const SimulationIdentity& recorded = now().identity;
+    require_equal("contract version", identity.contract, recorded.contract);
     require_equal("name", name, std::string_view(now().name));
     require_equal("scalar", identity.scalar, recorded.scalar);
     require_equal("number of outputs", identity.outputs, recorded.outputs);
     require_equal("seed", identity.seed, recorded.seed);
     require_equal("number of trials", identity.trials, recorded.trials);
     require_equal("relative_error", identity.relative_error, recorded.relative_error);
+    require_equal("share of every part (in_full)", identity.in_full, recorded.in_full);
   }
 
   /// Refuses another first chunk than the recorded one.
-  void prove(const std::vector<statistics::Moments>& moments) {
+  void check_first_chunk(const std::vector<statistics::Moments>& moments) {
     for (std::size_t output = 0; output < moments.size(); ++output) {
       if (same_bits(moments[output], now().first_chunk[output])) continue;
       throw_invalid_argument(where, subject() + ": its first 1024 trials are not those of the record; output",
                              static_cast<std::int64_t>(output),
                              "the parameters and the release of the library that wrote the record");
     }
-    is_proved_ = true;
+    is_checked_ = true;
   }
 
  private:
@@ -237,7 +240,7 @@ class SimulationRecord final : public Record {
   std::string name_;
   std::function<void()> changed_;
   std::size_t begun_ = 0;
-  bool is_proved_ = true;
+  bool is_checked_ = true;
 };
 
 }  // namespace incontext::simulate
