@@ -180,7 +180,7 @@ void add_trial_options(CLI::App& app, SimulationOptions& options) {
 
 void add_device_options(CLI::App& app, SimulationOptions& options) {
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
-  const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N";
+  const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N|cuda:all";
   const auto read_device = [&options, devices](const std::string& text) {
     try {
       options.device = simulate::device_named(text);
@@ -189,7 +189,7 @@ void add_device_options(CLI::App& app, SimulationOptions& options) {
       throw_input_error("--device", "is unknown", text, devices);
     }
   };
-  add_read(app, "--device", read_device, "Where to simulate; of several GPUs, on which", devices,
+  add_read(app, "--device", read_device, "Where to simulate; of several GPUs, on which, or on all at once", devices,
            simulate::name(options.device, options.gpu));
   add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, simulate::most_threads);
   head_options(app, "Simulation");

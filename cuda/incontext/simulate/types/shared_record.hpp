@@ -71,7 +71,9 @@ class SharedRecord final : public Record {
     block_ = {range.end(), block_.count - range.count};
   }
 
-  [[nodiscard]] std::int64_t missing(std::int64_t end) const override { return end - known_; }
+  [[nodiscard]] std::int64_t missing(std::int64_t end) const override {
+    return end - known_ - (trees_.empty() ? 0 : trees_.front().parts());
+  }
 
   std::vector<statistics::Moments> totals(std::int64_t end) override {
     RunReply reply = ask(finished({.request = RunRequest::totals, .end = end, .is_stopped = !has_no_more_}));
