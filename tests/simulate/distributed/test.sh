@@ -61,7 +61,7 @@ programs() {
   local softmax=$1/incontext-softmax-error classify=$1/incontext-classify code
   local plain=("$softmax" --dimension 3 --context-length 5 --temperatures 1,2 --trials 300000)
   local pilot=("$softmax" --dimension 3 --context-length 5 --estimator literal --relative-error 0.01)
-  local grid=("$classify" --figure valley --dimensions 3 --context-lengths 10 --trials 4096)
+  local grid=("$classify" --figure valley --dimension 3 --context-length 10 --trials 4096)
   local long=("$softmax" --dimension 3 --context-length 5 --temperatures 1,2 --trials 12000000)
   alone plain "${plain[@]}"
   alone pilot "${pilot[@]}"
@@ -88,7 +88,7 @@ programs() {
   refused "another seed" 'rank [12]: .*--seed differs (value = 1; needs 3)'
   share x "${plain[@]}" : -n 1 "${plain[@]}" --threads none
   refused "a wrong option" 'rank 1: --threads'
-  share x "${plain[@]}" --checkpoint /proc/none : -n 1 "${plain[@]}" --checkpoint /proc/none
+  share x "${plain[@]}" --checkpoint "$folder/none/x" : -n 1 "${plain[@]}" --checkpoint "$folder/none/x"
   refused "a checkpoint that cannot be written" '--checkpoint: cannot be written'
   launch="mpirun -n 2"
   share x "$1/incontext-scores"
