@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <queue>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -105,30 +105,67 @@ Lending lend(int ranks, std::int64_t chunks, const Costs& costs) {
   return result;
 }
 
-/// Round trips of rank 1 alone, and what a message costs rank 0 in processor time, which includes its looks at the network
-/// in between.
-void measure_messages(simulate::DistributedRun& run) {
-  constexpr int trips = 4000;
-  if (run.rank() == 0) {
-    run.record().agreed("");
-    const std::clock_t start = std::clock();
-    run.wait_for_others();
-    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    std::printf("{\"message\": %.3g}\n", seconds / (trips * (run.ranks() - 1)));
-    return;
+/// Seconds of rank 0 for one message of a rank whose messages are waiting: to receive and read it, and to send a reply.
+double message_seconds(int rank) {
+  constexpr int batch = 100, batches = 50;
+  statistics::MomentsTree tree(8);
+  for (int i = 0; i < 8; ++i) tree.push(statistics::Moments{1024, 0.5, 1, 0});
+  const std::string request =
+      simulate::detail::bytes_of(RunMessage{.request = RunRequest::next, .end = 1, .finished = {tree}});
+  std::string bytes(10000, ' ');
+  double least = 1;
+  for (int round = 0; round < batches; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+      for (int i = 0; i < batch; ++i) {
+        MPI_Send(request.data(), static_cast<int>(request.size()), MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+      }
+      for (int i = 0; i < batch; ++i) {
+        MPI_Recv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+    } else if (rank == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const double start = now();
+      for (int i = 0; i < batch; ++i) {
+        int is_there = 0;
+        MPI_Status status;
+        while (is_there == 0) MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &is_there, &status);
+        MPI_Recv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        const auto read = simulate::detail::message_in<RunMessage>(bytes);
+        const std::string reply = simulate::detail::bytes_of(simulate::RunReply{.range = {read.end, 1}});
+        MPI_Send(reply.data(), static_cast<int>(reply.size()), MPI_BYTE, 1, 2, MPI_COMM_WORLD);
+      }
+      least = std::min(least, (now() - start) / batch);
+    }
   }
+  return least;
+}
+
+/// The time from a request to its reply, while rank 0 has nothing else to do; the server sleeps between messages.
+double round_trip_seconds(simulate::DistributedRun& run) {
+  constexpr int trips = 2000;
+  if (run.rank() == 0) run.record().agreed("");
+  if (run.rank() == 0) return 0;
   const double start = now();
   for (int i = 0; i < trips; ++i) run.record().agreed("");
-  if (run.rank() == 1) std::fprintf(stderr, "{\"round_trip\": %.3g}\n", (now() - start) / trips);
+  return (now() - start) / trips;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  simulate::DistributedRun run;
-  if (run.ranks() > 1) {
-    measure_messages(run);
-    return 0;
+  int level = 0, rank = 0, ranks = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > 1) {
+    if (const double seconds = message_seconds(rank); rank == 0) std::printf("{\"message\": %.3g}\n", seconds);
+    std::fflush(stdout);
+    {
+      simulate::DistributedRun run;
+      if (const double seconds = round_trip_seconds(run); rank == 1) std::printf("{\"round_trip\": %.3g}\n", seconds);
+    }
+    return MPI_Finalize();
   }
   Costs costs;
   if (argc == 4) costs = {std::stod(argv[1]), std::stod(argv[2]), std::stod(argv[3])};
@@ -150,5 +187,5 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("]}\n");
-  return 0;
+  return MPI_Finalize();
 }

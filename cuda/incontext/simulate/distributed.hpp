@@ -32,12 +32,9 @@ namespace incontext::simulate {
 
 /// This process, a rank of an MPI program, and the run that all its ranks share.
 ///
-///     int main() {
-///       simulate::DistributedRun run;  // initializes MPI, and finalizes it at the end
-///       const simulate::Options options{.trials = 1 << 30, .threads = run.threads(), .record = &run.record()};
-///       const auto result = simulate::run(MyTrial{}, options);
-///       if (run.rank() == 0) std::printf("%.17g\n", result.estimates[0].mean);  // every rank has the result
-///     }
+///     simulate::DistributedRun ranks;  // initializes MPI, and finalizes it at the end
+///     const simulate::Options options{.trials = 1 << 30, .threads = ranks.threads(), .record = &ranks.record()};
+///     const auto result = simulate::run(MyTrial{}, options);  // on every rank the same
 ///
 /// All ranks run the same simulations in the same order. A thread in rank 0 lends blocks of chunks to ranks as they ask
 /// for them (SharedRun), and sleeps in between; it alone uses MPI there until the run ends, so that a program must not

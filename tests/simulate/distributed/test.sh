@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs of several processes, as a user starts them: the bits of one process, refusals, ranks that are stopped or killed.
-#   test.sh library SOURCE FLAGS...  the library's header, compiled by the wrapper of each MPI that is found
+#   test.sh library SOURCE FLAGS...  the library's header in that program and in docs/scaling.md's, compiled by each MPI
 #   test.sh programs FOLDER          the programs there, by the mpirun of the MPI that they were built with
 # Exit 77: there is no MPI here.
 set -euo pipefail
@@ -32,6 +32,13 @@ library() {
       "${run[@]}" -n $ranks "$program" >"$folder/shared" || fail "$name: exit code with $ranks ranks"
       same "$folder/alone" "$folder/shared" "$name, $ranks ranks"
     done
+    awk '/^```cpp$/ { ++block; next } /^```$/ { if (block) exit } block' "$(dirname "$source")/../../../docs/scaling.md" \
+      >"$folder/page.cpp"
+    "mpicxx.$name" -std=c++20 -O1 "${@:2}" "$folder/page.cpp" -o "$program-page"
+    "$program-page" >"$folder/alone"
+    "${run[@]}" -n 2 "$program-page" >"$folder/shared"
+    [ -s "$folder/alone" ] || fail "the program of docs/scaling.md prints nothing"
+    same "$folder/alone" "$folder/shared" "$name, the program of docs/scaling.md"
     local code=0
     "${run[@]}" -n 3 "$program" seed >"$folder/shared" 2>"$folder/errors" || code=$?
     [ $code = 2 ] || fail "$name: another seed ends with $code, not 2"
@@ -102,14 +109,17 @@ programs() {
   # A rank that is stopped, or killed: what was finished is kept, and goes on with fewer ranks.
   alone long "${long[@]}"
   for signal in KILL INT TERM; do
+    rm -f "$folder"/process.*
     launch="mpirun -n 3"
     share cut "${long[@]}" --checkpoint "$folder/record" &
     local shared=$!
-    for _ in $(seq 300); do
+    for _ in $(seq 300); do  # until rank 2 simulates, which is when it handles SIGINT, and something is kept
       sleep 0.1
-      [ ! -e "$folder/record" ] || break
+      local caught=0
+      [ ! -e "$folder/process.2" ] ||
+        caught=$(sed -n 's/^SigCgt:\t/0x/p' "/proc/$(cat "$folder/process.2")/status" 2>/dev/null || echo 0)
+      [ $((${caught:-0} & 2)) = 0 ] || [ ! -e "$folder/record" ] || break
     done
-    sleep 0.3
     kill -$signal "$(cat "$folder/process.2")"
     wait $shared
     [ $signal = KILL ] || grep -q '^  "complete": false' "$folder/cut.json" || fail "SIG$signal left no partial report"
