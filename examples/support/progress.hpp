@@ -37,7 +37,11 @@ class ProgressLine {
   void show(const std::string& what, std::int64_t done, std::int64_t planned, double seconds) {
     if (quiet_) return;
     const std::lock_guard one(mutex_);
-    if (!runs_) start(what);
+    if (!runs_) {
+      start(what);
+      known_ = done;
+      known_seconds_ = seconds;
+    }
     began_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     done_ = done;
     planned_ = planned;
@@ -75,30 +79,37 @@ class ProgressLine {
   void say() {
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     if (seconds < 1) return;
-    const double share = static_cast<double>(std::min(done_, planned_)) / std::max(static_cast<double>(planned_), 1.0);
-    terminal_ ? show_line(seconds, share) : tell_once(seconds, share);
+    terminal_ ? show_line(seconds) : tell_once(seconds);
     std::fflush(out_);
   }
 
-  void show_line(double seconds, double share) {
+  /// From the trials since the first report: those before it may be from a record, and took no time.
+  double seconds_left(double seconds) const {
+    const auto left = static_cast<double>(std::max<std::int64_t>(planned_ - done_, 0));
+    return (seconds - known_seconds_) * left / static_cast<double>(done_ - known_);
+  }
+
+  void show_line(double seconds) {
     shown_ = true;
-    if (done_ == 0) {
+    if (done_ <= known_) {
       std::fprintf(out_, "\r\033[K%s: %.0f s, no trial is finished (Ctrl-C: stop)", what_.c_str(), seconds);
       return;
     }
     std::fprintf(out_, "\r\033[K%s: %.0f%%, %.0f s left (Ctrl-C: stop and show what was reached)", what_.c_str(),
-                 100 * share, seconds / share - seconds);
+                 100 * static_cast<double>(std::min(done_, planned_)) / std::max(static_cast<double>(planned_), 1.0),
+                 seconds_left(seconds));
   }
 
-  void tell_once(double seconds, double share) {
-    if (told_ || std::max(seconds, done_ > 0 ? seconds / share : 0) < long_run) return;
+  void tell_once(double seconds) {
+    const double whole = seconds + (done_ > known_ ? seconds_left(seconds) : 0);
+    if (told_ || whole < long_run) return;
     told_ = true;
-    if (done_ == 0) {
+    if (done_ <= known_) {
       std::fprintf(out_, "%s: no trial is finished after %.0f s\n", what_.c_str(), seconds);
       return;
     }
-    std::fprintf(out_, "%s: %lld trials, which take about %.0f min\n", what_.c_str(), static_cast<long long>(planned_),
-                 std::max(seconds / share / 60, 1.0));
+    std::fprintf(out_, "%s: %lld trials, which take about %.0f min\n", what_.c_str(),
+                 static_cast<long long>(planned_ - known_), std::max(whole / 60, 1.0));
   }
 
   bool quiet_, terminal_;
@@ -108,7 +119,8 @@ class ProgressLine {
   std::thread ticker_ = {};
   std::string what_ = {};
   Clock::time_point began_ = {};
-  std::int64_t done_ = 0, planned_ = 0;
+  std::int64_t done_ = 0, planned_ = 0, known_ = 0;  ///< `known_`: done at the first report
+  double known_seconds_ = 0;                         ///< of the first report
   bool runs_ = false, shown_ = false, told_ = false, ends_ = false;
 };
 

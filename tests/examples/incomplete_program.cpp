@@ -1,14 +1,10 @@
 // A row that cannot be judged is neither an agreement nor a disagreement: rounding, overflow, rare rows, optima that do
 // not exist, runs that were stopped. Every such run ends with 3 or names what is out of range, and no row is left out.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -52,28 +48,12 @@ void check_rows(const Json& report) {
 /// Runs a program, sends it SIGINT the given seconds after its first trial began, and waits for its end.
 Finished stopped_after(double seconds, const std::string& program, const Arguments& arguments,
                        const TemporaryFolder& folder) {
-  const std::string output = folder.file("stopped.out"), errors = folder.file("stopped.err");
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::signal(SIGINT, SIG_DFL);
-    const bool redirected =
-        std::freopen(output.c_str(), "w", stdout) != nullptr && std::freopen(errors.c_str(), "w", stderr) != nullptr;
-    std::vector<char*> words{const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-    words.push_back(nullptr);
-    if (redirected) ::execv(program.c_str(), words.data());
-    ::_exit(127);
-  }
-  wait_for_interrupt_handler(child);
+  RunningProgram running(program, arguments, folder);
+  REQUIRE(running.process() > 0);
+  wait_for_interrupt_handler(running.process());
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  ::kill(child, SIGINT);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(output), content_of(errors)};
-  std::remove(output.c_str());
-  std::remove(errors.c_str());
-  return finished;
+  running.send(SIGINT);
+  return running.wait();
 }
 
 }  // namespace

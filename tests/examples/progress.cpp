@@ -61,6 +61,19 @@ TEST_CASE("the line on a terminal is removed at the end of the run") {
   CHECK(text.substr(text.size() - 4) == "\r\033[K");
 }
 
+TEST_CASE("trials of a record take no time: the rate is that of the trials since") {
+  const std::string line_left = written(false, true, [](ProgressLine& line) {
+    line.show("resumed", 900, 1000, 0);
+    line.show("resumed", 950, 1000, 10);
+  });
+  CHECK(line_left == part("resumed: 95%, 10 s left"));
+  const std::string told = written(false, false, [](ProgressLine& line) {
+    line.show("resumed", 400, 1000, 0);
+    line.show("resumed", 500, 1000, 60);
+  });
+  CHECK(told == "resumed: 600 trials, which take about 6 min\n");
+}
+
 TEST_CASE("a quiet run prints no progress") {
   CHECK(written(true, true, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());
   CHECK(written(true, false, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());

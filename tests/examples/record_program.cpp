@@ -1,5 +1,12 @@
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "run_program.hpp"
@@ -50,12 +57,242 @@ TEST_CASE("parts of a program's run, united, and a resumed run print the tables 
   CHECK(names(merged({file("1"), file("3")}), "a part is missing", "2"));
   CHECK(names(merged({file("1"), file("2"), file("2")}), "part 2/3", "given twice"));
   CHECK(names(merged({file("1"), folder.write("text", "3")}), "is not a record", "text"));
+  CHECK(run({"--part", "2/4", "--checkpoint", file("2 of 4")}).exit_code == 0);
+  CHECK(names(merged({file("1"), file("2 of 4"), file("3")}), "part 2/4", "of another division"));
+  CHECK(run({"--part", "2/3", "--checkpoint", file("seed"), "--seed", "2"}).exit_code == 0);
+  CHECK(names(merged({file("1"), file("seed"), file("3")}), "--seed differs", "seed"));
   CHECK(names(refused(run({"--resume", file("whole")}, "4")), "--dimension differs", "4", "3"));
   CHECK(names(refused(run({"--checkpoint", file("1")})), "--checkpoint: exists already"));
   CHECK(names(refused(run({"--part", "1/3"})), "--part", "--checkpoint FILE"));
   for (const std::string wrong : {"0/3", "4/3", "1/0", "2", "1/2/3", "1/1000001"}) {
     CHECK(names(refused(run({"--part", wrong, "--checkpoint", file("new")})), "--part"));
   }
+}
+
+namespace {
+
+/// A program, and options with which it is short, but has simulations of several chunks.
+struct Short {
+  std::string program;
+  Arguments arguments;
+};
+
+/// Means, samples of all trials, several simulations, a search, data; incontext-softmax-error has the test above.
+std::vector<Short> short_runs() {
+  const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
+  return {{INCONTEXT_TEMPERATURE, {"--dimension", "3", "--context-length", "6", "--trials", "5000"}},
+          {INCONTEXT_TEMPERATURE, {"--data", data, "--trials", "5000"}},
+          {INCONTEXT_GRADIENTS, {"--figure", "normsoftmax", "--dimension", "4", "--trials", "5000"}},
+          {INCONTEXT_FADING, {"--figure", "phase", "--lengths", "20", "--trials", "5000"}},
+          {INCONTEXT_TASKS, {"--trials", "20000"}},
+          {INCONTEXT_CLASSIFY,
+           {"--rule", "softmax", "--dimension", "2", "--context-length", "20", "--classes", "2", "--search-trials",
+            "2500", "--trials", "5000"}}};
+}
+
+Finished run(const Short& at, const Arguments& more) {
+  Arguments all = at.arguments;
+  all.insert(all.end(), more.begin(), more.end());
+  return run_program(at.program, all);
+}
+
+/// The devices on a processor that this build has.
+std::vector<std::string> devices() {
+  std::vector<std::string> all;
+  for (const char* device : {"serial", "openmp", "tbb"}) {
+    if (run_program(INCONTEXT_TASKS, {"--trials", "2", "--quiet", "--device", device}).exit_code != 2) {
+      all.emplace_back(device);
+    }
+  }
+  return all;
+}
+
+std::string refusal(const Finished& finished) {
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.output.empty());
+  return finished.errors;
+}
+
+}  // namespace
+
+TEST_CASE("every program that simulates keeps a run, resumes it and divides it, on any device, to the same tables",
+          "[programs][record]") {
+  const Arguments json{"--format", "json"};
+  const auto with = [](const std::string& option, const std::string& file) {
+    return Arguments{option, file, "--format", "json"};
+  };
+  const std::vector<std::string> all = devices();
+  for (const Short& at : short_runs()) {
+    const TemporaryFolder folder;
+    const nlohmann::json expected = tables_of(run(at, json));
+    CAPTURE(at.program, at.arguments);
+    CHECK(tables_of(run(at, with("--checkpoint", folder.file("kept")))) == expected);
+    CHECK(tables_of(run(at, with("--resume", folder.file("kept")))) == expected);
+    Arguments merge;
+    for (std::size_t part = 1; part <= 3; ++part) {
+      const std::string number = std::to_string(part), file = folder.file(number);
+      const Finished finished =
+          run(at, {"--part", number + "/3", "--checkpoint", file, "--device", all[part % all.size()]});
+      CAPTURE(finished.errors);
+      CHECK(finished.exit_code == 0);
+      CHECK(names(refusal(run(at, {"--resume", file, "--output", folder.file("report")})), "--output",
+                  "part " + number + "/3"));
+      merge.push_back(file);
+    }
+    merge.insert(merge.end(), {"--output", folder.file("whole")});
+    CHECK(run_program(INCONTEXT_MERGE, merge).exit_code == 0);
+    CHECK(tables_of(run(at, with("--resume", folder.file("whole")))) == expected);
+  }
+}
+
+TEST_CASE("what a checkpoint may not be is refused before the first trial, and the files are kept",
+          "[programs][record]") {
+  const Short other{INCONTEXT_TASKS, {"--trials", "3000"}};
+  for (const Short& at : short_runs()) {
+    const TemporaryFolder folder;
+    CAPTURE(at.program, at.arguments);
+    const std::string report = folder.write("report", "older"), record = folder.file("record");
+    CHECK(
+        names(refusal(run(at, {"--checkpoint", report, "--output", report})), "--checkpoint", "file of --output too"));
+    CHECK(names(refusal(run(at, {"--checkpoint", report + ".partial", "--output", report})), "partial report"));
+    CHECK(names(refusal(run(at, {"--checkpoint", report})), "--checkpoint: exists already"));
+    CHECK(names(refusal(run(at, {"--checkpoint", folder.file("none/record")})), "--checkpoint: cannot be written"));
+    CHECK(names(refusal(run(at, {"--checkpoint", "/dev/full"})), "--checkpoint", "not a file"));
+    CHECK(names(refusal(run(at, {"--resume", record})), record, "cannot be opened"));
+    CHECK(names(refusal(run(at, {"--resume", report})), "--resume", "is not a record"));
+    CHECK(names(refusal(run(at, {"--part", "1/2"})), "--part", "--checkpoint FILE"));
+    CHECK(content_of(report) == "older");
+
+    run(other, {"--checkpoint", record});
+    const std::string kept = content_of(record);
+    CHECK(names(refusal(run(at, {"--resume", record})), "--resume", "record of another run"));
+    CHECK(names(refusal(run(at, {"--resume", record, "--output", record})), "file of --output too"));
+    CHECK(names(refusal(run(other, {"--resume", record, "--checkpoint", report})), "--checkpoint: exists already"));
+    std::filesystem::permissions(record, std::filesystem::perms::owner_read);
+    CHECK(names(refusal(run(other, {"--resume", record})), "--resume: cannot be written"));
+    CHECK(content_of(record) == kept);
+    CHECK(folder.names() == std::vector<std::string>{"record", "report"});
+  }
+}
+
+TEST_CASE("modes that have no parts, or nothing to keep, refuse the options by name", "[programs][record]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("record"), scores = folder.write("scores.csv", "1,2\n3,5\n");
+  for (const std::string figure : {"16", "onset", "elimination"}) {
+    const Finished finished =
+        run_program(INCONTEXT_CLASSIFY, {"--figure", figure, "--part", "1/2", "--checkpoint", file});
+    CHECK(names(refusal(finished), "--part: has no meaning with --figure " + figure, "depend on each other"));
+  }
+  for (const Arguments& more : {Arguments{"--checkpoint", file}, {"--resume", file}, {"--part", "1/2"}}) {
+    Arguments arguments{"--scores", scores};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    CHECK(names(refusal(run_program(INCONTEXT_TEMPERATURE, arguments)), more[0], "has no meaning with --scores"));
+    CHECK(names(refusal(run_program(INCONTEXT_SCORES, more)), more[0], "is not an option"));
+  }
+  CHECK(names(refusal(run_program(INCONTEXT_TRAIN, {"classification", "--part", "1/2"})), "--part", "not an option"));
+  CHECK(folder.names() == std::vector<std::string>{"scores.csv"});
+}
+
+namespace {
+
+/// Runs a program again and again, each time on the next device, until a run is not killed `delay()` milliseconds after
+/// it has a record; checks that this one prints the expected tables, and returns how many were killed.
+template <class Delay>
+int kill_and_resume(const Short& at, const nlohmann::json& expected, const Delay& delay) {
+  static const std::vector<std::string> all = devices();
+  const TemporaryFolder folder;
+  const std::string record = folder.file("record");
+  for (int kills = 0;; ++kills) {
+    Arguments arguments = at.arguments;
+    const std::string option = std::filesystem::exists(record) ? "--resume" : "--checkpoint";
+    arguments.insert(arguments.end(), {option, record, "--device", all[static_cast<std::size_t>(kills) % all.size()],
+                                       "--format", "json"});
+    RunningProgram running(at.program, arguments, folder);
+    REQUIRE(running.process() > 0);
+    if (const auto milliseconds = delay(kills)) {
+      for (int i = 0; i < 30000 && !std::filesystem::exists(record); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(*milliseconds));
+      running.send(SIGKILL);
+    }
+    const Finished finished = running.wait();
+    if (finished.exit_code == -1) continue;
+    CAPTURE(at.program, at.arguments, kills, finished.errors);
+    CHECK(tables_of(finished) == expected);
+    return kills;
+  }
+}
+
+/// A run of about a second, and one with a search.
+const Short groups{INCONTEXT_GRADIENTS, {"--figure", "groups", "--trials", "3000"}};
+const Short search{INCONTEXT_CLASSIFY,
+                   {"--rule", "softmax", "--dimension", "2", "--context-length", "20", "--classes", "2",
+                    "--search-trials", "5000", "--trials", "20000"}};
+
+}  // namespace
+
+TEST_CASE("a program that is killed while it keeps its run goes on to the tables of one run, on other devices",
+          "[programs][record]") {
+  for (const Short& at : {groups, search}) {
+    const nlohmann::json expected = tables_of(run(at, {"--format", "json"}));
+    const int kills = kill_and_resume(at, expected, [](int life) -> std::optional<int> {
+      if (life > 3) return {};
+      return 20 * life;
+    });
+    CHECK(kills > 0);
+  }
+}
+
+TEST_CASE("programs that are killed a hundred times at random moments go on to the tables of one run", "[.slow]") {
+  std::mt19937 random(4);
+  int kills = 0;
+  std::vector<Short> all = short_runs();
+  all.insert(all.end(), {groups, search});
+  std::vector<nlohmann::json> expected;
+  for (const Short& at : all) expected.push_back(tables_of(run(at, {"--format", "json"})));
+  for (std::size_t i = 0; kills < 100; i = (i + 1) % all.size()) {
+    kills += kill_and_resume(all[i], expected[i], [&](int life) {
+      return std::optional<int>(random() % (50 * static_cast<unsigned>(life + 1)));
+    });
+  }
+}
+
+TEST_CASE("Ctrl-C and SIGTERM leave a record that says how to go on, and goes on", "[programs][record]") {
+  const nlohmann::json expected = tables_of(run(groups, {"--format", "json"}));
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const TemporaryFolder folder;
+    const std::string record = folder.file("record");
+    Arguments arguments = groups.arguments;
+    arguments.insert(arguments.end(), {"--checkpoint", record, "--device", "serial", "--format", "json"});
+    RunningProgram running(groups.program, arguments, folder);
+    REQUIRE(running.process() > 0);
+    wait_for_interrupt_handler(running.process());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    running.send(signal);
+    const Finished finished = running.wait();
+    CAPTURE(signal, finished.errors);
+    CHECK(finished.exit_code == 3);
+    CHECK(names(finished.errors, "stopped early", "--resume " + record));
+    CHECK(nlohmann::json::parse(finished.output)["complete"] == false);
+    CHECK(names(refusal(run_program(INCONTEXT_MERGE, {record, "--output", folder.file("whole")})), "unfinished"));
+    CHECK(tables_of(run(groups, {"--resume", record, "--format", "json"})) == expected);
+  }
+}
+
+TEST_CASE("on a full disk a run keeps its last record and its report", "[programs][record]") {
+  const TemporaryFolder folder;
+  const std::string record = folder.file("record");
+  const Short tasks{INCONTEXT_TASKS, {"--trials", "20000", "--format", "json"}};
+  const nlohmann::json expected = tables_of(run(tasks, {}));
+  const Finished full =
+      run_command("(ulimit -f 4; " + shell_quoted(INCONTEXT_TASKS) + " --trials 20000 --format json --checkpoint " +
+                  shell_quoted(record) + "; echo code $? >&2) | cat");
+  CAPTURE(full.errors);
+  CHECK(names(full.errors, "--checkpoint: cannot be written", record, "code 2"));
+  CHECK(tables_of(full) == expected);
+  CHECK(folder.names() == std::vector<std::string>{"record"});
+  CHECK(tables_of(run(tasks, {"--resume", record})) == expected);
 }
 
 }  // namespace record_program_test

@@ -40,6 +40,10 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-calibrate)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_VERIFY="$<TARGET_FILE:incontext-verify>")
   add_dependencies(test_programs incontext-verify)
+  if(INCONTEXT_SLOW_TESTS)
+    add_test(NAME examples/record_slow COMMAND test_programs "[.slow]")
+    set_tests_properties(examples/record_slow PROPERTIES LABELS slow TIMEOUT 1500 ENVIRONMENT OMP_WAIT_POLICY=passive)
+  endif()
   if(INCONTEXT_BASH)
     add_test(NAME examples/ledger_page
              COMMAND ${INCONTEXT_BASH} "${CMAKE_CURRENT_LIST_DIR}/ledger_page.sh" "$<TARGET_FILE:incontext-verify>")

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -97,5 +98,46 @@ inline Finished run_program(const std::string& program, const std::vector<std::s
   for (const std::string& argument : arguments) command += ' ' + shell_quoted(argument);
   return run_command(command, input);
 }
+
+/// A program that runs beside the test; its streams go to files of a folder.
+class RunningProgram {
+ public:
+  RunningProgram(const std::string& program, const std::vector<std::string>& arguments, const TemporaryFolder& folder)
+      : output_(folder.file("running.out")), errors_(folder.file("running.err")), process_((std::fflush(nullptr), ::fork())) {
+    if (process_ != 0) return;
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+    const bool redirected =
+        std::freopen(output_.c_str(), "w", stdout) != nullptr && std::freopen(errors_.c_str(), "w", stderr) != nullptr;
+    std::vector<char*> words{const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    if (redirected) ::execv(program.c_str(), words.data());
+    ::_exit(127);
+  }
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+  ~RunningProgram() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+
+  [[nodiscard]] pid_t process() const { return process_; }
+  void send(int signal) const { ::kill(process_, signal); }
+
+  /// Waits for its end. One that a signal ended has no exit code.
+  Finished wait() {
+    int status = 0;
+    ::waitpid(process_, &status, 0);
+    process_ = -1;
+    Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(output_), content_of(errors_)};
+    for (const std::string& file : {output_, errors_}) std::filesystem::remove(file);
+    return finished;
+  }
+
+ private:
+  std::string output_, errors_;
+  pid_t process_;
+};
 
 }  // namespace incontext::testing

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "incontext/simulate/classification_grid.hpp"
+#include "incontext/simulate/classification_search.hpp"
 #include "incontext/simulate/run.hpp"
 #include "incontext/simulate/types/simulation_record.hpp"
 #include "incontext/simulate/types/united_records.hpp"
@@ -248,6 +249,76 @@ TEST_CASE("parts that are missing, given twice, or of other runs are refused by 
   CHECK(testing::names(refused([](Parts& p) { p[2].simulations = p[1].simulations; }), "overlap"));
 }
 
+namespace {
+
+using simulate::ClassificationOptimum;
+
+/// A search, and at its optimum a simulation that parts divide.
+struct Searched {
+  ClassificationOptimum optimum;
+  Simulation after;
+};
+
+Searched searched(SimulationRecord* record, Device device) {
+  const simulate::SphereTask task{3, 2, 10};
+  const simulate::ClassificationGrid grid{simulate::ClassificationRule::adaptive, {0.5, 1, 2, 4}, {1, 4, 16}};
+  const Options options{.seed = 3, .trials = 5000, .device = device, .record = record};
+  Searched result;
+  result.optimum = simulate::classification_search<float>(task, grid, options, {.tolerance = 0.1, .zooms = 6});
+  if (result.optimum.grid.interrupted || simulate::InterruptGuard::requested()) return result;
+  const auto gain = static_cast<float>(result.optimum.chart_gain);
+  result.after = simulate::run(PowersTrial{gain}, {.seed = 4, .trials = 20000, .device = device, .record = record});
+  return result;
+}
+
+void check_same(const Searched& a, const Searched& b) {
+  CHECK(a.optimum.best.kappa == b.optimum.best.kappa);
+  CHECK(a.optimum.best.gain == b.optimum.best.gain);
+  CHECK(a.optimum.loss.mean == b.optimum.loss.mean);
+  CHECK(a.optimum.zooms == b.optimum.zooms);
+  CHECK(same_estimates(a.after, b.after));
+}
+
+}  // namespace
+
+TEST_CASE("a search that is interrupted at every wave and resumed, or in parts, goes the same way to the same bits") {
+  const Searched expected = searched(nullptr, Device::serial);
+  CHECK(expected.optimum.zooms > 2);
+  std::vector<RecordedSimulation> known;
+  int interruptions = 0;
+  for (bool finished = false; !finished; ++interruptions) {
+    SimulationRecord record(std::move(known));
+    const simulate::InterruptGuard guard;
+    int changes = 0;
+    record.on_change([&] {
+      if (++changes == 7) std::raise(SIGINT);
+    });
+    const Searched reached = searched(&record, interruptions % 2 == 0 ? Device::serial : Device::openmp);
+    finished = !simulate::InterruptGuard::requested();
+    if (finished) check_same(reached, expected);
+    known = record.simulations();
+  }
+  CHECK(interruptions > 3);
+
+  std::vector<simulate::RecordedPart> parts;
+  for (std::int64_t number = 1; number <= 3; ++number) {
+    SimulationRecord part({}, {number, 3});
+    const Searched share = searched(&part, Device::serial);
+    CHECK(share.optimum.loss.mean == expected.optimum.loss.mean);  // in full
+    CHECK(share.after.trials < expected.after.trials);
+    parts.push_back({"part " + std::to_string(number), {number, 3}, part.simulations()});
+  }
+  SimulationRecord whole(simulate::united_records(parts));
+  int changes = 0;
+  whole.on_change([&] { ++changes; });
+  check_same(searched(&whole, Device::openmp), expected);
+  CHECK(changes == 0);
+
+  parts[1].simulations[0].identity.in_full = false;
+  CHECK(
+      testing::names(testing::message_of<std::invalid_argument>([&] { simulate::united_records(parts); }), "in_full"));
+}
+
 TEST_CASE("a part is one of 1 to a million") {
   for (const simulate::Part part : {simulate::Part{0, 1}, {2, 1}, {1, 0}, {1, 1000001}}) {
     CHECK_THROWS_AS(SimulationRecord({}, part), std::invalid_argument);
@@ -275,10 +346,10 @@ class SharedRecord final : public simulate::Record {
     outputs_ = static_cast<std::size_t>(identity.outputs);
   }
   simulate::ChunkRange next(std::int64_t end, std::int64_t most) override {
-    const std::lock_guard lock(shared_.mutex);
-    const std::int64_t first = shared_.next, count = std::min<std::int64_t>({most, 3, end - first});
-    shared_.next += std::max<std::int64_t>(count, 0);
-    return {first, count};
+    const simulate::ChunkRange block = take(end, most);
+    if (!has_begun_) shared_.everyone.arrive_and_wait();  // so that each computes one block at least
+    has_begun_ = true;
+    return block;
   }
   void add(const simulate::ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
     std::vector<statistics::MomentsTree> trees(outputs_, statistics::MomentsTree(range.first));
@@ -307,9 +378,17 @@ class SharedRecord final : public simulate::Record {
   std::int64_t chunks() const { return chunks_; }
 
  private:
+  simulate::ChunkRange take(std::int64_t end, std::int64_t most) {
+    const std::lock_guard lock(shared_.mutex);
+    const std::int64_t first = shared_.next, count = std::min<std::int64_t>({most, 3, end - first});
+    shared_.next += std::max<std::int64_t>(count, 0);
+    return {first, count};
+  }
+
   Shared& shared_;
   std::size_t outputs_ = 0;
   std::int64_t chunks_ = 0;
+  bool has_begun_ = false;
 };
 
 }  // namespace

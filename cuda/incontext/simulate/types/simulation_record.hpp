@@ -166,9 +166,9 @@ class SimulationRecord final : public Record {
   void check_first_chunk(const std::vector<statistics::Moments>& moments) {
     for (std::size_t output = 0; output < moments.size(); ++output) {
       if (same_bits(moments[output], now().first_chunk[output])) continue;
-      throw_invalid_argument(where, subject() + ": its first 1024 trials are not those of the record; output",
+      throw_invalid_argument(where, subject() + ": its first 1024 trials differ from the record's, in output",
                              static_cast<std::int64_t>(output),
-                             "the parameters and the release of the library that wrote the record");
+                             "the parameters, the input files and the release that wrote the record");
     }
     is_checked_ = true;
   }
