@@ -108,7 +108,12 @@ class SimulationRuns {
     }
     if (process_ == nullptr) return;
     if (record_.file) {
-      process_->keep(record_.file->record(), [file = record_.file] { file->finish(false); });
+      process_->keep(record_.file->record(), [file = record_.file] {
+        try {
+          file->finish(false);
+        } catch (const InputError&) {  // the end of the run tries again, and tells
+        }
+      });
     }
     options_.record = process_->record;
     record_.processes = process_->ranks;
