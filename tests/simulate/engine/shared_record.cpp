@@ -90,7 +90,7 @@ TEST_CASE("1 to 5 ranks give the bits of one run, pilot included, and a grid's",
     const simulate::ClassificationGrid points{simulate::ClassificationRule::adaptive, {0, 1, 2}, {3, 11}};
     return simulate::classification_grid<float>({3, 3, 9}, points, options).run;
   };
-  for (const std::size_t ranks : {1, 2, 3, 5}) {
+  for (const std::size_t ranks : {1U, 2U, 3U, 5U}) {
     CAPTURE(ranks);
     for (const Options& options : plans) {
       Options alone = options;
@@ -168,7 +168,7 @@ TEST_CASE("a stop request ends all ranks, and what they kept resumes on other nu
   alone.device = Device::serial;
   const Simulation expected = all(alone);
   std::vector<simulate::RecordedSimulation> known;
-  for (const std::size_t ranks : {3, 2, 1, 4}) {
+  for (const std::size_t ranks : {3U, 2U, 1U, 4U}) {
     SimulationRecord record(known);
     const simulate::InterruptGuard guard;
     const std::int64_t at = 1024 * static_cast<std::int64_t>(100 + 150 * ranks);
