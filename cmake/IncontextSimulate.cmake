@@ -1,6 +1,8 @@
 # The simulate targets, defined in the same way in this tree and by the installed package:
 #
-#   incontext_add_simulate(<cpp|omp|tbb|cuda>)   ->   incontext::simulate_<backend>
+#   incontext_add_simulate(<cpp|omp|tbb|mpi|cuda>)   ->   incontext::simulate_<backend>
+#
+# simulate_mpi is for simulate/distributed.hpp, beside any of the others.
 #
 # The sources name their execution policy (thrust::cpp::par, thrust::omp::par, ...), so one program may link several
 # backends and choose when it runs. Thrust's own targets name one system each, refuse to be mixed, are seen in one
@@ -82,6 +84,8 @@ function(incontext_add_simulate backend)
   elseif(backend STREQUAL "tbb")
     target_link_libraries(${target} INTERFACE TBB::tbb)
     target_compile_definitions(${target} INTERFACE INCONTEXT_SIMULATE_TBB=1)
+  elseif(backend STREQUAL "mpi")
+    target_link_libraries(${target} INTERFACE MPI::MPI_CXX)
   elseif(backend STREQUAL "cuda")
     target_link_libraries(${target} INTERFACE CUDA::cudart_static)
     incontext_compile_cuda20(${target} INTERFACE)

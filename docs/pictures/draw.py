@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the pictures of README.md from what the programs report.
+"""Draws the pictures of README.md and docs/scaling.md from what the programs report.
 
-docs/pictures/draw.py                       temperature.svg and needle.svg from the .json files beside them
+docs/pictures/draw.py                       the .svg files from the .json files beside them
 docs/pictures/draw.py --check               exit 1 if a picture is not what this script draws
 docs/pictures/draw.py --run build/examples  first runs the programs there and rewrites the .json files
 
@@ -90,6 +90,12 @@ def needle_data(programs):
     }
 
 
+def scaling_data(programs):
+    """Times and costs that bench/scaling measures, and its model of many ranks."""
+    command = [str(HERE.parents[1] / "bench/scaling"), "--build", str(pathlib.Path(programs).parent)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
 # A little SVG.
 
 class Picture:
@@ -148,7 +154,7 @@ class Picture:
             *self.parts, "</svg>", ""])
 
 
-# The two pictures.
+# The pictures.
 
 def temperature_picture(data):
     picture = Picture("Error against attention temperature: exact curves and simulated points",
@@ -218,7 +224,26 @@ def needle_picture(data):
     return picture.svg()
 
 
-PICTURES = {"temperature": (temperature_data, temperature_picture), "needle": (needle_data, needle_picture)}
+def scaling_picture(data):
+    picture = Picture("Efficiency of a shared run against the number of ranks", (0.8, 12500), (0, 1.05), math.log, float)
+    runs = data["costs"]["runs"]
+    colors = {1e2: BLUE, 1e4: ORANGE, 1e6: GRAY}
+    words = {1e2: "100 s", 1e4: "3 hours", 1e6: "12 days of one core"}
+    for work, color in colors.items():
+        points = [(run["ranks"], run["efficiency"]) for run in runs if run["work"] == work]
+        picture.path(points, f'stroke="{color}" stroke-width="2" fill="none"')
+        for ranks, efficiency in points:
+            picture.add(f'<circle cx="{picture.x(ranks):.1f}" cy="{picture.y(efficiency):.1f}" r="3.5" fill="{color}"/>')
+    for row, (work, color) in enumerate(colors.items()):
+        y = picture.y(0.42 - 0.09 * row)
+        picture.add(f'<path d="M{LEFT + 20} {y:.1f} h30" stroke="{color}" stroke-width="2"/>')
+        picture.text(LEFT + 60, y + 5, words[work], f'style="fill:{color}"')
+    picture.axes([1, 10, 100, 1000, 10000], [0, 0.25, 0.5, 0.75, 1], "number of ranks", "efficiency")
+    return picture.svg()
+
+
+PICTURES = {"temperature": (temperature_data, temperature_picture), "needle": (needle_data, needle_picture),
+            "scaling": (scaling_data, scaling_picture)}
 
 
 def main(arguments):

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "examples/support/simulation_runs.hpp"
 
@@ -95,11 +96,10 @@ ContextAttentionSimulation Simulator::attention(const std::string& what, const S
 
 PartitionFunctionSimulation Simulator::partition_function(const std::string& what, const SphereTask& task,
                                                           const std::vector<double>& kappas) {
-  PartitionFunctionSimulation result;
   const std::size_t size = 7 * kappas.size() + 4;
-  const simulate::Simulation run = state_->runs.run(what, size, [&](const simulate::Options& options) {
-    result = simulate::partition_function(task, kappas, options);
-    return result.run;
+  auto [run, result] = state_->runs.run(what, size, [&](const simulate::Options& options) {
+    auto found = simulate::partition_function(task, kappas, options);
+    return std::pair(found.run, std::move(found));
   });
   result.run = run;
   result.kernels = kappas.size();
@@ -133,13 +133,13 @@ std::optional<ClassificationOptimum> Simulator::search(const std::string& what, 
 
 std::optional<ClassificationOptimum> Simulator::search_part(const std::string& what, const SphereTask& task,
                                                             const ClassificationGrid& grid, std::int64_t parts) {
-  ClassificationOptimum found;
-  state_->runs.run(what, 0, [&](const simulate::Options& options) {
+  const auto search = [&](const simulate::Options& options) {
     auto at = state_->searching(options);
     at.trials = std::max<std::int64_t>(2, at.trials / parts);
-    found = simulate::classification_search(task, grid, at);
-    return found.grid;
-  });
+    auto one = simulate::classification_search(task, grid, at);
+    return std::pair(one.grid, std::move(one));
+  };
+  ClassificationOptimum found = state_->runs.run(what, 0, search).second;
   if (found.loss.count == 0 || state_->runs.stopped()) return {};
   return found;
 }

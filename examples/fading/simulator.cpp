@@ -124,20 +124,25 @@ std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const st
                                          Keep keep) {
   using simulate::RowFunctional;
   const std::int64_t affordable = std::max<std::int64_t>(state_->most_scores / row.competitors, fewest_trials);
-  simulate::ScoreRowSimulation run;
-  simulate::ScoreRowSample sample;
+  struct Both {
+    simulate::ScoreRowSimulation run = {};
+    simulate::ScoreRowSample sample = {};
+  };
   // In double, because single precision would round the mean of nearly even weights by more than its standard error.
   const auto simulation = [&](simulate::Options at) {
     if (at.relative_error == 0) at.trials = std::min(at.trials, affordable);
-    run = simulate::score_rows<double>(row, inverse_temperatures, at);
-    if (keep == Keep::medians && !run.run.interrupted && !state_->runs.is_part()) {
-      at.trials = std::min(run.run.trials, affordable);
+    Both both{.run = simulate::score_rows<double>(row, inverse_temperatures, at)};
+    const simulate::Simulation& means = both.run.run;
+    if (keep == Keep::medians && !means.interrupted && !state_->runs.is_part()) {
+      at.trials = std::min(means.trials, affordable);
       at.relative_error = 0;
-      sample = simulate::score_row_sample<double>(row, inverse_temperatures, at);
+      both.sample = simulate::score_row_sample<double>(row, inverse_temperatures, at);
     }
-    return run.run;
+    return std::pair(means, std::move(both));
   };
-  state_->runs.run("rows of scores", 0, simulation);
+  const Both found = state_->runs.run("rows of scores", 0, simulation).second;
+  const simulate::ScoreRowSimulation& run = found.run;
+  const simulate::ScoreRowSample& sample = found.sample;
   if (run.run.estimates.empty()) return std::vector<MeasuredRow>(inverse_temperatures.size());  // stopped earlier
   std::vector<MeasuredRow> result;
   for (std::size_t point = 0; point < inverse_temperatures.size(); ++point) {

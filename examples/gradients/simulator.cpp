@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "examples/support/simulation_runs.hpp"
@@ -242,18 +243,20 @@ MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vec
   using simulate::GradientNorm;
   const simulate::GradientRow row{state_->tokens, state_->dimension, map};
   MeasuredGradients measured;
-  measured.median.assign(score_stddevs.size(), std::numeric_limits<double>::quiet_NaN());
   const auto simulation = [&](simulate::Options options) {
     simulate::GradientNormsSimulation result = simulate::gradient_norms(row, score_stddevs, options);
-    if (result.run.interrupted || state_->runs.is_part()) return std::move(result.run);
+    std::vector<double> medians(score_stddevs.size(), std::numeric_limits<double>::quiet_NaN());
+    if (result.run.interrupted || state_->runs.is_part()) return std::pair(std::move(result.run), medians);
     options.trials = std::min(result.run.trials, most_kept_trials);
     options.relative_error = 0;
     const auto sample = simulate::gradient_norms_sample(row, score_stddevs, options);
-    for (std::size_t i = 0; i < score_stddevs.size(); ++i) measured.median[i] = sample.median(i, GradientNorm::ratio);
-    return std::move(result.run);
+    for (std::size_t i = 0; i < score_stddevs.size(); ++i) medians[i] = sample.median(i, GradientNorm::ratio);
+    return std::pair(std::move(result.run), medians);
   };
   constexpr std::size_t norms = 1 + static_cast<std::size_t>(GradientNorm::key_orthogonal);
-  measured.norms.run = state_->runs.run("gradients", score_stddevs.size() * norms, simulation);
+  std::tie(measured.norms.run, measured.median) =
+      state_->runs.run("gradients", score_stddevs.size() * norms, simulation);
+  measured.median.resize(score_stddevs.size(), std::numeric_limits<double>::quiet_NaN());
   return measured;
 }
 

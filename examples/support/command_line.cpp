@@ -8,11 +8,13 @@
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "examples/support/ranks.hpp"
 #include "examples/support/render.hpp"
 #include "examples/support/version.hpp"
 
@@ -178,7 +180,7 @@ void add_trial_options(CLI::App& app, SimulationOptions& options) {
 
 void add_device_options(CLI::App& app, SimulationOptions& options) {
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
-  const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N";
+  const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N|cuda:all";
   const auto read_device = [&options, devices](const std::string& text) {
     try {
       options.device = simulate::device_named(text);
@@ -187,7 +189,7 @@ void add_device_options(CLI::App& app, SimulationOptions& options) {
       throw_input_error("--device", "is unknown", text, devices);
     }
   };
-  add_read(app, "--device", read_device, "Where to simulate; of several GPUs, on which", devices,
+  add_read(app, "--device", read_device, "Where to simulate; of several GPUs, on which, or on all at once", devices,
            simulate::name(options.device, options.gpu));
   add_count(app, "--threads", options.threads, "Threads to use; 0: all", 0, simulate::most_threads);
   head_options(app, "Simulation");
@@ -242,6 +244,7 @@ void add_record_options(CLI::App& app, SimulationOptions& options) {
   options.complete_record = [&app](RecordOptions& own) {
     own.settings = settings_of(app);
     own.other_files = files_of(app);
+    own.process = shared_process();
   };
 }
 
@@ -386,8 +389,15 @@ namespace {
 
 int refuse(const std::string& program, const std::string& message) {
   constexpr std::size_t longest = 4000;
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), shown(message, longest).c_str());
+  if (is_first_rank()) std::fprintf(stderr, "%s: %s\n", program.c_str(), shown(message, longest).c_str());
   return exit_bad_input;
+}
+
+/// Programs without a record of their simulations have nothing that processes could share.
+void require_shareable(const CLI::App& app) {
+  if (shared_process() == nullptr || app.get_option_no_throw("--checkpoint") != nullptr) return;
+  throw InputError("MPI: this program does not divide its work (value = " + std::to_string(shared_process()->ranks) +
+                   " processes; needs one)");
 }
 
 /// False if --help or --version was asked for, and written.
@@ -415,15 +425,23 @@ int run_program(const ProgramText& program, int argc, char** argv,
   app.option_defaults()->always_capture_default();
   add_options(app);
   app.set_version_flag("--version", program.name + " " + version());
+  std::optional<Ranks> ranks;
+  std::string failure;
+  int exit_code = exit_agreement;
   try {
-    if (!parse_unless_help(app, argc, argv)) return exit_agreement;
-    require_thread_variables(app);
-    return body(app);
+    ranks.emplace(argc, argv);
+    if (parse_unless_help(app, argc, argv)) {
+      require_shareable(app);
+      require_thread_variables(app);
+      exit_code = body(app);
+    }
   } catch (const std::bad_alloc&) {
-    return refuse(program.name, "not enough memory for these sizes" + given_counts(app));
+    failure = "not enough memory for these sizes" + given_counts(app);
   } catch (const std::exception& error) {
-    return refuse(program.name, in_options(app, error.what()));
+    failure = in_options(app, error.what());
   }
+  if (!failure.empty()) exit_code = refuse(program.name, failure);
+  return ranks ? ranks->leave(exit_code, failure) : exit_code;
 }
 
 int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv) {

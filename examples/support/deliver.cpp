@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/ranks.hpp"
 #include "examples/support/record_file.hpp"
 #include "examples/support/render.hpp"
 #include "examples/support/report.hpp"
@@ -88,6 +89,8 @@ std::string render(const Report& report, Format format) {
 }
 
 int deliver(Report report, const OutputOptions& options) {
+  if (!is_first_rank()) return exit_code_of(report);
+  wait_for_other_ranks();
   const bool is_kept = !report.run.file || finish_record(report);
   if (report.run.file && report.run.file->part().count > 1) {
     return is_kept ? deliver_part(report, options) : exit_bad_input;

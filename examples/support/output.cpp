@@ -14,6 +14,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "examples/support/ranks.hpp"
 #include "examples/support/temporary_file.hpp"
 #include "examples/support/text.hpp"
 
@@ -85,6 +86,7 @@ void refuse_same(const PlacedFile& one, const PlacedFile& other) {
 
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others,
                      const std::vector<NamedFile>& inputs) {
+  if (!is_first_rank()) return;
   if (output.quiet && output.file == "-") throw InputError("--output: - has no meaning with --quiet");
   std::list<PlacedFile> outputs, sources;
   const auto add_output = [&](const NamedFile& named) {
@@ -137,6 +139,7 @@ void write_file(const std::string& file, std::string_view content, const std::st
 }
 
 void write_files(const std::vector<std::pair<std::string, std::string_view>>& files, const std::string& option) {
+  if (!is_first_rank()) return;
   std::list<TemporaryFile> complete;
   for (const auto& [file, content] : files) {
     if (!takes_bytes_directly(file)) complete.emplace_back(file, option).write(content);
@@ -158,6 +161,7 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
 }
 
 void write_standard_output(std::string_view text) {
+  if (!is_first_rank()) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     throw InputError("standard output: cannot be written: " + std::string(std::strerror(errno)) +
                      " (needs an open output)");

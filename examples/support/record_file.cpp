@@ -4,7 +4,6 @@
 #include <incontext/statistics/moments_tree.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -144,8 +143,6 @@ void require_contract(std::int64_t contract) {
                               std::to_string(simulate::contract_version) + ": use the release that wrote it");
 }
 
-void stop_simulations(int) { std::raise(SIGINT); }
-
 /// The file to write to: that of --checkpoint, or else the one that is resumed.
 std::string target_of(const RecordOptions& options) {
   return options.checkpoint.empty() ? options.resume : options.checkpoint;
@@ -229,16 +226,21 @@ RecordedRun read_record(const std::string& file, const std::string& option) {
 
 void require_same_settings(const std::string& settings, const std::string& recorded, const std::string& option,
                            const std::string& file) {
-  const json here = json::parse(settings), there = json::parse(recorded);
-  if (here == there) return;
+  const std::string problem = difference(settings, recorded);
+  if (problem.empty()) return;
+  throw InputError(option + ": " + shown(file) + " is the record of another run: " + problem);
+}
+
+std::string difference(const std::string& settings, const std::string& others) {
+  const json here = json::parse(settings), there = json::parse(others);
+  if (here == there) return {};
   for (const auto& [name, value] : here.items()) {
     if (there.contains(name) && there.at(name) == value) continue;
     const std::string other = there.contains(name) ? there.at(name).dump() : "nothing";
     const std::string what = name == "program" ? name : "--" + name;
-    throw InputError(option + ": " + shown(file) + " is the record of another run: " + what +
-                     " differs (value = " + shown(value.dump()) + "; needs " + shown(other) + ")");
+    return what + " differs (value = " + shown(value.dump()) + "; needs " + shown(other) + ")";
   }
-  throw InputError(option + ": " + shown(file) + " is the record of another run, with other options");
+  return "it has other options";
 }
 
 RecordFile::RecordFile(const RecordOptions& options) : RecordFile(options, resumed(options)) {}
@@ -255,10 +257,7 @@ RecordFile::RecordFile(const RecordOptions& options, RecordedRun run)
   record_.on_change([this] {
     if (std::chrono::steady_clock::now() >= next_write_) write(false);
   });
-  previous_ = std::signal(SIGTERM, stop_simulations);
 }
-
-RecordFile::~RecordFile() { std::signal(SIGTERM, previous_); }
 
 void RecordFile::finish(bool complete) { write(complete); }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "examples/support/record_options.hpp"
+#include "examples/support/termination.hpp"
 
 /// The record of a run in a file, which a later run resumes, or which is one part of a larger run.
 namespace incontext::examples {
@@ -32,6 +33,9 @@ RecordedRun read_record(const std::string& file, const std::string& option);
 void require_same_settings(const std::string& settings, const std::string& recorded, const std::string& option,
                            const std::string& file);
 
+/// The first setting that differs, with both values; empty if none does.
+std::string difference(const std::string& settings, const std::string& others);
+
 /// The record of a run for its program, with the file that keeps it up to date: not more often than the interval, and
 /// for at most a twentieth of the time. While it exists, SIGTERM stops the simulations as Ctrl-C does.
 class RecordFile {
@@ -40,7 +44,6 @@ class RecordFile {
   explicit RecordFile(const RecordOptions& options);
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
-  ~RecordFile();
 
   simulate::SimulationRecord& record() { return record_; }
   const simulate::Part& part() const { return record_.part(); }
@@ -57,7 +60,7 @@ class RecordFile {
   simulate::SimulationRecord record_;
   std::chrono::milliseconds interval_;
   std::chrono::steady_clock::time_point next_write_;
-  void (*previous_)(int);
+  TerminationStops termination_;
 };
 
 }  // namespace incontext::examples

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "examples/support/output.hpp"
+#include "examples/support/shared_process.hpp"
 
 namespace incontext::examples {
 
@@ -19,6 +20,7 @@ struct RecordOptions {
   std::string resume = {};      ///< what to resume; empty: nothing
   std::optional<simulate::Part> part = {};
   std::vector<NamedFile> other_files = {};   ///< that the record must not replace, and that must not replace the record
+  const SharedProcess* process = nullptr;    ///< this process, if several share the run
   std::chrono::milliseconds interval{2000};  ///< the shortest time between two writes
 
   bool are_given() const { return !checkpoint.empty() || !resume.empty() || part; }

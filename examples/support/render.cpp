@@ -323,6 +323,7 @@ std::string render_json(const Report& report) {
                    {"threads", or_null(report.run.threads)},
                    {"instructions", or_null(report.run.instructions)},
                    {"seed", or_null(report.run.seed)}};
+  if (report.run.processes) document["processes"] = *report.run.processes;
   document["tables"] = json::array();
   for (const Table& table : report.tables) {
     json columns = json::array();

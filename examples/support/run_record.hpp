@@ -18,7 +18,8 @@ struct RunRecord {
   std::optional<std::int64_t> threads = {};
   std::optional<std::string> instructions = {};  ///< of the processor, that the trials were compiled for
   std::optional<std::uint64_t> seed = {};
-  std::shared_ptr<RecordFile> file = {};  ///< in which the run is kept, if it is
+  std::optional<std::int64_t> processes = {};  ///< that shared the run, if several did
+  std::shared_ptr<RecordFile> file = {};       ///< in which the run is kept, if it is
 };
 
 }  // namespace incontext::examples

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/simulate/devices.hpp>
 #include <incontext/simulate/engine/device.hpp>
 #include <incontext/simulate/engine/interrupt.hpp>
 #include <incontext/simulate/engine/options.hpp>
@@ -11,12 +12,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "examples/support/progress.hpp"
 #include "examples/support/record_file.hpp"
 #include "examples/support/run_record.hpp"
+#include "examples/support/shared_process.hpp"
 #include "examples/support/simulation_options.hpp"
+#include "examples/support/text.hpp"
+#include "examples/support/version.hpp"
 
 namespace incontext::examples {
 
@@ -25,20 +31,7 @@ namespace incontext::examples {
 /// to print, so until then Ctrl-C ends the program. Only a program's simulator.cpp includes this.
 class SimulationRuns {
  public:
-  SimulationRuns(const SimulationOptions& options, bool quiet) : progress_(quiet) {
-    options_.seed = options.seed;
-    options_.trials = options.relative_error > 0 ? 0 : options.trials;
-    options_.relative_error = options.relative_error;
-    options_.device = options.device;
-    options_.gpu = options.gpu;
-    options_.threads = options.threads;
-    record_ = record_of(options_);
-    if (!options.record.are_given()) return;
-    RecordOptions kept = options.record;
-    options.complete_record(kept);
-    record_.file = std::make_shared<RecordFile>(kept);
-    options_.record = &record_.file->record();
-  }
+  SimulationRuns(const SimulationOptions& options, bool quiet) : SimulationRuns(options, completed(options), quiet) {}
 
   /// Whether no further simulation is to be run.
   bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
@@ -58,31 +51,102 @@ class SimulationRuns {
   /// Whether this run computes one of several parts, whose estimates nobody sees: the record is all that it leaves.
   bool is_part() const { return record_.file && record_.file->part().count > 1; }
 
-  /// Runs `simulation`, which takes simulate::Options, and returns its `size` estimates. The progress line shows `what`
-  /// meanwhile.
+  /// Runs `simulation`, which takes simulate::Options and returns a simulate::Simulation of `size` estimates, or a pair
+  /// of one and anything else; of several GPUs each calls it, on a thread of its own, and the result is that of the
+  /// first. The progress line shows `what` meanwhile.
   template <class Function>
-  simulate::Simulation run(const std::string& what, std::size_t size, const Function& simulation) {
+  auto run(const std::string& what, std::size_t size, const Function& simulation) {
+    std::invoke_result_t<const Function&, const simulate::Options&> result;
     if (stopped()) {
       stopped_ = true;
       record_.complete = false;
-      return {.estimates = std::vector<statistics::Estimate>(size)};
+      of(result).estimates.resize(size);
+      return result;
     }
     if (record_.file) record_.file->record().name_next(what);
+    if (process_ != nullptr) process_->record->name_next(what);
     simulate::Options at = options_;
     at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
     at.progress = [&](const simulate::Progress& p) {
       if (!interrupt_) interrupt_.emplace();
       progress_.show(what, p.done, p.planned, p.seconds);
     };
-    simulate::Simulation result = simulation(at);
+    if (gpus_.empty()) {
+      result = simulation(at);
+    } else {
+      result = simulate::run_on_devices(gpus_, at, simulation, record_.file ? &record_.file->record() : nullptr);
+    }
     progress_.clear();
-    *record_.trials += result.trials;
-    if (result.interrupted) record_.complete = false;
-    stopped_ = result.interrupted || simulate::InterruptGuard::requested();
+    *record_.trials += of(result).trials;
+    if (of(result).interrupted) record_.complete = false;
+    stopped_ = of(result).interrupted || simulate::InterruptGuard::requested();
     return result;
   }
 
  private:
+  static simulate::Simulation& of(simulate::Simulation& result) { return result; }
+  template <class Other>
+  static simulate::Simulation& of(std::pair<simulate::Simulation, Other>& result) {
+    return result.first;
+  }
+
+  SimulationRuns(const SimulationOptions& options, const RecordOptions& kept, bool quiet)
+      : process_(kept.process), progress_(quiet || (process_ != nullptr && process_->rank > 0)) {
+    options_.seed = options.seed;
+    options_.trials = options.relative_error > 0 ? 0 : options.trials;
+    options_.relative_error = options.relative_error;
+    options_.device = options.device;
+    options_.gpu = options.gpu;
+    options_.threads = options.threads;
+    if (process_ != nullptr) take_share(kept.settings);
+    if (options_.gpu == simulate::every_gpu) take_all_gpus(options.complete_record != nullptr);
+    record_ = record_of(options_);
+    if (!gpus_.empty()) record_.device = simulate::name(simulate::Device::cuda, simulate::every_gpu);
+    if (kept.are_given() && (process_ == nullptr || process_->rank == 0)) {
+      record_.file = std::make_shared<RecordFile>(kept);
+      if (gpus_.empty()) options_.record = &record_.file->record();
+    }
+    if (process_ == nullptr) return;
+    if (record_.file) {
+      process_->keep(record_.file->record(), [file = record_.file] {
+        try {
+          file->finish(false);
+        } catch (const InputError&) {  // the end of the run tries again, and tells
+        }
+      });
+    }
+    options_.record = process_->record;
+    record_.processes = process_->ranks;
+  }
+
+  static RecordOptions completed(const SimulationOptions& options) {
+    RecordOptions kept = options.record;
+    if (options.complete_record) options.complete_record(kept);
+    return kept;
+  }
+
+  /// The processor cores and the GPU of this one of several processes, which must all have the same options.
+  void take_share(const std::string& settings) {
+    const std::string build = std::string(version()) + " " + commit();
+    const std::string others = process_->record->agreed(build + '\n' + settings);
+    const std::size_t end = others.find('\n');
+    if (others.substr(0, end) != build)
+      throw_input_error("build", "is not that of rank 0", build, others.substr(0, end));
+    const std::string problem = difference(settings, others.substr(end + 1));
+    if (!problem.empty()) throw InputError("the run is not that of rank 0: " + problem);
+    if (options_.threads == 0) options_.threads = process_->threads;
+    const int gpus = static_cast<int>(simulate::all_gpus().size());
+    if (options_.gpu <= 0 && gpus > 0) options_.gpu = process_->local_rank % gpus;
+  }
+
+  /// What is not divided between the GPUs runs on the first.
+  void take_all_gpus(bool divides) {
+    if (!divides) throw_input_error("--device", "does not divide this program's work", "cuda:all", "cuda or cuda:N");
+    gpus_ = simulate::all_gpus();
+    options_.gpu = 0;
+    for (simulate::NumberedDevice& one : gpus_) one.threads = options_.threads;
+  }
+
   /// The device that `automatic` selects and the number of threads that 0 selects.
   static RunRecord record_of(const simulate::Options& options) {
     const simulate::Device device = simulate::resolve(options.device, options.gpu);
@@ -95,9 +159,11 @@ class SimulationRuns {
     return record;
   }
 
+  const SharedProcess* process_;
   std::optional<simulate::InterruptGuard> interrupt_ = {};
   ProgressLine progress_;
   simulate::Options options_ = {};
+  std::vector<simulate::NumberedDevice> gpus_ = {};  ///< that share every simulation
   std::uint64_t next_stream_ = 0;
   bool stopped_ = false;
   RunRecord record_ = {};

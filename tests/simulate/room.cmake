@@ -13,6 +13,7 @@ foreach(_target Eigen3::Eigen Boost::headers Random123::Random123 _Thrust_Base)
     endforeach()
   endif()
 endforeach()
+set(_distributed_flags ${_bits_flags})
 list(JOIN _bits_flags " " _bits_flags)
 incontext_add_program(incontext-bits CUDA_SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
 set(_built_with other)
@@ -25,6 +26,18 @@ add_test(NAME simulate/bits_of_every_build
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_builds.sh" "${PROJECT_SOURCE_DIR}"
                  "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}" "${INCONTEXT_SLOW_TESTS}")
 set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
+
+# Processes that share simulations, where there is an MPI.
+add_test(NAME simulate/distributed_library
+         COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" library
+                 "${CMAKE_CURRENT_LIST_DIR}/distributed/program.cpp" -ffp-contract=off ${_distributed_flags})
+set_tests_properties(simulate/distributed_library PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT 300)
+if(TARGET incontext::simulate_mpi AND TARGET incontext-softmax-error)
+  add_test(NAME simulate/distributed_programs
+           COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" programs
+                   "$<TARGET_FILE_DIR:incontext-softmax-error>")
+  set_tests_properties(simulate/distributed_programs PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT 600)
+endif()
 
 # A small program whose simulator has an edition for each instruction set, as the programs of a Release build have.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND

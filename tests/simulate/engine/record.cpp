@@ -1,17 +1,13 @@
 #include "incontext/simulate/types/record.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -324,96 +320,6 @@ TEST_CASE("a part is one of 1 to a million") {
     CHECK_THROWS_AS(SimulationRecord({}, part), std::invalid_argument);
   }
   CHECK_NOTHROW(SimulationRecord({}, {1000000, 1000000}));
-}
-
-namespace {
-
-/// What two processes share: a counter of chunks, and at the end of a stage all moments. The counter hands out small
-/// blocks, so that which process computes what is a matter of chance.
-struct Shared {
-  std::mutex mutex;
-  std::barrier<> everyone{2};
-  std::int64_t next = 0;
-  std::map<std::int64_t, std::vector<statistics::MomentsTree>> blocks;
-};
-
-/// One of two processes: each method is what it would be with messages.
-class SharedRecord final : public simulate::Record {
- public:
-  explicit SharedRecord(Shared& shared) : shared_(shared) {}
-
-  void begin(const simulate::SimulationIdentity& identity) override {
-    outputs_ = static_cast<std::size_t>(identity.outputs);
-  }
-  simulate::ChunkRange next(std::int64_t end, std::int64_t most) override {
-    const simulate::ChunkRange block = take(end, most);
-    if (!has_begun_) shared_.everyone.arrive_and_wait();  // so that each computes one block at least
-    has_begun_ = true;
-    return block;
-  }
-  void add(const simulate::ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
-    std::vector<statistics::MomentsTree> trees(outputs_, statistics::MomentsTree(range.first));
-    for (std::size_t i = 0; i < moments.size(); ++i) trees[i % outputs_].push(moments[i]);
-    chunks_ += range.count;
-    const std::lock_guard lock(shared_.mutex);
-    shared_.blocks.emplace(range.first, std::move(trees));
-  }
-  std::int64_t missing(std::int64_t end) const override {
-    const std::lock_guard lock(shared_.mutex);
-    return end - shared_.next;
-  }
-  std::vector<statistics::Moments> totals(std::int64_t) override {
-    shared_.everyone.arrive_and_wait();
-    std::vector<statistics::MomentsTree> all(outputs_);
-    for (const auto& [first, trees] : shared_.blocks) {
-      for (std::size_t output = 0; output < outputs_; ++output) {
-        for (const auto& node : trees[output].nodes()) all[output].push(node);
-      }
-    }
-    shared_.everyone.arrive_and_wait();  // before anyone goes on to the next stage
-    std::vector<statistics::Moments> result;
-    for (const auto& tree : all) result.push_back(tree.total());
-    return result;
-  }
-  std::int64_t chunks() const { return chunks_; }
-
- private:
-  simulate::ChunkRange take(std::int64_t end, std::int64_t most) {
-    const std::lock_guard lock(shared_.mutex);
-    const std::int64_t first = shared_.next, count = std::min<std::int64_t>({most, 3, end - first});
-    shared_.next += std::max<std::int64_t>(count, 0);
-    return {first, count};
-  }
-
-  Shared& shared_;
-  std::size_t outputs_ = 0;
-  std::int64_t chunks_ = 0;
-  bool has_begun_ = false;
-};
-
-}  // namespace
-
-TEST_CASE("two processes that take blocks from one counter both get the bits of one run, pilot included") {
-  for (const Options& options : {Options{.seed = 6, .relative_error = 0.006}, Options{.seed = 6, .trials = 150000}}) {
-    const auto expected = simulate::run(PowersTrial{}, options);
-    Shared shared;
-    SharedRecord records[2]{SharedRecord(shared), SharedRecord(shared)};
-    Simulation results[2];
-    const auto process = [&](int rank) {
-      Options own = options;
-      own.device = Device::serial;
-      own.record = &records[rank];
-      results[rank] = simulate::run(PowersTrial{}, own);
-    };
-    std::thread other(process, 1);
-    process(0);
-    other.join();
-    CHECK(same_estimates(results[0], expected));
-    CHECK(same_estimates(results[1], expected));
-    CHECK(records[0].chunks() + records[1].chunks() == simulate::chunks_of(expected.trials));
-    CHECK(records[0].chunks() > 0);
-    CHECK(records[1].chunks() > 0);
-  }
 }
 
 }  // namespace record_test

@@ -200,6 +200,8 @@ TEST_CASE("devices are known by name, and one that is not there is refused") {
   CHECK(simulate::device_named("cuda:3") == Device::cuda);
   CHECK(simulate::gpu_named("cuda:3") == 3);
   CHECK(simulate::gpu_named("cuda") == 0);
+  CHECK(simulate::gpu_named("cuda:all") == simulate::every_gpu);
+  CHECK(simulate::name(Device::cuda, simulate::every_gpu) == "cuda:all");
   CHECK(simulate::name(Device::cuda, 3) == "cuda:3");
   CHECK(simulate::name(Device::cuda, 0) == "cuda");
   CHECK(simulate::name(Device::openmp, 3) == "openmp");

@@ -4,9 +4,12 @@
 #include <csignal>
 #include <cstdint>
 #include <limits>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <vector>
 
+#include "incontext/simulate/devices.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/run.hpp"
@@ -163,13 +166,41 @@ TEST_CASE("automatic takes a GPU that runs this program, and falls back to OpenM
                                                 {"device is not available in this program or on this machine"}));
 }
 
+TEST_CASE("several GPUs of one process share a run: a thread and a GPU each, and the bits of one") {
+  const OwnGpu own;
+  host_gpu.count = 3;
+  REQUIRE(simulate::all_gpus().size() == 3);
+  for (const std::int64_t numbers : {1 << 12, 1 << 24}) {
+    host_gpu.working_numbers = numbers;
+    for (const Options& options : {Options{.seed = 3, .trials = 100001}, Options{.seed = 3, .relative_error = 0.01}}) {
+      std::mutex mutex;
+      std::set<int> used;
+      const auto simulation = [&](const Options& here) {
+        const auto result = simulate::run(SquareTrial{}, here);
+        const std::lock_guard lock(mutex);
+        used.insert(simulate::detail::host_gpu_used);
+        return result;
+      };
+      Options alone = options;
+      alone.device = Device::serial;
+      CHECK(have_same_bits(simulate::run_on_devices(simulate::all_gpus(), options, simulation),
+                           simulate::run(SquareTrial{}, alone)));
+      CHECK(used == std::set<int>{0, 1, 2});
+    }
+  }
+  const auto with_host =
+      simulate::run_on_devices({{Device::cuda, 1}, {Device::openmp}}, {.trials = 50000},
+                               [](const Options& here) { return simulate::run(SquareTrial{}, here); });
+  CHECK(have_same_bits(with_host, simulate::run(SquareTrial{}, {.trials = 50000, .device = Device::serial})));
+}
+
 TEST_CASE("one of several GPUs is chosen by number, and one that is not there is refused with how many there are") {
   const OwnGpu own;
   host_gpu.count = 3;
   CHECK(simulate::run(SquareTrial{}, {.trials = 100, .device = Device::cuda, .gpu = 2}).device == Device::cuda);
-  CHECK(host_gpu.used == 2);
+  CHECK(simulate::detail::host_gpu_used == 2);
   CHECK(simulate::resolve(Device::cuda, 1) == Device::cuda);
-  CHECK(host_gpu.used == 1);
+  CHECK(simulate::detail::host_gpu_used == 1);
   for (const int gpu : {-1, 3}) {
     const auto run = [&] { simulate::run(SquareTrial{}, {.trials = 100, .device = Device::cuda, .gpu = gpu}); };
     CHECK(testing::refuses<std::invalid_argument>(

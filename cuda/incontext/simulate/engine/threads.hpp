@@ -76,6 +76,11 @@ class FirstException {
     }
   }
 
+  [[nodiscard]] bool has_caught() {
+    const std::lock_guard one(mutex_);
+    return first_ != nullptr;
+  }
+
   void rethrow() const {
     if (first_) std::rethrow_exception(first_);
   }

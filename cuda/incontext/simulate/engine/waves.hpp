@@ -59,6 +59,7 @@ class Waves {
       interrupted_ = InterruptGuard::requested() && record_->missing(end) > 0;
     }
     totals_ = record_->totals(end);
+    interrupted_ = record_->missing(end) > 0;  // here or, if several processes share the run, on any
   }
 
   /// The moments of every output over the trials known so far.

@@ -86,7 +86,7 @@ class SimulationRecord final : public Record {
   void begin(const SimulationIdentity& identity) override {
     if (begun_ == simulations_.size()) simulations_.push_back({name_, identity});
     ++begun_;
-    require_same(identity);
+    require_same(name_, identity);
     is_checked_ = now().first_chunk.empty();
   }
 
@@ -106,8 +106,17 @@ class SimulationRecord final : public Record {
       return;
     }
     if (range.first == 0) now().first_chunk.assign(moments.begin(), moments.begin() + outputs);
-    KnownChunks& piece = piece_from(range.first);
-    for (std::size_t i = 0; i < moments.size(); ++i) piece.trees[i % piece.trees.size()].push(moments[i]);
+    KnownChunks chunks{std::vector(static_cast<std::size_t>(outputs), statistics::MomentsTree(range.first))};
+    for (std::size_t i = 0; i < moments.size(); ++i) chunks.trees[i % chunks.trees.size()].push(moments[i]);
+    add(chunks);
+  }
+
+  /// The same for chunks after the first one that were computed elsewhere.
+  void add(const KnownChunks& chunks) {
+    KnownChunks& piece = piece_from(chunks.first());
+    for (std::size_t output = 0; output < chunks.trees.size(); ++output) {
+      for (const auto& node : chunks.trees[output].nodes()) piece.trees[output].push(node);
+    }
     join_pieces();
     if (changed_) changed_();
   }
@@ -140,6 +149,30 @@ class SimulationRecord final : public Record {
     return result;
   }
 
+  /// Refuses a simulation that is not the one that has begun.
+  void require_same(std::string_view name, const SimulationIdentity& identity) const {
+    const SimulationIdentity& recorded = now().identity;
+    require_equal("contract version", identity.contract, recorded.contract);
+    require_equal("name", name, std::string_view(now().name));
+    require_equal("scalar", identity.scalar, recorded.scalar);
+    require_equal("number of outputs", identity.outputs, recorded.outputs);
+    require_equal("seed", identity.seed, recorded.seed);
+    require_equal("number of trials", identity.trials, recorded.trials);
+    require_equal("relative_error", identity.relative_error, recorded.relative_error);
+    require_equal("share of every part (in_full)", identity.in_full, recorded.in_full);
+  }
+
+  /// Refuses another first chunk than the recorded one.
+  void check_first_chunk(const std::vector<statistics::Moments>& moments) {
+    for (std::size_t output = 0; output < moments.size(); ++output) {
+      if (same_bits(moments[output], now().first_chunk[output])) continue;
+      throw_invalid_argument(where, subject() + ": its first 1024 trials differ from the record's, in output",
+                             static_cast<std::int64_t>(output),
+                             "the parameters, the input files and the release that wrote the record");
+    }
+    is_checked_ = true;
+  }
+
  private:
   static constexpr std::string_view where = "simulate::SimulationRecord";
 
@@ -155,28 +188,6 @@ class SimulationRecord final : public Record {
 
   [[nodiscard]] std::string subject() const {
     return "simulation " + std::to_string(begun_) + (now().name.empty() ? "" : " (" + now().name + ")");
-  }
-
-  void require_same(const SimulationIdentity& identity) const {
-    const SimulationIdentity& recorded = now().identity;
-    require_equal("contract version", identity.contract, recorded.contract);
-    require_equal("name", name_, now().name);
-    require_equal("scalar", identity.scalar, recorded.scalar);
-    require_equal("number of outputs", identity.outputs, recorded.outputs);
-    require_equal("seed", identity.seed, recorded.seed);
-    require_equal("number of trials", identity.trials, recorded.trials);
-    require_equal("relative_error", identity.relative_error, recorded.relative_error);
-    require_equal("share of every part (in_full)", identity.in_full, recorded.in_full);
-  }
-
-  void check_first_chunk(const std::vector<statistics::Moments>& moments) {
-    for (std::size_t output = 0; output < moments.size(); ++output) {
-      if (same_bits(moments[output], now().first_chunk[output])) continue;
-      throw_invalid_argument(where, subject() + ": its first 1024 trials differ from the record's, in output",
-                             static_cast<std::int64_t>(output),
-                             "the parameters, the input files and the release that wrote the record");
-    }
-    is_checked_ = true;
   }
 
   /// The chunks before `end` that are to be computed here: the common ones, and the part's share of the others.

@@ -28,7 +28,6 @@ inline std::int64_t numbers_of_environment() {
 /// What a test may change of the GPU.
 struct HostGpu {
   int count = 1;
-  int used = 0;
   std::string failure = {};  // of every kernel
   std::int64_t working_numbers = numbers_of_environment();
   std::size_t most_bytes = std::size_t{1} << 32;
@@ -36,9 +35,10 @@ struct HostGpu {
   bool is_backward = false;  // the order in which threads run
 };
 inline HostGpu host_gpu;
+inline thread_local int host_gpu_used = 0;  // every thread selects its own
 
 inline int gpu_count() { return host_gpu.count; }
-inline void use_gpu(int gpu) { host_gpu.used = gpu; }
+inline void use_gpu(int gpu) { host_gpu_used = gpu; }
 inline std::string why_gpu_fails(int) { return host_gpu.failure; }
 inline std::int64_t gpu_working_numbers() { return host_gpu.working_numbers; }
 
@@ -131,7 +131,7 @@ class Group {
   };
   static void enter() { running_->work_(*running_, running_->function_); }
 
-  static inline Group* running_ = nullptr;
+  static inline thread_local Group* running_ = nullptr;
   std::vector<Thread> threads_;
   ucontext_t home_ = {};
   int current_ = 0;
