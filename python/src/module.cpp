@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
   bind_laws(m);
   bind_regression(m);
   bind_classification(m);
+  bind_kernel_attention(m);
   bind_calibration(m);
   bind_training(m);
   bind_simulate(m);

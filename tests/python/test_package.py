@@ -73,7 +73,8 @@ def test_a_row_of_the_table_is_true(cpp, python, reason):
 def test_docstrings_are_the_headers_own(room):
     texts = headers.texts(ROOT)
     own = {"agreement_resolution", "agreement_verdict", "estimate_of", "heat_temperature", "heat_inverse_temperature",
-           "context_training", "regression_training", "needle_training"}
+           "context_training", "regression_training", "needle_training", "sequence_training", "reasoning_training",
+           "drawn_sequences", "kernel_weights", "kernel_jvp", "kernel_vjp", "kernel_value", "matrix_normsoftmax"}
     for name, function in functions(room).items():
         if name in own or name.startswith("parabola_"):
             continue
