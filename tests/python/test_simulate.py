@@ -154,6 +154,11 @@ LONG_CALLS = {
     "simulation": "ic.simulate.score_rows(ic.simulate.normal_scores(1000, 1.0), [1.0], trials=1 << 40)",
     "loop over an array": "ic.laws.needle_weight(range(1000, 3000000), 2.5, 8.0)",
     "calibration": "ic.calibrate(numpy.random.normal(size=(1000, 2000)).astype('f4')[None].repeat(200, 0))",
+    "training a transformer": "training.SequenceTraining(training.AffineSequences(seed=1), ic.scoring.Softmax(),"
+                              " batch=4096).trainer().run(10**6)",
+    "sequences of Python": "training.SequenceTraining(training.SequenceStream(1, 1, 40, lambda i, n: ("
+                           "numpy.ones((n, 1)), numpy.ones((n, 1)), numpy.ones(n))), ic.scoring.Softmax(),"
+                           " batch=4096).trainer().run(10**6)",
     "loop over rows": "ic.scoring.Entmax(1.3)(numpy.random.normal(size=(20000, 2000)))",
 }
 
@@ -162,6 +167,7 @@ LONG_CALLS = {
 def test_ctrl_c_ends_a_long_call_and_the_handler_returns(call):
     program = (
         "import incontext as ic, numpy, signal\n"
+        "from incontext import training\n"
         "before = signal.getsignal(signal.SIGINT)\n"
         "print('ready', flush=True)\n"
         "try:\n"
