@@ -181,7 +181,8 @@ class MatrixNormSoftmax(Map):
 
 def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
     """Which keys the queries of a matrix see."""
-    if Visibility(visibility) is Visibility.all:
+    choice: Any = Visibility  # which takes names, too
+    if choice(visibility) is Visibility.all:
         return numpy.True_
     return numpy.arange(shape[-1]) <= numpy.arange(shape[-2])[:, None]
 
@@ -266,12 +267,12 @@ class KernelAttention(Record):
             visibility: Visibility | str = Visibility.all) -> Any:
         """The change of the weights along a change of the queries and of the keys."""
         arrays = [numpy.asarray(one, "float64") for one in (queries, keys, query_direction, key_direction)]
-        return _each_matrix(lambda *four: _core.scoring.kernel_jvp(self, *four, visibility), *arrays)
+        return _each_matrix(lambda q, k, dq, dk: _core.scoring.kernel_jvp(self, q, k, dq, dk, visibility), *arrays)
 
     def vjp(self, queries: Any, keys: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """The gradients of a linear function of the weights, by the queries and by the keys."""
         arrays = [numpy.asarray(one, "float64") for one in (queries, keys, cotangent)]
-        return _each_matrix(lambda *three: _core.scoring.kernel_vjp(self, *three, visibility), *arrays)
+        return _each_matrix(lambda q, k, pull: _core.scoring.kernel_vjp(self, q, k, pull, visibility), *arrays)
 
 
 def cosformer(reach: float) -> KernelAttention:

@@ -453,8 +453,9 @@ class SequenceTraining(_Transformer):
             raise ValueError(f"incontext::training::SequenceTransformer: wrong number of maps (value = {len(every)}; "
                              f"needs {heads}, one per head)")
         self._maps = [one if isinstance(one, LearnedMap) else LearnedMap(one) for one in every]
-        shared = dict(width=width, layers=layers, hidden=hidden, norms=norms, map_parameters=map_parameters,
-                      initial_scale=initial_scale, batch=batch, seed=seed, device=device, threads=threads)
+        shared: dict[str, Any] = dict(width=width, layers=layers, hidden=hidden, norms=norms, batch=batch, seed=seed,
+                                      map_parameters=map_parameters, initial_scale=initial_scale, device=device,
+                                      threads=threads)
         self._settings = dict(sequences=sequences, maps=maps, heads=heads, **shared)
         self._core = _core.training.sequence_training(sequences, every, **shared)
 
