@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import incontext
-from incontext import _core
+from incontext import _core, _simulate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -23,7 +23,7 @@ PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|train)::(?:checked::)?(\w
 
 def functions(room):
     """The functions of a room that come from C++."""
-    module = getattr(_core, room)
+    module = _simulate.simulate if room == "simulate" else getattr(_core, room)
     return {name: getattr(module, name) for name in dir(module) if type(getattr(module, name)).__name__ == "nb_func"}
 
 
