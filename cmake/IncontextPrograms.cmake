@@ -49,6 +49,14 @@ endif()
 # Libraries that belong to a program, not to the system's users.
 set(INCONTEXT_PROGRAM_LIBDIR "${CMAKE_INSTALL_LIBDIR}/incontext")
 
+# Compiles for an instruction set: x86-64-v3 (AVX2) or x86-64-v4 (AVX-512).
+function(incontext_compile_for target set)
+  target_compile_options(${target} PRIVATE -march=${set})
+  if(set STREQUAL "x86-64-v4")
+    target_compile_options(${target} PRIVATE -mprefer-vector-width=512)
+  endif()
+endfunction()
+
 # incontext_add_editions(<program> SOURCES <file.cpp>... SETS <set>... LINK <target>...): the libraries; <program> links
 # the plain one
 function(incontext_add_editions program)
@@ -59,10 +67,7 @@ function(incontext_add_editions program)
     set(folder "")
     if(NOT set STREQUAL "plain")
       set(folder "/glibc-hwcaps/${set}")
-      target_compile_options(${target} PRIVATE -march=${set})
-      if(set STREQUAL "x86-64-v4")
-        target_compile_options(${target} PRIVATE -mprefer-vector-width=512)
-      endif()
+      incontext_compile_for(${target} ${set})
     endif()
     target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings ${A_LINK})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")

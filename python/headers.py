@@ -28,7 +28,7 @@ ROOMS = {
     "cuda/incontext/train": "train",
 }
 DECLARATION = re.compile(
-    r"(?:^|\s)(?:struct|class|enum class)\s+(?P<type>\w+)\s*(?:\{|:|;|$)"
+    r"(?:^|\s)(?:struct|class|enum class)\s+(?:__attribute__\S+\s)?(?P<type>\w+)\s*(?:\{|:|;|$)"
     r"|(?P<function>\w+)\s*\((?P<parameters>.*)$",
     re.S,
 )

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <incontext/calibration/head_summary.hpp>
+
 #include <cmath>
 #include <string>
 
@@ -137,7 +138,7 @@ Table lengths_table(const HeadDetail& one) {
 
 Table rules_table(const HeadDetail& one, Held held, const std::string& name, const CalibrateOptions& o) {
   const auto& rules = one.rules[static_cast<std::size_t>(held)];
-  Table table{.title = name_of(one) + ": inverse temperatures that hold " + name + ", " +
+  Table table{.title = name_of(one) + ": inverse temperatures that hold " + name + " by the law of normal scores, " +
                        short_text(rules.front().value.front(), 5) + " at length " + std::to_string(one.trained_length),
               .columns = {{"rule"}},
               .key_columns = 1};
@@ -152,18 +153,14 @@ Table rules_table(const HeadDetail& one, Held held, const std::string& name, con
   }
   for (const auto& rule : rules) {
     std::vector<Cell> cells{rule.name};
-    for (std::size_t k = 0; k < o.factors.size(); ++k) {
-      const bool holds = rule.attained.empty() || rule.attained[k];
-      cells.push_back(holds ? number(rule.inverse_temperature[k]) : Cell());
-    }
+    for (const double beta : rule.inverse_temperature) cells.push_back(number(beta));
     for (const double value : rule.value) cells.push_back(number(value));
     table.add_row(cells);
   }
-  const auto& attained = rules.front().attained;
-  if (std::find(attained.begin(), attained.end(), false) != attained.end()) {
-    table.notes = {
-        "Where the exact rule has no β, no inverse temperature holds it; its value there is the best that one "
-        "reaches."};
+  const std::string warning = calibration::warning_about_law(one.head);
+  if (!warning.empty()) table.notes.push_back(warning);
+  for (const auto& rule : rules) {
+    if (!rule.reason.empty()) table.notes.push_back(rule.name + ": " + rule.reason + ".");
   }
   return table;
 }
@@ -202,8 +199,7 @@ std::vector<Table> detail_tables(const HeadDetail& one, const CalibrateOptions& 
   tables.push_back(rules_table(one, Held::needle_weight, "the needle's weight", o));
   tables.back().notes.push_back(
       "exact solves the laws of normal rows; SSMax is the line s log n + b nearest to it; YaRN is (0.1 ln factor + 1)² "
-      "(arXiv 2309.00071); SSA is a map and no temperature, with the exponent that holds the weight at the trained "
-      "length.");
+      "(arXiv 2309.00071); SSA has the exponent that holds the weight at the trained length.");
   if (!one.plans.empty()) tables.push_back(plan_table(one));
   return tables;
 }

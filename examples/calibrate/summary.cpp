@@ -54,7 +54,8 @@ std::vector<Cell> row_of(const calibration::HeadSummary& head) {
           name_of(head.phase),
           number(100 * head.worst_deviation),
           number(head.p_value),
-          name_of(head.normal_rows)};
+          name_of(head.normal_rows),
+          head.looks_like_weights ? Cell("yes") : Cell()};
 }
 
 std::vector<Column> head_columns() {
@@ -76,7 +77,8 @@ std::vector<Column> head_columns() {
           {.name = "phase"},
           {.name = "worst_deviation_percent", .heading = "off by %", .digits = 3},
           {.name = "p_value", .heading = "p", .digits = 2, .in_text = InText::hidden},
-          {.name = "normal_rows", .heading = "rows are"}};
+          {.name = "normal_rows", .heading = "rows are"},
+          {.name = "looks_like_weights", .heading = "weights?", .in_text = InText::where_filled}};
 }
 
 /// The heads with the least and the greatest value of a quantity, for the text report of many heads.
@@ -142,10 +144,16 @@ std::vector<Table> summary_tables(const std::vector<HeadCalibration>& heads,
       "\"not normal\": skewness, kurtosis, entropy, keys or largest weight differ from that law by more than "
       "their errors allow (Holm over all heads, false alarms in one run of 1000); \"off by %\" is by how "
       "much, at most, the predicted weights differ from the measured ones."};
-  std::int64_t masked = 0, single = 0;
+  std::int64_t masked = 0, single = 0, like_weights = 0;
   for (const calibration::HeadMeasurement& head : measured) {
+    like_weights += head.looks_like_weights;
     masked += head.masked_rows;
     single += head.single_key_rows;
+  }
+  if (like_weights > 0) {
+    table.notes.push_back(
+        "Heads that look like weights after softmax: " + std::to_string(like_weights) +
+        " (no score is negative, and all are at most 1 or rows sum to about 1). The scores before softmax are needed.");
   }
   if (masked > 0) table.notes.push_back("Rows left out because every key is masked: " + std::to_string(masked) + ".");
   if (single > 0) {

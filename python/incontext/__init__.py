@@ -15,8 +15,12 @@ std::domain_error, with the same message.
 """
 from __future__ import annotations
 
-from . import calibration, classification, laws, regression, scoring, simulate, statistics, training
-from .calibration import calibrate
+from . import _editions
+
+_editions.load()
+
+from . import calibration, classification, laws, regression, scoring, simulate, statistics, training  # noqa: E402
+from .calibration import calibrate  # noqa: E402
 
 __all__ = ["calibrate", "calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics",
            "training"]

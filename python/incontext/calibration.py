@@ -9,6 +9,7 @@ incontext-calibrate refuses is a ValueError with the same message.
 """
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Sequence
 
 import numpy
@@ -67,6 +68,21 @@ class HeadSummary(Record):
     worst_deviation: float
     p_value: float
     normal_rows: Verdict
+    looks_like_weights: bool
+
+    def _line(self) -> str:
+        """The head in one line."""
+        rows = {Verdict.agrees: "normal", Verdict.disagrees: "not normal"}.get(self.normal_rows, "not judged")
+        weights = ", looks like weights" if self.looks_like_weights else ""
+        return (f"layer {self.layer}, head {self.head}: x = {self.score_stddev:.4g}, entropy {self.entropy:.4g} nats, "
+                f"{self.effective_keys:.4g} keys, largest weight {self.largest_weight:.3g}, x / x_c = "
+                f"{self.freezing_ratio:.3g}, rows {rows}{weights}")
+
+    def __str__(self) -> str:
+        return Record.__repr__(self)
+
+    def __repr__(self) -> str:
+        return f"HeadSummary({self._line()})"
 
 
 class PhaseCount(Record):
@@ -127,6 +143,7 @@ class TemperatureRule(Record):
     inverse_temperature: list[float]
     value: list[float]
     attained: list[bool]
+    reason: str = ""
 
 
 class TriedPlan(Record):
@@ -166,20 +183,34 @@ class HeadDetail(Record):
     held_out: list[JudgedQuantity]
     limits: HeadLimits | None
     rules: dict[Held, list[TemperatureRule]]
+    warning: str
     plans: list[TriedPlan]
 
-    def _repr_html_(self) -> str:
-        def judged(caption: str, rows: list[JudgedQuantity]) -> str:
-            lines = [_Line(one.quantity, one.agreement.theory, one.agreement.estimate.mean,
-                           one.agreement.estimate.standard_error, one.agreement.excess, one.verdict) for one in rows]
-            return _html(caption, lines)
+    def _tables(self) -> list[tuple[str, Sequence[Record]]]:
+        """The captions and lines of its tables."""
+        def judged(rows: list[JudgedQuantity]) -> list[_Line]:
+            return [_Line(one.quantity, one.agreement.theory, one.agreement.estimate.mean,
+                          one.agreement.estimate.standard_error, one.agreement.excess, one.verdict) for one in rows]
 
-        parts = [self.head._repr_html_(), _html("by row length", self.lengths),
-                 judged("beside the law of normal rows", self.normal_law),
-                 judged("held out, from quarters of other rows", self.held_out)]
-        parts += [self.limits._repr_html_()] if self.limits is not None else []
-        parts += [_html(f"inverse temperatures that hold the {held.name}", rules) for held, rules in self.rules.items()]
-        return "".join([*parts, judged("the plan tried on these rows", [plan.result for plan in self.plans])])
+        limits = [self.limits] if self.limits is not None else []
+        warning = f". {self.warning}" if self.warning else ""
+        rules = [(f"inverse temperatures that hold the {held.name.replace('_', ' ')} by the law of normal "
+                  f"scores{warning}", rules) for held, rules in self.rules.items()]
+        return [("by row length", self.lengths), ("beside the law of normal scores", judged(self.normal_law)),
+                ("held out, from quarters of other rows", judged(self.held_out)), ("where it fades or freezes", limits),
+                *rules, ("the plan tried on these rows", judged([plan.result for plan in self.plans]))]
+
+    def _repr_html_(self) -> str:
+        return self.head._repr_html_() + "".join(_html(caption, rows) for caption, rows in self._tables())
+
+    def __repr__(self) -> str:
+        return f"HeadDetail({self.head._line()})"
+
+    def __str__(self) -> str:
+        lines = [str(self.head)]
+        for caption, rows in self._tables():
+            lines += ["", caption, *(f"  {row}" for row in rows)] if rows else []
+        return "\n".join(lines)
 
     def plot(self) -> Any:
         """Draws entropy and needle weight against the row length, measured and predicted, as a figure of Matplotlib."""
@@ -218,6 +249,19 @@ class _Line(Record):
     standard_error: float
     z: float
     verdict: Verdict
+
+
+def _as_scores(given: Any) -> Any:
+    """Scores as C++ takes them: the mask of a masked array as -inf; types that NumPy lacks are named."""
+    if isinstance(given, numpy.ma.MaskedArray):
+        masked = given.mask is not numpy.ma.nomask and given.dtype.kind == "f"
+        return given.filled(-numpy.inf) if masked else given.data
+    try:
+        return numpy.asarray(given)
+    except TypeError as error:
+        kind = getattr(given, "dtype", type(given).__name__)
+        raise ValueError(f"incontext::calibration: the scores are no array of NumPy (value = {kind}; needs float16, "
+                         f"float32 or float64, such as scores.float() of a tensor): {error}") from error
 
 
 class Calibration:
@@ -262,7 +306,7 @@ class Calibration:
 
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:
         """The moment-ratio temperatures of a head on these scores and on `scores`, those under a shift, and their quotient."""
-        found: ShiftedTemperature = self._core.shifted(scores, *self._place(layer, head))
+        found: ShiftedTemperature = self._core.shifted(_as_scores(scores), *self._place(layer, head))
         return found
 
     def plot(self, layer: int | None = None, head: int | None = None, **options: Any) -> Any:
@@ -277,7 +321,10 @@ class Calibration:
     def __repr__(self) -> str:
         counts = ", ".join(f"{one.heads} {one.phase}" for one in self.phases if one.heads)
         normal = sum(one.normal for one in self.phases)
-        return f"Calibration({len(self.heads)} heads, {normal} with normal rows; by the scores' deviation alone: {counts})"
+        like_weights = sum(head.looks_like_weights for head in self.heads)
+        warning = f"; {like_weights} look like weights after softmax" if like_weights else ""
+        return (f"Calibration({len(self.heads)} heads, {normal} with normal rows; by the scores' deviation alone: "
+                f"{counts}{warning})")
 
     def _repr_html_(self) -> str:
         several = _html("Phases", self.phases) if len(self.heads) > 1 else ""
@@ -291,9 +338,11 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     """Measures every head of raw attention scores and compares it with the law of normal rows.
 
     `scores` are layers x heads x queries x keys, or fewer dimensions, in half, single or double precision, in any order
-    and memory-mapped or not; they are not copied. -inf masks a key. `causal` masks the later keys,
-    `inverse_temperature` multiplies every score, and `leave_out_masked_rows` leaves out queries whose keys are all
-    masked. The number of threads never changes a digit; 0 means as many as the machine has.
+    and memory-mapped or not; they are not copied. -inf masks a key, as does the mask of a numpy.ma array, which is
+    copied. bfloat16 is read as an array of the package ml_dtypes. `causal` masks the later keys, `inverse_temperature`
+    multiplies every score, and `leave_out_masked_rows` leaves out queries whose keys are all masked. A UserWarning says
+    that heads look like weights after softmax (their field `looks_like_weights`). The number of
+    threads never changes a digit; 0 means as many as the machine has.
 
     >>> import numpy
     >>> report = calibrate(numpy.random.default_rng(1).normal(0, 2, (2, 128, 256)))
@@ -302,5 +351,9 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     >>> [plan.result.verdict for plan in report.head(0, 1).plans]
     [Verdict.agrees, Verdict.agrees]
     """
-    return Calibration(_core.calibration.Heads(scores, causal, inverse_temperature, leave_out_masked_rows, threads,
-                                               progress))
+    report = Calibration(_core.calibration.Heads(_as_scores(scores), causal, inverse_temperature,
+                                                 leave_out_masked_rows, threads, progress))
+    if like_weights := sum(head.looks_like_weights for head in report.heads):
+        warnings.warn(f"incontext.calibrate: {like_weights} of {len(report.heads)} heads look like weights after "
+                      "softmax; the scores before softmax are needed", stacklevel=2)
+    return report

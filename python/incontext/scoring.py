@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import numpy
+
 from . import _core
 from ._core.scoring import *  # noqa: F403
 from ._record import Choice, Record
@@ -134,6 +136,153 @@ class RatioScore(Map):
 
     function: str
     normalization: ScoreNormalization = ScoreNormalization.context_length
+
+
+class MatrixNormSoftmax(Map):
+    """NormSoftmax with one divisor for a whole matrix of scores, the last two axes; computed in float64.
+
+    >>> import numpy
+    >>> scores = numpy.array([[0.0, 1.0, 2.0], [0.0, 5.0, 10.0]])
+    >>> MatrixNormSoftmax(10.0)(scores)[1].round(3)
+    array([0.046, 0.188, 0.766])
+    >>> NormSoftmax(10.0)(scores)[1].round(3)
+    array([0.063, 0.213, 0.725])
+    """
+
+    temperature: Any = 1.0
+    scale: ScoreScale = ScoreScale.population_stddev
+
+    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str) -> Any:
+        given = numpy.asarray(scores, "float64")
+        if given.ndim < 2:
+            raise ValueError(f"incontext::scoring::MatrixNormSoftmax: wrong number of array dimensions "
+                             f"(value = {given.ndim}; needs queries x keys, or more)")
+        seen = numpy.where(_seen(given.shape, visibility), given, -numpy.inf)
+        beside = numpy.broadcast_to(numpy.asarray(given if other is None else other, "float64"), given.shape)
+        if other is not None:
+            beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
+        return _each_matrix(lambda z, w: _core.scoring.matrix_normsoftmax(self, operation, z, w), seen, beside)
+
+    def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        return self._apply("weights", scores, None, visibility)
+
+    def log_weights(self, scores: Any) -> Any:
+        return self._apply("log_weights", scores, None, Visibility.all)
+
+    def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        return self._apply("jvp", scores, direction, visibility)
+
+    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        return self._apply("vjp", scores, cotangent, visibility)
+
+    def jacobian(self, scores: Any) -> Any:
+        raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
+
+
+def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
+    """Which keys the queries of a matrix see."""
+    choice: Any = Visibility  # which takes names, too
+    if choice(visibility) is Visibility.all:
+        return numpy.True_
+    return numpy.arange(shape[-1]) <= numpy.arange(shape[-2])[:, None]
+
+
+def _each_matrix(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Applies a function to the matrices of the last two axes, whose other axes broadcast."""
+    lead = numpy.broadcast_shapes(*(array.shape[:-2] for array in arrays))
+    flat = [numpy.broadcast_to(array, lead + array.shape[-2:]).reshape(-1, *array.shape[-2:]) for array in arrays]
+    found = [function(*(numpy.ascontiguousarray(one) for one in matrices)) for matrices in zip(*flat)]
+    if isinstance(found[0], tuple):
+        return tuple(numpy.stack(one).reshape(*lead, *one[0].shape) for one in zip(*found))
+    return numpy.stack(found).reshape(*lead, *found[0].shape)
+
+
+class KernelNormalization(Choice):
+    """What kernel attention divides by."""
+
+    none = 0
+    context_length = 1
+    sum = 2
+
+
+class _Kernel(Record):
+    """A function of a query and a key: `kernel(q, k)` is its value."""
+
+    def __call__(self, query: Any, key: Any) -> float:
+        found: float = _core.scoring.kernel_value(self, numpy.asarray(query, "float64"), numpy.asarray(key, "float64"))
+        return found
+
+
+class DotKernel(_Kernel):
+    temperature: Any = 1.0
+
+
+class ExponentialKernel(_Kernel):
+    temperature: Any = 1.0
+
+
+class GaussianKernel(_Kernel):
+    bandwidth: Any = 1.0
+
+
+class PolynomialKernel(_Kernel):
+    degree: int = 2
+    scale: Any = 1.0
+    offset: Any = 1.0
+
+
+class EluKernel(_Kernel):
+    pass
+
+
+class CosformerKernel(_Kernel):
+    reach: Any = 1.0
+
+
+class KernelAttention(Record):
+    """Attention whose weights are a kernel of queries and keys over a normalizer: `attention(queries, keys)`.
+
+    The last axes of the arrays are tokens x components; the others broadcast. `kernel` may be a function of your own of
+    two vectors, which gives the weights and no derivatives. Computed in float64.
+
+    >>> import numpy
+    >>> queries, keys = numpy.eye(2), numpy.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
+    >>> KernelAttention(ExponentialKernel(2.0))(queries, keys).round(3)
+    array([[0.307, 0.506, 0.186],
+           [0.154, 0.154, 0.691]])
+    >>> KernelAttention(lambda q, k: 1 + q @ k)(queries, keys).round(3)
+    array([[0.333, 0.5  , 0.167],
+           [0.167, 0.167, 0.667]])
+    """
+
+    kernel: Any
+    normalization: KernelNormalization = KernelNormalization.sum
+    floor: float = 0.0
+
+    def __call__(self, queries: Any, keys: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        return _each_matrix(lambda q, k: _core.scoring.kernel_weights(self, q, k, visibility),
+                            *(numpy.asarray(one, "float64") for one in (queries, keys)))
+
+    def jvp(self, queries: Any, keys: Any, query_direction: Any, key_direction: Any,
+            visibility: Visibility | str = Visibility.all) -> Any:
+        """The change of the weights along a change of the queries and of the keys."""
+        arrays = [numpy.asarray(one, "float64") for one in (queries, keys, query_direction, key_direction)]
+        return _each_matrix(lambda q, k, dq, dk: _core.scoring.kernel_jvp(self, q, k, dq, dk, visibility), *arrays)
+
+    def vjp(self, queries: Any, keys: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        """The gradients of a linear function of the weights, by the queries and by the keys."""
+        arrays = [numpy.asarray(one, "float64") for one in (queries, keys, cotangent)]
+        return _each_matrix(lambda q, k, pull: _core.scoring.kernel_vjp(self, q, k, pull, visibility), *arrays)
+
+
+def cosformer(reach: float) -> KernelAttention:
+    """cosFormer's attention over sequences of at most `reach` positions, with the floor 1e-6 of its public code.
+
+    >>> import numpy
+    >>> cosformer(4.0)(numpy.ones((1, 2)), numpy.ones((3, 2))).round(3)
+    array([[0.38 , 0.351, 0.269]])
+    """
+    return KernelAttention(CosformerKernel(reach), KernelNormalization.sum, 1e-6)
 
 
 class Elementwise(Record):

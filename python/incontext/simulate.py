@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Iterable, TypeVar
 
-from ._core.simulate import *  # noqa: F403
+from ._simulate.simulate import *  # noqa: F403
 from ._record import Choice, Record
 from .statistics import Estimate
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Sequence
 
+import numpy
+
 from . import _core
 from ._core.training import *  # noqa: F403
 from ._core.training import Trainer
 from ._record import Choice, Record, fields_html, plain
 from .regression import Attention, LinearTask, QueryToken
-from .scoring import Map
+from .scoring import HeatSchedule, Map, NormSoftmax, Softmax
 from .simulate import Device, ScoreLaw, SphereTask
 from .statistics import Estimate
 
@@ -128,6 +130,160 @@ class BatchGradient(Record):
 class RegressionLayer(Record):
     attention: Attention
     inverse_temperature: float = 1.0
+
+
+class SequenceLoss(Choice):
+    """What an output is compared with: a number, or the probabilities of classes."""
+
+    squared_error = 0
+    cross_entropy = 1
+
+
+class LayerNorms(Choice):
+    """Whether a transformer normalizes what its layers and its head read."""
+
+    none = 0
+    first = 1
+
+
+class Quantifier(Choice):
+    """Which statement about the numbers up to a token is to be judged."""
+
+    every = 0
+    some = 1
+
+
+class QuantifierNumbers(Choice):
+    """Numbers with independent signs, or all of one sign with at most one exception."""
+
+    independent = 0
+    one_exception = 1
+
+
+class ReasoningAnswers(Choice):
+    """Answers by the task's rule, or by a coin with the rule's chances."""
+
+    rule = 0
+    coin = 1
+
+
+class GradientScaling(Choice):
+    """What becomes of the gradients of the query and key matrices before a step."""
+
+    none = 0
+    matched = 1
+
+
+class OutputBound(Record):
+    center: float
+    radius: float
+
+    @property
+    def largest(self) -> float:
+        """The largest size that the output can have."""
+        return abs(self.center) + self.radius
+
+
+class ReasoningShape(Record):
+    largest_value: int = 10
+    width: int = 64
+    heads: int = 4
+    hidden: int = 128
+
+
+class ReasoningMeasurement(Record):
+    step: int = 0
+    loss: float = 0.0
+    accuracy: float = 0.0
+    held_out_loss: float = 0.0
+    held_out_standard_error: float = 0.0
+    held_out_accuracy: float = 0.0
+    entropy: list[float] = []
+    query_gradient: float = 0.0
+    key_gradient: float = 0.0
+    value_gradient: float = 0.0
+
+
+class SequenceExamples(Record):
+    """Sequences of one length: features and targets are sequences x tokens x numbers, weights the factors on the losses."""
+
+    features: Any
+    targets: Any
+    weights: Any
+
+
+class _Sequences(Record):
+    """Sequences that are drawn from a seed as they are needed."""
+
+    def examples(self, first: int, count: int, length: int = 0) -> SequenceExamples:
+        """The sequences `first` to `first + count - 1`; `length` is their number of tokens, 0 for the stream's own."""
+        features, targets, weights, tokens = _core.training.drawn_sequences(self, first, count, length)
+        return SequenceExamples(features.reshape(count, tokens, -1), targets.reshape(count, tokens, -1),
+                                weights.reshape(count, tokens))
+
+
+class AffineSequences(_Sequences):
+    """Sequences of y = a x + b, a new function each: token t asks for y_t and shows the pair before it.
+
+    >>> sequences = AffineSequences(seed=3, length=4).examples(0, 2)
+    >>> sequences.features.shape, sequences.targets.shape
+    ((2, 4, 4), (2, 4, 1))
+    """
+
+    seed: int
+    length: int = 40
+    input_stddev: float = 1.0
+    function_stddev: float = 1.0
+    first_input_stddev: float | None = None  # as the others
+
+
+class QuantifierSequences(_Sequences):
+    """Sequences of numbers: every token asks whether all, or some, up to it are positive."""
+
+    seed: int
+    length: int = 40
+    quantifier: Quantifier = Quantifier.every
+    numbers: QuantifierNumbers = QuantifierNumbers.independent
+    input_stddev: float = 1.0
+
+
+class SphereSequences(_Sequences):
+    """Sequences of the sphere task: the points of a context with their labels, then the query whose class is asked for."""
+
+    task: SphereTask
+    seed: int
+
+
+class SequenceStream(_Sequences):
+    """Sequences of your own.
+
+    `draw(index, length)` returns the features (length x `features`), targets (length x `outputs`) and the weight of each
+    token's loss. It must depend on its arguments alone; it takes the interpreter's lock.
+
+    >>> def parity(index, length):
+    ...     bits = numpy.random.default_rng(index).integers(0, 2, length)
+    ...     return bits[:, None], numpy.eye(2)[bits.cumsum() % 2], numpy.full(length, 1 / length)
+    >>> stream = SequenceStream(features=1, outputs=2, length=6, draw=parity, loss=SequenceLoss.cross_entropy)
+    >>> training = SequenceTraining(stream, Softmax(), width=8, heads=2, batch=16)
+    >>> training.trainer().run(3)[0].step
+    0
+    """
+
+    features: int
+    outputs: int
+    length: int
+    draw: Callable[[int, int], tuple[Any, Any, Any]]
+    loss: SequenceLoss = SequenceLoss.squared_error
+
+
+class LearnedMap(Record):
+    """A map of which some parameters are trained with the model, in each head.
+
+    They are the temperature of Softmax, base and exponent of SSA, and scale, or scale and bias, of SSMax.
+    """
+
+    map: Map
+    parameters: Sequence[str] = ()
 
 
 def population_loss(parameters: RegressionParameters | str, fixed: Attention | None, dimension: int,
@@ -258,6 +414,109 @@ class RegressionTraining(_Sampled):
         """The loss on held-out contexts and all entries of its gradient: by M by rows, v_x, v_y, inverse temperature."""
         found: list[Estimate] = self._core.evaluate(parameters, contexts)
         return found
+
+
+class _Transformer(_Sampled):
+    """What the two kinds of transformers have in common."""
+
+    def parts(self, parameters: Any) -> dict[str, list[Any]]:
+        """The matrices and vectors that the parameters stand for, by name; one per layer where layers have them."""
+        found: dict[str, list[Any]] = {}
+        for name, _, matrix in self._core.parts(parameters):
+            found.setdefault(name, []).append(matrix)
+        return found
+
+
+class SequenceTraining(_Transformer):
+    """A causal transformer that is trained on sequences, with the bits of `incontext-train affine` and `quantifier`.
+
+    `maps` is the map of every head, or a list of one per head: a map of scoring, or a LearnedMap. Maps read raw scores,
+    so that the usual head is Softmax((width / heads) ** 0.5). `hidden` is the width of the multilayer perceptron, 0 for
+    none. `map_parameters` makes room for more trained numbers per head than the maps have.
+
+    >>> training = SequenceTraining(AffineSequences(seed=3), Softmax(8**0.5), width=16, heads=2, hidden=32, batch=32)
+    >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=3e-3)))
+    >>> losses = [record.loss for record in trainer.run(150)]
+    >>> sum(losses[-20:]) < 0.8 * sum(losses[:20])
+    True
+    >>> held_out = AffineSequences(seed=4).examples(0, 100)
+    >>> training.outputs(trainer.parameters, held_out.features).shape
+    (100, 40, 1)
+    """
+
+    def __init__(self, sequences: _Sequences, maps: Map | LearnedMap | Sequence[Map | LearnedMap], *, width: int = 32,
+                 heads: int = 4, layers: int = 1, hidden: int = 64, norms: LayerNorms | str = LayerNorms.first,
+                 map_parameters: int = 0, initial_scale: float = 1.0, batch: int = 64, seed: int = 1,
+                 device: Device | str = Device.automatic, threads: int = 0) -> None:
+        every = [maps] * heads if isinstance(maps, Record) else list(maps)
+        if len(every) != heads:
+            raise ValueError(f"incontext::training::SequenceTransformer: wrong number of maps (value = {len(every)}; "
+                             f"needs {heads}, one per head)")
+        self._maps = [one if isinstance(one, LearnedMap) else LearnedMap(one) for one in every]
+        shared: dict[str, Any] = dict(width=width, layers=layers, hidden=hidden, norms=norms, batch=batch, seed=seed,
+                                      map_parameters=map_parameters, initial_scale=initial_scale, device=device,
+                                      threads=threads)
+        self._settings = dict(sequences=sequences, maps=maps, heads=heads, **shared)
+        self._core = _core.training.sequence_training(sequences, every, **shared)
+
+    def outputs(self, parameters: Any, features: Any) -> Any:
+        """The outputs for sequences x tokens x features."""
+        given = numpy.asarray(features, "float64")
+        if given.ndim != 3:
+            raise ValueError(f"incontext::training::SequenceTraining::outputs: wrong number of array dimensions "
+                             f"(value = {given.ndim}; needs sequences x tokens x features)")
+        sequences, tokens, _ = given.shape
+        found = self._core.outputs(parameters, given.reshape(sequences * tokens, -1), tokens)
+        return found.reshape(sequences, tokens, -1)
+
+    def maps(self, parameters: Any) -> list[list[Map]]:
+        """The map of every head at its trained parameters, layer by layer."""
+        return [[one.map.replace(**dict(zip(one.parameters, values))) for one, values in zip(self._maps, layer)]
+                for layer in self._core.trained_numbers(parameters)]
+
+    def output_bound(self, parameters: Any, output: int = 0) -> OutputBound:
+        """The range of an output, whatever the prompt, which the last layer norm sets."""
+        found: OutputBound = self._core.output_bound(parameters, output)
+        return found
+
+
+class ReasoningTraining(_Transformer):
+    """A transformer of one block that is trained on the reasoning task, with the bits of `incontext-train reasoning`.
+
+    `map` is Softmax or NormSoftmax, or a HeatSchedule, with which softmax has the schedule's temperature at each step.
+
+    >>> training = ReasoningTraining(ReasoningShape(largest_value=3, width=16, hidden=32), NormSoftmax(2.0))
+    >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=3e-3)))
+    >>> course = [training.measure(trainer.parameters, 0)]
+    >>> records = trainer.run(20)
+    >>> course.append(training.measure(trainer.parameters, 20))
+    >>> course[1].loss < course[0].loss, eureka_step(course) is None
+    (True, True)
+    """
+
+    def __init__(self, shape: ReasoningShape, map: Softmax | NormSoftmax | HeatSchedule, *,
+                 initial_stddev: float = 0.125, training_share: float = 0.3, batch: int = 0,
+                 answers: ReasoningAnswers | str = ReasoningAnswers.rule,
+                 scaling: GradientScaling | str = GradientScaling.none, seed: int = 1,
+                 device: Device | str = Device.automatic, threads: int = 0) -> None:
+        self._settings = dict(shape=shape, map=map, initial_stddev=initial_stddev, training_share=training_share,
+                              batch=batch, answers=answers, scaling=scaling, seed=seed, device=device, threads=threads)
+        self._core = _core.training.reasoning_training(**self._settings)
+
+    def measure(self, parameters: Any, step: int) -> ReasoningMeasurement:
+        """Losses and accuracies on all examples, entropies of the attention, and norms of gradients."""
+        found: ReasoningMeasurement = self._core.measure(parameters, step)
+        return found
+
+    @property
+    def trained(self) -> Any:
+        """The values a, b, c, d of the examples that are trained on."""
+        return self._core.trained
+
+    @property
+    def held_out(self) -> Any:
+        """The values a, b, c, d of the examples that are held out."""
+        return self._core.held_out
 
 
 class NeedleTraining(_Sampled):

@@ -23,7 +23,7 @@ INCONTEXT_CHOICE(incontext::calibration::Held, "calibration", "Held")
 INCONTEXT_RECORD(incontext::calibration::HeadSummary, "calibration", "HeadSummary", layer, head, shortest_row,
                  longest_row, rows, score_stddev, skewness, excess_kurtosis, entropy, entropy_predicted, effective_keys,
                  effective_keys_predicted, largest_weight, largest_weight_predicted, freezing_ratio, phase,
-                 worst_deviation, p_value, normal_rows)
+                 worst_deviation, p_value, normal_rows, looks_like_weights)
 INCONTEXT_RECORD(incontext::calibration::PhaseCount, "calibration", "PhaseCount", phase, heads, normal, not_normal,
                  not_judged, median_score_stddev, median_effective_keys)
 INCONTEXT_RECORD(incontext::calibration::LengthSummary, "calibration", "LengthSummary", shortest_row, longest_row, rows,
@@ -35,7 +35,7 @@ INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQ
 INCONTEXT_RECORD(incontext::calibration::HeadLimits, "calibration", "HeadLimits", score_stddev, trained_length,
                  freezing_ratio, longest_frozen_length, gap, needle_weight, critical_length, distinguishing_length)
 INCONTEXT_RECORD(incontext::calibration::TemperatureRule, "calibration", "TemperatureRule", name, inverse_temperature,
-                 value, attained)
+                 value, attained, reason)
 INCONTEXT_RECORD(incontext::calibration::TriedPlan, "calibration", "TriedPlan", held, inverse_temperature, result,
                  quarter_rows, whole_rows)
 INCONTEXT_RECORD(incontext::calibration::ShiftedTemperature, "calibration", "ShiftedTemperature", training, shifted,
@@ -55,7 +55,9 @@ struct Scores {
   explicit Scores(const nb::object& given) : array(nb::module_::import_("numpy").attr("asarray")(given)) {
     const nb::object type = array.attr("dtype");
     const auto kind = nb::cast<std::string>(type.attr("kind"));
-    const auto number = calibration::number_type(kind.front(), nb::cast<I>(type.attr("itemsize")));
+    const bool is_bfloat16 = nb::cast<std::string>(type.attr("name")) == "bfloat16";  // of the package ml_dtypes
+    const auto number = is_bfloat16 ? calibration::NumberType::bfloat16
+                                    : calibration::number_type(kind.front(), nb::cast<I>(type.attr("itemsize")));
     const auto shape = nb::cast<std::vector<I>>(nb::list(array.attr("shape")));
     const auto strides = nb::cast<std::vector<I>>(nb::list(array.attr("strides")));
     const auto address = nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][nb::int_(0)]);
@@ -145,7 +147,7 @@ class Calibration {
     }
     return python_class("calibration.HeadDetail")(calibration::summary_of(found.head), found.gap, found.trained_length,
                                                   found.lengths, found.normal_law, found.held_out, found.limits, rules,
-                                                  found.plans);
+                                                  calibration::warning_about_law(found.head), found.plans);
   }
 
   calibration::ShiftedTemperature shifted(const nb::object& other, I layer, I head) const {

@@ -8,8 +8,9 @@
 namespace incontext::python {
 
 /// The engine's InterruptGuard for as long as any thread simulates or measures. One replaces the handler of SIGINT,
-/// which the interpreter gets back when the last call has ended.
-class SharedInterruptGuard {
+/// which the interpreter gets back when the last call has ended. Like the engine's, it is one for all extensions, and
+/// therefore visible.
+class __attribute__((visibility("default"))) SharedInterruptGuard {
  public:
   SharedInterruptGuard() {
     const std::lock_guard one(mutex());

@@ -6,6 +6,8 @@
 #include "core.hpp"
 #include "rooms.hpp"
 
+extern "C" const char* incontext_edition();  // of a shared library, see CMakeLists.txt
+
 NB_MODULE(_core, m) {
   using namespace incontext::python;
   // Classes of the Python half that conversions look up are kept until the process ends.
@@ -21,12 +23,13 @@ NB_MODULE(_core, m) {
   m.def(
       "docstring", [](const std::string& name) { return std::string(docstring(name)); }, nb::arg("name"),
       "The documentation of a C++ name.");
+  m.def("edition", &incontext_edition, "The edition of the simulations that the dynamic loader has chosen.");
   bind_statistics(m);
   bind_scoring(m);
   bind_laws(m);
   bind_regression(m);
   bind_classification(m);
+  bind_kernel_attention(m);
   bind_calibration(m);
   bind_training(m);
-  bind_simulate(m);
 }

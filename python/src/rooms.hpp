@@ -7,10 +7,10 @@ namespace incontext::python {
 
 void bind_calibration(nanobind::module_& core);
 void bind_classification(nanobind::module_& core);
+void bind_kernel_attention(nanobind::module_& core);
 void bind_laws(nanobind::module_& core);
 void bind_regression(nanobind::module_& core);
 void bind_scoring(nanobind::module_& core);
-void bind_simulate(nanobind::module_& core);
 void bind_statistics(nanobind::module_& core);
 void bind_training(nanobind::module_& core);
 

@@ -11,9 +11,8 @@
 #include "incontext/laws/fading_by_map.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
+#include "scoring_records.hpp"
 #include "softmax_maps.hpp"
-
-INCONTEXT_CHOICE(incontext::scoring::Visibility, "scoring", "Visibility")
 
 namespace incontext::python {
 

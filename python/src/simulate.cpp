@@ -124,8 +124,16 @@ void bind_gradients(nb::module_& m, Room& room) {
 
 }  // namespace
 
-void bind_simulate(nb::module_& core) {
-  Room room(core, "simulate");
+}  // namespace incontext::python
+
+NB_MODULE(_simulate, own) {
+  using namespace incontext;
+  using namespace incontext::python;
+  using namespace nb::literals;
+  nb::set_leak_warnings(false);  // as in module.cpp
+  own.doc() = "One edition of the simulations.";
+  nb::module_::import_("incontext._core");  // whose types they use
+  Room room(own, "simulate");
   nb::module_& m = room.module();
   m.def("effective_trials", &simulate::effective_trials, "estimate"_a, room.docs("effective_trials"));
   m.def(
@@ -138,5 +146,3 @@ void bind_simulate(nb::module_& core) {
   bind_simulate_regression(room);
   bind_simulate_classification(room);
 }
-
-}  // namespace incontext::python

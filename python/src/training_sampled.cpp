@@ -3,10 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,12 +17,10 @@
 #include "incontext/train/context_attention.hpp"
 #include "incontext/train/needle.hpp"
 #include "incontext/train/regression.hpp"
-#include "interrupts.hpp"
 #include "regression_records.hpp"
 #include "rooms.hpp"
+#include "sampled_training.hpp"
 #include "sphere_records.hpp"
-#include "statistics_records.hpp"
-#include "trainer_records.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
 INCONTEXT_CHOICE(incontext::train::ContextParameters, "training", "ContextParameters")
@@ -41,31 +36,6 @@ namespace {
 using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
-using Parameters = std::span<const double>;
-
-/// A layer, its map and its batches, whose types are known only when they are made.
-struct Sampled {
-  std::vector<double> initial;
-  training::GradientFunction gradient;
-  std::function<std::vector<statistics::Estimate>(Parameters, I)> evaluate = {};
-  std::function<nb::object(Parameters)> layer = {};  ///< what parameters stand for
-};
-
-/// Runs without the interpreter's lock; Ctrl-C is KeyboardInterrupt.
-template <class Function>
-auto interruptible(const Function& function) {
-  const SharedInterruptGuard guard;
-  auto result = [&] {
-    const nb::gil_scoped_release unlocked;
-    return function();
-  }();
-  if (simulate::InterruptGuard::requested()) {
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    throw nb::python_error();
-  }
-  return result;
-}
-
 bool is(nb::handle map, const char* path) { return nb::isinstance(map, python_class(path)); }
 float temperature_of(nb::handle map) { return static_cast<float>(nb::cast<D>(map.attr("temperature"))); }
 scoring::LinearAttention<float> linear_map(nb::handle map) {
@@ -159,6 +129,8 @@ void bind_factories(nb::module_& m) {
 
 }  // namespace
 
+void bind_transformers(Room& room);
+
 void bind_sampled_training(Room& room) {
   nb::module_& m = room.module();
   nb::class_<Sampled>(m, "SampledTraining", "A layer, its map and its batches.")
@@ -186,10 +158,11 @@ void bind_sampled_training(Room& room) {
           "trainer",
           [](const Sampled& self, const training::TrainerOptions& options, const std::optional<DenseVector>& start) {
             return WithLoss<training::Trainer>{
-                training::Trainer(start ? plain(*start) : self.initial, self.gradient, options)};
+                training::Trainer(start ? plain(*start) : self.initial, self.gradient, options, self.decays)};
           },
           "options"_a, "start"_a.none());
   bind_factories(m);
+  bind_transformers(room);
   m.def(
       "layer_parameters",
       [](const regression::Attention<D>& attention) { return array(training::layer_parameters(attention)); },

@@ -84,6 +84,40 @@ TEST_CASE("a causal mask in the scores is the same as the option", "[calibration
   }
 }
 
+TEST_CASE("weights that do not sum to 1 are told from scores", "[calibration]") {
+  const auto scores = normal_head(64, 32, 1.5, 6);
+  const auto weights_with = [&](double sink, const auto& change) {
+    auto head = scores;
+    for (std::size_t q = 0; q < 64; ++q) {
+      double sum = sink;
+      for (std::size_t k = 0; k < 32; ++k) sum += head.scores[32 * q + k] = std::exp(head.scores[32 * q + k]);
+      for (std::size_t k = 0; k < 32; ++k) head.scores[32 * q + k] = change(head.scores[32 * q + k] / sum);
+    }
+    return head;
+  };
+  const auto same = [](double weight) { return weight; };
+  std::mt19937_64 generator(7);
+  std::bernoulli_distribution kept(0.9);
+  const auto dropped = [&](double weight) { return kept(generator) ? weight / 0.9 : 0; };
+  CHECK(weights_with(9, same).measured().looks_like_weights);
+  CHECK(weights_with(0, dropped).measured().looks_like_weights);
+  auto square = weights_with(0, same);
+  square.queries = square.keys;
+  square.scores.resize(32 * 32);
+  CHECK(square.measured({.causal = true}).looks_like_weights);
+  // one weight of nearly 1 per row, so that dropout makes it more than 1
+  auto sharp = weights_with(0, same);
+  for (std::size_t i = 0; i < sharp.scores.size(); ++i) sharp.scores[i] = i % 32 == 3 ? dropped(0.969) : 0.001;
+  CHECK(*std::max_element(sharp.scores.begin(), sharp.scores.end()) > 1);
+  CHECK(sharp.measured().looks_like_weights);
+
+  CHECK_FALSE(scores.measured().looks_like_weights);
+  CHECK_FALSE(weights_with(9, [](double weight) { return weight - 0.01; }).measured().looks_like_weights);
+  CHECK_FALSE(weights_with(9, [](double weight) { return 20 * weight; }).measured().looks_like_weights);
+  const auto zeros = incontext::testing::head_of(8, 8, [](std::int64_t, std::int64_t) { return 0.0; });
+  CHECK_FALSE(zeros.measured().looks_like_weights);
+}
+
 TEST_CASE("scores that cannot be measured are refused with their place", "[calibration]") {
   const auto refused = [](const auto& change, const MeasurementOptions& options,
                           std::initializer_list<std::string_view> parts) {

@@ -21,6 +21,22 @@ TEST_CASE("a head's line and the counts of phases repeat what was found", "[cali
   CHECK(heavy.worst_deviation >= std::abs(heavy.entropy / heavy.entropy_predicted - 1));
   CHECK(heavy.worst_deviation >= std::abs(heavy.largest_weight / heavy.largest_weight_predicted - 1));
   CHECK(std::isnan(flat.worst_deviation));
+  CHECK(warning_about_law(heads[0]).empty());
+  CHECK(warning_about_law(heads[3]).empty());
+  HeadCalibration changed = heads[2];
+  const auto off_by = [&](double deviation) {
+    for (auto* one : {&changed.comparison.entropy, &changed.comparison.ipr}) one->theory = one->estimate.mean;
+    auto& largest = changed.comparison.largest_weight;
+    largest.theory = largest.estimate.mean / (1 + deviation);
+    return warning_about_law(changed);
+  };
+  REQUIRE(changed.normal_rows == incontext::statistics::Verdict::disagrees);
+  CHECK(off_by(0.09).empty());
+  CHECK(off_by(0.5).find("by 50 %: these inverse temperatures are rough") != std::string::npos);
+  CHECK(off_by(6.83).find("by 683 %: it does not describe this head") != std::string::npos);
+  changed.normal_rows = incontext::statistics::Verdict::agrees;
+  CHECK(off_by(0.5).empty());
+  CHECK(!off_by(6.83).empty());
   CHECK(worst_deviation(heads[3]) < 1e-12);
   const auto counts = count_phases(heads);
   REQUIRE(counts.size() == 3);

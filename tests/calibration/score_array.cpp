@@ -25,6 +25,44 @@ TEST_CASE("every half-precision pattern is the number that the standard says", "
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a bfloat16 pattern is the number that a float with its bits and zeros is", "[calibration]") {
+  CHECK(float_of_bfloat16(0x3f80) == 1);
+  CHECK(float_of_bfloat16(0xc049) == -3.140625F);
+  CHECK(float_of_bfloat16(0x0001) == std::ldexp(1.0F, -133));
+  CHECK(float_of_bfloat16(0xff80) == -INFINITY);
+  CHECK(std::isnan(float_of_bfloat16(0x7fc0)));
+  // read in rows, and key by key where keys are not side by side
+  const std::vector<std::uint16_t> pair{0x3f80, 0xc049};
+  ScoreArray array = dense_scores(pair.data(), NumberType::bfloat16, std::vector<std::int64_t>{1, 2});
+  CHECK(score_at(array, 0, 1) == -3.140625);
+  const auto* row = static_cast<const std::byte*>(array.data);
+  std::vector<double> together(2), single(2);
+  detail::read_rows<false>(&row, 1, 2, 2, NumberType::bfloat16, together.data());
+  array.strides[3] = -2;
+  row += 2;
+  detail::read_rows<false>(&row, 1, 2, -2, NumberType::bfloat16, single.data());
+  CHECK(together == std::vector<double>{1, -3.140625});
+  CHECK(single == std::vector<double>{-3.140625, 1});
+}
+
+TEST_CASE("numbers that are no scores are refused by NumPy's name of their type", "[calibration]") {
+  CHECK(number_type('f', 2) == NumberType::float16);
+  CHECK(number_type('f', 8) == NumberType::float64);
+  const auto refused = [](char kind, std::int64_t bytes, std::string_view name) {
+    return refuses<std::invalid_argument>([&] { number_type(kind, bytes); },
+                                          {"value = " + std::string(name) + ";", "float16, float32 or float64"});
+  };
+  CHECK(refused('f', 16, "longdouble"));
+  CHECK(refused('i', 1, "int8"));
+  CHECK(refused('u', 4, "uint32"));
+  CHECK(refused('c', 8, "complex64"));
+  CHECK(refused('c', 32, "clongdouble"));
+  CHECK(refused('b', 1, "bool"));
+  CHECK(refused('O', 8, "object"));
+  CHECK(refused('U', 12, "U12"));
+  CHECK(refuses<std::invalid_argument>([] { number_type('V', 2); }, {"bfloat16", "value = V2", "astype"}));
+}
+
 TEST_CASE("scores are found in either order, and heads in an array", "[calibration]") {
   std::vector<float> c(2 * 3 * 4 * 5), f(c.size());
   const auto value = [](int l, int h, int q, int k) { return static_cast<float>(1000 * l + 100 * h + 10 * q + k); };

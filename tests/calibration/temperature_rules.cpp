@@ -24,7 +24,9 @@ TEST_CASE("rules for longer rows: each has its formula, and the exact one holds"
   }
   CHECK(relative(rules[4].inverse_temperature[3], std::pow(0.1 * std::log(128.0) + 1, 2)) < 1e-5);  // YaRN
   CHECK(relative(rules[5].inverse_temperature[3], 1.25) < 1e-5);                                    // NormSoftmax
+  CHECK(rules[0].reason.empty());
   CHECK(rules[6].name.substr(0, 3) == "SSA");
+  CHECK(rules[6].reason.find("no inverse temperature") != std::string::npos);
   CHECK(relative(rules[6].value[0], target) < 1e-8);
   // no map whose weights depend on single scores keeps a needle: its odds fall like 1/n
   const double odds = rules[6].value[3] / (1 - rules[6].value[3]) * (1 - target) / target;
@@ -57,6 +59,9 @@ TEST_CASE("where no inverse temperature holds the needle, SSMax is fitted to the
   const HeadScores<double> scores{.score_stddev = 1.5, .gap = 6};
   const auto rules = temperature_rules(Held::needle_weight, scores, {512, 1024, 4096, 65536});
   CHECK(rules[0].attained == std::vector<bool>{true, true, true, false});
+  CHECK(std::isnan(rules[0].inverse_temperature[3]));
+  CHECK(rules[0].reason.find("in rows of 65536 scores or more") != std::string::npos);
+  CHECK(rules[1].reason.empty());
   CHECK(rules[3].inverse_temperature[2] < 3);
   CHECK(std::isnan(nearest_ssa(1, {.score_stddev = 4, .gap = 1}, 512, 0.9).exponent));
 }

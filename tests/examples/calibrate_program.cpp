@@ -89,6 +89,28 @@ TEST_CASE("incontext-calibrate tells normal heads from others and shows one in d
   CHECK(rules[1]["value_64x"].get<double>() - held > 3);  // unchanged: log 64 and more
   const Json sink = report({"--scores", file, "--head", "0,1"});
   CHECK(sink["tables"][4]["rows"][4]["verdict"] == "disagrees");
+  // temperatures of a law that misses the head are not tabulated without saying so
+  const auto note_of = [](const Json& table) { return table["notes"].dump(); };
+  for (const int rules_of : {7, 8, 9}) {
+    CHECK(note_of(sink["tables"][rules_of]).find("it does not describe this head") != std::string::npos);
+    CHECK(note_of(one["tables"][rules_of]).find("The law of normal scores misses") == std::string::npos);
+  }
+  CHECK(note_of(all["tables"][1]).find("look like weights") == std::string::npos);
+}
+
+TEST_CASE("incontext-calibrate says which heads look like weights", "[programs][calibrate]") {
+  const TemporaryFolder folder;
+  std::vector<double> scores = normal_scores(2 * 32 * 32, 1.5, 1);
+  for (std::size_t row = 32; row < 64; ++row) {  // of head 1, with a sink that is not in the file
+    double sum = 9;
+    for (std::size_t k = 0; k < 32; ++k) sum += scores[32 * row + k] = std::exp(scores[32 * row + k]);
+    for (std::size_t k = 0; k < 32; ++k) scores[32 * row + k] /= sum;
+  }
+  const Json heads = report(
+      {"--scores", folder.write("scores.npy", incontext::examples::npy_bytes(scores, {2, 32, 32}))})["tables"][1];
+  CHECK(heads["rows"][0]["looks_like_weights"].is_null());
+  CHECK(heads["rows"][1]["looks_like_weights"] == "yes");
+  CHECK(heads["notes"].dump().find("look like weights after softmax: 1") != std::string::npos);
 }
 
 TEST_CASE("the drawing of incontext-calibrate has the needle's weight of its table", "[programs][calibrate]") {
@@ -186,11 +208,14 @@ TEST_CASE("incontext-calibrate refuses what it cannot use, in one line", "[progr
   check_refused({"--scores", file("five.npy", {1, 2}, {1, 1, 1, 1, 2})}, "wrong number of array dimensions");
   check_refused({"--scores", folder.write("cut.npy", content_of(good).substr(0, 300))}, "data is cut off");
   check_refused({"--scores", folder.write("integers.npy", npy("<i4", false, "(1, 2)", std::string(8, '\0')))},
-                "the numbers are no scores (value = i4; needs half, single or double precision: f2, f4 or f8)");
+                "the numbers are no scores (value = int32; needs float16, float32 or float64)");
   check_refused({"--scores", folder.write("complex.npy", npy("<c16", false, "(1, 2)", std::string(32, '\0')))},
-                "(value = c16;");
+                "(value = complex128;");
+  check_refused({"--scores", folder.write("bfloat16.npy", npy("<V2", false, "(1, 2)", std::string(4, '\0')))},
+                "as bfloat16 in a file of NumPy has none (value = V2; needs float16, float32 or float64: save "
+                "scores.astype(\"float32\"))");
   check_refused({"--scores", folder.write("objects.npy", npy("|O", false, "(1, 2)", std::string(16, '\0')))},
-                "(value = O;");
+                "(value = object;");
   check_refused({"--scores", folder.write("text.npy", "1,2,3\n")}, "is not an .npy file");
   check_refused({"--scores", good, "--head", "1,0"}, "--head");
   check_refused({"--scores", good, "--gap", "-1"}, "--gap: is not positive");

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, for this machine's processor if $4 is ON,
 # installs it into a clean environment, and runs its tests, beside the programs incontext-calibrate $5, incontext-train $6
-# and incontext-temperature $7 where these are given. Exit 77: skipped, and the reason is printed.
+# and incontext-temperature $7 where these are given. INCONTEXT_PEERS may name a Python of the same version, whose PyTorch,
+# Transformers and JAX the tests then use; without it, tests that need them are skipped. Exit 77: all is skipped, and the
+# reason is printed.
 set -euo pipefail
 root=$1 work=$2
 export INCONTEXT_NATIVE=${4:-OFF}
@@ -37,6 +39,11 @@ environment/bin/pip install -q --disable-pip-version-check numpy pytest mypy tqd
 environment/bin/pip install -q --disable-pip-version-check matplotlib nbclient ipykernel >notebook.log 2>&1 ||
   echo "pip cannot install matplotlib, nbclient and ipykernel: $(tail -n 1 notebook.log)"
 environment/bin/pip install -q --disable-pip-version-check wheel/incontext-*.whl
+if [ -n "${INCONTEXT_PEERS:-}" ]; then
+  # after the environment's own packages, so that these have precedence
+  packages='import site; print(*site.getsitepackages(), sep="\n")'
+  "$INCONTEXT_PEERS" -c "$packages" >"$(environment/bin/python -c "$packages" | head -n 1)/peers.pth"
+fi
 cd "$root/tests/python"
 export INCONTEXT_CALIBRATE=${5:-} INCONTEXT_TRAIN=${6:-} INCONTEXT_TEMPERATURE=${7:-}
-exec "$work/environment/bin/python" -m pytest -q -p no:cacheprovider .
+exec "$work/environment/bin/python" -m pytest -q -rs -p no:cacheprovider .

@@ -107,10 +107,11 @@ def refusals():
         "between": (between, "query 2: a score is too low for a score"),
         "softmaxed": (softmaxed, "the numbers are weights after softmax"),
         "one key": (normal[:, :1], "the number of keys is too small"),
-        "integers": (numpy.ones((4, 4), dtype="int64"), "the numbers are no scores"),
-        "complex": (normal * 1j, "the numbers are no scores"),
-        "objects": (normal.astype(object), "the numbers are no scores"),
-        "long double": (normal.astype("longdouble"), "the numbers are no scores"),
+        "integers": (numpy.ones((4, 4), dtype="int8"), r"the numbers are no scores \(value = int8;"),
+        "complex": (normal.astype("complex64"), r"the numbers are no scores \(value = complex64;"),
+        "objects": (normal.astype(object), r"the numbers are no scores \(value = object;"),
+        "long double": (normal.astype("longdouble"), r"the numbers are no scores \(value = longdouble;"),
+        "bytes": (normal.astype("float16").view("V2"), r"the numbers have no type, as bfloat16 .*\(value = V2;"),
         "five dimensions": (normal[None, None, None], "wrong number of array dimensions"),
     }
 
@@ -129,6 +130,83 @@ def test_what_the_program_refuses_is_a_value_error_with_its_message(scores, mess
         return
     own = str(refusal.value).split(": ", 1)[1].replace("leave_out_masked_rows=True", "--leave-out-masked-rows")
     assert program.stderr.strip().endswith(own)
+
+
+def test_the_mask_of_a_masked_array_hides_keys(scores):
+    masked = numpy.ma.masked_array(scores.astype("float32"), mask=False)
+    assert told(masked) == told(masked.data)
+    masked[:, :, :, 100:] = numpy.ma.masked
+    masked[0, 0, 3, 5] = numpy.ma.masked
+    by_hand = scores.astype("float32")
+    by_hand[:, :, :, 100:] = -numpy.inf
+    by_hand[0, 0, 3, 5] = -numpy.inf
+    assert told(masked) == told(by_hand) != told(masked.data)
+    assert ic.calibrate(masked).heads[0].longest_row == 100
+    assert told(numpy.ma.masked_array(scores)) == told(scores)
+    with pytest.raises(ValueError, match="int64"):
+        ic.calibrate(numpy.ma.masked_array([[1, 2]], mask=[[False, True]]))
+    numpy.fill_diagonal(by_hand[0, 0], 2.0)
+    square = numpy.ma.masked_invalid(by_hand[:, :, :, :96])
+    assert ic.calibrate(square).shifted(square, 0, 0).quotient == pytest.approx(1.0)
+
+
+def test_bfloat16_is_read_where_numpy_has_it(scores):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    narrow = scores.astype(ml_dtypes.bfloat16)
+    assert told(narrow) == told(narrow.astype("float64"))
+    assert told(numpy.asfortranarray(narrow)) == told(narrow)
+
+
+def test_what_numpy_cannot_hold_is_named():
+    class Tensor:
+        dtype = "torch.bfloat16"
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("Got unsupported ScalarType BFloat16")
+
+    with pytest.raises(ValueError, match=r"value = torch.bfloat16; needs float16, .*scores.float\(\).*ScalarType"):
+        ic.calibrate(Tensor())
+
+
+def test_weights_that_do_not_sum_to_one_give_a_warning(scores):
+    import warnings
+
+    weights = numpy.exp(scores) / (2 * numpy.exp(scores).sum(axis=-1, keepdims=True))  # half of them to a sink
+    with pytest.warns(UserWarning, match="4 of 4 heads look like weights"):
+        report = ic.calibrate(weights)
+    assert report.looks_like_weights.all() and "4 look like weights after softmax" in repr(report)
+    square = numpy.exp(scores[..., :96])
+    with pytest.warns(UserWarning, match="look like weights"):
+        ic.calibrate(square / square.sum(axis=-1, keepdims=True), causal=True)
+    random = numpy.random.default_rng(5)
+    kept = numpy.where(random.random(square.shape) < 0.8, square / square.sum(axis=-1, keepdims=True) / 0.8, 0)
+    with pytest.warns(UserWarning, match="look like weights"):
+        ic.calibrate(kept)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not ic.calibrate(scores).looks_like_weights.any()
+
+
+def test_a_head_prints_in_one_line_and_in_all_its_tables(scores):
+    report = ic.calibrate(scores)
+    one = report.head(0, 1)
+    for line in (repr(report.heads[1]), repr(one)):
+        assert "layer 0, head 1: x = " in line and "rows not normal" in line and "\n" not in line and len(line) < 200
+    for part in ("HeadSummary(layer=0, head=1,", "beside the law of normal scores", "hold the needle weight"):
+        assert part in str(one)
+    assert str(one).count("it does not describe this head") == 3 == one._repr_html_().count("does not describe this")
+    assert "it does not describe this head" in one.warning
+    normal = report.head(0, 0)
+    assert normal.warning == "" and "The law of normal scores misses" not in str(normal)
+
+
+def test_an_inverse_temperature_that_does_not_exist_is_nan_with_its_reason():
+    held = ic.calibration.Held.needle_weight
+    rules = ic.calibration.temperature_rules(held, ic.calibration.HeadScores(1.5, 6.0), [512, 1024, 4096, 65536])
+    assert numpy.isnan(rules[0].inverse_temperature).tolist() == [False, False, False, True]
+    assert rules[0].attained == [True, True, True, False] and rules[0].value[3] < rules[0].value[0]
+    assert "rows of 65536 scores or more" in repr(rules[0])
+    assert [rule.name for rule in rules if rule.reason] == ["exact", rules[-1].name] and rules[-1].name[:3] == "SSA"
 
 
 def test_other_bad_input():
@@ -166,9 +244,10 @@ def test_the_program_prints_the_same_numbers(scores, tmp_path):
     report = ic.calibrate(numpy.load(file))
     printed = [row for row in tables[1]["rows"]]
     own = report.to_dict()["heads"]
-    shared = set(printed[0]) & set(own[0]) - {"phase", "normal_rows"}
+    shared = set(printed[0]) & set(own[0]) - {"phase", "normal_rows", "looks_like_weights"}
     assert len(shared) > 14
     for one, other in zip(printed, own):
+        assert (one["looks_like_weights"] == "yes") is other["looks_like_weights"]
         assert {name: one[name] for name in shared} == {name: other[name] for name in shared}
     detail = report.head(0, 1, gap=5.0)
     printed_rules = [row["inverse_temperature_8x"] for row in tables[7]["rows"]]

@@ -86,10 +86,55 @@ def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
     assert second.estimates[0].mean == rows[-1]["simulation"] != same_stream.estimates[0].mean
 
 
-def test_a_package_of_this_processor_says_so():
+EDITION = """
+import incontext as ic, json
+s, task = ic.simulate, ic.regression.LinearTask.isotropic(dimension=5, task_variance=0.2, noise_variance=0.1)
+attention = ic.regression.pretrained_attention(task, 20)
+sphere, some = s.SphereTask(3, 2, 20), dict(seed=3, trials=3072)
+runs = [s.score_rows(s.normal_scores(100, 2.0), [1.0, 2.0], dtype=dtype, **some).run for dtype in ("float32", "float64")]
+runs += [s.regression_error(attention, task, 20, [map], **some)
+         for map in (ic.scoring.Softmax(), ic.scoring.ApproximateSoftmax(), ic.scoring.LinearAttention())]
+runs += [s.reduced_softmax_error(attention, task, 20, [map], **some) for map in (ic.scoring.SSA(), ic.scoring.SSMax())]
+runs += [s.bayes_ridge_risk(task, 20, **some), s.partition_function(sphere, [2.0], **some).run,
+         s.classification(sphere, [s.Classifier("kernel", 2.0, 5.0)], **some).run,
+         s.gradient_norms(s.GradientRow(32, 4), [1.0], **some).run]
+print(json.dumps([s.instructions(), [[e.mean, e.standard_error] for run in runs for e in run.estimates]]))
+"""
+
+
+def edition_without(*hidden):
+    """The instructions of the edition that is chosen where some are hidden from the loader, and what it simulates."""
+    environment = os.environ | {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in hidden)}
+    return json.loads(subprocess.check_output([sys.executable, "-c", EDITION], env=environment if hidden else None))
+
+
+def supported():
+    """The instruction sets that the dynamic loader would search for."""
+    found = subprocess.run(["/lib64/ld-linux-x86-64.so.2", "--help"], capture_output=True, text=True).stdout
+    return [name for name in ("x86-64-v3", "x86-64-v4") if f"  {name} (supported, searched)" in found]
+
+
+def test_the_loader_chooses_an_edition_and_all_have_the_same_bits():
+    package = pathlib.Path(ic.__file__).parent
+    installed = {name for name in ("x86-64-v3", "x86-64-v4") if (package / name).exists()}
+    if not installed:
+        pytest.skip("the package has one edition: " + ic.simulate.instructions())
+    names = {"x86-64-v3": "AVX2", "x86-64-v4": "AVX-512"}
+    can_run = [names[name] for name in supported() if name in installed]
+    best, record = edition_without()
+    assert best == ic.simulate.instructions() == (can_run or ["plain"])[-1]
+    assert len(record) > 20 and all(mean == mean for mean, _ in record)
+    without_avx512, same = edition_without("AVX512F")
+    assert without_avx512 == ("AVX2" if "AVX2" in can_run else "plain") and same == record
+    plain, same = edition_without("AVX2", "AVX512F")
+    assert plain == "plain" and same == record
+
+
+def test_a_package_of_this_processor_has_one_edition():
     """The other tests of this file hold for it too: simulations keep their bits."""
-    found = ic.simulate.instructions()
-    assert found in (["AVX-512", "AVX2", "plain"] if os.environ.get("INCONTEXT_NATIVE") == "ON" else ["plain"])
+    if os.environ.get("INCONTEXT_NATIVE") == "ON":
+        assert not list(pathlib.Path(ic.__file__).parent.glob("x86-64-*"))
+    assert ic.simulate.instructions() in ("AVX-512", "AVX2", "plain")
 
 
 def test_one_map_gives_one_estimate_and_theory_agrees():
@@ -154,6 +199,11 @@ LONG_CALLS = {
     "simulation": "ic.simulate.score_rows(ic.simulate.normal_scores(1000, 1.0), [1.0], trials=1 << 40)",
     "loop over an array": "ic.laws.needle_weight(range(1000, 3000000), 2.5, 8.0)",
     "calibration": "ic.calibrate(numpy.random.normal(size=(1000, 2000)).astype('f4')[None].repeat(200, 0))",
+    "training a transformer": "training.SequenceTraining(training.AffineSequences(seed=1), ic.scoring.Softmax(),"
+                              " batch=4096).trainer().run(10**6)",
+    "sequences of Python": "training.SequenceTraining(training.SequenceStream(1, 1, 40, lambda i, n: ("
+                           "numpy.ones((n, 1)), numpy.ones((n, 1)), numpy.ones(n))), ic.scoring.Softmax(),"
+                           " batch=4096).trainer().run(10**6)",
     "loop over rows": "ic.scoring.Entmax(1.3)(numpy.random.normal(size=(20000, 2000)))",
 }
 
@@ -162,6 +212,7 @@ LONG_CALLS = {
 def test_ctrl_c_ends_a_long_call_and_the_handler_returns(call):
     program = (
         "import incontext as ic, numpy, signal\n"
+        "from incontext import training\n"
         "before = signal.getsignal(signal.SIGINT)\n"
         "print('ready', flush=True)\n"
         "try:\n"

@@ -38,6 +38,7 @@ struct HeadCalibration {
   NormalRowComparison comparison;
   std::optional<HeldOutCheck> held_out;  ///< absent for rows of at most 8 keys, and for fewer than four batches
   double p_value;                        ///< of the theory of normal rows: the least of five, times five
+  bool looks_like_weights = false;       ///< see measure_heads
   statistics::Verdict normal_rows = statistics::Verdict::not_judged;  ///< set by judge_heads
 };
 
@@ -78,7 +79,8 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
                          .normality = test_normality(rows.full),
                          .comparison = comparison,
                          .held_out = {},
-                         .p_value = std::numeric_limits<double>::quiet_NaN()};
+                         .p_value = std::numeric_limits<double>::quiet_NaN(),
+                         .looks_like_weights = head.looks_like_weights};
   if (!(comparison.score_stddev > 0)) return result;
   result.freezing_ratio = freezing_ratio<double>(rows.longest, comparison.score_stddev);
   result.phase = result.freezing_ratio < 1 ? Phase::self_averaging : Phase::frozen;

@@ -33,6 +33,7 @@ struct HeadMeasurement {
   std::int64_t head = 0;
   std::int64_t masked_rows = 0;            ///< rows without a visible key
   std::int64_t single_key_rows = 0;        ///< rows with one, whose weight is 1
+  bool looks_like_weights = false;         ///< see measure_heads
   std::vector<LengthBucket> buckets = {};  ///< by length, shortest first; none is empty
 };
 
@@ -57,6 +58,11 @@ struct MeasurementOptions {
 };
 
 /// Measures every head in one pass over the scores, in memory that does not grow with the number of rows.
+///
+/// Rows that all sum to 1 are weights after softmax, and are refused. Weights without a sink or under dropout do not
+/// sum to 1, nor do those of which a causal mask hides a part. A head looks like weights if no score of its rows is
+/// negative, and all are at most 1 or the rows sum to at most 1.1 on average: dropout divides the weights it keeps by
+/// their share, which can make them more than 1, and keeps the mean of the sums.
 ///
 ///     const std::vector<double> scores{1, 2, 0.5, -1, 0, 3};
 ///     const auto heads = calibration::measure_heads(calibration::dense_scores(

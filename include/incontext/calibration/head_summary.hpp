@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "incontext/calibration/head_calibration.hpp"
@@ -37,6 +38,7 @@ struct HeadSummary {
   double worst_deviation;  ///< see worst_deviation(); NaN where the scores do not vary
   double p_value;
   statistics::Verdict normal_rows;
+  bool looks_like_weights;  ///< see measure_heads
 };
 
 /// The largest relative deviation of predicted weights from measured ones, of entropy, IPR and largest weight.
@@ -84,7 +86,25 @@ inline HeadSummary summary_of(const HeadCalibration& head) {
           .phase = head.phase,
           .worst_deviation = head.score_stddev > 0 ? worst_deviation(head) : std::numeric_limits<double>::quiet_NaN(),
           .p_value = head.p_value,
-          .normal_rows = head.normal_rows};
+          .normal_rows = head.normal_rows,
+          .looks_like_weights = head.looks_like_weights};
+}
+
+/// What must be known about the temperatures of a head that the law of normal scores predicts: by how much this law
+/// misses the head's measured weights. Empty where it misses them by less than a tenth, or by less than their own size
+/// and within the errors of the measurement.
+///
+/// Source    derived: docs/theory/calibration.md#verdict.
+/// Domain    a head from calibrate_heads.
+/// Limits    scores that do not vary: empty.
+/// Runs on   host
+inline std::string warning_about_law(const HeadCalibration& head) {
+  const double off = head.score_stddev > 0 ? worst_deviation(head) : 0;
+  if (!(off >= (head.normal_rows == statistics::Verdict::agrees ? 1 : 0.1))) return {};
+  const std::string misses =
+      "The law of normal scores misses the weights of this head by " + short_text(100 * off, 3) + " %: ";
+  return misses + (off < 1 ? "these inverse temperatures are rough."
+                           : "it does not describe this head, and these inverse temperatures do not hold for it.");
 }
 
 /// The heads of one phase, counted by what was found about the theory of normal rows.

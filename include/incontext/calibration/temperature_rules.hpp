@@ -18,14 +18,14 @@ namespace incontext::calibration {
 
 /// A rule's inverse temperature at each of several lengths, and the value that the held quantity then has.
 ///
-/// Units     inverse_temperature in one over those of the scores (NaN for a map that is no temperature); value of the
-///           held quantity.
+/// Units     inverse_temperature in one over those of the scores, NaN where there is none; value of the held quantity.
 /// Runs on   host
 struct TemperatureRule {
   std::string name;
   std::vector<double> inverse_temperature;
   std::vector<double> value;
   std::vector<bool> attained = {};  ///< of the exact rule: whether it holds the quantity at that length
+  std::string reason = {};          ///< why there is no inverse temperature at some lengths; empty where there is one
 };
 
 /// The straight line in log n that is nearest to inverse temperatures: SSMax with a bias.
@@ -139,10 +139,17 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
   std::vector<double> attained_temperatures;
   for (const std::int64_t n : lengths) {
     const auto solved = holding_temperature<double>(held, scores, n, target);
-    exact.inverse_temperature.push_back(solved.inverse_temperature);
+    exact.inverse_temperature.push_back(solved.attained ? solved.inverse_temperature
+                                                        : std::numeric_limits<double>::quiet_NaN());
     exact.value.push_back(solved.value);
     exact.attained.push_back(solved.attained);
-    if (!solved.attained) continue;
+    if (!solved.attained) {
+      if (exact.reason.empty()) {
+        exact.reason = "no inverse temperature attains it in rows of " + std::to_string(n) +
+                       " scores or more; its value there is the highest that one reaches";
+      }
+      continue;
+    }
     attained_lengths.push_back(n);
     attained_temperatures.push_back(solved.inverse_temperature);
   }
@@ -168,7 +175,10 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
   if (held != Held::needle_weight || !(scores.gap > 0)) return rules;
   const auto ssa = nearest_ssa(1.0, scores, lengths.front(), target);
   if (!(ssa.exponent >= 1)) return rules;
-  TemperatureRule rule{.name = "SSA b = 1, k = " + short_text(ssa.exponent, 4), .inverse_temperature = {}, .value = {}};
+  TemperatureRule rule{.name = "SSA b = 1, k = " + short_text(ssa.exponent, 4),
+                       .inverse_temperature = {},
+                       .value = {},
+                       .reason = "SSA is a map and has no inverse temperature"};
   for (const std::int64_t n : lengths) {
     rule.inverse_temperature.push_back(std::numeric_limits<double>::quiet_NaN());
     rule.value.push_back(

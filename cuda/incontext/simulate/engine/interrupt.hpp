@@ -16,8 +16,10 @@ static __device__ volatile int gpu_stop = 0;
 /// While an InterruptGuard exists, Ctrl-C requests that runs stop instead of ending the program; a second Ctrl-C ends
 /// it. A run discards its current wave and keeps the waves before it. Without a guard Ctrl-C ends the program as usual.
 ///
+/// It is one for all shared libraries of a process, even if they hide their symbols.
+///
 /// Runs on   host
-class InterruptGuard {
+class __attribute__((visibility("default"))) InterruptGuard {
  public:
   InterruptGuard() {
     requested_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -67,6 +68,9 @@ class MeasuredRows {
     if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores_.keys() - scores_.queries()));
     const VisibleScores visible = keep_visible(row);
     refuse_problems(visible, query);
+    lowest_ = std::min(lowest_, visible.lowest);
+    highest_ = std::max(highest_, visible.highest);
+    sum_ += visible.sum;
     all_sum_to_one_ = all_sum_to_one_ && (visible.count < 2 || visible.sums_to_one());
     if (visible.count == 0) {
       ++head_.masked_rows;
@@ -86,6 +90,11 @@ class MeasuredRows {
       throw_domain_error(where, place() + ": the numbers are weights after softmax", "every row sums to 1",
                          "scores before softmax");
     }
+    std::int64_t rows = head_.single_key_rows;
+    for (const Bucket& bucket : head_.buckets) rows += bucket.rows;
+    constexpr double most_summed = 1.1;
+    head_.looks_like_weights =
+        lowest_ >= 0 && highest_ > 0 && (highest_ <= 1 || sum_ <= most_summed * static_cast<double>(rows));
   }
 
  private:
@@ -129,6 +138,9 @@ class MeasuredRows {
   std::vector<double> weights_;
   std::map<int, Bucket> buckets_ = {};
   bool all_sum_to_one_ = true;
+  double lowest_ = std::numeric_limits<double>::infinity();
+  double highest_ = -std::numeric_limits<double>::infinity();
+  double sum_ = 0;
 };
 
 template <class Head, class Options>

@@ -1,0 +1,419 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core.hpp"
+#include "device_records.hpp"
+#include "incontext/scoring/heat_schedule.hpp"
+#include "incontext/scoring/normsoftmax.hpp"
+#include "incontext/scoring/ratio_score.hpp"
+#include "incontext/scoring/sa_softmax.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "incontext/scoring/ssa.hpp"
+#include "incontext/scoring/ssmax.hpp"
+#include "incontext/train/reasoning.hpp"
+#include "incontext/train/sphere_sequences.hpp"
+#include "incontext/train/task_sequences.hpp"
+#include "incontext/training/output_bound.hpp"
+#include "rooms.hpp"
+#include "sampled_training.hpp"
+#include "sphere_records.hpp"
+
+INCONTEXT_CHOICE(incontext::training::LayerNorms, "training", "LayerNorms")
+INCONTEXT_CHOICE(incontext::training::SequenceLoss, "training", "SequenceLoss")
+INCONTEXT_CHOICE(incontext::training::ReasoningAnswers, "training", "ReasoningAnswers")
+INCONTEXT_CHOICE(incontext::train::GradientScaling, "training", "GradientScaling")
+INCONTEXT_CHOICE(incontext::train::Quantifier, "training", "Quantifier")
+INCONTEXT_CHOICE(incontext::train::QuantifierNumbers, "training", "QuantifierNumbers")
+INCONTEXT_RECORD(incontext::training::OutputBound<double>, "training", "OutputBound", center, radius)
+INCONTEXT_RECORD(incontext::training::ReasoningShape, "training", "ReasoningShape", largest_value, width, heads, hidden)
+INCONTEXT_RECORD(incontext::training::ReasoningMeasurement, "training", "ReasoningMeasurement", step, loss, accuracy,
+                 held_out_loss, held_out_standard_error, held_out_accuracy, entropy, query_gradient, key_gradient,
+                 value_gradient)
+
+/// The transformers of incontext-train, with its bits: sequences of the affine task, of quantifiers, of the sphere task
+/// or of one's own, and the reasoning task.
+namespace incontext::python {
+
+namespace {
+
+using D = double;
+using I = std::int64_t;
+using namespace nb::literals;
+namespace parameter = scoring::parameter;
+using training::LearnedMap;
+
+template <class Function>
+using Ratio = LearnedMap<scoring::RatioScore<Function, float>>;
+using SequenceMap = training::AnyLearnedMap<
+    LearnedMap<scoring::Softmax<float>>, LearnedMap<scoring::Softmax<float>, parameter::Temperature>,
+    LearnedMap<scoring::SSA<float>>, LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>,
+    LearnedMap<scoring::SSMax<float>>, LearnedMap<scoring::SSMax<float>, parameter::Scale>,
+    LearnedMap<scoring::SSMax<float>, parameter::Scale, parameter::Bias>, LearnedMap<scoring::NormSoftmax<float>>,
+    LearnedMap<scoring::SaSoftmax<float>>, Ratio<scoring::Average>, Ratio<scoring::Tanh>, Ratio<scoring::Relu>,
+    Ratio<scoring::Square>>;
+using Sequences = train::SequenceTraining<SequenceMap>;
+using Examples = training::SequenceExamples<float>;
+
+/// A transformer in training, with what can be asked of it; what its kind does not have is empty.
+struct Transformer : Sampled {
+  std::function<nb::list(Parameters)> parts = {};
+  std::function<std::vector<float>(Parameters, const Examples&, I sequences)> outputs = {};
+  std::function<std::vector<std::vector<std::vector<D>>>(Parameters)> trained_numbers = {};
+  std::function<training::OutputBound<D>(Parameters, int)> output_bound = {};
+  std::function<training::ReasoningMeasurement(Parameters, I)> measure = {};
+  std::vector<training::ReasoningExample> trained = {}, held_out = {};
+  int features = 0;
+};
+
+bool is(nb::handle given, const char* path) { return nb::isinstance(given, python_class(path)); }
+float number_of(nb::handle given, const char* name) { return static_cast<float>(nb::cast<D>(given.attr(name))); }
+template <class Choice>
+Choice choice_of(nb::handle given, const char* name) {
+  return static_cast<Choice>(nb::cast<int>(given.attr(name)));
+}
+
+/// Every part of a layout as (name, layer, matrix).
+template <class Layout, class Names>
+nb::list parts_of(const Layout& layout, const Names& names, Parameters at) {
+  require_same_size("training::parts", "parameters", std::ssize(at), layout.size());
+  nb::list parts;
+  for (const auto& place : layout.places()) {
+    const Eigen::MatrixXd matrix = layout.part(at.data(), place.part, place.layer);
+    parts.append(nb::make_tuple(names[static_cast<std::size_t>(place.part)], place.layer, matrix));
+  }
+  return parts;
+}
+
+/// A map of scoring, or a LearnedMap of one with the names of the parameters that are trained.
+SequenceMap sequence_map(nb::handle given) {
+  nb::object map = nb::borrow(given);
+  std::string trained;
+  if (is(given, "training.LearnedMap")) {
+    map = given.attr("map");
+    for (const auto& name : nb::cast<std::vector<std::string>>(nb::list(given.attr("parameters")))) {
+      trained += (trained.empty() ? "" : ", ") + name;
+    }
+  }
+  const auto number = [&](const char* name) { return number_of(map, name); };
+  if (is(map, "scoring.Softmax")) {
+    const scoring::Softmax<float> start{number("temperature")};
+    if (trained.empty()) return {LearnedMap<scoring::Softmax<float>>{start}};
+    if (trained == "temperature") return {LearnedMap<scoring::Softmax<float>, parameter::Temperature>{start}};
+  } else if (is(map, "scoring.SSA")) {
+    const scoring::SSA<float> start{number("base"), number("exponent"), number("temperature")};
+    if (trained.empty()) return {LearnedMap<scoring::SSA<float>>{start}};
+    if (trained == "base, exponent") {
+      return {LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>{start}};
+    }
+  } else if (is(map, "scoring.SSMax")) {
+    const scoring::SSMax<float> start{number("scale"), number("bias")};
+    if (trained.empty()) return {LearnedMap<scoring::SSMax<float>>{start}};
+    if (trained == "scale") return {LearnedMap<scoring::SSMax<float>, parameter::Scale>{start}};
+    if (trained == "scale, bias") {
+      return {LearnedMap<scoring::SSMax<float>, parameter::Scale, parameter::Bias>{start}};
+    }
+  } else if (is(map, "scoring.NormSoftmax")) {
+    if (trained.empty()) {
+      return {LearnedMap<scoring::NormSoftmax<float>>{
+          {number("temperature"), choice_of<scoring::ScoreScale>(map, "scale")}}};
+    }
+  } else if (is(map, "scoring.SaSoftmax")) {
+    if (trained.empty()) return {LearnedMap<scoring::SaSoftmax<float>>{}};
+  } else if (is(map, "scoring.RatioScore")) {
+    const auto by = choice_of<scoring::ScoreNormalization>(map, "normalization");
+    const auto name = nb::cast<std::string>(map.attr("function"));
+    if (trained.empty() && name == "average") return {Ratio<scoring::Average>{{by}}};
+    if (trained.empty() && name == "tanh") return {Ratio<scoring::Tanh>{{by}}};
+    if (trained.empty() && name == "relu") return {Ratio<scoring::Relu>{{by}}};
+    if (trained.empty() && name == "square") return {Ratio<scoring::Square>{{by}}};
+  } else {
+    throw nb::type_error(
+        "incontext.training.SequenceTraining: a head's map must be Softmax, SSA, SSMax, NormSoftmax, SaSoftmax or "
+        "RatioScore");
+  }
+  throw_invalid_argument("training::LearnedMap", "these parameters of the map cannot be trained", trained,
+                         "temperature of Softmax; base, exponent of SSA; scale, or scale, bias, of SSMax");
+}
+
+/// Sequences and the sizes of their tokens.
+struct Stream {
+  int features, outputs;
+  I length;
+  train::SequenceStream<float> sequences;
+};
+
+/// Writes what a Python function drew into columns of examples.
+void write_drawn(const std::tuple<DenseMatrix, DenseMatrix, DenseVector>& drawn, I length, Examples& examples,
+                 Eigen::Index first) {
+  constexpr auto where = "training::SequenceStream";
+  const auto& features = std::get<0>(drawn).value;
+  const auto& targets = std::get<1>(drawn).value;
+  const auto& weights = std::get<2>(drawn).value;
+  require_same_size(where, "tokens of the features", std::ptrdiff_t{features.rows()}, std::ptrdiff_t{length});
+  require_same_size(where, "features", std::ptrdiff_t{features.cols()}, std::ptrdiff_t{examples.features.rows()});
+  require_same_size(where, "tokens of the targets", std::ptrdiff_t{targets.rows()}, std::ptrdiff_t{length});
+  require_same_size(where, "targets", std::ptrdiff_t{targets.cols()}, std::ptrdiff_t{examples.targets.rows()});
+  require_same_size(where, "weights", std::ptrdiff_t{weights.size()}, std::ptrdiff_t{length});
+  examples.features.middleCols(first, length) = features.transpose().cast<float>();
+  examples.targets.middleCols(first, length) = targets.transpose().cast<float>();
+  examples.weights.segment(first, length) = weights.cast<float>();
+}
+
+Stream stream_of(nb::handle given) {
+  const auto seed = [&] { return nb::cast<std::uint64_t>(given.attr("seed")); };
+  const auto number = [&](const char* name) { return number_of(given, name); };
+  if (is(given, "training.SphereSequences")) {
+    const auto task = nb::cast<simulate::SphereTask>(given.attr("task"));
+    simulate::validate(task);
+    return {static_cast<int>(task.dimension + task.classes), static_cast<int>(task.classes), task.context_length + 1,
+            train::sphere_sequences<float>(task, seed())};
+  }
+  const bool is_affine = is(given, "training.AffineSequences"), is_own = is(given, "training.SequenceStream");
+  if (!is_affine && !is_own && !is(given, "training.QuantifierSequences")) {
+    throw nb::type_error(
+        "incontext.training.SequenceTraining: the sequences must be AffineSequences, QuantifierSequences, "
+        "SphereSequences or a SequenceStream");
+  }
+  const I length = nb::cast<I>(given.attr("length"));
+  require_at_least("training::SequenceStream", "length", length, I{1});
+  if (is_affine) {
+    const simulate::AffineSequences<float> task{
+        seed(), number("input_stddev"), number("function_stddev"),
+        given.attr("first_input_stddev").is_none() ? number("input_stddev") : number("first_input_stddev")};
+    return {train::affine_features, 1, length, train::affine_sequences(task, length)};
+  }
+  if (!is_own) {
+    const simulate::QuantifierSequences<float> task{seed(), number("input_stddev")};
+    return {train::quantifier_features, 2, length,
+            train::quantifier_sequences(task, choice_of<train::Quantifier>(given, "quantifier"),
+                                        choice_of<train::QuantifierNumbers>(given, "numbers"), length)};
+  }
+  const auto draw = std::make_shared<nb::object>(given.attr("draw"));
+  return {nb::cast<int>(given.attr("features")),
+          nb::cast<int>(given.attr("outputs")),
+          length,
+          {.loss = choice_of<training::SequenceLoss>(given, "loss"),
+           .length = [length](I) { return length; },
+           .draw =
+               [draw](std::uint64_t index, I tokens, Examples& examples, Eigen::Index first) {
+                 const nb::gil_scoped_acquire lock;
+                 write_drawn(nb::cast<std::tuple<DenseMatrix, DenseMatrix, DenseVector>>((*draw)(index, tokens)),
+                             tokens, examples, first);
+               }}};
+}
+
+/// The parameters of every head's map, layer by layer.
+std::vector<std::vector<std::vector<D>>> numbers_of_maps(const training::SequenceTransformer<SequenceMap>& model,
+                                                         Parameters at) {
+  require_same_size("training::SequenceTraining", "parameters", std::ssize(at), model.layout().size());
+  std::vector<std::vector<std::vector<D>>> layers;
+  for (int layer = 0; layer < model.layout().shape().layers; ++layer) {
+    const training::Matrix<float> own =
+        model.layout().part(at.data(), training::SequencePart::map, layer).template cast<float>();
+    auto& heads = layers.emplace_back();
+    for (std::size_t head = 0; head < model.maps().size(); ++head) {
+      heads.push_back(std::visit(
+          [&]<class Scoring, class... Named>(const LearnedMap<Scoring, Named...>& one) {
+            [[maybe_unused]] const Scoring trained = one.at(own.col(static_cast<Eigen::Index>(head)).data());
+            return std::vector<D>{static_cast<D>(Named::of(trained))...};
+          },
+          model.maps()[head].chosen));
+    }
+  }
+  return layers;
+}
+
+Transformer sequence_training(nb::handle sequences, const nb::list& maps, training::SequenceShape shape,
+                              D initial_scale, const train::SequenceBatches& batches) {
+  const Stream stream = stream_of(sequences);
+  shape.features = stream.features;
+  shape.outputs = stream.outputs;
+  std::vector<SequenceMap> heads;
+  for (const nb::handle map : maps) {
+    heads.push_back(sequence_map(map));
+    std::visit([](const auto& one) { scoring::require_valid(one.start); }, heads.back().chosen);
+  }
+  const Sequences training({shape, heads}, stream.sequences, batches);
+  Transformer result{
+      {.initial = training.initial(initial_scale), .gradient = training.gradient(), .decays = training.decays()}};
+  result.features = stream.features;
+  result.parts = [training](Parameters at) {
+    return parts_of(training.model().layout(), training::sequence_part_names, at);
+  };
+  result.trained_numbers = [training](Parameters at) { return numbers_of_maps(training.model(), at); };
+  result.output_bound = [training](Parameters at, int output) {
+    return training::output_bound(training.model().layout(), at, output);
+  };
+  result.outputs = [training, outputs = stream.outputs](Parameters at, const Examples& given, I count) {
+    const I length = given.length;
+    std::vector<float> all(static_cast<std::size_t>(count * length * outputs));
+    const train::SequenceStream<float> copied{
+        .length = [length](I) { return length; },
+        .draw =
+            [&](std::uint64_t index, I tokens, Examples& examples, Eigen::Index first) {
+              examples.features.middleCols(first, tokens) =
+                  given.features.middleCols(static_cast<Eigen::Index>(index) * tokens, tokens);
+            }};
+    training.each_output(at, copied, count, length,
+                         [&](I first, const Examples&, const training::Matrix<float>& found) {
+                           std::copy(found.data(), found.data() + found.size(), all.data() + first * length * outputs);
+                         });
+    return all;
+  };
+  return result;
+}
+
+template <class Map>
+Transformer reasoning_training(const training::ReasoningShape& shape,
+                               const typename train::ReasoningTraining<Map>::MapOfStep& map_of_step, D initial_stddev,
+                               const train::ReasoningBatches& batches) {
+  const train::ReasoningTraining<Map> training(shape, map_of_step, batches);
+  Transformer result{
+      {.initial = training.initial(initial_stddev), .gradient = training.gradient(), .decays = training.decays()}};
+  result.parts = [training](Parameters at) { return parts_of(training.layout(), training::reasoning_part_names, at); };
+  result.measure = [training](Parameters at, I step) { return training.measure(at, step); };
+  result.trained = training.trained();
+  result.held_out = training.held_out();
+  return result;
+}
+
+Transformer reasoning_of(const training::ReasoningShape& shape, nb::handle map, D initial_stddev,
+                         const train::ReasoningBatches& batches) {
+  const auto number = [&](const char* name) { return number_of(map, name); };
+  if (is(map, "scoring.Softmax")) {
+    const scoring::Softmax<float> fixed{number("temperature")};
+    return reasoning_training<scoring::Softmax<float>>(
+        shape, [=](I) { return fixed; }, initial_stddev, batches);
+  }
+  if (is(map, "scoring.HeatSchedule")) {
+    const scoring::HeatSchedule<float> heat{number("start_temperature"), number("end_temperature"),
+                                            nb::cast<int>(map.attr("epochs")),
+                                            choice_of<scoring::HeatShape>(map, "shape")};
+    scoring::validate(heat);
+    return reasoning_training<scoring::Softmax<float>>(
+        shape,
+        [=](I step) {
+          return scoring::Softmax<float>{heat.temperature(static_cast<int>(std::min<I>(step, heat.epochs - 1)))};
+        },
+        initial_stddev, batches);
+  }
+  if (is(map, "scoring.NormSoftmax")) {
+    const scoring::NormSoftmax<float> fixed{number("temperature"), choice_of<scoring::ScoreScale>(map, "scale")};
+    return reasoning_training<scoring::NormSoftmax<float>>(
+        shape, [=](I) { return fixed; }, initial_stddev, batches);
+  }
+  throw nb::type_error("incontext.training.ReasoningTraining: the map must be Softmax, NormSoftmax or a HeatSchedule");
+}
+
+/// The values of examples, one row each.
+Eigen::Matrix<I, Eigen::Dynamic, 4, Eigen::RowMajor> values_of(
+    const std::vector<training::ReasoningExample>& examples) {
+  Eigen::Matrix<I, Eigen::Dynamic, 4, Eigen::RowMajor> values(std::ssize(examples), 4);
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) = examples[i].values[k];
+    }
+  }
+  return values;
+}
+
+void bind_transformer_class(nb::module_& m) {
+  nb::class_<Transformer, Sampled>(m, "TransformerTraining", "A transformer, its maps and its batches.")
+      .def(
+          "parts", [](const Transformer& self, const DenseVector& at) { return self.parts(plain(at)); }, "parameters"_a)
+      .def(
+          "trained_numbers",
+          [](const Transformer& self, const DenseVector& at) { return self.trained_numbers(plain(at)); },
+          "parameters"_a)
+      .def(
+          "output_bound",
+          [](const Transformer& self, const DenseVector& at, int output) {
+            return self.output_bound(plain(at), output);
+          },
+          "parameters"_a, "output"_a)
+      .def(
+          "outputs",
+          [](const Transformer& self, const DenseVector& parameters, const DenseMatrix& tokens, I length) {
+            const std::vector<D> at = plain(parameters);
+            require_same_size("training::SequenceTraining::outputs", "features", tokens.value.cols(),
+                              Eigen::Index{self.features});
+            Examples given;
+            given.length = length;
+            given.features = tokens.value.transpose().cast<float>();
+            const auto found = interruptible([&] { return self.outputs(at, given, given.features.cols() / length); });
+            return Eigen::VectorXf(Eigen::Map<const Eigen::VectorXf>(found.data(), std::ssize(found)));
+          },
+          "parameters"_a, "tokens"_a, "length"_a)
+      .def(
+          "measure",
+          [](const Transformer& self, const DenseVector& parameters, I step) {
+            const std::vector<D> at = plain(parameters);
+            return interruptible([&] { return self.measure(at, step); });
+          },
+          "parameters"_a, "step"_a)
+      .def_prop_ro("trained", [](const Transformer& self) { return values_of(self.trained); })
+      .def_prop_ro("held_out", [](const Transformer& self) { return values_of(self.held_out); });
+}
+
+}  // namespace
+
+void bind_transformers(Room& room) {
+  nb::module_& m = room.module();
+  bind_transformer_class(m);
+  m.def(
+      "sequence_training",
+      [](const nb::object& sequences, const nb::list& maps, int width, int layers, int hidden, int map_parameters,
+         training::LayerNorms norms, D initial_scale, I batch, std::uint64_t seed, const nb::object& device,
+         int threads) {
+        const training::SequenceShape shape{.width = width,
+                                            .heads = static_cast<int>(nb::len(maps)),
+                                            .layers = layers,
+                                            .hidden = hidden,
+                                            .map_parameters = map_parameters,
+                                            .norms = norms};
+        return sequence_training(sequences, maps, shape, initial_scale, {seed, batch, device_of(device), threads});
+      },
+      "sequences"_a, "maps"_a, "width"_a, "layers"_a, "hidden"_a, "map_parameters"_a, "norms"_a, "initial_scale"_a,
+      "batch"_a, "seed"_a, "device"_a, "threads"_a, "What incontext.training.SequenceTraining is made of.");
+  m.def(
+      "reasoning_training",
+      [](const training::ReasoningShape& shape, const nb::object& map, D initial_stddev, D training_share, I batch,
+         training::ReasoningAnswers answers, train::GradientScaling scaling, std::uint64_t seed,
+         const nb::object& device, int threads) {
+        return reasoning_of(shape, map, initial_stddev,
+                            {seed, training_share, batch, answers, scaling, device_of(device), threads});
+      },
+      "shape"_a, "map"_a, "initial_stddev"_a, "training_share"_a, "batch"_a, "answers"_a, "scaling"_a, "seed"_a,
+      "device"_a, "threads"_a, "What incontext.training.ReasoningTraining is made of.");
+  m.def(
+      "drawn_sequences",
+      [](const nb::object& sequences, std::uint64_t first, I count, I length) {
+        const Stream stream = stream_of(sequences);
+        require_at_least("training::SequenceStream", "count", count, I{1});
+        const I tokens = length > 0 ? length : stream.length;
+        Examples drawn;
+        drawn.resize({.features = stream.features, .outputs = stream.outputs}, count, tokens);
+        for (I i = 0; i < count; ++i) {
+          stream.sequences.draw(first + static_cast<std::uint64_t>(i), tokens, drawn, i * tokens);
+        }
+        return std::tuple(Eigen::MatrixXf(drawn.features.transpose()), Eigen::MatrixXf(drawn.targets.transpose()),
+                          Eigen::VectorXf(drawn.weights), tokens);
+      },
+      "sequences"_a, "first"_a, "count"_a, "length"_a, "Sequences of a stream: features, targets, weights, length.");
+  m.def("eureka_step", &training::eureka_step, "course"_a, room.docs("eureka_step"));
+  m.def("plateau_loss", &training::plateau_loss, "course"_a, "largest_loss"_a, room.docs("plateau_loss"));
+}
+
+}  // namespace incontext::python
