@@ -16,7 +16,7 @@ MEAN_LOG_LENGTH = sum(numpy.log(numpy.arange(1, 41)) / 40)
 
 
 def tables(*arguments):
-    ran = subprocess.run([PROGRAM, *arguments, "--format", "json", "--quiet"], capture_output=True, text=True)
+    ran = subprocess.run([PROGRAM, *arguments, "--format", "json"], capture_output=True, text=True)
     return json.loads(ran.stdout)["tables"]
 
 
