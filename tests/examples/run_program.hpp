@@ -103,7 +103,9 @@ inline Finished run_program(const std::string& program, const std::vector<std::s
 class RunningProgram {
  public:
   RunningProgram(const std::string& program, const std::vector<std::string>& arguments, const TemporaryFolder& folder)
-      : output_(folder.file("running.out")), errors_(folder.file("running.err")), process_((std::fflush(nullptr), ::fork())) {
+      : output_(folder.file("running.out")),
+        errors_(folder.file("running.err")),
+        process_((std::fflush(nullptr), ::fork())) {
     if (process_ != 0) return;
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
     const bool redirected =
