@@ -31,7 +31,7 @@ set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIM
 add_test(NAME simulate/distributed_library
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" library
                  "${CMAKE_CURRENT_LIST_DIR}/distributed/program.cpp" -ffp-contract=off ${_distributed_flags})
-set_tests_properties(simulate/distributed_library PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT 300)
+set_tests_properties(simulate/distributed_library PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT 600)
 if(TARGET incontext::simulate_mpi AND TARGET incontext-softmax-error)
   add_test(NAME simulate/distributed_programs
            COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" programs
