@@ -206,7 +206,7 @@ std::string settings_of(const CLI::App& app) {
   for (const auto& [name, value] : arguments.items()) {
     if (how.count(name) == 0) settings[name] = value;
   }
-  return settings.dump();
+  return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 /// The files that other options name.

@@ -97,8 +97,10 @@ Rows kernel_weights(nb::handle map, const Rows& queries, const Rows& keys, scori
 
 Rows kernel_jvp(nb::handle map, const Rows& queries, const Rows& keys, const Rows& query_direction,
                 const Rows& key_direction, scoring::Visibility visibility) {
-  require_same_size("scoring::jvp", "query_direction", query_direction.size(), queries.size());
-  require_same_size("scoring::jvp", "key_direction", key_direction.size(), keys.size());
+  require_same_size("scoring::jvp", "query_direction's rows", query_direction.rows(), queries.rows());
+  require_same_size("scoring::jvp", "query_direction's columns", query_direction.cols(), queries.cols());
+  require_same_size("scoring::jvp", "key_direction's rows", key_direction.rows(), keys.rows());
+  require_same_size("scoring::jvp", "key_direction's columns", key_direction.cols(), keys.cols());
   Rows out = Rows::Zero(queries.rows(), keys.rows());
   for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, auto query, auto seen) {
     scoring::jvp(attention, query, seen, row_of(query_direction, i, query.size),

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -41,7 +42,8 @@ namespace incontext::simulate {
 /// call MPI in rank 0 meanwhile unless MPI was initialized with MPI_THREAD_MULTIPLE.
 ///
 /// Errors    std::runtime_error if MPI gives less than MPI_THREAD_SERIALIZED, and from simulations, on all ranks alike,
-///           if a rank fails or runs something else. MPI ends the program if a rank dies: what `keep` keeps remains.
+///           if a rank fails or runs something else. MPI ends the program if a rank dies; then only what was
+///           written to a file before (SimulationRecord::on_change) remains.
 /// Random    the bits of one process, on any number of ranks.
 /// Runs on   host
 class DistributedRun {
@@ -55,10 +57,11 @@ class DistributedRun {
           "MPI_THREAD_SERIALIZED)");
     }
     MPI_Comm_dup(processes, &comm_);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
     find_share();
     if (rank_ > 0) return;
     local_.with_run([this](SharedRun& run) { run.on_reply([this](int rank) { due_.push_back(rank); }); });
-    if (ranks_ > 1) server_ = std::thread([this] { serve(); });
+    if (ranks_ > 1) start_server();
   }
   DistributedRun(const DistributedRun&) = delete;
   DistributedRun& operator=(const DistributedRun&) = delete;
@@ -174,6 +177,24 @@ class DistributedRun {
     std::chrono::microseconds time_{10};
   };
 
+  /// The other ranks wait for replies, so that without a server the whole program must end.
+  void start_server() try {
+    server_ = std::thread([this] {
+      try {
+        serve();
+      } catch (const std::exception& error) {
+        abort(error.what());
+      }
+    });
+  } catch (const std::exception& error) {
+    abort(error.what());
+  }
+
+  void abort(const char* why) const {
+    std::fprintf(stderr, "incontext::simulate::DistributedRun: rank 0 can no longer serve the others: %s\n", why);
+    MPI_Abort(comm_, 2);
+  }
+
   void serve() {
     for (Pause pause;; pause.wait()) {
       for (Received asked{}; receive(asking, asked); pause = {}) {
@@ -201,7 +222,8 @@ class DistributedRun {
   void send(int rank, int tag, const std::string& bytes) const {
     if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
       throw std::runtime_error(
-          "incontext::simulate::DistributedRun: the simulation has too many outputs for a message");
+          "incontext::simulate::DistributedRun: the simulation has too many outputs for a message (value = " +
+          std::to_string(bytes.size()) + " bytes; needs at most 2147483647)");
     }
     MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank, tag, comm_);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "incontext/core/host_device.hpp"
 
@@ -25,9 +25,9 @@ struct Moments {
 ///
 /// Runs on   host
 inline bool same_bits(const Moments& a, const Moments& b) {
-  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
-  return a.count == b.count && a.non_finite == b.non_finite && bits(a.mean) == bits(b.mean) &&
-         bits(a.sum_of_squares) == bits(b.sum_of_squares);
+  const auto same = [](double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; };
+  return a.count == b.count && a.non_finite == b.non_finite && same(a.mean, b.mean) &&
+         same(a.sum_of_squares, b.sum_of_squares);
 }
 
 /// Moments of two samples put together.

@@ -45,6 +45,7 @@ class SharedRecord final : public Record {
 
   void begin(const SimulationIdentity& identity) override {
     trees_.resize(static_cast<std::size_t>(identity.outputs));
+    chunks_per_second_ = 0;  // of this simulation nothing is known yet
     take_up({});
     ask({.request = RunRequest::begin, .text = name_, .identity = identity});
   }

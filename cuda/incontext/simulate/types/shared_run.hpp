@@ -96,7 +96,8 @@ class SharedRun {
         ++waiting_;
         if (message.is_stopped) stop();
         break;
-      case RunRequest::wait:
+      case RunRequest::wait:  // rank 0 runs no further simulation
+        is_stopped_ = true;
         break;
       case RunRequest::leave:
         leave(rank, message);
@@ -124,7 +125,7 @@ class SharedRun {
     planned_ = 1;
     known_ = end_ = unlent_ = 0;
     to_lend_.clear();
-    is_stopped_ = here_ < static_cast<int>(ranks_.size());
+    is_stopped_ = rank_0_waits() || here_ < static_cast<int>(ranks_.size());
     for (Rank& one : ranks_) one.is_checked = false;
   }
 
@@ -196,6 +197,9 @@ class SharedRun {
     return block;
   }
 
+  /// Whether rank 0 has no more to simulate, and waits until all others have left.
+  [[nodiscard]] bool rank_0_waits() const { return ranks_.front().pending == RunRequest::wait; }
+
   void stop() {
     if (!is_stopped_ && stopped_) stopped_();
     is_stopped_ = true;
@@ -210,7 +214,8 @@ class SharedRun {
   /// Replies to everything that can be answered by now.
   void settle() {
     const bool others_left = here_ == (ranks_.front().has_left ? 0 : 1);
-    const bool is_whole = waiting_ > 0 && waiting_ == here_ && failure_.empty();
+    const int busy = here_ - (rank_0_waits() ? 1 : 0);
+    const bool is_whole = waiting_ > 0 && waiting_ == busy && failure_.empty();
     const RunReply whole{.known = known_, .totals = is_whole ? record_->totals(end_) : RunReply().totals};
     for (Rank& rank : ranks_) {
       if (!rank.pending) continue;

@@ -129,10 +129,11 @@ class SimulationRecord final : public Record {
         missing -= std::max<std::int64_t>(std::min(piece.end(), own.end()) - std::max(piece.first(), own.first), 0);
       }
     }
-    return missing;
+    return is_checked_ ? missing : missing + 1;  // the first chunk, whose bits are to be compared
   }
 
-  /// The common chunks alone are a whole piece, so that `end` after a pilot cuts none.
+  /// `end` must not lie inside a piece of known chunks. It never does: pieces are not joined across the end of the
+  /// common chunks, where a pilot ends.
   std::vector<statistics::Moments> totals(std::int64_t end) override {
     std::vector<statistics::Moments> result;
     for (std::size_t output = 0; output < static_cast<std::size_t>(now().identity.outputs); ++output) {

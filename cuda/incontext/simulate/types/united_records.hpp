@@ -26,11 +26,10 @@ struct RecordedPart {
 
 /// The record of the whole run of which these are all the parts, in any order.
 ///
-///     const auto whole = simulate::united_records({{"a", {1, 2}, first}, {"b", {2, 2}, second}});
-///     simulate::SimulationRecord record(whole);   // a run with it computes only first chunks
+/// A run with the result computes only the first chunks again.
 ///
 /// Errors    std::invalid_argument that names the sources if parts are missing, given twice or of different runs: other
-///           simulations, other identities, other first chunks, other pilots, or chunks that overlap or are missing.
+///           simulations, other identities, other first chunks, other pilots, or chunks that overlap, or that are missing between parts.
 /// Random    a run with the result has the bits of a run without a record.
 /// Runs on   host
 std::vector<RecordedSimulation> united_records(std::vector<RecordedPart> parts);
