@@ -179,13 +179,7 @@ class DistributedRun {
 
   /// The other ranks wait for replies, so that without a server the whole program must end.
   void start_server() try {
-    server_ = std::thread([this] {
-      try {
-        serve();
-      } catch (const std::exception& error) {
-        abort(error.what());
-      }
-    });
+    server_ = std::thread([this] { serve(); });
   } catch (const std::exception& error) {
     abort(error.what());
   }
@@ -195,7 +189,7 @@ class DistributedRun {
     MPI_Abort(comm_, 2);
   }
 
-  void serve() {
+  void serve() try {
     for (Pause pause;; pause.wait()) {
       for (Received asked{}; receive(asking, asked); pause = {}) {
         const auto message = detail::message_in<RunMessage>(asked.bytes);
@@ -204,6 +198,8 @@ class DistributedRun {
       }
       if (answer()) return;
     }
+  } catch (const std::exception& error) {
+    abort(error.what());
   }
 
   /// Sends the replies that are due, and returns whether the run is over.

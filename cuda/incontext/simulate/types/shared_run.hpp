@@ -70,11 +70,11 @@ class SharedRun {
     std::optional<RunRequest> pending = {};  // what it waits for
     std::optional<RunReply> reply = {};
     std::size_t begun = 0;
-    bool is_checked = false;
-    bool has_left = false;
+    bool is_checked = false, has_left = false;
   };
 
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool rank_0_waits() const { return ranks_.front().pending == RunRequest::wait; }
   [[nodiscard]] const RecordedSimulation& now() const { return record_->simulations()[record_->begun() - 1]; }
 
   void handle(int rank, const RunMessage& message) {
@@ -197,9 +197,6 @@ class SharedRun {
     return block;
   }
 
-  /// Whether rank 0 has no more to simulate, and waits until all others have left.
-  [[nodiscard]] bool rank_0_waits() const { return ranks_.front().pending == RunRequest::wait; }
-
   void stop() {
     if (!is_stopped_ && stopped_) stopped_();
     is_stopped_ = true;
@@ -214,8 +211,7 @@ class SharedRun {
   /// Replies to everything that can be answered by now.
   void settle() {
     const bool others_left = here_ == (ranks_.front().has_left ? 0 : 1);
-    const int busy = here_ - (rank_0_waits() ? 1 : 0);
-    const bool is_whole = waiting_ > 0 && waiting_ == busy && failure_.empty();
+    const bool is_whole = waiting_ > 0 && waiting_ == here_ - (rank_0_waits() ? 1 : 0) && failure_.empty();
     const RunReply whole{.known = known_, .totals = is_whole ? record_->totals(end_) : RunReply().totals};
     for (Rank& rank : ranks_) {
       if (!rank.pending) continue;

@@ -29,7 +29,8 @@ struct RecordedPart {
 /// A run with the result computes only the first chunks again.
 ///
 /// Errors    std::invalid_argument that names the sources if parts are missing, given twice or of different runs: other
-///           simulations, other identities, other first chunks, other pilots, or chunks that overlap, or that are missing between parts.
+///           simulations, other identities, other first chunks, other pilots, or chunks that overlap
+///           or are missing between parts.
 /// Random    a run with the result has the bits of a run without a record.
 /// Runs on   host
 std::vector<RecordedSimulation> united_records(std::vector<RecordedPart> parts);
