@@ -25,9 +25,13 @@ struct Moments {
 ///
 /// Runs on   host
 inline bool same_bits(const Moments& a, const Moments& b) {
-  const auto same = [](double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; };
-  return a.count == b.count && a.non_finite == b.non_finite && same(a.mean, b.mean) &&
-         same(a.sum_of_squares, b.sum_of_squares);
+  const auto bits = [](double x) {
+    std::uint64_t result = 0;
+    std::memcpy(&result, &x, sizeof result);
+    return result;
+  };
+  return a.count == b.count && a.non_finite == b.non_finite && bits(a.mean) == bits(b.mean) &&
+         bits(a.sum_of_squares) == bits(b.sum_of_squares);
 }
 
 /// Moments of two samples put together.
