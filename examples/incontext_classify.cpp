@@ -28,7 +28,7 @@ Report report_of(const CLI::App& app, ClassifyOptions& options) {
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
   if (!options.contexts_file.empty()) write_contexts(options, simulator);
-  report.run = simulator.record();
+  report.run = simulator.summary();
   judge(report, judgment);
   controls.join(*report.verdict);
   return report;

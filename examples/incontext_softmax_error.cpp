@@ -25,7 +25,7 @@ Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   Simulator simulator(options.simulation, options.estimator, options.output.quiet);
   Run parts{options, simulator, judgment};
   report.tables = softmax_error_tables(parts);
-  report.run = simulator.record();
+  report.run = simulator.summary();
   judge(report, judgment);
   return report;
 }

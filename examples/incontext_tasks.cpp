@@ -23,7 +23,7 @@ Report report_of(const CLI::App& app, TaskOptions& options) {
   TaskRun parts{options, simulator, judgment, controls};
   report.tables = figure_tables(parts);
   if (!controls.empty()) report.tables.push_back(controls.table());
-  report.run = simulator.record();
+  report.run = simulator.summary();
   judge(report, judgment);
   controls.join(*report.verdict);
   return report;

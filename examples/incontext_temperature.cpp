@@ -43,7 +43,7 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
   if (!controls.empty()) report.tables.push_back(controls.table());
-  report.run = simulator.record();
+  report.run = simulator.summary();
   judge(report, judgment);
   controls.join(*report.verdict);
   return report;

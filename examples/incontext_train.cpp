@@ -42,7 +42,7 @@ Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<C
     Simulator simulator(o.simulation, o.output.quiet);
     Parts parts{o, simulator, judgment, controls};
     report.tables = tables(parts);
-    report.run = simulator.record();
+    report.run = simulator.summary();
     if (!controls.empty()) report.tables.push_back(controls.table());
     judge(report, judgment);
     if (report.verdict) controls.join(*report.verdict);

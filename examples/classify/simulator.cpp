@@ -43,7 +43,7 @@ Simulator::Simulator(const SimulationOptions& options, std::int64_t search_trial
 Simulator::~Simulator() = default;
 
 bool Simulator::stopped() const { return state_->runs.stopped(); }
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.count(trials, planned); }
 
 ClassificationSimulation Simulator::metrics(const std::string& what, const SphereTask& task,

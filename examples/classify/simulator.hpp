@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
@@ -41,7 +41,7 @@ class Simulator {
   ~Simulator();
 
   bool stopped() const;
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
   /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
 

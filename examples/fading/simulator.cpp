@@ -117,7 +117,7 @@ Simulator::Simulator(const SimulationOptions& options, std::int64_t most_scores,
 
 Simulator::~Simulator() = default;
 
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 bool Simulator::stopped() const { return state_->runs.stopped(); }
 
 std::vector<MeasuredRow> Simulator::rows(const simulate::ScoreRow& row, const std::vector<double>& inverse_temperatures,

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
@@ -53,7 +53,7 @@ class Simulator {
   Simulator(const SimulationOptions& options, std::int64_t most_scores, bool quiet);
   ~Simulator();
 
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
   bool stopped() const;
 
   /// One measurement for each inverse temperature, all on the same rows.

@@ -237,7 +237,7 @@ Simulator::Simulator(const SimulationOptions& options, bool quiet)
 
 Simulator::~Simulator() = default;
 
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 
 MeasuredGradients Simulator::gradients(simulate::GradientMap map, const std::vector<double>& score_stddevs) {
   using simulate::GradientNorm;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run. Only simulator.cpp sees simulate headers other than their types: nvcc compiles it for
@@ -38,7 +38,7 @@ class Simulator {
   Simulator(const SimulationOptions& options, bool quiet);
   ~Simulator();
 
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
 
   /// The norms at each x = |W_K q| / tau, on common draws.
   MeasuredGradients gradients(simulate::GradientMap map, const std::vector<double>& score_stddevs);

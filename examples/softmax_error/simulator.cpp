@@ -39,7 +39,7 @@ Simulator::Simulator(const SimulationOptions& options, EstimatorChoice estimator
 
 Simulator::~Simulator() = default;
 
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 
 Estimates Simulator::errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
   if (std::holds_alternative<SSA>(maps.front())) return state_->errors<SSA>(what, at, maps);

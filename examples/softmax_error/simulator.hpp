@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "examples/softmax_error/theory.hpp"
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 // Boost's distributions, which it needs, are slow to compile.
@@ -30,7 +30,7 @@ class Simulator {
   Simulator(const SimulationOptions& options, EstimatorChoice estimator, bool quiet);
   ~Simulator();
 
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
 
   /// The simulated errors of maps of one kind, on common draws.
   Estimates errors(const std::string& what, const Situation& at, const std::vector<Map>& maps);

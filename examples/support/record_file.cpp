@@ -197,7 +197,7 @@ std::string record_text(const RecordedRun& run) {
                      {"part", {run.part.number, run.part.count}},
                      {"complete", run.complete},
                      {"simulations", std::move(simulations)}};
-  const std::string text = content.dump();
+  const std::string text = content.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return text + checksum + checksum_of(text) + "\"}\n";
 }
 

@@ -250,7 +250,7 @@ namespace {
 /// The record of the run as columns of CSV: their names and the cells of one row.
 std::vector<std::pair<std::string, std::string>> run_cells(const Report& report) {
   const auto count = [](const auto& number) { return number ? std::to_string(*number) : std::string(); };
-  const RunRecord& run = report.run;
+  const RunSummary& run = report.run;
   return {{"command", csv_cell(report.command)},
           {"complete", run.complete ? "true" : "false"},
           {"exit_code", std::to_string(exit_code_of(report))},

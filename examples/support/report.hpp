@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/table.hpp"
 
 /// The results of a program, independent of their layout: tables of cells, notes, and a verdict.
@@ -28,7 +28,7 @@ struct Report {
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
   std::vector<Table> tables = {};
   std::optional<Verdict> verdict = {};  ///< absent if there is nothing to judge
-  RunRecord run = {};
+  RunSummary run = {};
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 

@@ -18,7 +18,7 @@
 
 #include "examples/support/progress.hpp"
 #include "examples/support/record_file.hpp"
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/shared_process.hpp"
 #include "examples/support/simulation_options.hpp"
 #include "examples/support/text.hpp"
@@ -36,20 +36,20 @@ class SimulationRuns {
   /// Whether no further simulation is to be run.
   bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
 
-  /// The record of all simulations up to now; incomplete once one was cut short or skipped.
-  const RunRecord& record() const { return record_; }
+  /// The summary of all simulations up to now; incomplete once one was cut short or skipped.
+  const RunSummary& summary() const { return summary_; }
 
-  /// Adds trials that were drawn in another way to the record, with the number that was intended.
+  /// Adds trials that were drawn in another way to the summary, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned) {
-    *record_.trials += trials;
-    if (trials < planned) record_.complete = false;
+    *summary_.trials += trials;
+    if (trials < planned) summary_.complete = false;
   }
 
   /// The options of the simulations that follow, apart from the stream.
   simulate::Options& options() { return options_; }
 
   /// Whether this run computes one of several parts, whose estimates nobody sees: the record is all that it leaves.
-  bool is_part() const { return record_.file && record_.file->part().count > 1; }
+  bool is_part() const { return summary_.file && summary_.file->part().count > 1; }
 
   /// Runs `simulation`, which takes simulate::Options and returns a simulate::Simulation of `size` estimates, or a pair
   /// of one and anything else; of several GPUs each calls it, on a thread of its own, and the result is that of the
@@ -59,11 +59,11 @@ class SimulationRuns {
     std::invoke_result_t<const Function&, const simulate::Options&> result;
     if (stopped()) {
       stopped_ = true;
-      record_.complete = false;
+      summary_.complete = false;
       of(result).estimates.resize(size);
       return result;
     }
-    if (record_.file) record_.file->record().name_next(what);
+    if (summary_.file) summary_.file->record().name_next(what);
     if (process_ != nullptr) process_->record->name_next(what);
     simulate::Options at = options_;
     at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
@@ -74,11 +74,11 @@ class SimulationRuns {
     if (gpus_.empty()) {
       result = simulation(at);
     } else {
-      result = simulate::run_on_devices(gpus_, at, simulation, record_.file ? &record_.file->record() : nullptr);
+      result = simulate::run_on_devices(gpus_, at, simulation, summary_.file ? &summary_.file->record() : nullptr);
     }
     progress_.clear();
-    *record_.trials += of(result).trials;
-    if (of(result).interrupted) record_.complete = false;
+    *summary_.trials += of(result).trials;
+    if (of(result).interrupted) summary_.complete = false;
     stopped_ = of(result).interrupted || simulate::InterruptGuard::requested();
     return result;
   }
@@ -100,15 +100,15 @@ class SimulationRuns {
     options_.threads = options.threads;
     if (process_ != nullptr) take_share(kept.settings);
     if (options_.gpu == simulate::every_gpu) take_all_gpus(options.complete_record != nullptr);
-    record_ = record_of(options_);
-    if (!gpus_.empty()) record_.device = simulate::name(simulate::Device::cuda, simulate::every_gpu);
+    summary_ = summary_of(options_);
+    if (!gpus_.empty()) summary_.device = simulate::name(simulate::Device::cuda, simulate::every_gpu);
     if (kept.are_given() && (process_ == nullptr || process_->rank == 0)) {
-      record_.file = std::make_shared<RecordFile>(kept);
-      if (gpus_.empty()) options_.record = &record_.file->record();
+      summary_.file = std::make_shared<RecordFile>(kept);
+      if (gpus_.empty()) options_.record = &summary_.file->record();
     }
     if (process_ == nullptr) return;
-    if (record_.file) {
-      process_->keep(record_.file->record(), [file = record_.file] {
+    if (summary_.file) {
+      process_->keep(summary_.file->record(), [file = summary_.file] {
         try {
           file->finish(false);
         } catch (const InputError&) {  // the end of the run tries again, and tells
@@ -116,7 +116,7 @@ class SimulationRuns {
       });
     }
     options_.record = process_->record;
-    record_.processes = process_->ranks;
+    summary_.processes = process_->ranks;
   }
 
   static RecordOptions completed(const SimulationOptions& options) {
@@ -148,15 +148,15 @@ class SimulationRuns {
   }
 
   /// The device that `automatic` selects and the number of threads that 0 selects.
-  static RunRecord record_of(const simulate::Options& options) {
+  static RunSummary summary_of(const simulate::Options& options) {
     const simulate::Device device = simulate::resolve(options.device, options.gpu);
-    RunRecord record{.trials = 0, .device = simulate::name(device, options.gpu), .seed = options.seed};
-    if (device != simulate::Device::cuda) record.instructions = simulate::instructions();
-    if (device == simulate::Device::serial) record.threads = 1;
+    RunSummary summary{.trials = 0, .device = simulate::name(device, options.gpu), .seed = options.seed};
+    if (device != simulate::Device::cuda) summary.instructions = simulate::instructions();
+    if (device == simulate::Device::serial) summary.threads = 1;
     if (device == simulate::Device::openmp || device == simulate::Device::tbb) {
-      record.threads = simulate::detail::HostSystem::workers({device, options.threads});
+      summary.threads = simulate::detail::HostSystem::workers({device, options.threads});
     }
-    return record;
+    return summary;
   }
 
   const SharedProcess* process_;
@@ -166,7 +166,7 @@ class SimulationRuns {
   std::vector<simulate::NumberedDevice> gpus_ = {};  ///< that share every simulation
   std::uint64_t next_stream_ = 0;
   bool stopped_ = false;
-  RunRecord record_ = {};
+  RunSummary summary_ = {};
 };
 
 }  // namespace incontext::examples

@@ -130,7 +130,7 @@ Simulator::Simulator(const SimulationOptions& options, bool quiet)
 
 Simulator::~Simulator() = default;
 
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 
 std::vector<statistics::Estimate> Simulator::affine(const AffineSetting& setting) {
   return state_->means("affine functions", AffineAnswersTrial{setting});

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run. Only simulator.cpp sees simulate headers other than their types: nvcc compiles it for
@@ -45,7 +45,7 @@ class Simulator {
   Simulator(const SimulationOptions& options, bool quiet);
   ~Simulator();
 
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
 
   std::vector<statistics::Estimate> affine(const AffineSetting& setting);
   std::vector<statistics::Estimate> quantifier(std::int64_t length);

@@ -39,7 +39,7 @@ Simulator::~Simulator() = default;
 
 void Simulator::announce(std::string what) { state_->what = std::move(what); }
 bool Simulator::stopped() const { return state_->runs.stopped(); }
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.count(trials, planned); }
 std::uint64_t Simulator::seed() const { return state_->runs.options().seed; }
 double Simulator::relative_error() const { return state_->runs.options().relative_error; }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 // Boost's distributions, which it needs, are slow to compile.
@@ -42,7 +42,7 @@ class Simulator {
   /// What the progress line calls the simulations that follow.
   void announce(std::string what);
   bool stopped() const;
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
   /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
   std::uint64_t seed() const;

@@ -59,7 +59,7 @@ ReasoningSimulator::ReasoningSimulator(const SimulationOptions& options, bool qu
 ReasoningSimulator::~ReasoningSimulator() = default;
 
 bool ReasoningSimulator::stopped() const { return state_->runs.stopped(); }
-const RunRecord& ReasoningSimulator::record() const { return state_->runs.record(); }
+const RunSummary& ReasoningSimulator::summary() const { return state_->runs.summary(); }
 
 std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std::string& what, const ReasoningRun& run,
                                                                       double enough) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// Training on the reasoning task. Only reasoning_simulator.cpp sees train and simulate headers.
@@ -47,7 +47,7 @@ class ReasoningSimulator {
   ~ReasoningSimulator();
 
   bool stopped() const;
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
 
   /// The course of a training up to a held-out accuracy of `enough`; after Ctrl-C what was reached.
   std::vector<training::ReasoningMeasurement> train(const std::string& what, const ReasoningRun& run, double enough);

@@ -190,7 +190,7 @@ SequenceSimulator::SequenceSimulator(const SimulationOptions& options, bool quie
 SequenceSimulator::~SequenceSimulator() = default;
 
 bool SequenceSimulator::stopped() const { return state_->runs.stopped(); }
-const RunRecord& SequenceSimulator::record() const { return state_->runs.record(); }
+const RunSummary& SequenceSimulator::summary() const { return state_->runs.summary(); }
 
 namespace {
 

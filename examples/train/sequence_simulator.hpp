@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
 /// Small transformers trained on the tasks of arXiv 2508.14685, and an inverse temperature trained on rows with a
@@ -97,7 +97,7 @@ class SequenceSimulator {
   ~SequenceSimulator();
 
   bool stopped() const;
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
 
   TrainedSequence affine(const std::string& what, const SequenceRun& run, const std::vector<AffineTest>& tests,
                          std::int64_t sequences, std::vector<AffineAnswers>& answers);

@@ -53,7 +53,7 @@ Simulator::Simulator(const SimulationOptions& options, bool quiet)
 Simulator::~Simulator() = default;
 
 bool Simulator::stopped() const { return state_->runs.stopped(); }
-const RunRecord& Simulator::record() const { return state_->runs.record(); }
+const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 
 std::vector<TrainedContext> Simulator::train(const std::string& what, const ContextRun& run,
                                              const std::vector<std::int64_t>& steps,

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/support/run_record.hpp"
+#include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 #include "examples/train/regression_runs.hpp"
 #include "examples/train/transience_runs.hpp"
@@ -64,7 +64,7 @@ class Simulator {
   ~Simulator();
 
   bool stopped() const;
-  const RunRecord& record() const;
+  const RunSummary& summary() const;
 
   /// Trains a layer, from `from` if given, and returns its state after each of `steps`, which ascend. After Ctrl-C the
   /// states that were reached.

@@ -7,6 +7,7 @@ namespace {
 const std::string constructions = "include/incontext/classification/context_constructions.hpp";
 const std::string descent = "include/incontext/classification/context_descent.hpp";
 const std::string attention_trial = "cuda/incontext/simulate/context_attention.hpp";
+const std::string adaptive_step = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)";
 const std::string training = "cuda/incontext/train/context_attention.hpp";
 
 Rows referee(const std::string& rule) { return {"Referee", {{"rule", rule}}}; }
@@ -46,7 +47,7 @@ std::vector<Claim> kernel_descent_claims() {
                     "divided by the query's partition function.",
        .found = "Attention, token by token, has the margins of that step. Whether the query is one of its own keys "
                 "matters in low dimension: the step that leaves it out is rejected.",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {constructions, descent},
        .docs = "docs/theory/classification.md#steps",
        .simulator = attention_trial,
@@ -96,7 +97,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "Figs. 5, 13, App. J",
        .statement = "Trained softmax attention becomes the context-adaptive step.",
        .found = "From random weights it arrives at the loss of the best step that selects, or of one that eliminates.",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,
@@ -108,7 +109,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "At d = 2 the linear rule cannot follow the boundaries of the cells, and the kernel rules can.",
        .found = "The share of the circle on which a rule is right, averaged over contexts, is its accuracy at one "
                 "random query. That the linear rule's share is softmax' accuracy is rejected.",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {descent},
        .docs = "docs/theory/classification.md#steps",
        .simulator = "cuda/incontext/simulate/classification.hpp",
@@ -122,7 +123,7 @@ std::vector<Claim> kernel_descent_claims() {
        .found =
            "The order depends on dimension and context length: it holds from n = 20 on at d = 2, from n = 100 at d = "
            "3, and at d = 5 at n = 400 but not at 20. The kernel step has softmax' accuracy and a larger loss.",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {descent},
        .docs = "docs/theory/classification.md#onset",
        .simulator = attention_trial,
@@ -137,7 +138,7 @@ std::vector<Claim> kernel_descent_claims() {
            "At d = 3, n = 25 trained layers have the loss of the best rule of their kind. In long contexts of low "
            "dimension 2500 steps do not arrive: at d = 3, n = 1000 softmax ends at kappa = 19 with a loss of 0.160, "
            "and the best rule has kappa = 113 and 0.115 (bench/results/trained-classification.md).",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,
@@ -193,7 +194,7 @@ std::vector<Claim> kernel_descent_claims() {
        .statement = "The best kernel is wider and its gain larger in higher dimension.",
        .found = "It is, at n = 100, up to d = 5. At d = 10 the search ends at its lowest concentration, where softmax "
                 "is the linear rule.",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {descent},
        .docs = "docs/theory/classification.md#linear-limit",
        .simulator = attention_trial,
@@ -242,7 +243,7 @@ std::vector<Claim> kernel_descent_claims() {
        .place = "App. L, Fig. 18",
        .statement = "Where training ends depends on the learning rate, and large gains are found.",
        .found = "Layers that arrive have the rule's loss; with a small rate they have not arrived after as many steps.",
-       .equation = "p = softmax(c sum_j a_j y_j), a_j = e^(kappa x_j . x) / sum_i e^(kappa x_i . x)",
+       .equation = adaptive_step,
        .headers = {constructions},
        .docs = "docs/theory/training.md#context-layers",
        .simulator = training,

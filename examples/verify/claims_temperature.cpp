@@ -6,6 +6,7 @@ namespace {
 
 const std::string error_header = "include/incontext/regression/generalization_error.hpp";
 const std::string trial = "cuda/incontext/simulate/regression.hpp";
+const std::string parabola = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2";
 const Rows leading_order{.table = "Figure", .z = "leading_order_z"};
 
 Rows invariant(const std::string& scoring) {
@@ -157,7 +158,7 @@ std::vector<Claim> temperature_claims() {
                     "four shifts.",
        .found = "All four agree with the exact error. Under noise and task shifts the uncorrected heuristic errs more "
                 "than temperature 1.",
-       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
+       .equation = parabola,
        .headers = {error_header, "include/incontext/regression/moment_ratio.hpp"},
        .docs = "docs/theory/regression.md#moment-ratio",
        .simulator = trial,
@@ -221,7 +222,7 @@ std::vector<Claim> temperature_claims() {
        .place = "Fig. 2a",
        .statement = "The error falls toward that of the Bayes ridge as contexts grow.",
        .found = "It does, as the exact error says at l = 10 to 400.",
-       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
+       .equation = parabola,
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -234,7 +235,7 @@ std::vector<Claim> temperature_claims() {
                     "Bayes-optimal solution.",
        .found = "It restores part of it: with inputs of twice the variance the error falls from 3.55 to 0.464, and the "
                 "error of the ridge is 0.125 (d = 20, l = 100).",
-       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
+       .equation = parabola,
        .headers = {error_header, "include/incontext/regression/bayes_risk.hpp"},
        .docs = "docs/theory/regression.md#bayes-risk",
        .simulator = trial,
@@ -260,7 +261,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "The influence of a shift of the tasks, of their covariance and of their mean, fades with the "
                     "context length.",
        .found = "It does at l = 20 to 400, as the exact error says.",
-       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
+       .equation = parabola,
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -272,7 +273,7 @@ std::vector<Claim> temperature_claims() {
        .statement =
            "Under more label noise than in pretraining, the optimal temperature lowers the error at every length.",
        .found = "It does at l = 10 to 400.",
-       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
+       .equation = parabola,
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",
        .simulator = trial,
@@ -284,7 +285,7 @@ std::vector<Claim> temperature_claims() {
        .statement = "As the noise grows, the optimal temperature closes the gap to the Bayes ridge.",
        .found = "It closes most of it under strong noise, 94% at noise 4, and all of it where both predict nothing, at "
                 "noise 100. Under the noise of pretraining the gap stays.",
-       .equation = "G(tau) = g_0 - 2 g_1/tau + g_2/tau^2",
+       .equation = parabola,
        .headers = {error_header, "include/incontext/regression/bayes_risk.hpp"},
        .docs = "docs/theory/regression.md#bayes-risk",
        .simulator = trial,

@@ -161,7 +161,8 @@ class MatrixNormSoftmax(Map):
         beside = numpy.broadcast_to(numpy.asarray(given if other is None else other, "float64"), given.shape)
         if other is not None:
             beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
-        return _each_matrix(lambda z, w: _core.scoring.matrix_normsoftmax(self, operation, z, w), seen, beside)
+        function = getattr(_core.scoring, "matrix_normsoftmax_" + operation)
+        return _each_matrix(lambda z, w: function(self, z, w), seen, beside)
 
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
         return self._apply("weights", scores, None, visibility)
@@ -191,10 +192,13 @@ def _each_matrix(function: Callable[..., Any], *arrays: Any) -> Any:
     """Applies a function to the matrices of the last two axes, whose other axes broadcast."""
     lead = numpy.broadcast_shapes(*(array.shape[:-2] for array in arrays))
     flat = [numpy.broadcast_to(array, lead + array.shape[-2:]).reshape(-1, *array.shape[-2:]) for array in arrays]
-    found = [function(*(numpy.ascontiguousarray(one) for one in matrices)) for matrices in zip(*flat)]
-    if isinstance(found[0], tuple):
-        return tuple(numpy.stack(one).reshape(*lead, *one[0].shape) for one in zip(*found))
-    return numpy.stack(found).reshape(*lead, *found[0].shape)
+    matrices = list(zip(*flat)) or [tuple(numpy.zeros(array.shape[-2:]) for array in arrays)]  # none: for the shapes
+    found = [function(*(numpy.ascontiguousarray(one) for one in each)) for each in matrices]
+
+    def stacked(results: Any) -> Any:
+        return numpy.stack(results)[: len(flat[0])].reshape(*lead, *results[0].shape)
+
+    return tuple(stacked(one) for one in zip(*found)) if isinstance(found[0], tuple) else stacked(found)
 
 
 class KernelNormalization(Choice):

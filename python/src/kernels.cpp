@@ -151,25 +151,43 @@ void bind_kernels(nb::module_& m) {
 
 /// NormSoftmax with one divisor for a matrix.
 void bind_matrix_map(nb::module_& m) {
-  m.def(
-      "matrix_normsoftmax",
-      [](nb::handle map, const std::string& operation, const Rows& scores, const Rows& other) {
-        const scoring::MatrixNormSoftmax<D> one{nb::cast<D>(map.attr("temperature")),
-                                                static_cast<scoring::ScoreScale>(nb::cast<int>(map.attr("scale")))};
-        scoring::require_valid(one);
-        require_same_size("scoring::MatrixNormSoftmax", "the other matrix", other.size(), scores.size());
-        const auto view = [](const Rows& matrix) {
-          return scoring::MatrixView<const D>(matrix.data(), matrix.rows(), matrix.cols());
-        };
-        Rows out(scores.rows(), scores.cols());
-        const scoring::MatrixView<D> to(out.data(), out.rows(), out.cols());
-        if (operation == "weights") scoring::weights(one, view(scores), to);
-        if (operation == "log_weights") scoring::log_weights(one, view(scores), to);
-        if (operation == "jvp") scoring::jvp(one, view(scores), view(other), to);
-        if (operation == "vjp") scoring::vjp(one, view(scores), view(other), to);
-        return out;
+  using Map = scoring::MatrixNormSoftmax<D>;
+  using In = scoring::MatrixView<const D>;
+  using Out = scoring::MatrixView<D>;
+  // A function of the map, the scores, another matrix of their size, which not all need, and the result.
+  const auto bind = [&m](const char* name, auto function, const char* doc) {
+    const auto call = [function](nb::handle map, const Rows& scores, const Rows& other) {
+      const Map one{nb::cast<D>(map.attr("temperature")),
+                    static_cast<scoring::ScoreScale>(nb::cast<int>(map.attr("scale")))};
+      scoring::require_valid(one);
+      require_same_size("scoring::MatrixNormSoftmax", "the other matrix", other.size(), scores.size());
+      const auto view = [](const Rows& matrix) { return In(matrix.data(), matrix.rows(), matrix.cols()); };
+      Rows out(scores.rows(), scores.cols());
+      function(one, view(scores), view(other), Out(out.data(), out.rows(), out.cols()));
+      return out;
+    };
+    m.def(name, call, "map"_a, "scores"_a, "other"_a, doc);
+  };
+  bind(
+      "matrix_normsoftmax_weights",
+      [](const Map& map, const In& scores, const In&, const Out& out) { scoring::weights(map, scores, out); },
+      "The weights of a matrix.");
+  bind(
+      "matrix_normsoftmax_log_weights",
+      [](const Map& map, const In& scores, const In&, const Out& out) { scoring::log_weights(map, scores, out); },
+      "The logarithms of the weights of a matrix.");
+  bind(
+      "matrix_normsoftmax_jvp",
+      [](const Map& map, const In& scores, const In& direction, const Out& out) {
+        scoring::jvp(map, scores, direction, out);
       },
-      "map"_a, "operation"_a, "scores"_a, "other"_a, "MatrixNormSoftmax on one matrix.");
+      "The change of the weights along a change of the scores.");
+  bind(
+      "matrix_normsoftmax_vjp",
+      [](const Map& map, const In& scores, const In& cotangent, const Out& out) {
+        scoring::vjp(map, scores, cotangent, out);
+      },
+      "The gradient of a linear function of the weights.");
 }
 
 void bind_kernels_of_contexts(Room& room) {

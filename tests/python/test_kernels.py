@@ -75,8 +75,23 @@ def test_what_kernel_attention_refuses():
         own.vjp(QUERIES, KEYS, PRODUCTS)
     with pytest.raises(ValueError, match="numbers of a key"):
         own(QUERIES, KEYS[..., :2])
+    attention = scoring.KernelAttention(scoring.GaussianKernel(1.0))
+    turned = numpy.swapaxes(QUERIES, -1, -2)
+    with pytest.raises(ValueError, match="query_direction's rows"):
+        attention.jvp(QUERIES, KEYS, turned, KEYS)
+    with pytest.raises(ValueError, match="key_direction's rows"):
+        attention.jvp(QUERIES, KEYS, QUERIES, numpy.swapaxes(KEYS, -1, -2))
+    with pytest.raises(ValueError, match="cotangent's rows"):
+        attention.vjp(QUERIES, KEYS, numpy.swapaxes(PRODUCTS, -1, -2))
     with pytest.raises(RuntimeError, match="mine"):
         scoring.KernelAttention(lambda q, k: (_ for _ in ()).throw(RuntimeError("mine")))(QUERIES, KEYS)
+
+
+def test_a_batch_of_no_matrices_gives_none():
+    attention, none = scoring.KernelAttention(scoring.GaussianKernel(1.0)), numpy.zeros((0, 4, 3))
+    assert attention(none, KEYS[:0]).shape == (0, 4, 6)
+    assert [one.shape for one in attention.vjp(none, KEYS[:0], numpy.zeros((0, 4, 6)))] == [(0, 4, 3), (0, 6, 3)]
+    assert scoring.MatrixNormSoftmax(1.0)(numpy.zeros((2, 0, 4, 5))).shape == (2, 0, 4, 5)
 
 
 def test_cosformer_has_the_floor_of_its_code():

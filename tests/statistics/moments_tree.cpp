@@ -62,14 +62,14 @@ TEST_CASE("the tree of 0 to 200 parts has the bits of the tree built level by le
   const std::vector<Moments> parts = parts_of(200);
   MomentsTree tree;
   CHECK(same_bits(tree.total(), Moments{}));
-  CHECK(tree.parts() == 0);
+  CHECK(tree.size() == 0);
   int other_shapes_differ = 0;
   for (std::size_t count = 1; count <= parts.size(); ++count) {
     tree.push(parts[count - 1]);
     const std::vector<Moments> first(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(count));
     CAPTURE(count);
     CHECK(same_bits(tree.total(), level_by_level(first)));
-    CHECK(tree.parts() == static_cast<std::int64_t>(count));
+    CHECK(tree.size() == static_cast<std::int64_t>(count));
     other_shapes_differ += !same_bits(tree.total(), one_after_another(first));
   }
   CHECK(other_shapes_differ > 100);  // so the comparison above could have failed

@@ -73,7 +73,7 @@ class MomentsTree {
   [[nodiscard]] const std::vector<MomentsNode>& nodes() const { return nodes_; }
   [[nodiscard]] std::int64_t first() const { return first_; }
   [[nodiscard]] std::int64_t end() const { return end_; }
-  [[nodiscard]] std::int64_t parts() const { return end_ - first_; }
+  [[nodiscard]] std::int64_t size() const { return end_ - first_; }
 
  private:
   /// Merges the node with every left sibling that is complete.

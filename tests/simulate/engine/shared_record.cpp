@@ -15,6 +15,7 @@
 #include "incontext/simulate/classification_grid.hpp"
 #include "incontext/simulate/devices.hpp"
 #include "incontext/simulate/run.hpp"
+#include "incontext/simulate/types/shared_run.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
@@ -159,6 +160,32 @@ TEST_CASE("ranks with other parameters, seeds or numbers of trials are named, al
   CHECK(named(refused({}, {.trials = 300 * 1024, .relative_error = 0.1}), "another relative_error"));
   CHECK(testing::names(refused({}, {.trials = 0}), "rank 1", "trials"));
   CHECK(testing::names(refused({.fails = 100}, {.trials = 300 * 1024}), "rank 1", "this trial fails"));
+}
+
+TEST_CASE("rank 0 that waits does not hold up the others' totals, nor its exit code them", "[shared]") {
+  simulate::SharedRun run(2);
+  const simulate::SimulationIdentity identity{.scalar = "float", .outputs = 1, .trials = 4 * 1024};
+  run.receive(0, {.request = RunRequest::wait});
+  CHECK_FALSE(run.take(0));
+  run.receive(1, {.request = RunRequest::begin, .identity = identity});
+  CHECK(run.take(1));
+  run.receive(1, {.request = RunRequest::next, .end = 4, .most = 4});
+  const auto next = run.take(1);
+  REQUIRE(next);
+  CHECK(next->range.count == 0);  // rank 0 runs no further simulation, so that this one is not to be finished
+  run.receive(1, {.request = RunRequest::totals, .end = 4});
+  const auto totals = run.take(1);
+  REQUIRE(totals);
+  CHECK(totals->error.empty());
+  CHECK(totals->totals.size() == 1);
+  run.receive(1, {.request = RunRequest::leave});
+  CHECK_FALSE(run.take(1));  // the exit code is not known yet
+  CHECK(run.take(0));
+  run.receive(0, {.request = RunRequest::leave, .exit_code = 3});
+  const auto end = run.take(1);
+  REQUIRE(end);
+  CHECK(end->exit_code == 3);
+  CHECK(run.is_over());
 }
 
 TEST_CASE("a stop request ends all ranks, and what they kept resumes on other numbers of ranks", "[shared]") {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "incontext/statistics/moments.hpp"
@@ -69,8 +70,8 @@ struct SimulationIdentity {
   }
 };
 
-/// Which chunks of a program's simulations are known already, and which are to be computed here: the door to
-/// checkpoints, to runs in parts, and to several processes that share one run. A run that is given a record (see
+/// Which chunks of a program's simulations are known already, and which are to be computed here: the interface by
+/// which a run is checkpointed, divided into parts, or shared by several processes. A run that is given a record (see
 /// Options::record) takes its work from it and computes its estimates from what the record returns.
 ///
 /// A run calls begin once; then for each of its stages (the pilot, if there is one, and the rest) next and add in turn
@@ -102,7 +103,7 @@ class Record {
 };
 
 /// The same record, for simulations whose estimates decide what is simulated next, as those of a search: every part of
-/// a run computes them in full, so that all parts take the same way.
+/// a run computes them in full, so that all parts simulate the same points.
 ///
 /// Runs on   host
 class RecordInFull final : public Record {
@@ -126,6 +127,21 @@ class RecordInFull final : public Record {
 };
 
 namespace detail {
+
+/// Calls visit(what, value in a, value in b) for everything in which two simulations' identities differ, in order.
+template <class Visit>
+void for_each_difference(const SimulationIdentity& a, const SimulationIdentity& b, const Visit& visit) {
+  const auto compare = [&](std::string_view what, const auto& in_a, const auto& in_b) {
+    if (in_a != in_b) visit(what, in_a, in_b);
+  };
+  compare("contract version", a.contract, b.contract);
+  compare("scalar", a.scalar, b.scalar);
+  compare("number of outputs", a.outputs, b.outputs);
+  compare("seed", a.seed, b.seed);
+  compare("number of trials", a.trials, b.trials);
+  compare("relative_error", a.relative_error, b.relative_error);
+  compare("share of every part (in_full)", a.in_full, b.in_full);
+}
 
 /// The record of a run that computes all chunks in order.
 class OrderedRecord final : public Record {

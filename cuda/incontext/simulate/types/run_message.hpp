@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -126,33 +127,24 @@ class ByteReader {
   std::string_view rest_;
 };
 
+template <class Message, class Either>
+concept is_a = std::same_as<std::remove_const_t<Message>, Either>;
+
 /// Calls visit for every member, in order.
-template <class Message, class Visit>
+template <is_a<RunMessage> Message, class Visit>
 void for_each_member(Message& message, const Visit& visit) {
-  if constexpr (requires { message.request; }) {
-    visit(message.request);
-    visit(message.text);
-    visit(message.identity.scalar);
-    visit(message.identity.outputs);
-    visit(message.identity.seed);
-    visit(message.identity.trials);
-    visit(message.identity.relative_error);
-    visit(message.identity.contract);
-    visit(message.identity.in_full);
-    visit(message.end);
-    visit(message.most);
-    visit(message.is_stopped);
-    visit(message.exit_code);
-    visit(message.first_chunk);
-    visit(message.finished);
-  } else {
-    visit(message.error);
-    visit(message.text);
-    visit(message.range);
-    visit(message.known);
-    visit(message.totals);
-    visit(message.exit_code);
-  }
+  auto& [request, text, identity, end, most, is_stopped, exit_code, first_chunk, finished] = message;
+  auto& [scalar, outputs, seed, trials, relative_error, contract, in_full] = identity;
+  const auto all = [&visit](auto&... members) { (visit(members), ...); };
+  all(request, text, scalar, outputs, seed, trials, relative_error, contract, in_full);
+  all(end, most, is_stopped, exit_code, first_chunk, finished);
+}
+
+template <is_a<RunReply> Reply, class Visit>
+void for_each_member(Reply& reply, const Visit& visit) {
+  auto& [error, text, range, known, totals, exit_code] = reply;
+  const auto all = [&visit](auto&... members) { (visit(members), ...); };
+  all(error, text, range, known, totals, exit_code);
 }
 
 /// A message as bytes, which message_in reads again.

@@ -67,13 +67,13 @@ class SharedRecord final : public Record {
     } else {
       for (std::size_t i = 0; i < moments.size(); ++i) trees_[i % trees_.size()].push(moments[i]);
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
-      chunks_per_second_ = static_cast<double>(trees_.front().parts()) / std::max(seconds.count(), 1e-9);
+      chunks_per_second_ = static_cast<double>(trees_.front().size()) / std::max(seconds.count(), 1e-9);
     }
     block_ = {range.end(), block_.count - range.count};
   }
 
   [[nodiscard]] std::int64_t missing(std::int64_t end) const override {
-    return end - known_ - (trees_.empty() ? 0 : trees_.front().parts());
+    return end - known_ - (trees_.empty() ? 0 : trees_.front().size());
   }
 
   std::vector<statistics::Moments> totals(std::int64_t end) override {

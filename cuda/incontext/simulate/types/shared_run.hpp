@@ -33,7 +33,7 @@ namespace incontext::simulate {
 /// Runs on   host
 class SharedRun {
  public:
-  explicit SharedRun(int ranks) : ranks_(static_cast<std::size_t>(ranks)), here_(ranks) {}
+  explicit SharedRun(int ranks) : ranks_(static_cast<std::size_t>(ranks)), remaining_(ranks) {}
   SharedRun(const SharedRun&) = delete;
   SharedRun& operator=(const SharedRun&) = delete;
 
@@ -63,7 +63,7 @@ class SharedRun {
   std::optional<RunReply> take(int rank) { return std::exchange(at(rank).reply, std::nullopt); }
 
   /// Whether all have left.
-  [[nodiscard]] bool is_over() const { return here_ == 0; }
+  [[nodiscard]] bool is_over() const { return remaining_ == 0; }
 
  private:
   struct Rank {
@@ -75,7 +75,7 @@ class SharedRun {
 
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] bool rank_0_waits() const { return ranks_.front().pending == RunRequest::wait; }
-  [[nodiscard]] const RecordedSimulation& now() const { return record_->simulations()[record_->begun() - 1]; }
+  [[nodiscard]] const RecordedSimulation& current() const { return record_->simulations()[record_->begun() - 1]; }
 
   void handle(int rank, const RunMessage& message) {
     Rank& own = at(rank);
@@ -93,7 +93,7 @@ class SharedRun {
         break;
       case RunRequest::totals:
         absorb(rank, message);
-        ++waiting_;
+        ++asked_totals_;
         if (message.is_stopped) stop();
         break;
       case RunRequest::wait:  // rank 0 runs no further simulation
@@ -106,7 +106,7 @@ class SharedRun {
 
   void leave(int rank, const RunMessage& message) {
     at(rank).has_left = true;
-    --here_;
+    --remaining_;
     is_stopped_ = true;
     if (rank == 0) exit_code_ = message.exit_code;
     if (!message.text.empty()) throw std::runtime_error("rank " + std::to_string(rank) + ": " + message.text);
@@ -114,7 +114,7 @@ class SharedRun {
 
   void begin(int rank, const RunMessage& message) {
     if (at(rank).begun++ < begun_) {
-      const std::string& name = message.text.empty() ? now().name : message.text;
+      const std::string& name = message.text.empty() ? current().name : message.text;
       compare(rank, [&] { record_->require_same(name, message.identity); });
       return;
     }
@@ -123,9 +123,9 @@ class SharedRun {
     record_->begin(message.identity);
     first_rank_ = rank;
     planned_ = 1;
-    known_ = end_ = unlent_ = 0;
+    known_ = stage_end_ = unlent_ = 0;
     to_lend_.clear();
-    is_stopped_ = rank_0_waits() || here_ < static_cast<int>(ranks_.size());
+    is_stopped_ = rank_0_waits() || remaining_ < static_cast<int>(ranks_.size());
     for (Rank& one : ranks_) one.is_checked = false;
   }
 
@@ -142,27 +142,27 @@ class SharedRun {
 
   /// Takes what a rank has finished of the stage that ends at message.end.
   void absorb(int rank, const RunMessage& message) {
-    if (end_ != 0 && message.end != end_) {
+    if (stage_end_ != 0 && message.end != stage_end_) {
       throw std::runtime_error("rank " + std::to_string(rank) + " runs another number of trials than the others");
     }
-    if (end_ == 0) plan_until(message.end);
+    if (stage_end_ == 0) plan_until(message.end);
     if (!message.first_chunk.empty()) {
       at(rank).is_checked = true;
-      if (now().first_chunk.empty()) {
+      if (current().first_chunk.empty()) {
         record_->add({0, 1}, message.first_chunk);
         ++known_;
       } else {
         compare(rank, [&] { record_->check_first_chunk(message.first_chunk); });
       }
     }
-    if (message.finished.empty() || message.finished.front().parts() == 0) return;
-    known_ += message.finished.front().parts();
+    if (message.finished.empty() || message.finished.front().size() == 0) return;
+    known_ += message.finished.front().size();
     record_->add(KnownChunks{message.finished});
   }
 
   /// Counts what is known of the chunks before `end`, and lists those that nobody was lent; all know the first one.
   void plan_until(std::int64_t end) {
-    end_ = end;
+    stage_end_ = end;
     known_ = 0;
     const auto list_until = [this](std::int64_t chunk) {
       if (chunk <= planned_) return;
@@ -170,7 +170,7 @@ class SharedRun {
       unlent_ += chunk - planned_;
       planned_ = chunk;
     };
-    for (const KnownChunks& piece : now().known) {
+    for (const KnownChunks& piece : current().known) {
       if (piece.first() >= end) break;
       known_ += std::min(piece.end(), end) - piece.first();
       list_until(piece.first());
@@ -186,7 +186,7 @@ class SharedRun {
     if (!own.is_checked) return {0, 1};
     if (to_lend_.empty()) return {};
     ChunkRange& from = to_lend_.front();
-    const std::int64_t fair = std::max<std::int64_t>(unlent_ / (2 * here_), 1);
+    const std::int64_t fair = std::max<std::int64_t>(unlent_ / (2 * remaining_), 1);
     const std::int64_t count = std::min({from.count, std::max<std::int64_t>(most, 1), fair});
     const auto node = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count)));
     const std::int64_t end = std::max((from.first + count) / node * node, from.first + 1);
@@ -210,9 +210,10 @@ class SharedRun {
 
   /// Replies to everything that can be answered by now.
   void settle() {
-    const bool others_left = here_ == (ranks_.front().has_left ? 0 : 1);
-    const bool is_whole = waiting_ > 0 && waiting_ == here_ - (rank_0_waits() ? 1 : 0) && failure_.empty();
-    const RunReply whole{.known = known_, .totals = is_whole ? record_->totals(end_) : RunReply().totals};
+    const bool others_left = remaining_ == (ranks_.front().has_left ? 0 : 1);
+    const bool is_whole =
+        asked_totals_ > 0 && asked_totals_ == remaining_ - (rank_0_waits() ? 1 : 0) && failure_.empty();
+    const RunReply whole{.known = known_, .totals = is_whole ? record_->totals(stage_end_) : RunReply().totals};
     for (Rank& rank : ranks_) {
       if (!rank.pending) continue;
       const RunRequest request = *rank.pending;
@@ -228,7 +229,7 @@ class SharedRun {
         reply(rank, whole);
       }
     }
-    if (is_whole) end_ = waiting_ = 0;
+    if (is_whole) stage_end_ = asked_totals_ = 0;
   }
 
   std::vector<Rank> ranks_;
@@ -242,8 +243,10 @@ class SharedRun {
   std::deque<ChunkRange> to_lend_;
   std::size_t begun_ = 0;                              // simulations
   std::int64_t planned_ = 1, known_ = 0, unlent_ = 0;  // chunks
-  std::int64_t end_ = 0;                               // of the stage; 0 between stages
-  int here_ = 0, waiting_ = 0, first_rank_ = 0;        // ranks that have not left; that wait for totals
+  std::int64_t stage_end_ = 0;                         // in chunks; 0 between stages
+  int remaining_ = 0;                                  // ranks that have not left
+  int asked_totals_ = 0;                               // ranks that wait for totals
+  int first_rank_ = 0;                                 // that began the simulation
   bool is_stopped_ = false;
 };
 

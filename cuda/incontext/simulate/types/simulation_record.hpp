@@ -87,7 +87,7 @@ class SimulationRecord final : public Record {
     if (begun_ == simulations_.size()) simulations_.push_back({name_, identity});
     ++begun_;
     require_same(name_, identity);
-    is_checked_ = now().first_chunk.empty();
+    is_checked_ = current().first_chunk.empty();
   }
 
   ChunkRange next(std::int64_t end, std::int64_t most) override {
@@ -100,12 +100,12 @@ class SimulationRecord final : public Record {
   }
 
   void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
-    const auto outputs = static_cast<std::ptrdiff_t>(now().identity.outputs);
+    const auto outputs = static_cast<std::ptrdiff_t>(current().identity.outputs);
     if (!is_checked_) {
       check_first_chunk(moments);
       return;
     }
-    if (range.first == 0) now().first_chunk.assign(moments.begin(), moments.begin() + outputs);
+    if (range.first == 0) current().first_chunk.assign(moments.begin(), moments.begin() + outputs);
     KnownChunks chunks{std::vector(static_cast<std::size_t>(outputs), statistics::MomentsTree(range.first))};
     for (std::size_t i = 0; i < moments.size(); ++i) chunks.trees[i % chunks.trees.size()].push(moments[i]);
     add(chunks);
@@ -125,7 +125,7 @@ class SimulationRecord final : public Record {
     std::int64_t missing = 0;
     for (ChunkRange own : own_ranges(end)) {
       missing += own.count;
-      for (const KnownChunks& piece : now().known) {
+      for (const KnownChunks& piece : current().known) {
         missing -= std::max<std::int64_t>(std::min(piece.end(), own.end()) - std::max(piece.first(), own.first), 0);
       }
     }
@@ -136,9 +136,9 @@ class SimulationRecord final : public Record {
   /// common chunks, where a pilot ends.
   std::vector<statistics::Moments> totals(std::int64_t end) override {
     std::vector<statistics::Moments> result;
-    for (std::size_t output = 0; output < static_cast<std::size_t>(now().identity.outputs); ++output) {
+    for (std::size_t output = 0; output < static_cast<std::size_t>(current().identity.outputs); ++output) {
       std::vector<statistics::MomentsTree> pieces;
-      for (const KnownChunks& piece : now().known) {
+      for (const KnownChunks& piece : current().known) {
         if (piece.first() >= end) break;
         if (pieces.empty() || pieces.back().end() != piece.first()) pieces.emplace_back(piece.first());
         for (const statistics::MomentsNode& node : piece.trees[output].nodes()) pieces.back().push(node);
@@ -152,21 +152,18 @@ class SimulationRecord final : public Record {
 
   /// Refuses a simulation that is not the one that has begun.
   void require_same(std::string_view name, const SimulationIdentity& identity) const {
-    const SimulationIdentity& recorded = now().identity;
-    require_equal("contract version", identity.contract, recorded.contract);
-    require_equal("name", name, std::string_view(now().name));
-    require_equal("scalar", identity.scalar, recorded.scalar);
-    require_equal("number of outputs", identity.outputs, recorded.outputs);
-    require_equal("seed", identity.seed, recorded.seed);
-    require_equal("number of trials", identity.trials, recorded.trials);
-    require_equal("relative_error", identity.relative_error, recorded.relative_error);
-    require_equal("share of every part (in_full)", identity.in_full, recorded.in_full);
+    const auto refuse = [this](std::string_view what, const auto& here, const auto&) {
+      throw_invalid_argument(where, subject() + ": the run has another " + std::string(what) + " than the record", here,
+                             "that of the record");
+    };
+    if (name != current().name) refuse("name", name, current().name);
+    detail::for_each_difference(identity, current().identity, refuse);
   }
 
   /// Refuses another first chunk than the recorded one.
   void check_first_chunk(const std::vector<statistics::Moments>& moments) {
     for (std::size_t output = 0; output < moments.size(); ++output) {
-      if (same_bits(moments[output], now().first_chunk[output])) continue;
+      if (same_bits(moments[output], current().first_chunk[output])) continue;
       throw_invalid_argument(where, subject() + ": its first 1024 trials differ from the record's, in output",
                              static_cast<std::int64_t>(output),
                              "the parameters, the input files and the release that wrote the record");
@@ -177,23 +174,16 @@ class SimulationRecord final : public Record {
  private:
   static constexpr std::string_view where = "simulate::SimulationRecord";
 
-  [[nodiscard]] RecordedSimulation& now() { return simulations_[begun_ - 1]; }
-  [[nodiscard]] const RecordedSimulation& now() const { return simulations_[begun_ - 1]; }
-
-  template <class Value>
-  void require_equal(std::string_view what, const Value& here, const Value& recorded) const {
-    if (here == recorded) return;
-    throw_invalid_argument(where, subject() + ": the run has another " + std::string(what) + " than the record", here,
-                           "that of the record");
-  }
+  [[nodiscard]] RecordedSimulation& current() { return simulations_[begun_ - 1]; }
+  [[nodiscard]] const RecordedSimulation& current() const { return simulations_[begun_ - 1]; }
 
   [[nodiscard]] std::string subject() const {
-    return "simulation " + std::to_string(begun_) + (now().name.empty() ? "" : " (" + now().name + ")");
+    return "simulation " + std::to_string(begun_) + (current().name.empty() ? "" : " (" + current().name + ")");
   }
 
   /// The chunks before `end` that are to be computed here: the common ones, and the part's share of the others.
   [[nodiscard]] std::vector<ChunkRange> own_ranges(std::int64_t end) const {
-    const std::int64_t common = now().identity.common_chunks();
+    const std::int64_t common = current().identity.common_chunks();
     if (end <= common) return {{0, end}};
     const auto cut = [&](std::int64_t parts) {
       return common + (end - common) / part_.count * parts + (end - common) % part_.count * parts / part_.count;
@@ -202,7 +192,7 @@ class SimulationRecord final : public Record {
   }
 
   [[nodiscard]] ChunkRange first_missing(ChunkRange range) const {
-    for (const KnownChunks& piece : now().known) {
+    for (const KnownChunks& piece : current().known) {
       if (piece.end() <= range.first) continue;
       if (piece.first() > range.first) return {range.first, std::min(piece.first(), range.end()) - range.first};
       range = {piece.end(), range.end() - piece.end()};
@@ -212,20 +202,20 @@ class SimulationRecord final : public Record {
 
   /// The piece that ends before the chunk and goes on with it, or a new one.
   KnownChunks& piece_from(std::int64_t chunk) {
-    std::vector<KnownChunks>& known = now().known;
+    std::vector<KnownChunks>& known = current().known;
     const auto after =
         std::find_if(known.begin(), known.end(), [&](const auto& piece) { return piece.end() >= chunk; });
-    if (after != known.end() && after->end() == chunk && chunk != now().identity.common_chunks()) return *after;
-    const auto outputs = static_cast<std::size_t>(now().identity.outputs);
+    if (after != known.end() && after->end() == chunk && chunk != current().identity.common_chunks()) return *after;
+    const auto outputs = static_cast<std::size_t>(current().identity.outputs);
     const auto place = std::find_if(after, known.end(), [&](const auto& piece) { return piece.first() >= chunk; });
     return *known.insert(place, {std::vector<statistics::MomentsTree>(outputs, statistics::MomentsTree(chunk))});
   }
 
   /// Unites pieces that have come to touch each other, but for the common chunks.
   void join_pieces() {
-    std::vector<KnownChunks>& known = now().known;
+    std::vector<KnownChunks>& known = current().known;
     for (std::size_t i = 1; i < known.size();) {
-      if (known[i - 1].end() != known[i].first() || known[i].first() == now().identity.common_chunks()) {
+      if (known[i - 1].end() != known[i].first() || known[i].first() == current().identity.common_chunks()) {
         ++i;
         continue;
       }

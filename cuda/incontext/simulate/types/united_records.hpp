@@ -76,14 +76,10 @@ inline void require_all_parts(const std::vector<RecordedPart>& parts) {
 inline void require_same_simulation(const RecordedPart& one, const RecordedPart& other, std::size_t at) {
   const RecordedSimulation& a = one.simulations[at];
   const RecordedSimulation& b = other.simulations[at];
-  if (a.identity.contract != b.identity.contract) refuse_pair(one, other, at, "another contract version");
   if (a.name != b.name) refuse_pair(one, other, at, "another name");
-  if (a.identity.scalar != b.identity.scalar) refuse_pair(one, other, at, "another scalar");
-  if (a.identity.outputs != b.identity.outputs) refuse_pair(one, other, at, "another number of outputs");
-  if (a.identity.seed != b.identity.seed) refuse_pair(one, other, at, "another seed");
-  if (a.identity.trials != b.identity.trials) refuse_pair(one, other, at, "another number of trials");
-  if (a.identity.relative_error != b.identity.relative_error) refuse_pair(one, other, at, "another relative_error");
-  if (a.identity.in_full != b.identity.in_full) refuse_pair(one, other, at, "another share of every part (in_full)");
+  for_each_difference(a.identity, b.identity, [&](std::string_view what, const auto&, const auto&) {
+    refuse_pair(one, other, at, "another " + std::string(what));
+  });
   if (!std::equal(a.first_chunk.begin(), a.first_chunk.end(), b.first_chunk.begin(), b.first_chunk.end(),
                   statistics::same_bits)) {
     refuse_pair(one, other, at, "other parameters (its first chunk differs)");

@@ -9,8 +9,8 @@ namespace incontext::examples {
 
 class RecordFile;
 
-/// The record of a run, for its report. What does not apply is absent: without a simulation there is no device or seed.
-struct RunRecord {
+/// What a report says of its run. What does not apply is absent: without a simulation there is no device or seed.
+struct RunSummary {
   bool complete = true;  ///< false if the run was stopped early
   std::optional<std::int64_t> trials = {};
   double seconds = 0;
