@@ -37,7 +37,7 @@ struct sign {
   friend auto operator*(sign s, const X& x) {
     const auto value = value_of(x);
     using Value = std::remove_const_t<decltype(value)>;
-    return is_active(s.place) ? Value(-value) : Value(value);
+    return is_active(s.place) ? Value(value - value - value) : Value(value);  // Lanes have no unary minus
   }
 };
 
