@@ -11,11 +11,21 @@
 
 namespace incontext::examples::temperature {
 
-DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t context_length) {
+namespace {
+
+/// As many contexts as take about a second.
+std::int64_t contexts_of(Eigen::Index dimension, std::int64_t context_length) {
   constexpr double operations = 1e9;
+  const auto d = static_cast<double>(dimension);
+  return static_cast<std::int64_t>(
+      std::clamp(operations / (static_cast<double>(context_length) * d * d), 16.0, 16384.0));
+}
+
+}  // namespace
+
+DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t context_length) {
   const auto d = task.dimension();
-  const auto each = static_cast<double>(context_length) * static_cast<double>(d) * static_cast<double>(d);
-  const auto contexts = static_cast<std::int64_t>(std::clamp(operations / each, 16.0, 16384.0));
+  const std::int64_t contexts = contexts_of(d, context_length);
   const Matrix input_root = task.input_covariance().llt().matrixL(), task_root = task.task_covariance().llt().matrixL();
   const Matrix second = task.input_covariance() + task.input_mean() * task.input_mean().transpose();
   std::mt19937_64 draw(run.simulator.seed());
@@ -44,6 +54,27 @@ DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t cont
     return statistics::Estimate(statistics::moments_of(values.data(), drawn));
   };
   return {mean_of(errors), mean_of(second_moments)};
+}
+
+DrawnScores drawn_scores(Run& run, const Situation& at, std::uint64_t stream) {
+  const auto d = at.task.dimension();
+  const std::int64_t queries = contexts_of(d, at.context_length);
+  const Matrix root = at.task.input_covariance().llt().matrixL();
+  std::mt19937_64 draw(run.simulator.seed() + stream * 0x9E3779B97F4A7C15ULL);
+  std::normal_distribution<double> normal;
+  const auto inputs = [&](Eigen::Index count) {
+    return Matrix(Matrix::NullaryExpr(count, d, [&] { return normal(draw); }) * root.transpose());
+  };
+  DrawnScores drawn;
+  for (std::int64_t i = 0; i < queries && !run.simulator.stopped(); ++i) {
+    const Vector query = inputs(1).transpose();
+    const Vector direction = at.attention.key_query * query;
+    const Vector scores = inputs(at.context_length) * direction;
+    drawn.mean_squares.push_back(scores.squaredNorm() / static_cast<double>(at.context_length));
+    drawn.self_scores.push_back(query.dot(direction));
+  }
+  run.simulator.count(static_cast<std::int64_t>(drawn.self_scores.size()), queries);
+  return drawn;
 }
 
 }  // namespace incontext::examples::temperature

@@ -102,7 +102,8 @@ class Figures {
         {"3c", [this] { return optimum_by_shift("Figure 3c: optimal temperature against noise", {noise_shift()}); }},
         {"6", [this] { return optimum_by_shift("Figure 6: optimal temperature and heuristics", four_shifts()); }},
         {"7", [this] { return heuristic_errors(); }},
-        {"mean-shift", [this] { return mean_shifts(); }}};
+        {"mean-shift", [this] { return mean_shifts(); }},
+        {"scores", [this] { return joined(ratio_of_scores(input_shift()), ratio_of_scores(decay_shift())); }}};
     return makers.at(name)();
   }
 
@@ -407,6 +408,42 @@ class Figures {
       tables.push_back(std::move(table));
     }
     return tables;
+  }
+
+  /// Appendix J: the moment ratio is estimated from scores that are measured.
+  std::vector<Table> ratio_of_scores(const Shift& shift) {
+    Table table{.title = "Appendix J: the moment ratio of drawn scores: d = " + std::to_string(training_.dimension()) +
+                         ", l = " + std::to_string(length()) + ", pretrained with noise " +
+                         in_words(training_.noise_variance()) + examples::unusual_in_words(options_.law),
+                .columns = {shift.column},
+                .key_columns = 1};
+    for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+    for (const double value : values(shift)) {
+      const Situation situation = at(shift.apply(test_, value), length());
+      const DrawnScores drawn = drawn_scores(run_, situation, run_.judgment.size());
+      const auto theory = regression::moment_ratio(situation.attention, situation.task);
+      statistics::Estimate estimate;
+      estimate.count = std::ssize(drawn.self_scores);
+      if (estimate.count > 1) {
+        const auto measured = regression::moment_ratio_of_queries(drawn.mean_squares, drawn.self_scores);
+        estimate.mean = measured.ratio;
+        estimate.standard_error = measured.standard_error;
+      }
+      add_row(table, {value},
+              estimate.count > 1 ? run_.judgment.judged({theory.ratio, 1e-12 * theory.ratio}, estimate)
+                                 : unreached_comparison());
+      const Matrix ms = situation.attention.key_query * situation.task.input_covariance();
+      const double self_square =
+          theory.first_moment * theory.first_moment + (ms * ms).trace() + theory.second_moment;  // E z_q^2
+      const auto l = static_cast<double>(length());
+      run_.controls.add({"moment ratio with the query among the keys", shift.column.heading + " = " + in_words(value)},
+                        (l * theory.second_moment + self_square) / (l + 1) / theory.first_moment, theory.ratio,
+                        estimate);
+    }
+    table.notes = {
+        "Simulation: the mean over queries of the squared scores on the examples, over the mean score of a query on "
+        "itself, as measured with --scores; every query has a context of its own, and ± is the jackknife's."};
+    return {std::move(table)};
   }
 
   /// That a shift of the mean changes nothing, which the paper says of approximate softmax.

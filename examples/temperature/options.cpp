@@ -53,7 +53,7 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
     }
     o.figure = name;
   };
-  add_read(app, "--figure", read_figure, "A figure of the paper: 2a|2b|2c|3a|3b|3c|6|7|mean-shift", "NAME");
+  add_read(app, "--figure", read_figure, "A figure of the paper: 2a|2b|2c|3a|3b|3c|6|7|mean-shift|scores", "NAME");
   add_counts(app, "--context-lengths", o.context_lengths, "Context lengths of figures 2a, 2c, 3a", 2, 100000000);
   add_positive_numbers(app, "--shifts", o.shifts, "Values the shifted quantity takes in the other figures");
 }
@@ -83,7 +83,7 @@ void add_data_options(CLI::App& app, TemperatureOptions& o) {
 }  // namespace
 
 const std::vector<std::string>& figure_names() {
-  static const std::vector<std::string> names{"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"};
+  static const std::vector<std::string> names{"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift", "scores"};
   return names;
 }
 
@@ -111,6 +111,10 @@ Names unused_by_figure(const std::string& figure) {
   if (figure == "3c") return {"--context-lengths", "--test-noise-variance", "--scoring"};
   if (figure == "6") return {"--context-lengths", "--scoring"};
   if (figure == "mean-shift") return {"--context-lengths", "--mean-shift", "--scoring"};
+  if (figure == "scores") {
+    return {"--context-lengths",     "--scoring",    "--query",      "--offset",         "--estimator",
+            "--test-noise-variance", "--task-scale", "--mean-shift", "--test-task-mean", "--test-task-covariance"};
+  }
   return {"--context-lengths"};
 }
 

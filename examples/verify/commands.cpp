@@ -27,6 +27,7 @@ const std::vector<Command>& all_commands() {
       {"temperature-7", "incontext-temperature --figure 7", "incontext-temperature --figure 7 --trials 1048576"},
       {"temperature-mean-shift", "incontext-temperature --figure mean-shift",
        "incontext-temperature --figure mean-shift --trials 262144"},
+      {"temperature-scores", "incontext-temperature --figure scores"},
       {"softmax-error", "incontext-softmax-error --vary dimension",
        "incontext-softmax-error --vary dimension --trials 1048576"},
       {"softmax-error-map", "incontext-softmax-error --vary map",

@@ -137,7 +137,7 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                           {INCONTEXT_TEMPERATURE, {"--data", data, "--standardize"}, {"--trials", "256"}},
                           {INCONTEXT_TEMPERATURE, {"--data", data, "--labels", "progression"}, {"--trials", "256"}},
                           {INCONTEXT_TEMPERATURE, {"--scores", scores}, {}}};
-  for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
+  for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift", "scores"}) {
     // in every row of these figures is an optimum of softmax, or an average over queries
     const bool many = figure == "3c" || figure == "6" || figure == "mean-shift";
     modes.push_back({INCONTEXT_TEMPERATURE, {"--figure", figure}, many ? joined(small, {"--shifts", "0.5"}) : small});

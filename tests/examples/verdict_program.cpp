@@ -104,7 +104,7 @@ TEST_CASE("a computed value that is not finite is not judged, unless the referen
 }
 
 TEST_CASE("every figure prints its tables with theory, simulation, error and z, and agrees", "[programs]") {
-  for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift"}) {
+  for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift", "scores"}) {
     CAPTURE(figure);
     const bool by_length = figure == "2a" || figure == "2c" || figure == "3a";
     const Json report =

@@ -34,7 +34,7 @@ run() {
 for device in "${devices[@]}"; do
   small=(--trials 2000 --device "$device")
   [ "$device" = serial ] || small+=(--threads 3)
-  for figure in 2a 2b 2c 3a 3b 3c 6 7 mean-shift; do run 0,3 temperature --figure "$figure" "${small[@]}"; done
+  for figure in 2a 2b 2c 3a 3b 3c 6 7 mean-shift scores; do run 0,3 temperature --figure "$figure" "${small[@]}"; done
   run 0,3 temperature "${small[@]}" --output "$work/report.json"
   run 0,3 temperature --data examples/data/diabetes.csv --labels progression --standardize "${small[@]}"
   for estimator in conditional sufficient-statistics; do run 0,3 temperature --estimator "$estimator" "${small[@]}"; done
