@@ -52,8 +52,8 @@ class DistributedRun {
   explicit DistributedRun(MPI_Comm processes = MPI_COMM_WORLD)
       : rank_(number_of(MPI_Comm_rank, processes)), ranks_(number_of(MPI_Comm_size, processes)), local_(ranks_) {
     if (ranks_ > 1 && !session_.allows_a_thread()) {
-      throw std::runtime_error(std::string("incontext::simulate::DistributedRun: MPI gives too few threads (value = ") +
-                               session_.thread_level() + "; needs MPI_THREAD_SERIALIZED)");
+      throw std::runtime_error("incontext::simulate::DistributedRun: MPI gives too few threads (value = MPI_THREAD_" +
+                               session_.level() + "; needs MPI_THREAD_SERIALIZED)");
     }
     MPI_Comm_dup(processes, &comm_);
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
@@ -125,9 +125,7 @@ class DistributedRun {
     }
 
     [[nodiscard]] bool allows_a_thread() const { return level_ >= MPI_THREAD_SERIALIZED; }
-    [[nodiscard]] const char* thread_level() const {
-      return level_ == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED";
-    }
+    [[nodiscard]] std::string level() const { return level_ == MPI_THREAD_SINGLE ? "SINGLE" : "FUNNELED"; }
 
    private:
     bool owns_ = false;

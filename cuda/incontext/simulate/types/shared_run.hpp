@@ -47,16 +47,14 @@ class SharedRun {
   void on_stop(std::function<void()> call) { stopped_ = std::move(call); }
 
   void receive(int rank, const RunMessage& message) {
-    Rank& own = at(rank);
-    own.pending = message.request;
+    at(rank).pending = message.request;
     try {
       if (failure_.empty() || message.request == RunRequest::leave) handle(rank, message);
     } catch (const std::exception& error) {
       if (failure_.empty()) failure_ = error.what();
     }
-    // a rank that goes on changes nothing for the others
     const bool goes_on = message.request == RunRequest::next || message.request == RunRequest::begin;
-    if (!failure_.empty() || !goes_on) settle();
+    if (!failure_.empty() || !goes_on) settle();  // a rank that goes on changes nothing for the others
   }
 
   /// The reply to the rank's last message, once it is due; each is returned once.
@@ -243,9 +241,8 @@ class SharedRun {
   std::deque<ChunkRange> to_lend_;
   std::size_t begun_ = 0;                              // simulations
   std::int64_t planned_ = 1, known_ = 0, unlent_ = 0;  // chunks
-  std::int64_t stage_end_ = 0;                         // in chunks; 0 between stages
-  int remaining_ = 0;                                  // ranks that have not left
-  int asked_totals_ = 0;                               // ranks that wait for totals
+  std::int64_t stage_end_ = 0;                         // a chunk; 0 between stages
+  int remaining_ = 0, asked_totals_ = 0;               // ranks that have not left; that wait for totals
   int first_rank_ = 0;                                 // that began the simulation
   bool is_stopped_ = false;
 };
