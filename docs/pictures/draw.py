@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Draws the pictures of README.md and docs/scaling.md from what the programs report.
+"""Draws the pictures of README.md and docs/scaling.md from what the programs report, and takes those of docs/figures.md
+from the notebooks.
 
-docs/pictures/draw.py                       the .svg files from the .json files beside them
+docs/pictures/draw.py                       the .svg files from the .json files beside them, the .png files from notebooks/
 docs/pictures/draw.py --check               exit 1 if a picture is not what this script draws
 docs/pictures/draw.py --run build/examples  first runs the programs there and rewrites the .json files
 
 Needs the standard library only. The gray and the two colors are readable on a white and on a dark background.
 """
 
+import base64
 import json
 import math
 import pathlib
@@ -246,6 +248,17 @@ PICTURES = {"temperature": (temperature_data, temperature_picture), "needle": (n
             "scaling": (scaling_data, scaling_picture)}
 
 
+NOTEBOOKS = {"optimal_temperature": 7, "kernel_descent": 5, "scalable_softmax": 5, "scaled_signed_averaging": 9,
+             "normsoftmax": 5}  # the cell that draws the picture
+
+
+def notebook_picture(name, cell):
+    """The picture that a notebook keeps as the output of a cell."""
+    notebook = json.loads((HERE.parents[1] / "notebooks" / f"{name}.ipynb").read_text())
+    outputs = [output.get("data", {}) for output in notebook["cells"][cell]["outputs"]]
+    return base64.b64decode("".join(next(data["image/png"] for data in outputs if "image/png" in data)))
+
+
 def main(arguments):
     if arguments[:1] == ["--run"] and len(arguments) == 2:
         for name, (data, _) in PICTURES.items():
@@ -253,17 +266,19 @@ def main(arguments):
             (HERE / f"{name}.json").write_text("{\n" + lines + "\n}\n")
     elif arguments not in ([], ["--check"]):
         sys.exit(__doc__)
-    stale = []
+    drawn = {f"{name}.png": notebook_picture(name, cell) for name, cell in NOTEBOOKS.items()}
     for name, (_, draw) in PICTURES.items():
-        svg = draw(json.loads((HERE / f"{name}.json").read_text()))
-        file = HERE / f"{name}.svg"
-        if arguments == ["--check"]:
-            if file.read_text() != svg:
-                stale.append(file.name)
-        else:
-            file.write_text(svg)
+        drawn[f"{name}.svg"] = draw(json.loads((HERE / f"{name}.json").read_text())).encode()
+    stale = []
+    for name, content in drawn.items():
+        file = HERE / name
+        if arguments != ["--check"]:
+            file.write_bytes(content)
+        elif not file.exists() or file.read_bytes() != content:
+            stale.append(name)
     if stale:
-        sys.exit(f"docs/pictures: {', '.join(stale)}: not what draw.py draws from the .json; run docs/pictures/draw.py")
+        sys.exit(f"docs/pictures: {', '.join(stale)}: not what draw.py draws from its .json or takes from its notebook; "
+                 "run docs/pictures/draw.py")
 
 
 if __name__ == "__main__":
