@@ -1,7 +1,9 @@
 #include "examples/train/classification_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace incontext::examples::train {
 
@@ -144,6 +146,11 @@ void complete_figure(const CLI::App& app, ClassificationOptions& o) {
 
 void complete(const CLI::App& app, ClassificationOptions& o, UnusedOptions& unused) {
   const std::string figure = "--figure " + text_of(app, "--figure");
+  std::error_code unknown;
+  if (o.checkpoint != o.resume && std::filesystem::exists(o.checkpoint, unknown)) {
+    throw_input_error("--checkpoint", "exists already", o.checkpoint,
+                      "--resume with this file to go on, or another name");
+  }
   if (o.figure != ClassificationFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
   if (o.figure == ClassificationFigure::curves) unused.add(figure, {"--seeds"});
   if (o.figure == ClassificationFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;

@@ -39,6 +39,14 @@ std::vector<std::int64_t> measured_steps(std::int64_t first, std::int64_t last) 
   return steps;
 }
 
+/// Refuses to go on where the learning rate has already fallen to 0.
+void require_rate_left(const ContextRun& run, const std::optional<training::TrainingState>& from) {
+  const std::int64_t end = run.decay_steps > 0 ? run.decay_steps : run.steps;
+  if (!from || from->adam.steps < end) return;
+  throw_input_error("--decay-steps", "the rate is 0 from there on, so that training cannot go on", std::to_string(end),
+                    "more than the " + std::to_string(from->adam.steps) + " steps of --resume, in the first run, too");
+}
+
 void write_state(const ClassificationOptions& o, const std::string& settings, const TrainedContext& last) {
   if (!o.checkpoint.empty()) training::save_checkpoint(o.checkpoint, settings, last.state);
   if (o.weights.empty()) return;
@@ -54,6 +62,7 @@ std::vector<Table> curve_tables(ClassificationParts& parts, ContextRun run) {
   const std::string settings = settings_of(run);
   std::optional<training::TrainingState> from;
   if (!o.resume.empty()) from = training::load_checkpoint(o.resume, settings);
+  require_rate_left(run, from);
   const auto states =
       parts.simulator.train("training", run, measured_steps(from ? from->adam.steps : 0, run.steps), from);
   Table table{.title = std::string("The way of ") + name(run.map) + " attention to its rule",

@@ -150,7 +150,8 @@ struct SequenceSimulator::State {
                                                   .warmup_steps = std::min(warmup_steps, run.steps),
                                                   .decay = training::RateDecay::cosine,
                                                   .steps = run.steps},
-                                         .largest_gradient_norm = 1};
+                                         .largest_gradient_norm = 1,
+                                         .largest_loss_growth = diverged_loss};
       const Training first(model_of(run, run.map, features, outputs), stream, batches);
       training::Trainer trainer(first.initial(), first.gradient(), how, first.decays());
       training::StepRecord record;
@@ -305,7 +306,8 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
          .threads = options.threads});
     training::Trainer trainer(training.initial(), training.gradient(),
                               {.adam = {.beta2 = 0.98},
-                               .rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps}});
+                               .rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps},
+                               .largest_loss_growth = diverged_loss});
     const StepProgress progress(options);
     while (trainer.steps() < run.steps && !simulate::InterruptGuard::requested() && trainer.step()) {
       progress(trainer.steps(), run.steps);

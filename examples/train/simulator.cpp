@@ -76,7 +76,8 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
                                 {.rate = {.peak = run.rate,
                                           .decay = training::RateDecay::cosine,
                                           .steps = run.decay_steps > 0 ? run.decay_steps : run.steps},
-                                 .largest_gradient_norm = 10});
+                                 .largest_gradient_norm = 10,
+                                 .largest_loss_growth = diverged_loss});
       if (from) trainer.resume(*from);
       training::StepRecord record;
       const auto keep = [&] {

@@ -68,8 +68,10 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
           .norms = training::LayerNorms::none},
          map},
         stream, {.seed = run.seed, .batch = run.batch, .device = options.device, .threads = options.threads});
-    training::Trainer trainer(model.initial(), model.gradient(),
-                              {.rate = {.peak = run.rate}, .largest_gradient_norm = 10}, model.decays());
+    training::Trainer trainer(
+        model.initial(), model.gradient(),
+        {.rate = {.peak = run.rate}, .largest_gradient_norm = 10, .largest_loss_growth = diverged_loss},
+        model.decays());
     auto fresh_task = task;
     fresh_task.prototype_sets = 0;
     constexpr std::uint64_t test_seed = 0x7E570000, choice_seed = 0xC4010000, held_out = std::uint64_t{1} << 60;

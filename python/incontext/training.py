@@ -42,6 +42,7 @@ class TrainerOptions(Record):
     adam: AdamOptions = AdamOptions()
     rate: LearningRate = LearningRate()
     largest_gradient_norm: float = math.inf
+    largest_loss_growth: float = math.inf
 
 
 class StepRecord(Record):

@@ -61,10 +61,39 @@ TEST_CASE("a state that was written goes on to the weights of an uninterrupted r
     CHECK(!content_of(folder.file("whole" + part)).empty());
     CHECK(content_of(folder.file("whole" + part)) == content_of(folder.file("resumed" + part)));
   }
-  const auto refused =
-      run_program(INCONTEXT_TRAIN, {"classification", "--figure", "curves", "--resume", folder.file("state")});
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.errors == part("other settings"));
+  const std::string state = content_of(folder.file("state"));
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"classification", "--figure", "curves"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished finished = run_program(INCONTEXT_TRAIN, arguments);
+    CHECK(finished.exit_code == 2);
+    CHECK(content_of(folder.file("state")) == state);
+    return finished.errors;
+  };
+  CHECK(refused({"--resume", folder.file("state")}) == part("other settings: it has d 2, this run 5"));
+  CHECK(refused({"--checkpoint", folder.file("state")}) == part("--checkpoint: exists already"));
+}
+
+TEST_CASE("a course whose rate has fallen to 0 is not gone on with", "[examples][train]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> small{"--figure",  "curves", "--map",   "linear", "--dimension", "2",
+                                       "--classes", "2",      "--batch", "16",     "--trials",    "50"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    more.insert(more.begin(), "classification");
+    return run_program(INCONTEXT_TRAIN, more);
+  };
+  with({"--steps", "10", "--checkpoint", folder.file("state")});
+  const Finished ended = with({"--steps", "20", "--decay-steps", "10", "--resume", folder.file("state")});
+  CHECK(ended.exit_code == 2);
+  CHECK(ended.errors == part("--decay-steps: the rate is 0 from there on"));
+}
+
+TEST_CASE("training that diverges says so, although its gradient is clipped", "[examples][train]") {
+  const Finished finished = run_program(
+      INCONTEXT_TRAIN, {"classification", "--map", "linear", "--seeds", "1", "--steps", "60", "--rate", "1000"});
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.errors == part("training diverged: at step "));
 }
 
 TEST_CASE("trained models end at their rules over context lengths, and near misses are rejected", "[examples][train]") {

@@ -74,6 +74,15 @@ TEST_CASE("a trainer finds the minimum of a parabola, and says where it diverged
   for (int step = 0; step < 3; ++step) REQUIRE(falls.step());
   CHECK(refuses([&] { falls.step(); }, {"diverged", "step 3", "inf"}));
   CHECK(refuses<std::invalid_argument>([&] { falls.resume({{1, 2}, {}}); }, {"parameters", "2"}));
+  const GradientFunction grows = [](std::span<const double>, std::int64_t step) {
+    return BatchGradient{.loss = step == 3 ? 11.0 : 1.0, .gradient = {1.0}};
+  };
+  Trainer bounded({0}, grows, {.largest_loss_growth = 10});
+  for (int step = 0; step < 3; ++step) REQUIRE(bounded.step());
+  CHECK(refuses([&] { bounded.step(); }, {"diverged", "step 3", "11", "at the first 1"}));
+  Trainer wider({0}, grows, {.largest_loss_growth = 12});
+  for (int step = 0; step < 5; ++step) REQUIRE(wider.step());
+  CHECK(refuses([&] { Trainer({0}, grows, {.largest_loss_growth = 1}); }, {"largest_loss_growth", "1"}));
 }
 
 }  // namespace incontext::testing

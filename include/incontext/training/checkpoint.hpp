@@ -69,8 +69,8 @@ inline TrainingState load_checkpoint(const std::string& path, std::string_view s
   }
   std::getline(in, line);
   if (line != settings) {
-    detail::refuse_checkpoint(
-        path, "is a checkpoint of other settings ('" + line + "', not '" + std::string(settings) + "')");
+    detail::refuse_checkpoint(path, "is a checkpoint of other settings: " + detail::first_difference(line, settings) +
+                                        " ('" + line + "', not '" + std::string(settings) + "')");
   }
   TrainingState state;
   std::string word;

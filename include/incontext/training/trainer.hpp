@@ -36,12 +36,15 @@ using GradientFunction = std::function<BatchGradient(std::span<const double> par
 
 /// How to train.
 ///
-/// Domain    as AdamOptions and LearningRate; largest_gradient_norm > 0.
+/// Domain    as AdamOptions and LearningRate; largest_gradient_norm > 0, largest_loss_growth > 1.
 /// Runs on   host
 struct TrainerOptions {
   AdamOptions adam = {};
   LearningRate rate = {};
   double largest_gradient_norm = std::numeric_limits<double>::infinity();
+  /// Training has diverged where the loss exceeds that of the trainer's first step this many times. A clipped gradient
+  /// stays finite at any learning rate.
+  double largest_loss_growth = std::numeric_limits<double>::infinity();
 };
 
 /// What one step did.
@@ -76,7 +79,7 @@ struct TrainingState {
 /// Source    Kingma and Ba 2015; clipping after Pascanu, Mikolov and Bengio 2013.
 /// Shapes    `decays`: for which parameters weight decay acts; empty: for all.
 /// Errors    std::invalid_argument and std::domain_error for options; std::domain_error, with the step and the norm, if
-///           the loss or the gradient is not finite.
+///           the loss or the gradient is not finite, or the loss exceeds what the options allow.
 /// Runs on   host
 class Trainer {
  public:
@@ -91,6 +94,10 @@ class Trainer {
     if (!(options_.largest_gradient_norm > 0)) {
       throw_domain_error("training::Trainer", "largest_gradient_norm is not positive", options_.largest_gradient_norm,
                          "more than 0");
+    }
+    if (!(options_.largest_loss_growth > 1)) {
+      throw_domain_error("training::Trainer", "largest_loss_growth is not more than 1", options_.largest_loss_growth,
+                         "more than 1");
     }
     if (state_.parameters.empty()) throw_invalid_argument("training::Trainer", "parameters is empty", 0, "numbers");
   }
@@ -117,11 +124,13 @@ class Trainer {
     BatchGradient batch = gradient_(state_.parameters, at);
     if (batch.gradient.empty()) return false;
     const double norm = clip_by_global_norm(batch.gradient, options_.largest_gradient_norm);
-    if (!std::isfinite(batch.loss) || !std::isfinite(norm)) {
+    if (std::isnan(first_loss_)) first_loss_ = std::abs(batch.loss);
+    if (!std::isfinite(batch.loss) || !std::isfinite(norm) || batch.loss > options_.largest_loss_growth * first_loss_) {
       throw_domain_error("training::Trainer",
                          "training diverged: at step " + std::to_string(at) + " the loss is " +
-                             short_text(batch.loss, 6) + " and the norm of the gradient",
-                         norm, "finite numbers; a smaller learning rate, or clipping by largest_gradient_norm");
+                             short_text(batch.loss, 6) + ", at the first " + short_text(first_loss_, 6) +
+                             ", and the norm of the gradient",
+                         norm, "a smaller learning rate, or clipping by largest_gradient_norm");
     }
     const double rate = options_.rate(at);
     adam_step(options_.adam, rate, batch.gradient, state_.adam, state_.parameters, decays_);
@@ -136,6 +145,7 @@ class Trainer {
   GradientFunction gradient_;
   TrainerOptions options_;
   std::vector<bool> decays_;
+  double first_loss_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace incontext::training

@@ -39,7 +39,6 @@ class SharedRun {
 
   /// Keeps the chunks in this record from now on; before the first simulation begins.
   void keep(SimulationRecord& record) { record_ = &record; }
-
   /// Is called with the number of a rank when its reply is due.
   void on_reply(std::function<void(int)> call) { replied_ = std::move(call); }
 
@@ -133,8 +132,9 @@ class SharedRun {
     try {
       function();
     } catch (const std::exception& error) {
+      const std::string problem = error.what();  // "where: what"
       throw std::runtime_error("ranks " + std::to_string(first_rank_) + " and " + std::to_string(rank) +
-                               " run different simulations: " + error.what());
+                               " run different simulations: " + problem.substr(problem.find(": ") + 2));
     }
   }
 

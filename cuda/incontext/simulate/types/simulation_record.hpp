@@ -164,9 +164,8 @@ class SimulationRecord final : public Record {
   void check_first_chunk(const std::vector<statistics::Moments>& moments) {
     for (std::size_t output = 0; output < moments.size(); ++output) {
       if (same_bits(moments[output], current().first_chunk[output])) continue;
-      throw_invalid_argument(where, subject() + ": its first 1024 trials differ from the record's, in output",
-                             static_cast<std::int64_t>(output),
-                             "the parameters, the input files and the release that wrote the record");
+      throw_invalid_argument(where, subject() + ": its first 1024 trials differ, first in output",
+                             static_cast<std::int64_t>(output), "the same parameters, input files and release");
     }
     is_checked_ = true;
   }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <istream>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,6 +35,20 @@ inline void write_numbers(std::ostream& out, const char* name, const std::vector
 
 [[noreturn]] inline void refuse_checkpoint(const std::string& path, const std::string& why) {
   throw std::runtime_error("training::load_checkpoint: '" + path + "' " + why + "; the file is left as it is");
+}
+
+/// The first word in which two lines of settings differ, with the word before it, which names it.
+inline std::string first_difference(const std::string& saved, std::string_view given) {
+  std::istringstream in_saved(saved);
+  std::istringstream in_given{std::string(given)};
+  std::string before, one, other;
+  while (true) {
+    const bool is_longer = static_cast<bool>(in_saved >> one);
+    if (!(in_given >> other)) return "it has also " + one;
+    if (!is_longer) return "this run has also " + other;
+    if (one != other) return "it has " + (before.empty() ? "" : before + " ") + one + ", this run " + other;
+    before = one;
+  }
 }
 
 inline std::vector<double> read_numbers(std::istream& in, const char* name, const std::string& path) {
