@@ -141,14 +141,15 @@ Table needle_table(NeedleParts& parts, const NeedleSetting& at, const std::vecto
   const double scale = best_scale(at, lengths);
   add_learned(parts, table, {std::string("s, all n"), Cell()}, scale, learned_over_seeds(parts, "needle, s", joint));
   const LogLaw law = log_law_through(lengths, ends);
-  table.notes = {
-      "theory: the least of the cross entropy's mean over all rows; simulation: after " + std::to_string(o.steps) +
-          " steps of Adam, " + std::to_string(o.batch) + " rows each, mean over " + std::to_string(o.seeds) + " seeds.",
-      "z leaves aside 0.1% of the theory, which is how exactly its optimum is found.",
-      "Fig. 2's law a1 log n + a2 through what was learned: a1 = " + short_text(law.slope, 3) +
-          ", a2 = " + short_text(law.constant, 3) +
-          (at.normal ? ". Theory: a1 = 0, as Bayes' m/v holds at every length."
-                     : ". The rows are too short for the slope of long ones, which theory gives as " + short_text(laws::bounded_log_slope(at.needle, 1.0), 3) + ".")};
+  table.notes = {"theory: the least of the cross entropy's mean over all rows; simulation: after " +
+                     std::to_string(o.steps) + " steps of Adam, " + std::to_string(o.batch) + " rows each, mean over " +
+                     std::to_string(o.seeds) + " seeds.",
+                 "z leaves aside 0.1% of the theory, which is how exactly its optimum is found.",
+                 "Fig. 2's law a1 log n + a2 through what was learned: a1 = " + short_text(law.slope, 3) +
+                     ", a2 = " + short_text(law.constant, 3) +
+                     (at.normal ? ". Theory: a1 = 0, as Bayes' m/v holds at every length."
+                                : ". The rows are too short for the slope of long ones, which theory gives as " +
+                                      short_text(laws::bounded_log_slope(at.needle, 1.0), 3) + ".")};
   return table;
 }
 
