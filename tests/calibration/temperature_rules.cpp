@@ -62,6 +62,7 @@ TEST_CASE("where no inverse temperature holds the needle, SSMax is fitted to the
   CHECK(std::isnan(rules[0].inverse_temperature[3]));
   CHECK(rules[0].reason.find("in rows of 65536 scores or more") != std::string::npos);
   CHECK(rules[1].reason.empty());
+  CHECK(rules[3].reason.empty());
   CHECK(rules[3].inverse_temperature[2] < 3);
   CHECK(std::isnan(nearest_ssa(1, {.score_stddev = 4, .gap = 1}, 512, 0.9).exponent));
 }
