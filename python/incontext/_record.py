@@ -70,7 +70,7 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence[Any]], digits: i
 
     rows = list(rows)
     lines = [list(headings), *([text(value) for value in row] for row in rows)]
-    left = [all(isinstance(value, (str, Choice)) for value in column) for column in zip(*rows)] or [True] * len(headings)
+    left = [all(isinstance(row[k], (str, Choice)) for row in rows) for k in range(len(headings))]
     widths = [max(map(len, column)) for column in zip(*lines)]
     return ["  ".join(one.ljust(width) if to_left else one.rjust(width)
                       for one, width, to_left in zip(line, widths, left)).rstrip() for line in lines]

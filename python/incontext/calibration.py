@@ -234,7 +234,7 @@ def _judged(caption: str, quantities: Sequence[JudgedQuantity], names: Sequence[
 class HeadDetail(Record):
     """One head in detail: its rows by length, beside the law of normal rows, and the temperatures for longer rows.
 
-    `print(head)` shows all of its tables. Where the scores do not vary, only `lengths` is filled, and `warning` says so.
+    `print(head)` shows all of its tables. Where scores do not vary, only `lengths` is filled, and `warning` says so.
     """
 
     head: HeadSummary
@@ -299,8 +299,8 @@ class HeadDetail(Record):
 
     def _plans(self) -> _Table:
         names = [f"{plan.result.quantity} at inverse temperature {plan.inverse_temperature:.4g}" for plan in self.plans]
-        notes = [f"Measured at inverse temperature 1: {plan.result.quantity} {plan.quarter_rows:.4g} in quarter rows, which "
-                 f"the plan is to hold, and {plan.whole_rows:.4g} in whole rows." for plan in self.plans]
+        notes = [f"Measured at inverse temperature 1: {plan.result.quantity} {plan.quarter_rows:.4g} in quarter rows, "
+                 f"which the plan is to hold, and {plan.whole_rows:.4g} in whole rows." for plan in self.plans]
         return _judged("the plan tried on these rows, from a quarter of their length",
                        [plan.result for plan in self.plans], names, notes)
 
@@ -346,8 +346,8 @@ class HeadDetail(Record):
 def _as_scores(given: Any) -> Any:
     """Scores as C++ takes them: the mask of a masked array as -inf; types that NumPy lacks are named."""
     if isinstance(given, (str, os.PathLike)):
-        raise TypeError(f"incontext::calibration: scores is the name of a file (value = {str(given)!r}; needs an array, "
-                        "such as numpy.load(file, mmap_mode='r'))")
+        raise TypeError("incontext::calibration: scores is the name of a file "
+                        f"(value = {str(given)!r}; needs an array, such as numpy.load(file, mmap_mode='r'))")
     if isinstance(given, numpy.ma.MaskedArray):
         masked = given.mask is not numpy.ma.nomask and given.dtype.kind == "f"
         return given.filled(-numpy.inf) if masked else given.data

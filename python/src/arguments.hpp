@@ -23,8 +23,8 @@ inline std::string text_of(nb::handle value) {
 }
 
 /// The type of an object as the library names it: scoring::Softmax.
-inline std::string type_name(nb::handle object) {
-  const nb::object type = object.type();
+inline std::string library_name(nb::handle object) {
+  const nb::handle type = object.type();
   const auto module = nb::cast<std::string>(nb::str(type.attr("__module__")));
   return module.substr(module.rfind('.') + 1) + "::" + nb::cast<std::string>(nb::str(type.attr("__name__")));
 }
@@ -69,13 +69,13 @@ Integer whole_number(std::string_view where, std::string_view name, nb::handle v
 
 /// A field of a record as a double.
 inline double real_field(nb::handle record, const char* name) {
-  return real_number(type_name(record), name, record.attr(name));
+  return real_number(library_name(record), name, record.attr(name));
 }
 
 /// A field of a record as an integer of a type of C++.
 template <class Integer>
 Integer whole_field(nb::handle record, const char* name) {
-  return whole_number<Integer>(type_name(record), name, record.attr(name));
+  return whole_number<Integer>(library_name(record), name, record.attr(name));
 }
 
 /// A field of a record as one of an enumeration.
