@@ -241,7 +241,8 @@ def test_heads_of_equal_weights_have_no_advice_and_say_why():
 
 
 def test_an_ssmax_below_zero_is_zero_with_its_reason():
-    rules = ic.calibration.temperature_rules("needle_weight", ic.calibration.HeadScores(0.01, 0.04), [64, 128, 512, 8192])
+    scores = ic.calibration.HeadScores(score_stddev=0.01, gap=0.04)
+    rules = ic.calibration.temperature_rules("needle_weight", scores, [64, 128, 512, 8192])
     ssmax = next(rule for rule in rules if rule.name.startswith("SSMax"))
     assert ssmax.inverse_temperature[0] == 0 and ssmax.value[0] == pytest.approx(1 / 64)
     assert ssmax.reason.startswith("the line is below 0 at 1 of 4 lengths")
