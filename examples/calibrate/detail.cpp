@@ -48,7 +48,7 @@ Table scores_by_length(const HeadDetail& one) {
   table.notes = {
       "Skewness and kurtosis are means over rows of each row's own; the kurtosis is that above a normal row's "
       "of the same length. \"highest\" is the highest score in standard deviations above the mean.",
-      "\"rows differ\" is the standard deviation, over rows, of their standard deviation. Errors are from "
+      "\"rows differ\" is half the relative standard deviation, over rows, of their variance. Errors are from "
       "means of up to 64 batches of successive rows."};
   return table;
 }
@@ -186,9 +186,7 @@ Table plan_table(const HeadDetail& one) {
 std::vector<Table> detail_tables(const HeadDetail& one, const CalibrateOptions& o) {
   std::vector<Table> tables{scores_by_length(one)};
   if (!(one.head.score_stddev > 0)) {
-    tables.back().notes.push_back(
-        "The scores of a row are all the same: the weights are 1/n at every temperature, and "
-        "there is nothing to calibrate.");
+    tables.back().notes.push_back(calibration::warning_about_law(one.head));
     return tables;
   }
   tables.push_back(weights_by_length(one));

@@ -4,7 +4,7 @@ from __future__ import annotations
 import html
 import sys
 from enum import IntEnum
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Iterable, Sequence, dataclass_transform
 
 from . import _core
 
@@ -55,6 +55,27 @@ def cell(value: Any) -> str:
     return "<pre>" + html.escape(text) + "</pre>" if "\n" in text else html.escape(text)
 
 
+def table_text(headings: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 4) -> list[str]:
+    """The lines of a table with aligned columns: text to the left, numbers with `digits` digits to the right.
+
+    >>> print("\\n".join(table_text(["head", "x"], [["first", 1.23456], ["next", 12.0]])))
+    head       x
+    first  1.235
+    next      12
+    """
+    def text(value: Any) -> str:
+        if isinstance(value, float):
+            return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.{digits}g}"
+        return str(value).replace("_", " ") if isinstance(value, Choice) else str(value)
+
+    rows = list(rows)
+    lines = [list(headings), *([text(value) for value in row] for row in rows)]
+    left = [all(isinstance(row[k], (str, Choice)) for row in rows) for k in range(len(headings))]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return ["  ".join(one.ljust(width) if to_left else one.rjust(width)
+                      for one, width, to_left in zip(line, widths, left)).rstrip() for line in lines]
+
+
 def fields_html(caption: str, fields: dict[str, Any]) -> str:
     """Names and values as an HTML table."""
     rows = "".join(f"<tr><th>{name}</th><td>{cell(value)}</td></tr>" for name, value in fields.items())
@@ -98,7 +119,7 @@ class Record:
             if name not in given and not hasattr(cls, name):
                 raise TypeError(f"{cls.__name__}() needs the field {name!r}")
             value = given[name] if name in given else getattr(cls, name)
-            if isinstance(value, str) and name in cls._choices:
+            if isinstance(value, (str, int)) and name in cls._choices:
                 value = cls._choices[name](value)
             object.__setattr__(self, name, value)
 

@@ -9,14 +9,16 @@ incontext-calibrate refuses is a ValueError with the same message.
 """
 from __future__ import annotations
 
+import math
+import os
 import warnings
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy
 
 from . import _core, laws
 from ._core.calibration import *  # noqa: F403
-from ._record import Choice, Record, cell
+from ._record import Choice, Record, cell, table_text
 from .regression import MomentRatioEstimate
 from .statistics import Agreement, Verdict
 
@@ -70,16 +72,18 @@ class HeadSummary(Record):
     normal_rows: Verdict
     looks_like_weights: bool
 
+    def _rows_are(self) -> str:
+        rows = {Verdict.agrees: "normal", Verdict.disagrees: "not normal"}.get(self.normal_rows, "not judged")
+        return rows + (", looks like weights" if self.looks_like_weights else "")
+
     def _line(self) -> str:
         """The head in one line."""
-        rows = {Verdict.agrees: "normal", Verdict.disagrees: "not normal"}.get(self.normal_rows, "not judged")
-        weights = ", looks like weights" if self.looks_like_weights else ""
         return (f"layer {self.layer}, head {self.head}: x = {self.score_stddev:.4g}, entropy {self.entropy:.4g} nats, "
                 f"{self.effective_keys:.4g} keys, largest weight {self.largest_weight:.3g}, x / x_c = "
-                f"{self.freezing_ratio:.3g}, rows {rows}{weights}")
+                f"{self.freezing_ratio:.3g}, rows {self._rows_are()}")
 
     def __str__(self) -> str:
-        return Record.__repr__(self)
+        return "\n".join(table_text(["HeadSummary", ""], [(name, getattr(self, name)) for name in self._fields]))
 
     def __repr__(self) -> str:
         return f"HeadSummary({self._line()})"
@@ -172,45 +176,144 @@ def _html(caption: str, records: Sequence[Record]) -> str:
     return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
 
 
+class Rules(dict[Held, list[TemperatureRule]]):
+    """The rules for each held quantity: `rules[Held.entropy]`, or by its name, `rules["entropy"]`.
+
+    They are empty for a head whose scores do not vary.
+    """
+
+    reason: str  # why there are none
+
+    def __init__(self, rules: dict[Held, list[TemperatureRule]], reason: str = "") -> None:
+        super().__init__(rules)
+        self.reason = reason
+
+    def __getitem__(self, held: Held | str) -> list[TemperatureRule]:
+        choice: Any = Held  # which takes names, too
+        kind: Held = choice(held)
+        if kind not in self:
+            raise KeyError(f"incontext::calibration::HeadDetail: there are no rules (value = {kind}; needs scores that "
+                           f"vary). {self.reason}")
+        return super().__getitem__(kind)
+
+
+class _Table(NamedTuple):
+    """A table of a head, with notes below it."""
+
+    caption: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        return "\n".join([self.caption, *(f"  {line}" for line in table_text(self.headings, self.rows)), *self.notes])
+
+    def html(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in self.headings)
+        rows = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in self.rows)
+        notes = "".join(f"<p>{note}</p>" for note in self.notes)
+        return f"<table><caption>{self.caption}</caption><tr>{head}</tr>{rows}</table>{notes}"
+
+
+def _signed_excess(agreement: Agreement) -> float:
+    """The excess with the sign of measured minus predicted; NaN where nothing could be compared."""
+    off = agreement.estimate.mean - agreement.theory
+    return math.copysign(agreement.excess, off) if agreement.excess > 0 else 0.0 if agreement.excess == 0 else math.nan
+
+
+def _judged(caption: str, quantities: Sequence[JudgedQuantity], names: Sequence[str] = (),
+            notes: Sequence[str] = ()) -> _Table:
+    rows = [(name, one.agreement.theory, one.agreement.estimate.mean, one.agreement.estimate.standard_error,
+             _signed_excess(one.agreement), one.verdict)
+            for name, one in zip(names or [one.quantity for one in quantities], quantities)]
+    reasons = [f"{one.quantity}: {one.agreement.reason}." for one in quantities
+               if one.verdict is Verdict.not_judged and one.agreement.reason]
+    return _Table(caption, ["quantity", "predicted", "measured", "± error", "z", "verdict"], rows, [*notes, *reasons])
+
+
 class HeadDetail(Record):
-    """One head in detail: its rows by length, beside the law of normal rows, and the temperatures for longer rows."""
+    """One head in detail: its rows by length, beside the law of normal rows, and the temperatures for longer rows.
+
+    `print(head)` shows all of its tables. Where scores do not vary, only `lengths` is filled, and `warning` says so.
+    """
 
     head: HeadSummary
     gap: float
     trained_length: int
+    factors: list[int]
     lengths: list[LengthSummary]
     normal_law: list[JudgedQuantity]
     held_out: list[JudgedQuantity]
     limits: HeadLimits | None
-    rules: dict[Held, list[TemperatureRule]]
+    rules: Rules
     warning: str
     plans: list[TriedPlan]
 
-    def _tables(self) -> list[tuple[str, Sequence[Record]]]:
-        """The captions and lines of its tables."""
-        def judged(rows: list[JudgedQuantity]) -> list[_Line]:
-            return [_Line(one.quantity, one.agreement.theory, one.agreement.estimate.mean,
-                          one.agreement.estimate.standard_error, one.agreement.excess, one.verdict) for one in rows]
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        object.__setattr__(self, "rules", Rules(self.rules, self.warning))
 
-        limits = [self.limits] if self.limits is not None else []
-        warning = f". {self.warning}" if self.warning else ""
-        rules = [(f"inverse temperatures that hold the {held.name.replace('_', ' ')} by the law of normal "
-                  f"scores{warning}", rules) for held, rules in self.rules.items()]
-        return [("by row length", self.lengths), ("beside the law of normal scores", judged(self.normal_law)),
-                ("held out, from quarters of other rows", judged(self.held_out)), ("where it fades or freezes", limits),
-                *rules, ("the plan tried on these rows", judged([plan.result for plan in self.plans]))]
+    def _tables(self) -> list[_Table]:
+        tables = [self._scores(), self._weights()]
+        if self.normal_law:
+            tables.append(_judged("beside the law of normal scores", self.normal_law))
+        if self.held_out:
+            tables.append(_judged("held out, from quarters of other rows", self.held_out))
+        if self.limits is not None:
+            rows = [(name.replace("_", " "), getattr(self.limits, name)) for name in HeadLimits._fields]
+            tables.append(_Table("where it fades or freezes", ["quantity", "value"], rows))
+        tables += [self._rules(held) for held in self.rules]
+        return tables + ([self._plans()] if self.plans else [])
+
+    def _row_lengths(self) -> list[str]:
+        return [str(rows.longest_row) if rows.shortest_row == rows.longest_row else
+                f"{rows.shortest_row} to {rows.longest_row}" for rows in self.lengths]
+
+    def _scores(self) -> _Table:
+        columns = {"rows": "rows", "mean": "mean", "stddev_of_row_means": "sd of means", "score_stddev": "x",
+                   "score_stddev_error": "± error", "variance_differs": "rows differ", "skewness": "skewness",
+                   "skewness_error": "± error", "excess_kurtosis": "kurtosis", "excess_kurtosis_error": "± error",
+                   "highest": "highest", "normality_p_value": "p normal"}
+        return self._by_length("the scores of a row, by its length", columns)
+
+    def _weights(self) -> _Table:
+        columns = {"entropy": "entropy", "entropy_error": "± error", "entropy_predicted": "predicted",
+                   "effective_keys": "keys", "effective_keys_predicted": "predicted", "largest_weight": "largest",
+                   "largest_weight_predicted": "predicted", "needle_weight": "needle",
+                   "needle_weight_predicted": "predicted"}
+        return self._by_length("the weights of a row, by its length", columns)
+
+    def _by_length(self, caption: str, columns: dict[str, str]) -> _Table:
+        rows = [(length, *(getattr(one, name) for name in columns))
+                for length, one in zip(self._row_lengths(), self.lengths)]
+        return _Table(caption, ["row lengths", *columns.values()], rows)
+
+    def _rules(self, held: Held) -> _Table:
+        rules = self.rules[held]
+        lengths = [factor * self.trained_length for factor in self.factors]
+        headings = ["rule", *(f"β at {length}" for length in lengths), *(f"value at {length}" for length in lengths)]
+        caption = f"inverse temperatures β that hold the {held.name.replace('_', ' ')} by the law of normal scores"
+        reasons = [f"{rule.name}: {rule.reason}." for rule in rules if rule.reason]
+        return _Table(caption, headings, [(rule.name, *rule.inverse_temperature, *rule.value) for rule in rules],
+                      [self.warning, *reasons] if self.warning else reasons)
+
+    def _plans(self) -> _Table:
+        names = [f"{plan.result.quantity} at inverse temperature {plan.inverse_temperature:.4g}" for plan in self.plans]
+        notes = [f"Measured at inverse temperature 1: {plan.result.quantity} {plan.quarter_rows:.4g} in quarter rows, "
+                 f"which the plan is to hold, and {plan.whole_rows:.4g} in whole rows." for plan in self.plans]
+        return _judged("the plan tried on these rows, from a quarter of their length",
+                       [plan.result for plan in self.plans], names, notes)
 
     def _repr_html_(self) -> str:
-        return self.head._repr_html_() + "".join(_html(caption, rows) for caption, rows in self._tables())
+        warning = f"<p>{self.warning}</p>" if self.warning and not self.rules else ""
+        return self.head._repr_html_() + warning + "".join(table.html() for table in self._tables())
 
     def __repr__(self) -> str:
         return f"HeadDetail({self.head._line()})"
 
     def __str__(self) -> str:
-        lines = [str(self.head)]
-        for caption, rows in self._tables():
-            lines += ["", caption, *(f"  {row}" for row in rows)] if rows else []
-        return "\n".join(lines)
+        warning = [self.warning] if self.warning and not self.rules else []
+        return "\n\n".join([self.head._line(), *warning, *(table.text() for table in self._tables())])
 
     def plot(self) -> Any:
         """Draws entropy and needle weight against the row length, measured and predicted, as a figure of Matplotlib."""
@@ -240,19 +343,11 @@ class HeadDetail(Record):
         return figure
 
 
-class _Line(Record):
-    """One line of a table of predictions beside measurements."""
-
-    quantity: str
-    predicted: float
-    measured: float
-    standard_error: float
-    z: float
-    verdict: Verdict
-
-
 def _as_scores(given: Any) -> Any:
     """Scores as C++ takes them: the mask of a masked array as -inf; types that NumPy lacks are named."""
+    if isinstance(given, (str, os.PathLike)):
+        raise TypeError("incontext::calibration: scores is the name of a file "
+                        f"(value = {str(given)!r}; needs an array, such as numpy.load(file, mmap_mode='r'))")
     if isinstance(given, numpy.ma.MaskedArray):
         masked = given.mask is not numpy.ma.nomask and given.dtype.kind == "f"
         return given.filled(-numpy.inf) if masked else given.data
@@ -299,7 +394,7 @@ class Calibration:
 
         `gap` is the needle's score above the mean of the others (default: four of their standard deviations),
         `trained_length` the length of rows in training (default: the longest row), and `factors` are the lengths to
-        plan for over that length, ascending from 1.
+        plan for over that length, ascending from 1. `print` shows all tables of the answer.
         """
         found: HeadDetail = self._core.detail(*self._place(layer, head), gap, trained_length or 0, list(factors))
         return found
@@ -323,8 +418,17 @@ class Calibration:
         normal = sum(one.normal for one in self.phases)
         like_weights = sum(head.looks_like_weights for head in self.heads)
         warning = f"; {like_weights} look like weights after softmax" if like_weights else ""
-        return (f"Calibration({len(self.heads)} heads, {normal} with normal rows; by the scores' deviation alone: "
-                f"{counts}{warning})")
+        heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
+        return f"Calibration({heads}, {normal} with normal rows; by the scores' deviation alone: {counts}{warning})"
+
+    def __str__(self) -> str:
+        headings = ["layer", "head", "rows to", "rows", "x", "skewness", "kurtosis", "entropy", "predicted", "keys",
+                    "predicted", "largest", "predicted", "x / x_c", "phase", "off by %", "rows are"]
+        rows = [(one.layer, one.head, one.longest_row, one.rows, one.score_stddev, one.skewness, one.excess_kurtosis,
+                 one.entropy, one.entropy_predicted, one.effective_keys, one.effective_keys_predicted,
+                 one.largest_weight, one.largest_weight_predicted, one.freezing_ratio, one.phase,
+                 100 * one.worst_deviation, one._rows_are()) for one in self.heads]
+        return "\n".join([repr(self), *table_text(headings, rows)])
 
     def _repr_html_(self) -> str:
         several = _html("Phases", self.phases) if len(self.heads) > 1 else ""

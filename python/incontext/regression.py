@@ -30,7 +30,7 @@ class ErrorConvention(Record):
 class InverseTemperatureParabola(Record):
     """An exact error as a function of the temperature: constant + linear / temperature + quadratic / temperature^2.
 
-    Call it with a temperature or an array of them.
+    Call it with a temperature or an array of them. It is NaN where a temperature is not positive, as in C++.
     """
 
     constant: Any
@@ -46,7 +46,7 @@ class InverseTemperatureParabola(Record):
         return bool(found) if isinstance(found, int) else found.astype(bool)
 
     def optimal_temperature(self) -> Any:
-        """The temperature at which the error is least; NaN where there is none."""
+        """The temperature at which the error is least; infinity where no positive temperature helps."""
         return _core.regression.parabola_optimal_temperature(self)
 
     def minimum(self) -> Any:

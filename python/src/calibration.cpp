@@ -145,9 +145,9 @@ class Calibration {
         rules[nb::cast(held)] = nb::cast(found.rules[static_cast<std::size_t>(held)]);
       }
     }
-    return python_class("calibration.HeadDetail")(calibration::summary_of(found.head), found.gap, found.trained_length,
-                                                  found.lengths, found.normal_law, found.held_out, found.limits, rules,
-                                                  calibration::warning_about_law(found.head), found.plans);
+    return python_class("calibration.HeadDetail")(
+        calibration::summary_of(found.head), found.gap, found.trained_length, wanted.factors, found.lengths,
+        found.normal_law, found.held_out, found.limits, rules, calibration::warning_about_law(found.head), found.plans);
   }
 
   calibration::ShiftedTemperature shifted(const nb::object& other, I layer, I head) const {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "arguments.hpp"
 #include "incontext/simulate/types/device.hpp"
 #include "records.hpp"
 
@@ -11,8 +12,10 @@ namespace incontext::python {
 
 /// A device by its name or as a choice.
 inline simulate::Device device_of(nb::handle device) {
-  return nb::isinstance<nb::str>(device) ? simulate::device_named(nb::cast<std::string>(device))
-                                         : nb::cast<simulate::Device>(device);
+  if (nb::isinstance<nb::str>(device)) return simulate::device_named(nb::cast<std::string>(device));
+  if (is_choice(device, python_class("simulate.Device"))) return nb::cast<simulate::Device>(device);
+  throw nb::type_error(
+      detail::refusal("simulate::Options", "device", " is not a device", device, "a name, such as openmp").c_str());
 }
 
 }  // namespace incontext::python

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "arguments.hpp"
 #include "classification_records.hpp"
 #include "core.hpp"
 #include "incontext/classification/any_kernel.hpp"
@@ -37,7 +38,9 @@ struct CallableKernel {
   static constexpr bool logarithmic = false;
   nb::handle owner = {};
 
-  D operator()(const Point& u, const Point& v) const { return nb::cast<D>(owner(u, v)); }
+  D operator()(const Point& u, const Point& v) const {
+    return real_number("scoring::KernelAttention", "the value of kernel", owner(u, v));
+  }
   D score(scoring::Row<const D> q, scoring::Row<const D> k) const { return (*this)(copied(q), copied(k)); }
   D jvp(scoring::Row<const D>, scoring::Row<const D>, scoring::Row<const D>, scoring::Row<const D>) const { refuse(); }
   void vjp(scoring::Row<const D>, scoring::Row<const D>, D, scoring::Row<D>, scoring::Row<D>) const { refuse(); }
@@ -52,13 +55,13 @@ struct CallableKernel {
 /// Calls `function` with the C++ kernel that a Python object stands for.
 template <class Function>
 auto with_kernel(nb::handle kernel, const Function& function) {
-  const auto number = [&](const char* name) { return nb::cast<D>(kernel.attr(name)); };
+  const auto number = [&](const char* name) { return real_field(kernel, name); };
   if (is(kernel, "scoring.DotKernel")) return function(scoring::DotKernel<D>{number("temperature")});
   if (is(kernel, "scoring.ExponentialKernel")) return function(scoring::ExponentialKernel<D>{number("temperature")});
   if (is(kernel, "scoring.GaussianKernel")) return function(scoring::GaussianKernel<D>{number("bandwidth")});
   if (is(kernel, "scoring.PolynomialKernel")) {
     return function(
-        scoring::PolynomialKernel<D>{nb::cast<int>(kernel.attr("degree")), number("scale"), number("offset")});
+        scoring::PolynomialKernel<D>{whole_field<int>(kernel, "degree"), number("scale"), number("offset")});
   }
   if (is(kernel, "scoring.EluKernel")) return function(scoring::EluKernel<D>{});
   if (is(kernel, "scoring.CosformerKernel")) return function(scoring::CosformerKernel<D>{number("reach")});
@@ -74,8 +77,7 @@ void for_each_query(nb::handle map, const Rows& queries, const Rows& keys, scori
   require_at_least(where, "number of keys", keys.rows(), I{1});
   with_kernel(map.attr("kernel"), [&]<class Kernel>(const Kernel& kernel) {
     const scoring::KernelAttention<Kernel> attention{
-        kernel, static_cast<scoring::KernelNormalization>(nb::cast<int>(map.attr("normalization"))),
-        nb::cast<D>(map.attr("floor"))};
+        kernel, chosen_field<scoring::KernelNormalization>(map, "normalization"), real_field(map, "floor")};
     for (I i = 0; i < queries.rows(); ++i) {
       const I seen = std::min(scoring::visible_keys(visibility, i, keys.rows()), I{keys.rows()});
       function(attention, i, scoring::Row<const D>(queries.row(i).data(), queries.cols()),
@@ -157,8 +159,7 @@ void bind_matrix_map(nb::module_& m) {
   // A function of the map, the scores, another matrix of their size, which not all need, and the result.
   const auto bind = [&m](const char* name, auto function, const char* doc) {
     const auto call = [function](nb::handle map, const Rows& scores, const Rows& other) {
-      const Map one{nb::cast<D>(map.attr("temperature")),
-                    static_cast<scoring::ScoreScale>(nb::cast<int>(map.attr("scale")))};
+      const Map one{real_field(map, "temperature"), chosen_field<scoring::ScoreScale>(map, "scale")};
       scoring::require_valid(one);
       require_same_size("scoring::MatrixNormSoftmax", "the other matrix", other.size(), scores.size());
       const auto view = [](const Rows& matrix) { return In(matrix.data(), matrix.rows(), matrix.cols()); };

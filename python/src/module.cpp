@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <stdexcept>
+#include <typeinfo>
 
 #include "core.hpp"
 #include "rooms.hpp"
@@ -12,12 +13,14 @@ NB_MODULE(_core, m) {
   using namespace incontext::python;
   // Classes of the Python half that conversions look up are kept until the process ends.
   nb::set_leak_warnings(false);
-  // nanobind makes both a ValueError
+  // nanobind makes the first a ValueError and the second a RuntimeError
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
     } catch (const std::domain_error& error) {
       PyErr_SetString(PyExc_ArithmeticError, error.what());
+    } catch (const std::bad_cast&) {  // of nb::cast, which does not know for what
+      PyErr_SetString(PyExc_TypeError, "incontext: an argument, or the result of a function, has the wrong type");
     }
   });
   m.def(

@@ -76,7 +76,12 @@ void bind_tasks(Room& room) {
           [](const Task& t, DenseMatrix covariance) { return t.with_task_covariance(std::move(covariance)); },
           "covariance"_a)
       .def("with_task_covariance_scaled", &Task::with_task_covariance_scaled, "factor"_a)
-      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a);
+      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a)
+      .def("__reduce__", [](const Task& t) {
+        return nb::make_tuple(python_class("regression.LinearTask"),
+                              nb::make_tuple(t.input_mean(), t.input_covariance(), t.task_mean(), t.task_covariance(),
+                                             t.noise_variance()));
+      });
   describe(task);
   nb::class_<regression::InputRows<D>>(m, "InputRows", room.docs("InputRows"))
       .def(

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "core.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/row_moments.hpp"
@@ -84,7 +85,9 @@ void bind_softmax_errors(Room& room) {
       [](const Attention& attention, const Task& task, I length, nb::handle map, D beta) {
         const std::vector<nb::object> numbers = map_numbers(map);
         D in[4];
-        for (std::size_t k = 0; k < 4; ++k) in[k] = nb::cast<D>(numbers[k]);
+        for (std::size_t k = 0; k < 4; ++k) {
+          in[k] = real_number("regression::softmax_error_gradient", "a parameter of map", numbers[k]);
+        }
         return with_softmax_map(in[0], in[1], in[2], in[3], [&](const auto& by) {
           return regression::softmax_error_gradient(attention, task, length, by, beta);
         });
@@ -151,7 +154,9 @@ void bind_isotropic(Room& room) {
   room.module().def(
       "minimize_softmax_error",
       [](const nb::callable& error, const regression::SearchRange<D>& range) {
-        return regression::minimize_softmax_error([&](D x) { return nb::cast<D>(error(x)); }, range);
+        return regression::minimize_softmax_error(
+            [&](D x) { return real_number("regression::minimize_softmax_error", "the value of error", error(x)); },
+            range);
       },
       "error"_a, "range"_a, room.docs("minimize_softmax_error"));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "arrays.hpp"
 #include "core.hpp"
 #include "incontext/laws/fading_by_map.hpp"
@@ -28,12 +29,7 @@ using RowFunction = std::function<void(scoring::Row<const T> scores, scoring::Ro
 
 template <class T>
 T field(nb::handle map, const char* name) {
-  return static_cast<T>(nb::cast<double>(map.attr(name)));
-}
-
-template <class E>
-E chosen(nb::handle map, const char* name) {
-  return static_cast<E>(nb::cast<int>(map.attr(name)));
+  return static_cast<T>(real_field(map, name));
 }
 
 /// Calls `function` with the C++ map that a Python map stands for.
@@ -48,10 +44,11 @@ auto with_map(nb::handle map, const Function& function) {
   if (is("scoring.ApproximateSoftmax")) return function(scoring::ApproximateSoftmax<T>{field<T>(map, "temperature")});
   if (is("scoring.LinearAttention")) {
     return function(scoring::LinearAttention<T>{field<T>(map, "temperature"),
-                                                chosen<scoring::LinearNormalization>(map, "normalization")});
+                                                chosen_field<scoring::LinearNormalization>(map, "normalization")});
   }
   if (is("scoring.NormSoftmax")) {
-    return function(scoring::NormSoftmax<T>{field<T>(map, "temperature"), chosen<scoring::ScoreScale>(map, "scale")});
+    return function(
+        scoring::NormSoftmax<T>{field<T>(map, "temperature"), chosen_field<scoring::ScoreScale>(map, "scale")});
   }
   if (is("scoring.Entmax")) return function(scoring::Entmax<T>{field<T>(map, "alpha")});
   if (is("scoring.Sparsemax")) return function(scoring::Sparsemax<T>{});
@@ -60,7 +57,7 @@ auto with_map(nb::handle map, const Function& function) {
   if (is("scoring.NormalizedSaSoftmax")) return function(scoring::NormalizedSaSoftmax<T>{});
   if (is("scoring.RatioScore")) {
     const auto name = nb::cast<std::string>(map.attr("function"));
-    const auto by = chosen<scoring::ScoreNormalization>(map, "normalization");
+    const auto by = chosen_field<scoring::ScoreNormalization>(map, "normalization");
     if (name == "average") return function(scoring::RatioScore<scoring::Average, T>{by});
     if (name == "tanh") return function(scoring::RatioScore<scoring::Tanh, T>{by});
     if (name == "relu") return function(scoring::RatioScore<scoring::Relu, T>{by});
@@ -261,9 +258,10 @@ void bind_maps(Room& room) {
       "normsoftmax_divisor",
       [](nb::handle map, const Axis& scores) {
         const std::vector<double> row = row_of(scores);
-        const auto found = scoring::normsoftmax_divisor(
-            scoring::NormSoftmax<double>{field<double>(map, "temperature"), chosen<scoring::ScoreScale>(map, "scale")},
-            row);
+        const auto found =
+            scoring::normsoftmax_divisor(scoring::NormSoftmax<double>{field<double>(map, "temperature"),
+                                                                      chosen_field<scoring::ScoreScale>(map, "scale")},
+                                         row);
         return python_class("scoring.NormSoftmaxDivisor")(
             found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
       },
@@ -302,7 +300,8 @@ void bind_rows_of_errors(Room& room) {
   bind_row_function(room, "ssa_scale_limit", "map", ssa,
                     [](const auto& m, auto z, auto out) { scoring::ssa_scale_limit(m, z, out); });
   bind_row_function(
-      room, "ssa_softmax_correction", "exponent", [](nb::handle x) { return nb::cast<double>(x); },
+      room, "ssa_softmax_correction", "exponent",
+      [](nb::handle x) { return real_number("scoring::ssa_softmax_correction", "exponent", x); },
       [](double k, auto z, auto out) { scoring::ssa_softmax_correction(k, z, out); });
 }
 

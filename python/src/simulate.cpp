@@ -58,7 +58,7 @@ void bind_score_rows(nb::module_& m, Room& room) {
                       : simulate::score_rows<float>(row, inverse_temperatures, o);
         });
       },
-      "row"_a, "inverse_temperatures"_a, "dtype"_a = "float32", "options"_a, room.docs("score_rows"));
+      "row"_a, "inverse_temperatures"_a, "dtype"_a = "float32", "options"_a, with_options(room.docs("score_rows")));
   nb::class_<simulate::ScoreRowSample> sample(m, "ScoreRowSample", room.docs("ScoreRowSample"));
   describe(sample);
   sample.def_prop_ro("trials", [](const simulate::ScoreRowSample& s) { return s.sample.trials; })
@@ -82,7 +82,7 @@ void bind_score_rows(nb::module_& m, Room& room) {
           return simulate::score_row_sample<float>(row, inverse_temperatures, o);
         });
       },
-      "row"_a, "inverse_temperatures"_a, "options"_a, room.docs("score_row_sample"));
+      "row"_a, "inverse_temperatures"_a, "options"_a, with_options(room.docs("score_row_sample")));
 }
 
 void bind_gradients(nb::module_& m, Room& room) {
@@ -103,7 +103,7 @@ void bind_gradients(nb::module_& m, Room& room) {
         return run_simulation(
             options, [&](const simulate::Options& o) { return simulate::gradient_norms(row, score_stddevs, o); });
       },
-      "row"_a, "score_stddevs"_a, "options"_a, room.docs("gradient_norms"));
+      "row"_a, "score_stddevs"_a, "options"_a, with_options(room.docs("gradient_norms")));
   nb::class_<simulate::GradientNormsSample> sample(m, "GradientNormsSample", room.docs("GradientNormsSample"));
   describe(sample);
   sample.def_prop_ro("trials", [](const simulate::GradientNormsSample& s) { return s.sample.trials; })
@@ -119,7 +119,7 @@ void bind_gradients(nb::module_& m, Room& room) {
           return simulate::gradient_norms_sample<float>(row, score_stddevs, o);
         });
       },
-      "row"_a, "score_stddevs"_a, "options"_a, room.docs("gradient_norms_sample"));
+      "row"_a, "score_stddevs"_a, "options"_a, with_options(room.docs("gradient_norms_sample")));
 }
 
 }  // namespace

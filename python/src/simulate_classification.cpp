@@ -62,7 +62,7 @@ void bind_rules(nb::module_& m, Room& room) {
         return run_simulation(options,
                               [&](const Options& o) { return simulate::classification(task, classifiers, o); });
       },
-      "task"_a, "classifiers"_a, "options"_a, room.docs("classification"));
+      "task"_a, "classifiers"_a, "options"_a, with_options(room.docs("classification")));
   nb::class_<simulate::AlignmentSimulation> alignment(m, "AlignmentSimulation", room.docs("AlignmentSimulation"));
   describe(alignment);
   alignment.def_ro("run", &simulate::AlignmentSimulation::run)
@@ -81,7 +81,7 @@ void bind_rules(nb::module_& m, Room& room) {
         return run_simulation(options,
                               [&](const Options& o) { return simulate::classification_alignment(task, both, o); });
       },
-      "task"_a, "pairs"_a, "options"_a, room.docs("classification_alignment"));
+      "task"_a, "pairs"_a, "options"_a, with_options(room.docs("classification_alignment")));
   nb::class_<simulate::ClassificationContrasts> contrasts(m, "ClassificationContrasts",
                                                           room.docs("ClassificationContrasts"));
   describe(contrasts);
@@ -110,7 +110,7 @@ void bind_rules(nb::module_& m, Room& room) {
         return run_simulation(
             options, [&](const Options& o) { return simulate::classification_contrasts(task, classifiers, both, o); });
       },
-      "task"_a, "classifiers"_a, "pairs"_a, "options"_a, room.docs("classification_contrasts"));
+      "task"_a, "classifiers"_a, "pairs"_a, "options"_a, with_options(room.docs("classification_contrasts")));
 }
 
 void bind_grids(nb::module_& m, Room& room) {
@@ -144,7 +144,8 @@ void bind_grids(nb::module_& m, Room& room) {
         return run_simulation(
             options, [&](const Options& o) { return simulate::classification_grid(task, grid, o, reference); });
       },
-      "task"_a, "grid"_a, "reference"_a = simulate::no_reference, "options"_a, room.docs("classification_grid"));
+      "task"_a, "grid"_a, "reference"_a = simulate::no_reference, "options"_a,
+      with_options(room.docs("classification_grid")));
   nb::class_<simulate::ClassificationOptimum> optimum(m, "ClassificationOptimum", room.docs("ClassificationOptimum"));
   describe(optimum);
   optimum.def_ro("best", &simulate::ClassificationOptimum::best)
@@ -167,7 +168,7 @@ void bind_grids(nb::module_& m, Room& room) {
           return simulate::classification_search(task, grid, o, search.value_or(simulate::SearchOptions{}));
         });
       },
-      "task"_a, "grid"_a, "search"_a = nb::none(), "options"_a, room.docs("classification_search"));
+      "task"_a, "grid"_a, "search"_a = nb::none(), "options"_a, with_options(room.docs("classification_search")));
 }
 
 void bind_layers(nb::module_& m, Room& room) {
@@ -203,7 +204,8 @@ void bind_layers(nb::module_& m, Room& room) {
         });
       },
       "task"_a, "weights"_a, "activation"_a = "softmax", "scale"_a = 1.0,
-      "query"_a.sig("incontext.regression.QueryToken.included") = 1, "options"_a, room.docs("context_attention"));
+      "query"_a.sig("incontext.regression.QueryToken.included") = 1, "options"_a,
+      with_options(room.docs("context_attention")));
   nb::class_<simulate::PartitionFunctionSimulation> partition(m, "PartitionFunctionSimulation",
                                                               room.docs("PartitionFunctionSimulation"));
   describe(partition);
@@ -226,7 +228,7 @@ void bind_layers(nb::module_& m, Room& room) {
       [](const SphereTask& task, const std::vector<double>& kappas, const nb::kwargs& options) {
         return run_simulation(options, [&](const Options& o) { return simulate::partition_function(task, kappas, o); });
       },
-      "task"_a, "kappas"_a, "options"_a, room.docs("partition_function"));
+      "task"_a, "kappas"_a, "options"_a, with_options(room.docs("partition_function")));
   nb::class_<simulate::AdaptiveOnsetSimulation> onset(m, "AdaptiveOnsetSimulation",
                                                       room.docs("AdaptiveOnsetSimulation"));
   describe(onset);
@@ -243,7 +245,7 @@ void bind_layers(nb::module_& m, Room& room) {
         return run_simulation(options,
                               [&](const Options& o) { return simulate::adaptive_onset(task, rates, o, tilt); });
       },
-      "task"_a, "rates"_a, "tilt"_a = 0.0, "options"_a, room.docs("adaptive_onset"));
+      "task"_a, "rates"_a, "tilt"_a = 0.0, "options"_a, with_options(room.docs("adaptive_onset")));
   m.def(
       "draw_sphere_context",
       [](const SphereTask& task, std::uint64_t seed, std::uint64_t trial) {

@@ -1,7 +1,10 @@
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "arguments.hpp"
 #include "incontext/simulate/bayes_ridge.hpp"
 #include "incontext/simulate/reduced_softmax.hpp"
 #include "incontext/simulate/regression.hpp"
@@ -22,63 +25,82 @@ using namespace nb::literals;
 using Task = regression::LinearTask<double>;
 using Attention = regression::Attention<double>;
 
-/// A list of maps of one kind, which are simulated on common draws, or one map.
-struct Maps {
-  std::vector<nb::object> list;
-  bool is_one;
+using Maps = std::vector<nb::object>;
+
+/// One map, of which a simulation is one estimate.
+struct OneMap {
+  static constexpr bool is_one = true;
+  static constexpr auto type = nb::detail::const_name("incontext.scoring.Map");
+  static std::optional<Maps> read(nb::handle given) {
+    if (!nb::hasattr(given, "_fields")) return {};
+    return Maps{nb::borrow(given)};
+  }
+  static statistics::Estimate result(const simulate::Simulation& simulation) { return simulation.estimates.at(0); }
+  Maps maps;
 };
 
-Maps maps_of(const nb::object& maps) {
-  if (nb::hasattr(maps, "_fields")) return {{maps}, true};
-  Maps found{{}, false};
-  for (nb::handle map : maps) found.list.push_back(nb::borrow(map));
-  return found;
-}
+/// Maps of one kind, which are simulated on common draws.
+struct SeveralMaps {
+  static constexpr bool is_one = false;
+  static constexpr auto type = nb::detail::const_name("collections.abc.Iterable[incontext.scoring.Map]");
+  static std::optional<Maps> read(nb::handle given) {
+    if (nb::hasattr(given, "_fields") || !nb::hasattr(given, "__iter__")) return {};
+    Maps found;
+    for (nb::handle map : given) found.push_back(nb::borrow(map));
+    return found;
+  }
+  static simulate::Simulation result(const simulate::Simulation& simulation) { return simulation; }
+  Maps maps;
+};
 
 bool all_are(const Maps& maps, const char* path) {
   const nb::object type = python_class(path);
-  for (const nb::object& map : maps.list) {
+  for (const nb::object& map : maps) {
     if (!nb::isinstance(map, type)) return false;
   }
-  return !maps.list.empty();
+  return !maps.empty();
 }
 
-double field(nb::handle map, const char* name) { return nb::cast<double>(map.attr(name)); }
+[[noreturn]] void refuse_maps(const char* where, const Maps& maps, const char* needs) {
+  std::string kinds, last;
+  for (const nb::object& map : maps) {
+    const auto kind = nb::cast<std::string>(nb::str(map.type().attr("__name__")));
+    if (kind != last) kinds += (kinds.empty() ? "" : ", ") + kind;
+    last = kind;
+  }
+  const std::string given = maps.empty() ? "no map" : kinds;
+  throw nb::type_error(
+      incontext::detail::contract_message(where, "maps are not of one kind that is simulated here", given, needs)
+          .c_str());
+}
 
 template <class Map, class Make>
 std::vector<Map> made(const Maps& maps, const Make& make) {
   std::vector<Map> list;
-  for (const nb::object& map : maps.list) list.push_back(make(map));
+  for (const nb::object& map : maps) list.push_back(make(map));
   return list;
 }
 
 std::vector<scoring::Softmax<double>> softmax_list(const Maps& maps) {
-  return made<scoring::Softmax<double>>(maps,
-                                        [](nb::handle m) { return scoring::Softmax<double>{field(m, "temperature")}; });
+  return made<scoring::Softmax<double>>(
+      maps, [](nb::handle m) { return scoring::Softmax<double>{real_field(m, "temperature")}; });
 }
 
 /// Calls `function` with the list of C++ maps, of the kinds that the regression layer simulates token by token.
 template <class Function>
-auto with_streamed_maps(const Maps& maps, const Function& function) {
+auto with_streamed_maps(const char* where, const Maps& maps, const Function& function) {
   using Approximate = scoring::ApproximateSoftmax<double>;
   using Linear = scoring::LinearAttention<double>;
   if (all_are(maps, "scoring.Softmax")) return function(softmax_list(maps));
   if (all_are(maps, "scoring.ApproximateSoftmax")) {
-    return function(made<Approximate>(maps, [](nb::handle m) { return Approximate{field(m, "temperature")}; }));
+    return function(made<Approximate>(maps, [](nb::handle m) { return Approximate{real_field(m, "temperature")}; }));
   }
   if (all_are(maps, "scoring.LinearAttention")) {
     return function(made<Linear>(maps, [](nb::handle m) {
-      return Linear{field(m, "temperature"),
-                    static_cast<scoring::LinearNormalization>(nb::cast<int>(m.attr("normalization")))};
+      return Linear{real_field(m, "temperature"), chosen_field<scoring::LinearNormalization>(m, "normalization")};
     }));
   }
-  throw nb::type_error(
-      "incontext.simulate: the maps must be of one kind: Softmax, ApproximateSoftmax or LinearAttention");
-}
-
-/// One estimate for one map, a simulation for a list of them.
-nb::object result_for(const Maps& maps, const simulate::Simulation& simulation) {
-  return maps.is_one ? nb::cast(simulation.estimates.at(0)) : nb::cast(simulation);
+  refuse_maps(where, maps, "Softmax, ApproximateSoftmax or LinearAttention");
 }
 
 bool is_double(const std::string& dtype) {
@@ -88,79 +110,114 @@ bool is_double(const std::string& dtype) {
   return dtype == "float64";
 }
 
+simulate::Simulation regression_error(const Attention& attention, const Task& task, std::int64_t length,
+                                      const Maps& maps, const regression::ErrorConvention& convention,
+                                      simulate::Estimator estimator, const std::string& dtype,
+                                      const nb::kwargs& options) {
+  const bool wide = is_double(dtype);
+  return with_streamed_maps("simulate::regression_error", maps, [&](const auto& kind) {
+    return run_simulation(options, [&](const simulate::Options& o) {
+      return wide ? simulate::regression_error<double>(attention, task, length, kind, o, convention, estimator)
+                  : simulate::regression_error<float>(attention, task, length, kind, o, convention, estimator);
+    });
+  });
+}
+
+simulate::Simulation reduced_softmax_error(const Attention& attention, const Task& task, std::int64_t length,
+                                           const Maps& maps, const nb::kwargs& options) {
+  const auto simulated = [&](const auto& kind) {
+    return run_simulation(options, [&](const simulate::Options& o) {
+      return simulate::reduced_softmax_error<float>(attention, task, length, kind, o);
+    });
+  };
+  if (all_are(maps, "scoring.Softmax")) return simulated(softmax_list(maps));
+  if (all_are(maps, "scoring.SSMax")) {
+    using Map = scoring::SSMax<double>;
+    return simulated(made<Map>(maps, [](nb::handle map) {
+      return Map{real_field(map, "scale"), real_field(map, "bias")};
+    }));
+  }
+  if (all_are(maps, "scoring.SSA")) {
+    using Map = scoring::SSA<double>;
+    return simulated(made<Map>(maps, [](nb::handle map) {
+      return Map{real_field(map, "base"), real_field(map, "exponent"), real_field(map, "temperature")};
+    }));
+  }
+  refuse_maps("simulate::reduced_softmax_error", maps, "Softmax, SSMax or SSA");
+}
+
 }  // namespace
 
-void bind_simulate_regression(Room& room) {
+}  // namespace incontext::python
+
+template <class Given>
+  requires requires { Given::is_one; }
+struct nanobind::detail::type_caster<Given> {
+  NB_TYPE_CASTER(Given, Given::type)
+  bool from_python(handle source, std::uint8_t, cleanup_list*) {
+    auto maps = Given::read(source);
+    if (maps) value.maps = std::move(*maps);
+    return maps.has_value();
+  }
+};
+
+namespace incontext::python {
+
+namespace {
+
+/// The simulations of maps, of which each has one overload for one map and one for several.
+template <class Given>
+void bind_simulations_of_maps(Room& room) {
   nb::module_& m = room.module();
+  const auto docs = [&](const char* name) { return Given::is_one ? with_options(room.docs(name)) : ""; };
   m.def(
       "regression_error",
-      [](const Attention& attention, const Task& task, std::int64_t length, const nb::object& maps, QueryToken query,
+      [](const Attention& attention, const Task& task, std::int64_t length, const Given& maps, QueryToken query,
          regression::Offset offset, simulate::Estimator estimator, const std::string& dtype,
          const nb::kwargs& options) {
-        const Maps list = maps_of(maps);
-        const bool wide = is_double(dtype);
-        return result_for(list, with_streamed_maps(list, [&](const auto& streamed) {
-                            return run_simulation(options, [&](const simulate::Options& o) {
-                              return wide ? simulate::regression_error<double>(attention, task, length, streamed, o,
-                                                                               {query, offset}, estimator)
-                                          : simulate::regression_error<float>(attention, task, length, streamed, o,
-                                                                              {query, offset}, estimator);
-                            });
-                          }));
+        return Given::result(
+            regression_error(attention, task, length, maps.maps, {query, offset}, estimator, dtype, options));
       },
       "attention"_a, "task"_a, "context_length"_a, "maps"_a,
       "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
       "offset"_a.sig("incontext.regression.Offset.kept") = 0,
       "estimator"_a.sig("incontext.simulate.Estimator.literal") = 0, "dtype"_a = "float32", "options"_a,
-      room.docs("regression_error"));
+      docs("regression_error"));
   m.def(
       "regression_error_on_rows",
       [](const Attention& attention, const DenseMatrix& rows, const simulate::RowLabels& labels, std::int64_t length,
-         const nb::object& maps, QueryToken query, regression::Offset offset, const nb::kwargs& options) {
-        const Maps list = maps_of(maps);
-        return result_for(list, with_streamed_maps(list, [&](const auto& streamed) {
-                            return run_simulation(options, [&](const simulate::Options& o) {
-                              return simulate::regression_error_on_rows<float>(attention, rows, labels, length,
-                                                                               streamed, o, {query, offset});
-                            });
-                          }));
+         const Given& maps, QueryToken query, regression::Offset offset, const nb::kwargs& options) {
+        return Given::result(with_streamed_maps("simulate::regression_error_on_rows", maps.maps, [&](const auto& kind) {
+          return run_simulation(options, [&](const simulate::Options& o) {
+            return simulate::regression_error_on_rows<float>(attention, rows, labels, length, kind, o, {query, offset});
+          });
+        }));
       },
       "attention"_a, "rows"_a, "labels"_a, "context_length"_a, "maps"_a,
       "query"_a.sig("incontext.regression.QueryToken.excluded") = 0,
-      "offset"_a.sig("incontext.regression.Offset.kept") = 0, "options"_a, room.docs("regression_error_on_rows"));
+      "offset"_a.sig("incontext.regression.Offset.kept") = 0, "options"_a, docs("regression_error_on_rows"));
   m.def(
       "reduced_softmax_error",
-      [](const Attention& attention, const Task& task, std::int64_t length, const nb::object& maps,
+      [](const Attention& attention, const Task& task, std::int64_t length, const Given& maps,
          const nb::kwargs& options) {
-        const Maps list = maps_of(maps);
-        const auto simulated = [&](const auto& kind) {
-          return run_simulation(options, [&](const simulate::Options& o) {
-            return simulate::reduced_softmax_error<float>(attention, task, length, kind, o);
-          });
-        };
-        if (all_are(list, "scoring.Softmax")) return result_for(list, simulated(softmax_list(list)));
-        if (all_are(list, "scoring.SSMax")) {
-          using Map = scoring::SSMax<double>;
-          return result_for(list, simulated(made<Map>(list, [](nb::handle map) {
-                              return Map{field(map, "scale"), field(map, "bias")};
-                            })));
-        }
-        if (all_are(list, "scoring.SSA")) {
-          using Map = scoring::SSA<double>;
-          return result_for(list, simulated(made<Map>(list, [](nb::handle map) {
-                              return Map{field(map, "base"), field(map, "exponent"), field(map, "temperature")};
-                            })));
-        }
-        throw nb::type_error("incontext.simulate: the maps must be of one kind: Softmax, SSMax or SSA");
+        return Given::result(reduced_softmax_error(attention, task, length, maps.maps, options));
       },
-      "attention"_a, "task"_a, "context_length"_a, "maps"_a, "options"_a, room.docs("reduced_softmax_error"));
+      "attention"_a, "task"_a, "context_length"_a, "maps"_a, "options"_a, docs("reduced_softmax_error"));
+}
+
+}  // namespace
+
+void bind_simulate_regression(Room& room) {
+  nb::module_& m = room.module();
+  bind_simulations_of_maps<OneMap>(room);
+  bind_simulations_of_maps<SeveralMaps>(room);
   m.def(
       "bayes_ridge_risk",
       [](const Task& task, std::int64_t length, const nb::kwargs& options) {
         return run_simulation(options,
                               [&](const simulate::Options& o) { return simulate::bayes_ridge_risk(task, length, o); });
       },
-      "task"_a, "context_length"_a, "options"_a, room.docs("bayes_ridge_risk"));
+      "task"_a, "context_length"_a, "options"_a, with_options(room.docs("bayes_ridge_risk")));
   m.def(
       "bayes_ridge_risk_on_rows",
       [](const DenseMatrix& rows, const DenseMatrix& task_covariance, double noise_variance, std::int64_t length,
@@ -170,7 +227,7 @@ void bind_simulate_regression(Room& room) {
         });
       },
       "rows"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a, "options"_a,
-      room.docs("bayes_ridge_risk_on_rows"));
+      with_options(room.docs("bayes_ridge_risk_on_rows")));
 }
 
 }  // namespace incontext::python

@@ -1,5 +1,6 @@
 #include "incontext/statistics.hpp"
 
+#include "arguments.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 #include "statistics_records.hpp"
@@ -11,10 +12,10 @@ namespace {
 /// A theory: a number, a number with an error, or a quadrature.
 statistics::Theory theory_of(nb::handle theory) {
   if (nb::hasattr(theory, "error_estimate")) {
-    return {nb::cast<double>(theory.attr("value")), nb::cast<double>(theory.attr("error_estimate"))};
+    return {real_field(theory, "value"), real_field(theory, "error_estimate")};
   }
-  const double error = nb::hasattr(theory, "error") ? nb::cast<double>(theory.attr("error")) : 0.0;
-  return {nb::cast<double>(theory), error};
+  const double error = nb::hasattr(theory, "error") ? real_field(theory, "error") : 0.0;
+  return {real_number("statistics::agree", "theory", theory), error};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.hpp"
 #include "core.hpp"
 #include "describe.hpp"
 #include "incontext/scoring.hpp"
@@ -174,14 +175,13 @@ void bind_layer_gradients(Room& room) {
           scoring::require_valid(m);
           return training::layer_gradients<std::remove_cvref_t<decltype(m)>, D>(m, tokens, queries, layer, upstream);
         };
-        const auto get = [&](const char* name) { return nb::cast<D>(map.attr(name)); };
+        const auto get = [&](const char* name) { return real_field(map, name); };
         const auto is = [&](const char* path) { return nb::isinstance(map, python_class(path)); };
         if (is("scoring.Softmax")) return by(scoring::Softmax<D>{get("temperature")});
         if (is("scoring.SSMax")) return by(scoring::SSMax<D>{get("scale"), get("bias")});
         if (is("scoring.SSA")) return by(scoring::SSA<D>{get("base"), get("exponent"), get("temperature")});
         if (is("scoring.NormSoftmax")) {
-          return by(scoring::NormSoftmax<D>{get("temperature"),
-                                            static_cast<scoring::ScoreScale>(nb::cast<int>(map.attr("scale")))});
+          return by(scoring::NormSoftmax<D>{get("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")});
         }
         throw nb::type_error("incontext.training.layer_gradients: the map must be Softmax, SSMax, SSA or NormSoftmax");
       },

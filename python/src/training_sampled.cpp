@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.hpp"
 #include "classification_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
@@ -37,9 +38,9 @@ using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
 bool is(nb::handle map, const char* path) { return nb::isinstance(map, python_class(path)); }
-float temperature_of(nb::handle map) { return static_cast<float>(nb::cast<D>(map.attr("temperature"))); }
+float temperature_of(nb::handle map) { return static_cast<float>(real_field(map, "temperature")); }
 scoring::LinearAttention<float> linear_map(nb::handle map) {
-  return {temperature_of(map), static_cast<scoring::LinearNormalization>(nb::cast<int>(map.attr("normalization")))};
+  return {temperature_of(map), chosen_field<scoring::LinearNormalization>(map, "normalization")};
 }
 
 template <class Map>

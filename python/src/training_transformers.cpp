@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "arguments.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
 #include "incontext/scoring/heat_schedule.hpp"
@@ -78,11 +79,7 @@ struct Transformer : Sampled {
 };
 
 bool is(nb::handle given, const char* path) { return nb::isinstance(given, python_class(path)); }
-float number_of(nb::handle given, const char* name) { return static_cast<float>(nb::cast<D>(given.attr(name))); }
-template <class Choice>
-Choice choice_of(nb::handle given, const char* name) {
-  return static_cast<Choice>(nb::cast<int>(given.attr(name)));
-}
+float number_of(nb::handle given, const char* name) { return static_cast<float>(real_field(given, name)); }
 
 /// Every part of a layout as (name, layer, matrix).
 template <class Layout, class Names>
@@ -127,12 +124,12 @@ SequenceMap sequence_map(nb::handle given) {
   } else if (is(map, "scoring.NormSoftmax")) {
     if (trained.empty()) {
       return {LearnedMap<scoring::NormSoftmax<float>>{
-          {number("temperature"), choice_of<scoring::ScoreScale>(map, "scale")}}};
+          {number("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")}}};
     }
   } else if (is(map, "scoring.SaSoftmax")) {
     if (trained.empty()) return {LearnedMap<scoring::SaSoftmax<float>>{}};
   } else if (is(map, "scoring.RatioScore")) {
-    const auto by = choice_of<scoring::ScoreNormalization>(map, "normalization");
+    const auto by = chosen_field<scoring::ScoreNormalization>(map, "normalization");
     const auto name = nb::cast<std::string>(map.attr("function"));
     if (trained.empty() && name == "average") return {Ratio<scoring::Average>{{by}}};
     if (trained.empty() && name == "tanh") return {Ratio<scoring::Tanh>{{by}}};
@@ -172,7 +169,7 @@ void write_drawn(const std::tuple<DenseMatrix, DenseMatrix, DenseVector>& drawn,
 }
 
 Stream stream_of(nb::handle given) {
-  const auto seed = [&] { return nb::cast<std::uint64_t>(given.attr("seed")); };
+  const auto seed = [&] { return whole_field<std::uint64_t>(given, "seed"); };
   const auto number = [&](const char* name) { return number_of(given, name); };
   if (is(given, "training.SphereSequences")) {
     const auto task = nb::cast<simulate::SphereTask>(given.attr("task"));
@@ -186,7 +183,7 @@ Stream stream_of(nb::handle given) {
         "incontext.training.SequenceTraining: the sequences must be AffineSequences, QuantifierSequences, "
         "SphereSequences or a SequenceStream");
   }
-  const I length = nb::cast<I>(given.attr("length"));
+  const I length = whole_field<I>(given, "length");
   require_at_least("training::SequenceStream", "length", length, I{1});
   if (is_affine) {
     const simulate::AffineSequences<float> task{
@@ -197,14 +194,14 @@ Stream stream_of(nb::handle given) {
   if (!is_own) {
     const simulate::QuantifierSequences<float> task{seed(), number("input_stddev")};
     return {train::quantifier_features, 2, length,
-            train::quantifier_sequences(task, choice_of<train::Quantifier>(given, "quantifier"),
-                                        choice_of<train::QuantifierNumbers>(given, "numbers"), length)};
+            train::quantifier_sequences(task, chosen_field<train::Quantifier>(given, "quantifier"),
+                                        chosen_field<train::QuantifierNumbers>(given, "numbers"), length)};
   }
   const auto draw = std::make_shared<nb::object>(given.attr("draw"));
-  return {nb::cast<int>(given.attr("features")),
-          nb::cast<int>(given.attr("outputs")),
+  return {whole_field<int>(given, "features"),
+          whole_field<int>(given, "outputs"),
           length,
-          {.loss = choice_of<training::SequenceLoss>(given, "loss"),
+          {.loss = chosen_field<training::SequenceLoss>(given, "loss"),
            .length = [length](I) { return length; },
            .draw =
                [draw](std::uint64_t index, I tokens, Examples& examples, Eigen::Index first) {
@@ -299,8 +296,8 @@ Transformer reasoning_of(const training::ReasoningShape& shape, nb::handle map, 
   }
   if (is(map, "scoring.HeatSchedule")) {
     const scoring::HeatSchedule<float> heat{number("start_temperature"), number("end_temperature"),
-                                            nb::cast<int>(map.attr("epochs")),
-                                            choice_of<scoring::HeatShape>(map, "shape")};
+                                            whole_field<int>(map, "epochs"),
+                                            chosen_field<scoring::HeatShape>(map, "shape")};
     scoring::validate(heat);
     return reasoning_training<scoring::Softmax<float>>(
         shape,
@@ -310,7 +307,7 @@ Transformer reasoning_of(const training::ReasoningShape& shape, nb::handle map, 
         initial_stddev, batches);
   }
   if (is(map, "scoring.NormSoftmax")) {
-    const scoring::NormSoftmax<float> fixed{number("temperature"), choice_of<scoring::ScoreScale>(map, "scale")};
+    const scoring::NormSoftmax<float> fixed{number("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")};
     return reasoning_training<scoring::NormSoftmax<float>>(
         shape, [=](I) { return fixed; }, initial_stddev, batches);
   }

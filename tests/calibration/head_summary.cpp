@@ -22,7 +22,10 @@ TEST_CASE("a head's line and the counts of phases repeat what was found", "[cali
   CHECK(heavy.worst_deviation >= std::abs(heavy.largest_weight / heavy.largest_weight_predicted - 1));
   CHECK(std::isnan(flat.worst_deviation));
   CHECK(warning_about_law(heads[0]).empty());
-  CHECK(warning_about_law(heads[3]).empty());
+  CHECK(warning_about_law(heads[3]).find("all the same") != std::string::npos);
+  const auto nearly_even = calibrate_heads({normal_head(128, 64, 1e-3, 5).measured()});
+  CHECK(warning_about_law(nearly_even[0]).find("is 0.001") != std::string::npos);
+  CHECK(warning_about_law(nearly_even[0]).find("no advice") != std::string::npos);
   HeadCalibration changed = heads[2];
   const auto off_by = [&](double deviation) {
     for (auto* one : {&changed.comparison.entropy, &changed.comparison.ipr}) one->theory = one->estimate.mean;

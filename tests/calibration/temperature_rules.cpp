@@ -54,6 +54,13 @@ TEST_CASE("the nearest SSMax is the least-squares line", "[calibration]") {
   CHECK(refuses<std::invalid_argument>([&] { nearest_ssmax(lengths, {1}); }, {"inverse_temperatures"}));
 }
 
+TEST_CASE("an SSMax that would be negative is 0, and says so", "[calibration]") {
+  const auto rules = temperature_rules(Held::needle_weight, {.score_stddev = 0.01, .gap = 0.04}, {64, 128, 512, 8192});
+  CHECK(rules[3].inverse_temperature[0] == 0);
+  CHECK(relative(rules[3].value[0], 1.0 / 64) < 1e-12);
+  CHECK(rules[3].reason.find("below 0 at 1 of 4 lengths") != std::string::npos);
+}
+
 TEST_CASE("where no inverse temperature holds the needle, SSMax is fitted to the lengths where one does",
           "[calibration]") {
   const HeadScores<double> scores{.score_stddev = 1.5, .gap = 6};
@@ -62,6 +69,7 @@ TEST_CASE("where no inverse temperature holds the needle, SSMax is fitted to the
   CHECK(std::isnan(rules[0].inverse_temperature[3]));
   CHECK(rules[0].reason.find("in rows of 65536 scores or more") != std::string::npos);
   CHECK(rules[1].reason.empty());
+  CHECK(rules[3].reason.empty());
   CHECK(rules[3].inverse_temperature[2] < 3);
   CHECK(std::isnan(nearest_ssa(1, {.score_stddev = 4, .gap = 1}, 512, 0.9).exponent));
 }

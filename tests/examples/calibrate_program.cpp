@@ -201,8 +201,10 @@ TEST_CASE("incontext-calibrate refuses what it cannot use, in one line", "[progr
   check_refused({"--scores", file("nan.npy", {1, 2, NAN, 4}, {2, 2})},
                 "layer 0, head 0, query 1: a score is not a number");
   check_refused({"--scores", file("inf.npy", {1, INFINITY, 3, 4}, {2, 2})}, "query 0: a score is infinite");
-  check_refused({"--scores", file("masked.npy", {-INFINITY, -INFINITY, 3, 4}, {2, 2})},
-                "query 0: every key is masked (value = 0; needs a visible key, or --leave-out-masked-rows)");
+  check_refused(
+      {"--scores", file("masked.npy", {-INFINITY, -INFINITY, 3, 4}, {2, 2})},
+      "query 0: every key is masked, by -inf or by a score of at most -5000 (value = 0; needs a visible key, or "
+      "--leave-out-masked-rows)");
   check_refused({"--scores", file("weights.npy", {0.25, 0.75, 0.5, 0.5}, {2, 2})}, "weights after softmax");
   check_refused({"--scores", file("key.npy", {1, 2}, {2, 1})}, "the number of keys is too small");
   check_refused({"--scores", file("five.npy", {1, 2}, {1, 1, 1, 1, 2})}, "wrong number of array dimensions");

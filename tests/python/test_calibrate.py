@@ -1,6 +1,7 @@
 """incontext.calibrate: what incontext-calibrate prints, for arrays of every kind."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -192,8 +193,9 @@ def test_a_head_prints_in_one_line_and_in_all_its_tables(scores):
     one = report.head(0, 1)
     for line in (repr(report.heads[1]), repr(one)):
         assert "layer 0, head 1: x = " in line and "rows not normal" in line and "\n" not in line and len(line) < 200
-    for part in ("HeadSummary(layer=0, head=1,", "beside the law of normal scores", "hold the needle weight"):
+    for part in ("layer 0, head 1: x = ", "beside the law of normal scores", "hold the needle weight"):
         assert part in str(one)
+    assert "Summary(" not in str(one) and not re.search(r"\d\.\d{6}", str(one)), "no raw records, and few digits"
     assert str(one).count("it does not describe this head") == 3 == one._repr_html_().count("does not describe this")
     assert "it does not describe this head" in one.warning
     normal = report.head(0, 0)
@@ -207,6 +209,43 @@ def test_an_inverse_temperature_that_does_not_exist_is_nan_with_its_reason():
     assert rules[0].attained == [True, True, True, False] and rules[0].value[3] < rules[0].value[0]
     assert "rows of 65536 scores or more" in repr(rules[0])
     assert [rule.name for rule in rules if rule.reason] == ["exact", rules[-1].name] and rules[-1].name[:3] == "SSA"
+
+
+def test_every_head_has_a_line_and_z_its_sign(scores):
+    report = ic.calibrate(scores)
+    lines = str(report).splitlines()
+    assert lines[0] == repr(report) and len(lines) == 2 + len(report.heads)
+    assert lines[3].split()[:2] == ["0", "1"]
+    one = report.head(0, 1)
+    line = next(line for line in str(one).splitlines() if line.strip().startswith("largest weight"))
+    agreement = {row.quantity: row.agreement for row in one.normal_law}["largest weight"]
+    assert agreement.z * float(line.split()[5]) > 0
+    signs = {float(line.split()[-2]) > 0 for line in str(report.head(1, 0)).splitlines()
+             if line.startswith(("  entropy ", "  largest weight ")) and line.endswith("disagrees")}
+    assert signs == {False, True}, "heavy tails have less entropy and a larger weight"
+    assert repr(ic.calibrate(scores[0, 0])).startswith("Calibration(1 head,")
+
+
+def test_heads_of_equal_weights_have_no_advice_and_say_why():
+    held = ic.calibration.Held
+    flat = ic.calibrate(numpy.zeros((64, 128))).head()
+    assert flat.rules == {} and "all the same" in flat.warning and flat.warning in str(flat)
+    with pytest.raises(KeyError, match="value = entropy; needs scores that vary.*all the same"):
+        flat.rules[held.entropy]
+    nearly = ic.calibrate(numpy.random.default_rng(7).normal(0, 1e-3, (128, 128))).head()
+    assert f"scores is {nearly.head.score_stddev:.3g}," in nearly.warning and "no advice" in nearly.warning
+    assert max(nearly.rules["entropy"][0].inverse_temperature) > 100
+    assert nearly.rules["entropy"] is nearly.rules[held.entropy]
+    with pytest.raises(ValueError, match="no such choice.*value = entropies"):
+        nearly.rules["entropies"]
+
+
+def test_an_ssmax_below_zero_is_zero_with_its_reason():
+    scores = ic.calibration.HeadScores(score_stddev=0.01, gap=0.04)
+    rules = ic.calibration.temperature_rules("needle_weight", scores, [64, 128, 512, 8192])
+    ssmax = next(rule for rule in rules if rule.name.startswith("SSMax"))
+    assert ssmax.inverse_temperature[0] == 0 and ssmax.value[0] == pytest.approx(1 / 64)
+    assert ssmax.reason.startswith("the line is below 0 at 1 of 4 lengths")
 
 
 def test_other_bad_input():
@@ -226,6 +265,10 @@ def test_other_bad_input():
         report.head(0, 1, gap=-1.0)
     with pytest.raises(ValueError, match="factors do not ascend"):
         report.head(0, 1, factors=[1, 4, 2])
+    with pytest.raises(ValueError, match="value = 0; needs two or more"):
+        report.head(0, 1, factors=[0])
+    with pytest.raises(TypeError, match=r"'scores.npy'; needs an array, such as numpy.load"):
+        ic.calibrate("scores.npy")
     with pytest.raises(AttributeError, match="no_such"):
         report.no_such
     masked = normal.copy()

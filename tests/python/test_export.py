@@ -64,12 +64,13 @@ def test_the_weights_logarithms(kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "bert"])
-def test_the_scores_themselves(kind):
+def test_the_scores_themselves(kind, tmp_path, monkeypatch):
     model, tokens = small_model(kind, "sdpa")
+    monkeypatch.chdir(tmp_path)
     names = run(DEFINE)
-    found = run(SAVE, torch=torch, model=model, tokens=tokens, saved_scores=names["saved_scores"])
+    found = run(SAVE, np=numpy, torch=torch, model=model, tokens=tokens, saved_scores=names["saved_scores"])
     scores, weights = found["scores"], weights_of(model, tokens)
-    assert scores.shape == weights.shape
+    assert scores.shape == weights.shape and (numpy.load(tmp_path / "scores.npy") == scores).all()
     assert softmax(scores) == pytest.approx(weights, abs=2e-5)
     visible = weights > 0
     logs = numpy.log(numpy.where(visible, weights, 1))

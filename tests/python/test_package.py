@@ -167,6 +167,13 @@ def test_types_are_checked_by_mypy(tmp_path):
         "estimate = ic.statistics.Estimate(count=10, mean=0.4, standard_error=0.1)\n"
         "z: float = law.agree(estimate).z\n"
         "task: ic.regression.LinearTask = ic.regression.LinearTask.isotropic(dimension=3)\n"
+        "attention = ic.regression.pretrained_attention(task, 40)\n"
+        "maps = ic.simulate.at_temperatures([1.0, 2.0], ic.scoring.Softmax())\n"
+        "run = ic.simulate.regression_error(attention, task, 40, maps, seed=1, trials=64)\n"
+        "counts: list[int] = [one.count for one in run.estimates]\n"
+        "mean: float = ic.simulate.reduced_softmax_error(attention, task, 40, maps[0], trials=64).mean\n"
+        "def betas(head: ic.calibration.HeadDetail) -> list[float]:\n"
+        "    return head.rules['entropy'][0].inverse_temperature\n"
     )
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import incontext as ic\nic.laws.Quadrature(0.5, 1e-9).agree(3).no_such_name\n")

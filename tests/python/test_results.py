@@ -2,6 +2,7 @@
 import json
 import math
 import pathlib
+import pickle
 
 import numpy
 import pytest
@@ -226,3 +227,27 @@ def test_a_wrong_choice_of_a_closed_form_and_of_another_enumeration(layer):
         ic.classification.expected_largest_weight(5, 1.0, 20, "all")
     with pytest.raises(TypeError):
         ic.regression.generalization_error(*layer, 40, offset=ic.regression.QueryToken.included)
+
+
+def test_tasks_and_layers_can_be_pickled(layer):
+    attention, task = pickle.loads(pickle.dumps(layer))
+    assert attention == layer[0]
+    assert ic.regression.generalization_error(attention, task, 40) == ic.regression.generalization_error(*layer, 40)
+
+
+def test_a_wrong_result_of_a_function_is_named():
+    search = ic.regression.SearchRange(0.5, 1.0, 2.0)
+    with pytest.raises(TypeError, match="the value of error is not a number .value = 'a';"):
+        ic.regression.minimize_softmax_error(lambda temperature: "a", search)
+    with pytest.raises(TypeError, match="the value of kernel is not a number"):
+        ic.scoring.KernelAttention(lambda q, k: "a")(numpy.eye(2), numpy.eye(2))
+    with pytest.raises(TypeError, match="theory is not a number .value = 'a';"):
+        ic.statistics.Estimate(10, 1.0, 0.1).agree("a")
+    with pytest.raises(ValueError, match="LinearNormalization: there is no such choice .value = 7;"):
+        ic.scoring.LinearAttention(1.0, 7)
+
+
+def test_an_error_at_no_temperature_is_not_a_number(layer):
+    error = ic.regression.generalization_error(*layer, 40)
+    assert numpy.isnan(error([0.0, -1.0])).all() and math.isnan(error.excess(0.0))
+    assert error.replace(linear=-1.0).optimal_temperature() == math.inf

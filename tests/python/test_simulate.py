@@ -148,7 +148,7 @@ def test_one_map_gives_one_estimate_and_theory_agrees():
 
 def test_options_are_checked():
     task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
-    with pytest.raises(ValueError, match="trials is too small"):
+    with pytest.raises(ValueError, match="trials is too small .*or a relative_error above 0"):
         ic.simulate.bayes_ridge_risk(task, 5)
     with pytest.raises(TypeError, match="no such option: trial"):
         ic.simulate.bayes_ridge_risk(task, 5, trial=10)
@@ -157,6 +157,56 @@ def test_options_are_checked():
     with pytest.raises(TypeError, match="of one kind"):
         attention = ic.regression.pretrained_attention(task, 5)
         ic.simulate.regression_error(attention, task, 5, [ic.scoring.Softmax(), ic.scoring.ApproximateSoftmax()], trials=9)
+
+
+WRONG_OPTIONS = {
+    "trials": ["100", None, 1.5, float("nan"), 2**63, [100]],
+    "seed": [-1, 2**64, 1.5, "1"],
+    "threads": ["1", 0.5, 2**31],
+    "relative_error": ["a", None],
+    "gpu": [None],
+    "device": [1.5, None],
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in WRONG_OPTIONS.items() for value in values])
+def test_an_option_of_the_wrong_type_is_named_with_its_value(name, value):
+    task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
+    with pytest.raises((TypeError, ValueError)) as refusal:
+        ic.simulate.bayes_ridge_risk(task, 5, **({"trials": 10} | {name: value}))
+    assert str(refusal.value).startswith(f"incontext::simulate::Options: {name} is ")
+    assert f"(value = {value!r}; needs " in str(refusal.value)
+
+
+def test_a_float_without_a_fraction_is_an_integer():
+    task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
+    run = ic.simulate.bayes_ridge_risk(task, 5, trials=numpy.float64(1e3), seed=2.0, threads=1.0)
+    assert of(run.estimates) == of(ic.simulate.bayes_ridge_risk(task, 5, trials=1000, seed=2).estimates)
+
+
+def test_maps_of_the_wrong_type_are_named():
+    task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
+    attention = ic.regression.pretrained_attention(task, 5)
+    with pytest.raises(TypeError, match=r"regression_error: maps .*\(value = SSMax; needs Softmax, Approx"):
+        ic.simulate.regression_error(attention, task, 5, ic.scoring.SSMax(), trials=9)
+    with pytest.raises(TypeError, match=r"maps .*\(value = Entmax; needs Softmax, SSMax or SSA"):
+        ic.simulate.reduced_softmax_error(attention, task, 5, [ic.scoring.Entmax()], trials=9)
+    with pytest.raises(TypeError, match=r"scoring::Softmax: temperature is not a number \(value = '1'; needs a number"):
+        ic.simulate.regression_error(attention, task, 5, ic.scoring.Softmax("1"), trials=9)
+    with pytest.raises(TypeError, match=r"temperature is not a number \(value = array\(\[1., 2.\]\)"):
+        ic.simulate.regression_error(attention, task, 5, [ic.scoring.Softmax(numpy.array([1.0, 2.0]))], trials=9)
+    with pytest.raises(TypeError, match="scoring::Softmax: temperature is not a number"):
+        ic.scoring.Softmax("1")(numpy.ones(3))
+    with pytest.raises(TypeError, match="a parameter of map is not a number"):
+        ic.regression.softmax_error_gradient(attention, task, 5, ic.scoring.Softmax([1.0, 2.0]))
+    with pytest.raises(ArithmeticError, match="temperature is not positive.*value = 0;"):
+        ic.regression.softmax_error(attention, task, 5, ic.scoring.Softmax(0.0))
+
+
+def test_help_lists_the_options():
+    for function in (ic.simulate.regression_error, ic.simulate.bayes_ridge_risk, ic.simulate.classification_search):
+        for text in ("seed = 1", "trials = 0", "relative_error = 0", "threads = 0", "progress = None", "device = "):
+            assert text in function.__doc__, function.__name__
 
 
 def test_progress_is_told():

@@ -140,9 +140,9 @@ TEST_CASE("the optima refuse what they cannot mean, and say which value") {
   CHECK(refuses<std::logic_error>([] { softmax_optimal_temperature_isotropic(unit_attention, base_law, 1); },
                                   {"context_length", "value = 1"}));
   CHECK(refuses<std::logic_error>([] { ssa_optimal_base_isotropic(unit_attention, base_law, 5, 0.5); },
-                                  {"map", "domain"}));
+                                  {"exponent", "value = 0.5;"}));
   CHECK(refuses<std::logic_error>([] { ssa_optimal_exponent_isotropic(unit_attention, base_law, 5, -1.0); },
-                                  {"map", "domain"}));
+                                  {"base", "value = -1;"}));
   const auto flat = [](double) { return 1.0; };
   CHECK(refuses<std::logic_error>(
       [&] {

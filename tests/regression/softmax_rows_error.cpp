@@ -129,5 +129,5 @@ TEST_CASE("softmax on rows refuses what it cannot mean") {
         softmax_labeled_rows_error<double>(attention, rows, Vector<double>(Vector<double>::Ones(4)), 5,
                                            Softmax<double>{0.0});
       },
-      {"map", "domain"}));
+      {"temperature", "value = 0;"}));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "incontext/calibration/normal_row.hpp"
 #include "incontext/calibration/normality.hpp"
 #include "incontext/calibration/phase.hpp"
+#include "incontext/laws/quadrature.hpp"
 #include "incontext/statistics/families.hpp"
 
 namespace incontext::calibration {
@@ -124,7 +126,7 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 /// Units     as HeadCalibration.
 /// Domain    heads from measure_heads; threads = 0: as many as the machine has. poll is called by every thread before
 ///           each head, and what it throws ends the calibration.
-/// Errors    as calibrate_head and judge_heads.
+/// Errors    as calibrate_head and judge_heads; a laws::QuadratureError names the layer and the head.
 /// Accuracy  as calibrate_head.
 /// Runs on   host
 inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasurement>& measurements, int threads = 0,
@@ -133,7 +135,14 @@ inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasur
   const auto calibrate = [&](std::int64_t i) {
     if (poll) poll();
     const auto at = static_cast<std::size_t>(i);
-    found[at] = calibrate_head(measurements[at]);
+    const HeadMeasurement& one = measurements[at];
+    try {
+      found[at] = calibrate_head(one);
+    } catch (const laws::QuadratureError& error) {
+      throw laws::QuadratureError(
+          "calibration::calibrate_heads: layer " + std::to_string(one.layer) + ", head " + std::to_string(one.head),
+          error.achieved, laws::quadrature_tolerance<double>());
+    }
   };
   detail::run_tasks(static_cast<std::int64_t>(found.size()), threads, calibrate, {});
   std::vector<HeadCalibration> heads;

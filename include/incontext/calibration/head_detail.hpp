@@ -145,7 +145,10 @@ inline HeadDetail detail_of(const ScoreArray& scores, const HeadCalibration& hea
   const auto& factors = wanted.factors;
   const bool ascend = std::adjacent_find(factors.begin(), factors.end(), std::greater_equal<>()) == factors.end();
   if (factors.size() < 2 || factors.front() != 1 || !ascend) {
-    throw_invalid_argument(where, "factors do not ascend from 1", factors.size(), "two or more, such as 1, 2, 8, 128");
+    std::string given;
+    for (const std::int64_t factor : factors) given += (given.empty() ? "" : ", ") + std::to_string(factor);
+    throw_invalid_argument(where, "factors do not ascend from 1", given.empty() ? "none" : given,
+                           "two or more, such as 1, 2, 8, 128");
   }
   const ScoreArray one = one_head(scores, head.layer, head.head);
   MeasurementOptions with_needle = measurement;

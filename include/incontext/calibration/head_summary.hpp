@@ -90,16 +90,35 @@ inline HeadSummary summary_of(const HeadCalibration& head) {
           .looks_like_weights = head.looks_like_weights};
 }
 
-/// What must be known about the temperatures of a head that the law of normal scores predicts: by how much this law
-/// misses the head's measured weights. Empty where it misses them by less than a tenth, or by less than their own size
-/// and within the errors of the measurement.
+/// Below this standard deviation x of its scores, a head's weights are taken as equal: the effective number of keys,
+/// about n e^(-x^2), is then within a hundredth of the row length n.
+///
+/// Units     of the scores times the inverse temperature.
+/// Runs on   host
+inline constexpr double nearly_equal_score_stddev = 0.1;
+
+/// What must be known about the temperatures of a head that the law of normal scores predicts: that its weights are
+/// equal or nearly so, or by how much this law misses the head's measured weights. Empty where it misses them by less
+/// than a tenth, or by less than their own size and within the errors of the measurement.
+///
+/// A head of equal weights has nothing to hold in longer rows. The inverse temperatures that hold it still exist: they
+/// are large, because they make chance differences of the scores count.
 ///
 /// Source    derived: docs/theory/calibration.md#verdict.
 /// Domain    a head from calibrate_heads.
-/// Limits    scores that do not vary: empty.
+/// Limits    scores that do not vary: there are no temperatures, and the reason is given.
 /// Runs on   host
 inline std::string warning_about_law(const HeadCalibration& head) {
-  const double off = head.score_stddev > 0 ? worst_deviation(head) : 0;
+  if (!(head.score_stddev > 0)) {
+    return "The scores of a row are all the same: the weights are 1/n at every temperature, and there is nothing to "
+           "calibrate.";
+  }
+  if (head.score_stddev < nearly_equal_score_stddev) {
+    return "The standard deviation of this head's scores is " + short_text(head.score_stddev, 3) +
+           ", so that its weights are nearly equal: there is little to hold, and inverse temperatures that hold it are "
+           "no advice.";
+  }
+  const double off = worst_deviation(head);
   if (!(off >= (head.normal_rows == statistics::Verdict::agrees ? 1 : 0.1))) return {};
   const std::string misses =
       "The law of normal scores misses the weights of this head by " + short_text(100 * off, 3) + " %: ";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -25,7 +26,7 @@ struct TemperatureRule {
   std::vector<double> inverse_temperature;
   std::vector<double> value;
   std::vector<bool> attained = {};  ///< of the exact rule: whether it holds the quantity at that length
-  std::string reason = {};          ///< why there is no inverse temperature at some lengths; empty where there is one
+  std::string reason = {};          ///< why there is no inverse temperature, or 0, at some lengths; else empty
 };
 
 /// The straight line in log n that is nearest to inverse temperatures: SSMax with a bias.
@@ -169,6 +170,12 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
     const auto ssmax = nearest_ssmax(attained_lengths, attained_temperatures);
     add("SSMax s = " + short_text(ssmax.scale, 4) + ", b = " + short_text(ssmax.bias, 4),
         [=](double n) { return std::fmax(ssmax.scale * std::log(n) + ssmax.bias, 0.0); });
+    auto& betas = rules.back().inverse_temperature;
+    const auto below = std::count(betas.begin(), betas.end(), 0.0);
+    if (below > 0) {
+      rules.back().reason = "the line is below 0 at " + std::to_string(below) + " of " + std::to_string(betas.size()) +
+                            " lengths, where the inverse temperature is set to 0 and the weights are equal";
+    }
   }
   add("YaRN", [=](double n) { return yarn_inverse_temperature(n / trained); });
   add("NormSoftmax", [&](double) { return normsoftmax_inverse_temperature(scores.score_stddev); });

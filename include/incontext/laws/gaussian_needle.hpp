@@ -40,6 +40,9 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
 ///
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, \psi(s)^N,\qquad F_1(y) = e^{y - e^y} \f]
 ///
+/// The parameters are scores times the inverse temperature beta: noise_stddev = x is beta times the standard deviation
+/// of the noise, and gap = beta m is beta times the needle's score above the noise's mean.
+///
 /// Source    derived: docs/theory/laws.md#needle.
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, noise_stddev >= 0, gap finite.

@@ -6,6 +6,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::laws {
@@ -49,6 +50,7 @@ RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t row_len
   using std::sqrt;
   require_at_least("laws::row_moments", "row_length", row_length, std::int64_t{1});
   require_non_negative("laws::row_moments", "score_variance", score_variance);
+  scoring::require_valid(map);
   const StandardRows rows("laws::row_moments", map.elementwise(static_cast<std::ptrdiff_t>(row_length)),
                           T(static_cast<double>(row_length)));
   const T deviation = sqrt(score_variance);

@@ -16,6 +16,7 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/softmax_domain.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -51,6 +52,7 @@ laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTas
   constexpr auto where = "softmax_error";
   if (query == QueryToken::included)
     return detail::query_included_softmax_error(where, attention, task, context_length, map);
+  scoring::require_valid(map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   require_context_length(where, context_length);
   validate(attention, task.dimension(), where);

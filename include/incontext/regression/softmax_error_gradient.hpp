@@ -21,6 +21,7 @@
 #include "incontext/regression/error_gradient.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/softmax_domain.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -54,6 +55,7 @@ ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const Lin
   constexpr auto where = "softmax_error_gradient";
   detail::require_gradient(where, attention, task, context_length, inverse_temperature);
   detail::require_all_zero(where, "input_mean", task.input_mean());
+  scoring::require_valid(map);
   const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
                                 math::from_count<T>(context_length));
   auto scaled = attention;

@@ -14,6 +14,7 @@
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -50,6 +51,7 @@ laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attenti
   detail::require_isotropic(where, task);
   require_non_negative(where, "key_query_scale squared", T(attention.key_query_scale * attention.key_query_scale));
   require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
+  scoring::require_valid(map);
   using std::sqrt;
   const bool included = query == QueryToken::included;
   const laws::StandardRows rows(where,

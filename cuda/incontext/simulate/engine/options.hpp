@@ -66,7 +66,9 @@ inline void validate(const Options& options) {
   constexpr auto where = "simulate::Options";
   require_threads(where, options.threads);
   require_non_negative(where, "relative_error", options.relative_error);
-  if (options.relative_error == 0) require_at_least(where, "trials", options.trials, std::int64_t{1});
+  if (options.relative_error == 0 && options.trials < 1) {
+    throw_invalid_argument(where, "trials is too small", options.trials, "at least 1, or a relative_error above 0");
+  }
   require_at_least(where, "trials", options.trials, std::int64_t{0});
   if (options.trials > most_trials) {
     throw_invalid_argument(where, "trials is too large", options.trials, "at most 2^50");

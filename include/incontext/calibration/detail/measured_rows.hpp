@@ -116,7 +116,8 @@ class MeasuredRows {
              "a mask of -inf");
     }
     if (visible.count == 0 && options_.masked_rows == decltype(options_.masked_rows){}) {
-      refuse("every key is masked", 0, "a visible key, or " + std::string(options_.leave_out_option));
+      refuse("every key is masked, by -inf or by a score of at most -5000", 0,
+             "a visible key, or " + std::string(options_.leave_out_option));
     }
   }
 

@@ -13,6 +13,7 @@
 #include "incontext/laws/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
+#include "incontext/scoring/checked.hpp"
 
 /// Rows of scores whose tokens are drawn, with replacement, from a data set.
 namespace incontext::regression::detail {
@@ -81,6 +82,7 @@ template <Real T, class Map, class Values>
 laws::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>& attention, const Matrix<T>& rows,
                                       std::int64_t context_length, const Map& map, const T& noise,
                                       const Values& values) {
+  scoring::require_valid(map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   if (!phi.in_domain()) {
     throw_domain_error(where, "the map is outside its domain in a row of context_length scores", context_length,
