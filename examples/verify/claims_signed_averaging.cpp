@@ -69,9 +69,10 @@ std::vector<Claim> signed_averaging_claims() {
       {.id = "signed-averaging/fading",
        .place = "Section 7",
        .statement = "SSA remedies softmax' attention to a single token.",
-       .found =
-           "Among normal scores a deviant of 10 has 0.997 of softmax' weight and 0.385 of SSA's, and at 100 it has "
-           "0.946 of SSA's. On equal scores SSA fades faster than softmax: 0.040 and 0.129 at n = 1000 (3 above -2).",
+       .found = "SSA gives one large score less weight than softmax, so that it takes over later, and so that SSA "
+                "fades faster. A score of 10 among normal ones has 0.999, 0.997 and 0.931 of softmax' weight at n = "
+                "10, 40 and 1000 and 0.735, 0.385 and 0.024 of SSA's; a score of 3 above others at -2 has 0.943, 0.792 "
+                "and 0.129 of softmax' and 0.822, 0.516 and 0.040 of SSA's.",
        .equation = "a = w(z_1)/(w(z_1) + (n - 1) w(z_2))",
        .headers = {"include/incontext/laws/fading_by_map.hpp", "include/incontext/laws/ssa_row.hpp"},
        .docs = "docs/theory/laws.md#ssa-row",
