@@ -101,7 +101,7 @@ std::vector<Claim> normsoftmax_claims() {
        .commands = {"scores-normsoftmax"},
        .evidence = {relation("one spike"), relation("no random"), relation("the bound")},
        .controls = {relation("control")},
-       .curves = {"The largest weight", "n", {"bound", "bound_sample", "best_random_row"}}},
+       .curves = {"The largest weight", "n", {"bound", "bound_sample", "best_random_row"}, "largest weight"}},
       {.id = "normsoftmax/gradients",
        .place = "Section 3, Fig. 5",
        .statement = "NormSoftmax keeps the gradients of W_K and W_V alike, whatever the scores' scale.",

@@ -32,7 +32,8 @@ std::vector<Claim> temperature_claims() {
        .controls = {{"What theory", {{"claim", "control"}}}},
        .curves = {"Error of the linearization",
                   "temperature",
-                  {"infimum", "smallest_error", "largest_error", "supremum"}}},
+                  {"infimum", "smallest_error", "largest_error", "supremum"},
+                  "error"}},
       {.id = "temperature/variance",
        .place = "App. D, Fig. 1",
        .statement = "The variance of the weights of approximate softmax is inversely proportional to the temperature.",
@@ -46,7 +47,7 @@ std::vector<Claim> temperature_claims() {
        .paper_says = {{"What theory", {{"claim", "control: that variance"}}}},
        .controls = {{"What theory", {{"claim", "control: that variance"}}}},
        .expected = Outcome::refuted,
-       .curves = {"Variance of the weights", "temperature", {"softmax", "approximate_softmax"}}},
+       .curves = {"Variance of the weights", "temperature", {"softmax", "approximate_softmax"}, "variance"}},
       {.id = "temperature/remark-3.4-linear",
        .place = "Remark 3.4, Section 4",
        .statement = "Linear attention, whose scores are not centered, is sensitive to a shift of the inputs' mean.",
@@ -89,8 +90,8 @@ std::vector<Claim> temperature_claims() {
        .statement = "The error of approximate softmax attention has a closed form to leading order in 1/l.",
        .found =
            "The exact error holds at every l. What the leading order drops is of order 1/l, and at temperature 1 so "
-           "is all of the error beyond the noise: l times that excess tends to 23, and the leading order has 22 in "
-           "its place (d = 20), at every length. The whole error is off by 2.5% at l = 100.",
+           "is all of the error beyond the noise: l times that excess tends to 23, and to 22 by the leading order "
+           "(d = 20). The whole error is off by 2.5% at l = 100.",
        .equation = "E[u u^T] = ((l - 1)/l) (S B S + (tr(B S) + v_y^2 s^2) S/l); to leading order without (l - 1)/l",
        .headers = {error_header},
        .docs = "docs/theory/regression.md#gaussian-inputs",

@@ -100,8 +100,10 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds, co
     result.table.add_row(
         {one.name, one.count, one.statistic, one.p_value, std::string(rejected[order[i]] ? "yes" : "no")});
   }
-  result.table.notes = {"The first row is all programs together; below it are the least uniform of " +
-                        std::to_string(rows.size()) + " rows. Rejected: by Holm's test of all these, 1% in total."};
+  if (!tests.empty()) {
+    result.table.notes = {"The first row is all programs together; below it are the least uniform of " +
+                          std::to_string(rows.size()) + " rows. Rejected: by Holm's test of all these, 1% in total."};
+  }
   const auto count = std::count(rejected.begin(), rejected.end(), true);
   std::string claims;
   for (const std::string& claim : without) claims += (claims.empty() ? "" : ", ") + claim;

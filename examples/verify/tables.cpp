@@ -239,8 +239,8 @@ Verdict verdict_of(const Ledger& ledger) {
                                                       : "Incomplete";
   const std::size_t claims = ledger.claims.size();
   const std::string noun = claims == 1 ? " claim: " : " claims: ";
-  verdict.text = (nothing_tried ? "Incomplete: nothing was tried of " : state + ": ") + std::to_string(claims) + noun +
-                 counts + ".";
+  verdict.text =
+      (nothing_tried ? "Incomplete: nothing was tried; " : state + ": ") + std::to_string(claims) + noun + counts + ".";
   return verdict;
 }
 
