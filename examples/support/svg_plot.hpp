@@ -26,8 +26,8 @@ struct Series {
 
 enum class Axis { linear, logarithmic };
 
-/// One plot of what its title names, which takes as many lines as it needs. A linear y axis begins at 0, unless the range is asked for. Every value on a
-/// logarithmic axis is positive.
+/// One plot of what its title names, which takes as many lines as it needs. A linear y axis begins at 0, unless the range
+/// is asked for. Every value on a logarithmic axis is positive.
 struct Panel {
   std::string title;
   std::string x_label;

@@ -13,7 +13,8 @@
 namespace incontext::examples::verify {
 
 /// A judged row is a theory beside a simulation, a control is a wrong theory beside one, and an exact row is a relation
-/// between computed numbers, an equality or a bound. A shown row is a simulation without a theory, such as the Bayes ridge's: it is only drawn.
+/// between computed numbers, an equality or a bound. A shown row is a simulation without a theory, such as the Bayes
+/// ridge's: it is only drawn.
 enum class RowKind { judged, control, exact, shown };
 
 struct Row {
