@@ -41,6 +41,25 @@ inline void claim_thresholds(Claims& claims, double gap, double s) {
   }
 }
 
+/// What decides about SSA's weight of the one score: the gap, the logarithm of the ratio of its weight to another's,
+/// and the exponent.
+struct TwoLevels {
+  double gap, contrast, exponent;
+};
+
+/// Wrong formulas for `odds`, SSA's weight of all others over that of the one score, where they are clearly wrong.
+inline void try_wrong_ssa(Claims& claims, const std::string& at, double odds, double count, const TwoLevels& levels) {
+  constexpr double clear = 0.01;
+  const double others = count - 1, lower = levels.contrast * (1 - 1 / levels.exponent);
+  if (!std::isnormal(odds)) return;
+  if (std::abs(levels.gap - levels.contrast) > clear) {
+    claims.differs("control: SSA's odds are softmax's", at, odds, others * std::exp(-levels.gap));
+  }
+  if (std::abs(levels.contrast - lower) > clear) {
+    claims.differs("control: SSA's exponent is k - 1", at, odds, others * std::exp(-lower));
+  }
+}
+
 }  // namespace detail
 
 inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& claims) {
@@ -72,13 +91,19 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
     table.add_row({n, soft, beta, kept, lost, averaged});
     const std::string at = "n = " + std::to_string(n);
     claims.equal("SSA's weight in closed form", at, averaged, 1 / (1 + (count - 1) * std::exp(-contrast)));
+    detail::try_wrong_ssa(claims, at, (count - 1) * ssa.weights(levels).front() / averaged, count,
+                          {gap, contrast, exponent});
     if (contrast < gap) claims.at_most("SSA below softmax: it fades faster on equal scores", at, averaged, soft);
     const auto theory = laws::two_level_weights(count, beta * gap);
     claims.equal("softmax's weight in closed form", at, soft, laws::two_level_weights(count, gap).high);
     claims.equal("SSMax's weight in closed form", at, kept, theory.high);
     claims.equal("what SSMax gives to the others", at, lost, theory.complement);
+    const double soft_odds = (count - 1) * softmax.weights(row).front() / soft;
     if (n < 500 && std::isnormal(lost)) {
-      claims.differs("control: n others in the place of n - 1", at, lost / kept, count * std::exp(-beta * gap));
+      claims.differs("control: SSMax with n others, not n - 1", at, lost / kept, count * std::exp(-beta * gap));
+    }
+    if (n < 500 && std::isnormal(soft_odds)) {
+      claims.differs("control: softmax with n others, not n - 1", at, soft_odds, count * std::exp(-gap));
     }
     if (s * gap > 1) {
       const double weakest = laws::ssmax_weakest_count(s, gap);
@@ -196,13 +221,37 @@ inline void claim_deviant_bounds(Claims& claims, const MapParameters& p, const N
   const double beta = p.s * std::log(count), gap = score - highest, range = score - lowest;
   claims.at_least("softmax above the gap's bound", at, weights[0], laws::largest_weight_lower_bound(count, gap));
   if (score < 6 && n > 2) {
-    claims.differs("control: the others as if all were the highest", at, weights[0],
+    claims.differs("control: softmax as if all others were the highest", at, weights[0],
                    laws::largest_weight_lower_bound(count, gap));
   }
   claims.at_most("softmax below the range's bound", at, weights[0], laws::largest_weight_upper_bound(count, range));
   claims.at_least("SSMax above the gap's bound", at, weights[1], laws::largest_weight_lower_bound(count, beta * gap));
   claims.at_most("SSMax below the range's bound", at, weights[1],
                  laws::largest_weight_upper_bound(count, beta * range));
+}
+
+/// SSA's weight of the deviant score by its definition and between bounds; `weights` is in the order of deviant_maps.
+inline void claim_deviant_ssa(Claims& claims, const MapParameters& p, const Numbers& row, const Numbers& weights) {
+  const double count = static_cast<double>(row.size()), score = row.back(), highest = row[row.size() - 2];
+  const std::string at = "n = " + std::to_string(row.size()) + ", score " + short_text(score, 6);
+  const auto power = [&p](double z) { return std::pow(1 + p.base * std::abs(z), z < 0 ? -p.exponent : p.exponent); };
+  double sum = 0;
+  for (const double z : row) sum += power(z);
+  if (!std::isfinite(sum)) return;
+  claims.equal("SSA's weight by its definition", at, weights[2], power(score) / sum);
+  if (score < highest) return;
+  const auto contrast = [&](double other) { return std::log(power(score) / power(other)); };
+  const double bound = laws::largest_weight_lower_bound(count, contrast(highest));
+  claims.at_least("SSA above the bound of the highest other", at, weights[2], bound);
+  claims.at_most("SSA below the bound of the lowest other", at, weights[2],
+                 laws::largest_weight_upper_bound(count, contrast(row.front())));
+  if (count < 4) return;
+  if (std::abs(bound / weights[2] - 1) > 0.01) {
+    claims.differs("control: SSA as if all others were the highest", at, weights[2], bound);
+  }
+  if (score >= 2 && std::abs(weights[0] / weights[2] - 1) > 0.01) {
+    claims.differs("control: SSA's weight of the deviant is softmax's", at, weights[2], weights[0]);
+  }
 }
 
 }  // namespace detail
@@ -230,6 +279,7 @@ inline std::vector<Table> deviant_figure(const ScoresOptions& o, Claims& claims)
       cells.insert(cells.end(), weights.begin(), weights.end());
       table.add_row(std::move(cells));
       detail::claim_deviant_bounds(claims, p, row, weights);
+      detail::claim_deviant_ssa(claims, p, row, weights);
     }
   }
   table.notes = {"The others are the quantiles of N(0, 1). SSMax: s = " + short_text(p.s, 6) +

@@ -211,7 +211,9 @@ inline std::vector<Table> ssa_base_figure(Claims& claims) {
     claims.equal("w(4) = 1 / w(-4)", at, std::exp(log_base(map, 4)), 1 / std::exp(log_base(map, -4)));
     claims.equal("slope of w at 0 is k b", at, 4 * map.jvp({0, 0}, {1, 0})[0], ssa.exponent * ssa.base);
     claims.differs("control: slope of w at 0 is b", at, 4 * map.jvp({0, 0}, {1, 0})[0], ssa.base);
-    claims.equal("growth from 1e4 to 1e8 is a power", at, log_base(map, 1e8) - log_base(map, 1e4), ssa.exponent * far);
+    const double growth = log_base(map, 1e8) - log_base(map, 1e4);
+    claims.equal("growth from 1e4 to 1e8 is a power", at, growth, ssa.exponent * far);
+    claims.differs("control: growth from 1e4 to 1e8 is linear", at, growth, far);
     if (ssa.exponent > 2) continue;  // too near to softmax, which looks one-hot
     const double power = std::pow(2, ssa.exponent);
     claims.at_most("weights of c (1, 2), c large: 1 to 2^k", at, map.weights({1e12, 2e12})[1], power / (1 + power));

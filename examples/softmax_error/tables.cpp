@@ -144,6 +144,27 @@ std::vector<Table> temperature_tables(Run& run, const std::string& title, const 
   return {std::move(errors), std::move(optima)};
 }
 
+/// A negative control in the rows of SSA alone: softmax's least error taken for theirs. It is the last column but one,
+/// which programs read and text does not show.
+void add_softmax_control(Table& errors, double least_softmax_error) {
+  const auto place = [&errors](const char* name) {
+    const auto is_it = [name](const Column& column) { return column.name == name; };
+    return std::find_if(errors.columns.begin(), errors.columns.end(), is_it) - errors.columns.begin();
+  };
+  const auto attention = place("attention"), simulation = place("simulation"), error = place("standard_error");
+  errors.columns.insert(errors.columns.end() - 1, {.name = "softmax_z", .in_text = InText::hidden});
+  for (std::vector<Cell>& row : errors.rows) {
+    const auto cell = [&row](std::ptrdiff_t at) { return &row[static_cast<std::size_t>(at)]; };
+    const auto* name = std::get_if<std::string>(cell(attention));
+    const auto *mean = std::get_if<double>(cell(simulation)), *scatter = std::get_if<double>(cell(error));
+    Cell control;
+    if (name != nullptr && name->starts_with("SSA") && mean != nullptr && scatter != nullptr && *scatter > 0) {
+      control = (*mean - least_softmax_error) / *scatter;
+    }
+    row.insert(row.end() - 1, std::move(control));
+  }
+}
+
 std::vector<Table> map_tables(Run& run, const std::string& title, const Situation& at) {
   const SoftmaxErrorOptions& o = run.options;
   Table errors = error_table(title, {}, "parameter");
@@ -165,6 +186,7 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
     add_optimum(optima, {name, "b"}, at, base);
   }
   add_errors(errors, run, "SSA", {}, at, averaged);
+  add_softmax_control(errors, temperature.error);
   add_notes(errors, at);
   errors.notes.push_back("SSMax has the second order and the approximation of softmax at 1 / (s log l); SSA has none.");
   return {std::move(errors), std::move(optima)};

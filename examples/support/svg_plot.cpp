@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <sstream>
 
 #include "incontext/core/contracts.hpp"
 
@@ -11,8 +12,9 @@ namespace incontext::examples {
 
 namespace {
 
-constexpr double width = 460, plot_height = 238, left = 58, right = 16, bottom = 46;
-constexpr double title_height = 34, name_height = 16;
+constexpr double width = 460, plot_height = 238, right = 22, bottom = 46;
+constexpr double title_height = 18, above_title = 16, name_height = 16;
+constexpr std::size_t title_letters = 54;  // of a line, at the title's size
 
 std::string number(double value) { return short_text(value, 5); }
 
@@ -70,23 +72,46 @@ struct Scale {
 /// Where points of a panel are in the picture.
 struct Picture {
   Scale x, y;
-  double top;
+  double top, left;
 
   double bottom_edge() const { return top + plot_height; }
   double across(double value) const { return left + x.share(value) * (width - left - right); }
   double up(double value) const { return bottom_edge() - std::clamp(y.share(value), 0.0, 1.0) * plot_height; }
 };
 
+/// A text in lines of at most `most` letters, broken between words.
+std::vector<std::string> lines_of(const std::string& text, std::size_t most) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::string& last = lines.back();
+    if (last.empty()) {
+      last = word;
+    } else if (last.size() + 1 + word.size() <= most) {
+      last += ' ' + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+/// Where the names of the series begin.
+double below_title(const Panel& panel) {
+  return above_title + title_height * static_cast<double>(lines_of(panel.title, title_letters).size());
+}
+
 double height_of(const Panel& panel) {
   const auto names = std::count_if(panel.series.begin(), panel.series.end(),
                                    [](const Series& series) { return !series.name.empty(); });
-  return title_height + name_height * static_cast<double>(names) + plot_height + bottom;
+  return below_title(panel) + name_height * static_cast<double>(names) + plot_height + bottom;
 }
 
 Picture picture_of(const Panel& panel) {
   Picture picture{.x = {.logarithmic = panel.x_axis == Axis::logarithmic},
                   .y = {.logarithmic = panel.y_axis == Axis::logarithmic},
-                  .top = height_of(panel) - bottom - plot_height};
+                  .top = height_of(panel) - bottom - plot_height,
+                  .left = panel.y_label.empty() ? 58.0 : 74.0};
   for (const Series& series : panel.series) {
     for (const PlotPoint& point : series.points) {
       picture.x.include(point.x);
@@ -104,7 +129,7 @@ Picture picture_of(const Panel& panel) {
 }
 
 /// The values at which an axis has a line: powers of ten, or if there are fewer than two, and on linear axes, steps.
-std::vector<double> marks_of(const Scale& scale) {
+std::vector<double> marks_of(const Scale& scale, bool whole) {
   std::vector<double> marks;
   const double room = 1e-9 * (scale.last - scale.first);
   if (scale.logarithmic) {
@@ -116,7 +141,7 @@ std::vector<double> marks_of(const Scale& scale) {
   }
   const double low = scale.logarithmic ? std::pow(10, scale.first) : scale.first;
   const double high = scale.logarithmic ? std::pow(10, scale.last) : scale.last;
-  const double step = step_of(high - low);
+  const double step = whole ? std::max(step_of(high - low), 1.0) : step_of(high - low);
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
     if (!scale.logarithmic || i > 0) marks.push_back(i * step);
   }
@@ -126,20 +151,28 @@ std::vector<double> marks_of(const Scale& scale) {
 std::string axes(const Panel& panel, const Picture& picture, const PlotColors& colors) {
   const std::string grid = "stroke='" + colors.grid + "' stroke-width='1'";
   const std::string small = "font-size='11' fill='" + colors.words + "' ";
-  const double low = picture.bottom_edge();
+  const double low = picture.bottom_edge(), left = picture.left;
   std::string svg;
-  for (const double mark : marks_of(picture.x)) {
+  for (const double mark : marks_of(picture.x, panel.whole_x)) {
     const double x = picture.across(mark);
     svg += line(x, picture.top, x, low, grid);
     svg += text_at(x, low + 16, short_text(mark, 6), small + "text-anchor='middle'");
   }
-  for (const double mark : marks_of(picture.y)) {
+  for (const double mark : marks_of(picture.y, false)) {
     const double y = picture.up(mark);
     svg += line(left, y, width - right, y, grid);
     svg += text_at(left - 6, y + 4, short_text(std::abs(mark) < 1e-12 ? 0 : mark, 4), small + "text-anchor='end'");
   }
   svg += text_at((left + width - right) / 2, low + 36, panel.x_label, small + "text-anchor='middle'");
-  svg += text_at(left, 20, panel.title, "font-size='13' fill='" + colors.words + "'");
+  if (!panel.y_label.empty()) {
+    const double y = (picture.top + low) / 2;
+    svg += text_at(14, y, panel.y_label, small + "text-anchor='middle' transform='rotate(-90 14 " + number(y) + ")'");
+  }
+  double y = 20;
+  for (const std::string& one : lines_of(panel.title, title_letters)) {
+    svg += text_at(left, y, one, "font-size='13' fill='" + colors.words + "'");
+    y += title_height;
+  }
   return svg;
 }
 
@@ -168,13 +201,13 @@ std::string drawn(const Series& series, const Picture& picture, const std::strin
 std::string drawn(const Panel& panel, const PlotColors& colors) {
   const Picture picture = picture_of(panel);
   std::string svg = axes(panel, picture, colors);
-  double y = title_height + 4;
+  double y = below_title(panel) + 4;
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     const Series& series = panel.series[i];
     const std::string color = colors.series[series.color.value_or(i) % colors.series.size()];
     svg += drawn(series, picture, color);
     if (series.name.empty()) continue;
-    svg += text_at(left, y, series.name, "font-size='11' fill='" + color + "'");
+    svg += text_at(picture.left, y, series.name, "font-size='11' fill='" + color + "'");
     y += name_height;
   }
   return svg;

@@ -26,8 +26,8 @@ struct Series {
 
 enum class Axis { linear, logarithmic };
 
-/// One plot of what its title names. A linear y axis begins at 0, unless the range is asked for. Every value on a
-/// logarithmic axis is positive.
+/// One plot of what its title names, which takes as many lines as it needs. A linear y axis begins at 0, unless the range
+/// is asked for. Every value on a logarithmic axis is positive.
 struct Panel {
   std::string title;
   std::string x_label;
@@ -35,6 +35,8 @@ struct Panel {
   Axis x_axis = Axis::logarithmic;
   Axis y_axis = Axis::linear;
   bool from_zero = true;
+  std::string y_label = {};
+  bool whole_x = false;  ///< a linear x axis of whole numbers
 };
 
 /// The colors of a plot: its paper, which may be "none", the lines behind, the words, and the series in turn.

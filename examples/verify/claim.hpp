@@ -49,6 +49,7 @@ struct Curves {
   std::string table;
   std::string x;
   std::vector<std::string> columns;
+  std::string y = {};  ///< what the columns have in common
 };
 
 struct Claim {

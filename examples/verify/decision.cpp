@@ -102,7 +102,7 @@ std::size_t rejected_of(const std::vector<std::size_t>& chosen, const Family& fa
 void measure(Decision& decision, const std::vector<Row>& rows, const Family& family) {
   for (const std::size_t i : decision.evidence) {
     const Row& row = rows[i];
-    if (row.kind == RowKind::exact) ++decision.exact;
+    if (row.kind == RowKind::exact) ++(row.is_bound() ? decision.bounds : decision.exact);
     if (!is_member(row)) continue;
     ++decision.judged;
     decision.largest_z = std::max(decision.largest_z, std::abs(family.rows[i].z));
@@ -131,7 +131,7 @@ Decision decide(const Claim& claim, const std::vector<Row>& rows, const Family& 
     return decision;
   };
   if (!missing.empty()) return untested(missing);
-  if (decision.judged + decision.exact == 0) return untested("none of its rows could be judged");
+  if (decision.rows() == 0) return untested("none of its rows could be judged");
   if (decision.controls_rejected == 0) return untested("no wrong formula was rejected");
   for (const std::size_t i : decision.controls) {
     if (rows[i].passed) return untested("a wrong formula was not rejected, though the simulation could tell");

@@ -24,7 +24,7 @@ struct JudgedRow {
 
 /// All rows of an edition, judged as one family.
 struct Family {
-  std::size_t members = 0;  ///< the judged rows
+  std::size_t members = 0;  ///< the judged rows, of claims or not: all of the programs that ran
   double bound = 0;         ///< on |z|, of the first step, of a row with many trials
   std::vector<JudgedRow> rows = {};
 };
@@ -37,12 +37,14 @@ struct Decision {
   std::string reason = {};
   std::vector<std::size_t> evidence = {}, paper_says = {}, controls = {};  ///< indices of rows
   std::size_t judged = 0;  ///< of the evidence: compared with a simulation
-  std::size_t exact = 0;   ///< of the evidence: relations between computed numbers
+  std::size_t exact = 0;   ///< of the evidence: equalities of computed numbers
+  std::size_t bounds = 0;  ///< of the evidence: inequalities of computed numbers
   std::size_t controls_rejected = 0;
   double resolution = std::numeric_limits<double>::quiet_NaN();  ///< of the best row; NaN if none has one
   double coarsest = std::numeric_limits<double>::quiet_NaN();    ///< of the worst row
   double largest_z = 0;
 
+  std::size_t rows() const { return judged + exact + bounds; }
   bool as_expected(const Claim& claim) const { return outcome == claim.expected; }
 };
 

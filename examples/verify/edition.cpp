@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -145,12 +146,25 @@ std::size_t Ledger::count(Outcome outcome) const {
       decisions.begin(), decisions.end(), [outcome](const Decision& decision) { return decision.outcome == outcome; }));
 }
 
+std::size_t Ledger::members_of_claims() const {
+  std::set<std::size_t> members;
+  for (const Decision& decision : decisions) {
+    for (const std::size_t i : decision.evidence) {
+      if (rows[i].kind == RowKind::judged && rows[i].unjudged.empty()) members.insert(i);
+    }
+  }
+  return members.size();
+}
+
 std::vector<std::string> Ledger::rejections() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].kind == RowKind::control || !family.rows[i].rejected) continue;
-    const std::string z = rows[i].kind == RowKind::judged ? ", z = " + short_text(family.rows[i].z, 4) : "";
-    lines.push_back("Rejected: " + rows[i].command + ": " + rows[i].name + z + ".");
+    const Row& row = rows[i];
+    const std::string why = row.relation.empty() ? ", z = " + short_text(family.rows[i].z, 4)
+                                                 : ": " + short_text(row.simulation, 6) + " is not " + row.relation +
+                                                       ' ' + short_text(row.theory, 6);
+    lines.push_back("Rejected: " + row.command + ": " + row.name + why + ".");
   }
   return lines;
 }

@@ -30,6 +30,8 @@ struct Ledger {
   bool complete = true;                  ///< false if it was interrupted
 
   std::size_t count(Outcome outcome) const;
+  /// Rows of the family that are evidence of a claim; the others are in the same figures.
+  std::size_t members_of_claims() const;
   /// Judged rows that were rejected, as sentences.
   std::vector<std::string> rejections() const;
 };

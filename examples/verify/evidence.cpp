@@ -63,6 +63,7 @@ void read_comparison(Row& row, const json& cells) {
   const double tolerance = number_in(cells, "tolerance"), bayes = number_in(cells, "bayes");
   if (std::isfinite(tolerance)) row.tolerance = tolerance;
   if (std::isfinite(bayes)) row.bayes = bayes;
+  row.relation = text_in(cells, "relation");
   const std::string verdict = text_in(cells, "verdict"), outcome = text_in(cells, "outcome");
   row.holds = verdict == "agrees";
   row.passed = outcome == "NOT REJECTED";

@@ -13,7 +13,8 @@
 namespace incontext::examples::verify {
 
 /// A judged row is a theory beside a simulation, a control is a wrong theory beside one, and an exact row is a relation
-/// between computed numbers. A shown row is a simulation without a theory, such as the Bayes ridge's: it is only drawn.
+/// between computed numbers, an equality or a bound. A shown row is a simulation without a theory, such as the Bayes
+/// ridge's: it is only drawn.
 enum class RowKind { judged, control, exact, shown };
 
 struct Row {
@@ -23,15 +24,18 @@ struct Row {
   std::string name = {};  ///< what its leading cells say
   std::vector<std::pair<std::string, std::string>> words = {};
   std::vector<std::pair<std::string, double>> numbers = {};
-  double theory = 0;  ///< or what a control claims
-  double simulation = 0;
+  double theory = 0;      ///< or what a control claims
+  double simulation = 0;  ///< or, in a row with a relation, what was computed
   double standard_error = 0;
   double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
   std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error
   std::optional<double> bayes = {};
+  std::string relation = {};  ///< between computed numbers: of what was computed to the theory; else empty
   bool holds = false;         ///< of an exact row: whether its relation holds
   bool passed = false;        ///< of a control: the simulation could tell and did not reject it
   std::string unjudged = {};  ///< why it is not judged; empty if it is
+
+  bool is_bound() const { return relation == "<=" || relation == ">="; }
 };
 
 /// The rows of a program's JSON that can be evidence. A row with a further z, of another theory, is followed by a

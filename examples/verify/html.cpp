@@ -87,7 +87,12 @@ class Links {
 
 std::string number(double value) { return std::isfinite(value) ? short_text(value, 6) : ""; }
 
-std::string row_html(const Row& row, const JudgedRow& judged) {
+std::string relation_html(const std::string& relation) {
+  return relation == "<=" ? "&le; " : relation == ">=" ? "&ge; " : relation == "!=" ? "&ne; " : "";
+}
+
+/// A row of a table that has columns for what only simulations have, or has none.
+std::string row_html(const Row& row, const JudgedRow& judged, bool table_is_simulated) {
   std::string type = row.kind == RowKind::control ? "control" : judged.rejected ? "rejected" : "";
   const bool simulated = row.values > 0 && row.unjudged.empty();
   std::string what = row.kind == RowKind::control ? (judged.rejected ? "rejected" : "not rejected")
@@ -95,12 +100,15 @@ std::string row_html(const Row& row, const JudgedRow& judged) {
                      : judged.rejected            ? "REJECTED"
                                                   : "agrees";
   std::string html = "<tr class=\"" + type + "\"><td>" + escaped(row.name) + "</td>";
-  for (const std::string& cell :
-       {number(row.theory), number(row.simulation), simulated ? number(row.standard_error) : std::string(),
-        simulated ? short_text(judged.z, 3) : std::string(), simulated ? short_text(judged.p_value, 2) : std::string(),
-        simulated && row.kind == RowKind::judged ? resolution_text(judged.resolution) : std::string(), what}) {
-    html += "<td>" + escaped(cell) + "</td>";
+  html += "<td>" + relation_html(row.relation) + number(row.theory) + "</td>";
+  std::vector<std::string> cells{number(row.simulation)};
+  if (table_is_simulated) {
+    cells.insert(cells.end(), {simulated ? number(row.standard_error) : "", simulated ? short_text(judged.z, 3) : "",
+                               simulated ? short_text(judged.p_value, 2) : "",
+                               simulated && row.kind == RowKind::judged ? resolution_text(judged.resolution) : ""});
   }
+  cells.push_back(what);
+  for (const std::string& cell : cells) html += "<td>" + escaped(cell) + "</td>";
   return html + "</tr>\n";
 }
 
@@ -111,10 +119,14 @@ std::string rows_html(const Ledger& ledger, const Decision& decision) {
       if (std::find(all.begin(), all.end(), i) == all.end()) all.push_back(i);
     }
   }
-  std::string html =
-      "<div class=\"wide\"><table><thead><tr><th>row</th><th>theory</th><th>simulation</th>"
-      "<th>± error</th><th>z</th><th>p</th><th>resolution</th><th></th></tr></thead><tbody>\n";
-  for (const std::size_t i : all) html += row_html(ledger.rows[i], ledger.family.rows[i]);
+  const auto is_computed = [&ledger](std::size_t i) { return !ledger.rows[i].relation.empty(); };
+  const bool some_computed = std::any_of(all.begin(), all.end(), is_computed);
+  const bool simulated = !std::all_of(all.begin(), all.end(), is_computed);
+  const std::string measured = !some_computed ? "simulation" : simulated ? "simulation or computed" : "computed";
+  std::string html = "<div class=\"wide\"><table><thead><tr><th>row</th><th>theory</th><th>" + measured + "</th>" +
+                     (simulated ? "<th>± error</th><th>z</th><th>p</th><th>resolution</th>" : "") +
+                     "<th></th></tr></thead><tbody>\n";
+  for (const std::size_t i : all) html += row_html(ledger.rows[i], ledger.family.rows[i], simulated);
   return html + "</tbody></table></div>\n";
 }
 
@@ -154,13 +166,20 @@ std::string plot_html(const Ledger& ledger, std::size_t index) {
 std::string numbers_html(const Decision& decision) {
   std::string text;
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-  if (decision.judged > 0)
-    add(std::to_string(decision.judged) + " rows, largest |z| " + short_text(decision.largest_z, 3));
-  if (decision.exact > 0) add(std::to_string(decision.exact) + " exact relations");
+  if (decision.rows() > 0) add(evidence_text(decision));
+  if (decision.judged > 0) add("largest |z| " + short_text(decision.largest_z, 3));
   const std::string best = resolution_text(decision.resolution), worst = resolution_text(decision.coarsest);
   if (!best.empty()) add("a common deviation of " + best + " would have been seen (worst row alone: " + worst + ")");
-  if (!decision.controls.empty()) add(rejected_controls_text(decision) + " wrong formulas rejected");
+  if (!decision.controls.empty()) add(rejected_controls_text(decision) + " rows of wrong formulas rejected");
   return escaped(text);
+}
+
+/// What the words of the page's search are looked for in.
+std::string searched_words(const Claim& claim) {
+  std::string words = claim.id + ' ' + claim.place + ' ' + claim.statement + ' ' + claim.found + ' ' +
+                      arxiv_number(claim.paper) + ' ' + title_of(claim.paper) + ' ' + claim.simulator;
+  for (const std::string& header : claim.headers) words += ' ' + header;
+  return lower(words);
 }
 
 std::string card(const Ledger& ledger, std::size_t index, const Links& links, std::uint64_t seed) {
@@ -170,7 +189,7 @@ std::string card(const Ledger& ledger, std::size_t index, const Links& links, st
   const bool surprising = !decision.as_expected(claim);
   std::string html = "<article id=\"" + anchor(claim.id) + "\" class=\"" + (surprising ? "surprise" : "") +
                      "\" data-verdict=\"" + type + "\" data-paper=\"" + word_of(claim.paper) + "\" data-words=\"" +
-                     escaped(lower(claim.id + ' ' + claim.place + ' ' + claim.statement + ' ' + claim.found)) + "\">\n";
+                     escaped(searched_words(claim)) + "\">\n";
   html += "<header><h3>" + escaped(claim.place) + " <span class=\"faint\">" + escaped(claim.id) +
           "</span></h3><span class=\"verdict " + type + "\">" + word + "</span></header>\n";
   html += "<p>" + escaped(claim.statement) + "</p>\n";
@@ -212,7 +231,9 @@ std::string filters_html(const std::vector<Paper>& papers) {
   for (const Paper paper : papers) {
     html += "<option value=\"" + word_of(paper) + "\">" + escaped(title_of(paper)) + "</option>";
   }
-  return html + "</select><input id=\"words\" type=\"search\" placeholder=\"words\" aria-label=\"Words\"></div>\n" +
+  return html +
+         "</select><input id=\"words\" type=\"search\" placeholder=\"words, in any order\" aria-label=\"Words, in any "
+         "order\"></div>\n" +
          "<p class=\"faint\" id=\"shown\"></p>\n";
 }
 
@@ -231,11 +252,10 @@ double seconds_of(const Ledger& ledger) {
 }
 
 std::string about_html(const Ledger& ledger, const RunNotes& notes) {
-  return "<p>Each claim is a set of rows, theory beside simulation, from the project's programs. All " +
-         std::to_string(ledger.family.members) +
-         " judged rows are one family: a right theory is rejected once in 100 such reports (Holm, |z| &le; " +
-         short_text(ledger.family.bound, 3) +
-         " at the first step). Each claim also has wrong formulas, and is untested if none of them was rejected. "
+  return "<p>Each claim is a set of rows from the project's programs, theory beside simulation or beside computed "
+         "numbers. " +
+         escaped(family_text(ledger)) +
+         " Each claim also has wrong formulas, and is untested if none of their rows was rejected. "
          "Refined: the claim holds in a regime, which is stated.</p>\n<p class=\"faint\"><code>" +
          escaped(notes.command) + "</code>, seed " + std::to_string(notes.seed) + ", version " + version() +
          ", commit " + escaped(commit()) + ", " + escaped(machine()) + ", " + short_text(seconds_of(ledger), 3) +

@@ -19,11 +19,9 @@ std::string cell(const std::string& text) {
 std::string line_of(const Claim& claim, const Decision& decision) {
   const std::string controls = decision.controls.empty() ? "" : rejected_controls_text(decision);
   const std::string found = claim.found.empty() ? decision.reason : claim.found;
-  const std::size_t rows = decision.judged + decision.exact;
   std::string line = "|";
-  for (const std::string& text :
-       {"`" + claim.id + "`", claim.place, claim.statement, word_of(decision.outcome), found, resolution_text(decision),
-        rows > 0 ? std::to_string(rows) : std::string(), controls}) {
+  for (const std::string& text : {"`" + claim.id + "`", claim.place, claim.statement, word_of(decision.outcome), found,
+                                  resolution_text(decision), evidence_text(decision), controls}) {
     line += " " + cell(text) + " |";
   }
   return line + "\n";
@@ -34,16 +32,17 @@ std::string line_of(const Claim& claim, const Decision& decision) {
 std::string markdown_of(const Ledger& ledger, const RunNotes& notes) {
   std::string text = "# The claims of five papers on attention, on trial\n\n" + verdict_of(ledger).text + "\n\n`" +
                      notes.command + "`, seed " + std::to_string(notes.seed) + ", version " + version() + ", commit " +
-                     commit() + ", " + machine() + ". One family of " + std::to_string(ledger.family.members) +
-                     " rows; a right theory is rejected once in 100 such reports (Holm). \"to\": the least relative "
+                     commit() + ", " + machine() + ". " + family_text(ledger) +
+                     " A right theory is rejected once in 100 such reports (Holm). \"to\": the least relative "
                      "deviation common to all rows that would have been seen in 99 runs of 100.\n";
   const Claim* previous = nullptr;
   for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
     const Claim& claim = ledger.claims[i];
     if (previous == nullptr || previous->paper != claim.paper) {
-      text += "\n## " + title_of(claim.paper) + ", arXiv " + arxiv_number(claim.paper) +
-              "\n\n| claim | place | what it says | verdict | found | to | rows | wrong formulas rejected |\n"
-              "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+      text +=
+          "\n## " + title_of(claim.paper) + ", arXiv " + arxiv_number(claim.paper) +
+          "\n\n| claim | place | what it says | verdict | found | to | evidence | rows of wrong formulas rejected |\n"
+          "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
     }
     text += line_of(claim, ledger.decisions[i]);
     previous = &claim;

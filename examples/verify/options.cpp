@@ -60,8 +60,9 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
       add_count<std::int64_t>(app, "--jobs", o.jobs, "Programs that run at a time; default: one per core", 1, 1024));
   head_options(app, "Run");
   add_output_options(app, o.output);
-  show_no_default(add_text(app, "--page", o.page, "Write the report as one HTML page, with a plot per claim", "FILE"));
-  show_no_default(add_text(app, "--markdown", o.markdown, "Write the report as Markdown", "FILE"));
+  show_no_default(add_text(app, "--page", o.page,
+                           "Write the report as one HTML page, with a plot per claim; not with --soak", "FILE.html"));
+  show_no_default(add_text(app, "--markdown", o.markdown, "Write the report as Markdown; not with --soak", "FILE"));
   add_partial_option(app, o.output);
 }
 
@@ -71,6 +72,9 @@ UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   if (o.soak == 0 && is_given(app, "--soak")) unused.add("--soak 0", {"--soak"});
   if (o.soak > 0) unused.add("--soak", {"--page", "--markdown"});
   if (o.jobs == 0) o.jobs = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
+  if (!o.page.empty() && !o.page.ends_with(".html")) {
+    throw_input_error("--page", "is not the name of a page", o.page, "a name that ends in .html");
+  }
   require_outputs(o.output, {{"--page", o.page}, {"--markdown", o.markdown}});
   return unused;
 }

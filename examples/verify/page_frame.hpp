@@ -58,11 +58,11 @@ const paper = document.querySelector('#paper'), words = document.querySelector('
 const buttons = [...document.querySelectorAll('.counts button')];
 function filter() {
   const chosen = buttons.filter(b => b.getAttribute('aria-pressed') === 'true').map(b => b.dataset.verdict);
-  const wanted = words.value.toLowerCase();
+  const wanted = words.value.toLowerCase().split(/\s+/).filter(word => word);
   let shown = 0;
   for (const card of cards) {
     const fits = (!chosen.length || chosen.includes(card.dataset.verdict)) &&
-      (!paper.value || card.dataset.paper === paper.value) && card.dataset.words.includes(wanted);
+      (!paper.value || card.dataset.paper === paper.value) && wanted.every(word => card.dataset.words.includes(word));
     card.hidden = !fits;
     shown += fits ? 1 : 0;
   }

@@ -113,9 +113,10 @@ Axis axis_for(const std::vector<Series>& all, double PlotPoint::*value, double a
   return least > 0 && largest > apart * least ? Axis::logarithmic : Axis::linear;
 }
 
-Panel panel_of(std::vector<Series> series, const std::string& title, const std::string& x_label) {
+Panel panel_of(std::vector<Series> series, const std::string& title, const std::string& x_label,
+               const std::string& y_label) {
   std::erase_if(series, [](const Series& one) { return one.points.empty(); });
-  Panel panel{.title = title, .x_label = x_label, .series = std::move(series)};
+  Panel panel{.title = title, .x_label = x_label, .series = std::move(series), .y_label = y_label};
   panel.x_axis = axis_for(panel.series, &PlotPoint::x, 15);
   panel.y_axis = axis_for(panel.series, &PlotPoint::y, 30);
   return panel;
@@ -195,7 +196,7 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
   series.push_back(bayes_of(ledger, rows, axis));
   std::string label = axis;
   std::replace(label.begin(), label.end(), '_', ' ');
-  return panel_of(std::move(series), title, label);
+  return panel_of(std::move(series), title, label, "theory and simulation");
 }
 
 /// The ratio of simulation and theory, row by row; differences in standard errors where a theory is 0.
@@ -223,8 +224,9 @@ Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vect
       if (same) hollow.points.push_back({x, place(row, control.theory), 0});
     }
   }
-  Panel panel = panel_of({theory, simulated, hollow}, title,
-                         as_ratios ? "row (over theory)" : "row (less theory, in standard errors)");
+  Panel panel = panel_of({theory, simulated, hollow}, title, "row",
+                         as_ratios ? "over theory" : "less theory, in standard errors");
+  panel.whole_x = true;
   panel.x_axis = Axis::linear;
   panel.from_zero = false;
   return panel;
@@ -258,13 +260,15 @@ std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
   }
   std::erase_if(series, [](const Series& one) { return one.points.empty(); });
   if (series.empty()) return std::nullopt;
-  return panel_of(std::move(series), title, claim.curves.x);
+  return panel_of(std::move(series), title, claim.curves.x, claim.curves.y);
 }
 
-std::string shortened(std::string title) {
-  constexpr std::size_t most = 62;
-  title = title.substr(0, title.find(':'));
-  return title.size() > most ? title.substr(0, title.find_last_of(' ', most)) + " ..." : title;
+/// A table's title up to the values of its parameters, which follow a colon. "Figure 2a:" alone would say too little.
+std::string shortened(const std::string& title) {
+  constexpr std::size_t fewest = 12;
+  std::size_t end = title.find(':');
+  if (end < fewest) end = title.find(':', end + 1);
+  return title.substr(0, end);
 }
 
 }  // namespace

@@ -30,6 +30,18 @@ std::vector<std::string> simulations(const std::vector<Claim>& claims) {
   return names;
 }
 
+/// The claims of whose programs no row is tested.
+std::vector<std::string> without_rows(const std::vector<Claim>& claims, const std::vector<SeededRow>& rows) {
+  std::vector<std::string> names;
+  for (const Claim& claim : claims) {
+    const bool has_one = std::any_of(rows.begin(), rows.end(), [&claim](const SeededRow& row) {
+      return std::find(claim.commands.begin(), claim.commands.end(), row.command) != claim.commands.end();
+    });
+    if (!has_one) names.push_back(claim.id);
+  }
+  return names;
+}
+
 /// The p-values of all programs together: at each seed one row of every program, another one at the next seed.
 std::vector<double> independent_p_values(const std::vector<SeededRow>& rows, std::int64_t seeds) {
   std::map<std::string, std::vector<const SeededRow*>> programs;
@@ -67,7 +79,7 @@ std::vector<Tested> tests_of(const std::vector<SeededRow>& rows, std::int64_t se
 
 }  // namespace
 
-Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
+Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds, const std::vector<std::string>& without) {
   const std::vector<Tested> tests = tests_of(rows, seeds);
   std::vector<double> p_values;
   for (const Tested& one : tests) p_values.push_back(one.p_value);
@@ -88,15 +100,27 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds) {
     result.table.add_row(
         {one.name, one.count, one.statistic, one.p_value, std::string(rejected[order[i]] ? "yes" : "no")});
   }
-  result.table.notes = {"The first row is all programs together; below it are the least uniform of " +
-                        std::to_string(rows.size()) + " rows. Rejected: by Holm's test of all these, 1% in total."};
+  if (!tests.empty()) {
+    result.table.notes = {"The first row is all programs together; below it are the least uniform of " +
+                          std::to_string(rows.size()) + " rows. Rejected: by Holm's test of all these, 1% in total."};
+  }
   const auto count = std::count(rejected.begin(), rejected.end(), true);
-  if (!tests.empty()) result.verdict.agrees = count == 0;
-  result.verdict.text = (tests.empty() ? "Incomplete"
-                         : count == 0  ? "Agreement"
-                                       : "DISAGREEMENT") +
-                        std::string(": ") + std::to_string(count) + " of " + std::to_string(tests.size()) +
-                        " tests of uniform p-values over " + std::to_string(seeds) + " seeds are rejected.";
+  std::string claims;
+  for (const std::string& claim : without) claims += (claims.empty() ? "" : ", ") + claim;
+  if (!claims.empty()) {
+    result.table.notes.push_back("No row of these claims is simulated with a uniform p-value: " + claims + ".");
+  }
+  if (tests.empty()) {
+    result.verdict.text =
+        "Incomplete: nothing was tested, " +
+        (claims.empty() ? "no run has a row with a uniform p-value."
+                        : "no row of these claims is simulated with a uniform p-value: " + claims + ".");
+    return result;
+  }
+  result.verdict.agrees = count == 0;
+  result.verdict.text = (count == 0 ? "Agreement" : "DISAGREEMENT") + std::string(": ") + std::to_string(count) +
+                        " of " + std::to_string(tests.size()) + " tests of uniform p-values over " +
+                        std::to_string(seeds) + " seeds are rejected.";
   return result;
 }
 
@@ -120,7 +144,7 @@ Soak soak(const std::vector<Claim>& claims, const VerifyOptions& o, const Interr
   }
   std::vector<SeededRow> seeded;
   for (auto& [place, row] : rows) seeded.push_back(std::move(row));
-  return judge_uniformity(seeded, o.soak);
+  return judge_uniformity(seeded, o.soak, without_rows(claims, seeded));
 }
 
 }  // namespace incontext::examples::verify

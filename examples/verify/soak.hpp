@@ -24,7 +24,8 @@ struct SeededRow {
 
 /// The verdict on p-values, by one test of all programs together and one of each row over its seeds. The first takes
 /// one row of every program at each seed, another one at the next: its values are independent, because every run has a
-/// seed of its own.
-Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds);
+/// seed of its own. `without` names claims that have no row to test.
+Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds,
+                      const std::vector<std::string>& without = {});
 
 }  // namespace incontext::examples::verify

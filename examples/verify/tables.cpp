@@ -41,6 +41,16 @@ std::vector<std::string> surprises(const Ledger& ledger) {
   return notes;
 }
 
+/// Claims that no program tries, with the reason that the registry gives.
+std::vector<std::string> not_tried(const Ledger& ledger) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Claim& claim = ledger.claims[i];
+    if (!claim.reason.empty()) notes.push_back(claim.id + ", " + word_of(claim.expected) + ": " + claim.reason + ".");
+  }
+  return notes;
+}
+
 }  // namespace
 
 std::string resolution_text(double resolution) {
@@ -54,6 +64,30 @@ std::string resolution_text(const Decision& decision) {
 
 std::string rejected_controls_text(const Decision& decision) {
   return std::to_string(decision.controls_rejected) + " of " + std::to_string(decision.controls.size());
+}
+
+std::string evidence_text(const Decision& decision) {
+  std::string text;
+  const auto add = [&text](std::size_t number, const std::string& one, const std::string& many) {
+    if (number > 0) text += (text.empty() ? "" : ", ") + std::to_string(number) + ' ' + (number == 1 ? one : many);
+  };
+  add(decision.judged, "row beside a simulation", "rows beside simulations");
+  add(decision.exact, "equality of computed numbers", "equalities of computed numbers");
+  add(decision.bounds, "bound of a computed number", "bounds of computed numbers");
+  return text;
+}
+
+std::string family_text(const Ledger& ledger) {
+  const std::size_t members = ledger.family.members, others = members - ledger.members_of_claims();
+  if (members == 0) return "No row here is compared with a simulation.";
+  std::string text = "The judged rows of the programs that ran, " + std::to_string(members) + " in all, are one family";
+  if (others > 0) {
+    text += "; " + std::to_string(others) + (others == 1 ? " of them is" : " of them are") +
+            " in the same figures and no evidence of these claims";
+  }
+  return text +
+         ". A right theory is rejected once in 100 such reports (Holm, |z| <= " + short_text(ledger.family.bound, 3) +
+         " at the first step).";
 }
 
 Table claims_table(const Ledger& ledger) {
@@ -71,6 +105,7 @@ Table claims_table(const Ledger& ledger) {
                           hidden("worst_resolution"),
                           {.name = "rows"},
                           hidden("exact"),
+                          hidden("bounds"),
                           {.name = "largest_z", .heading = "max |z|", .style = Style::two_decimals},
                           {.name = "controls", .heading = "controls"},
                           {.name = "reason", .in_text = InText::hidden},
@@ -82,22 +117,34 @@ Table claims_table(const Ledger& ledger) {
     const Claim& claim = ledger.claims[i];
     const Decision& decision = ledger.decisions[i];
     const bool ran = !decision.evidence.empty();
-    table.add_row({claim.id, arxiv_number(claim.paper), claim.place, claim.statement, text(claim.found),
-                   word_of(decision.outcome), text(resolution_text(decision)), text(resolution_text(decision.coarsest)),
-                   finite(decision.resolution), finite(decision.coarsest),
-                   ran ? count(decision.judged + decision.exact) : Cell(), count(decision.exact),
+    table.add_row({claim.id,
+                   arxiv_number(claim.paper),
+                   claim.place,
+                   claim.statement,
+                   text(claim.found),
+                   word_of(decision.outcome),
+                   text(resolution_text(decision)),
+                   text(resolution_text(decision.coarsest)),
+                   finite(decision.resolution),
+                   finite(decision.coarsest),
+                   ran ? count(decision.rows()) : Cell(),
+                   count(decision.exact),
+                   count(decision.bounds),
                    decision.judged > 0 ? Cell(decision.largest_z) : Cell(),
-                   ran ? Cell(rejected_controls_text(decision)) : Cell(), text(decision.reason),
-                   text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.commands))});
+                   ran ? Cell(rejected_controls_text(decision)) : Cell(),
+                   text(decision.reason),
+                   text(listed(claim.headers)),
+                   text(claim.docs),
+                   text(claim.simulator),
+                   text(listed(claim.commands))});
   }
   table.notes.push_back(
       "refined: the claim holds in a regime; --page, --markdown and JSON say what holds in the place of refined and "
       "refuted claims. to: the least relative deviation common to all rows that the best of them would have shown in "
-      "99 runs of 100; worst row: the same for the worst. controls: wrong formulas that were rejected.");
-  if (ledger.family.members > 0) {
-    table.notes.push_back("One family of " + std::to_string(ledger.family.members) + " rows: |z| <= " +
-                          short_text(ledger.family.bound, 3) + " (Holm; false alarms in one run of 100).");
-  }
+      "99 runs of 100; worst row: the same for the worst. controls: rows of wrong formulas that were rejected, of all "
+      "such rows.");
+  if (ledger.family.members > 0) table.notes.push_back(family_text(ledger));
+  for (std::string& note : not_tried(ledger)) table.notes.push_back(std::move(note));
   for (std::string& note : surprises(ledger)) table.notes.push_back(std::move(note));
   return table;
 }
@@ -110,6 +157,8 @@ Table rows_table(const Ledger& ledger) {
                           {"kind"},
                           {"claims"},
                           {.name = "theory", .decimals_as = 1},
+                          {.name = "computed", .decimals_as = 1},
+                          {"relation"},
                           {.name = "simulation", .decimals_as = 1},
                           {.name = "standard_error", .decimals_as = 1},
                           {"tolerance"},
@@ -132,11 +181,13 @@ Table rows_table(const Ledger& ledger) {
       }
     }
     const bool is_simulated = row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0;
+    const bool is_computed = !row.relation.empty();
     table.add_row({row.command, row.table, row.name, kind_text(row.kind), text(listed(claims)), finite(row.theory),
-                   finite(row.simulation), finite(row.standard_error), row.tolerance, row.values,
-                   is_simulated ? Cell(judged.z) : Cell(), is_simulated ? Cell(judged.p_value) : Cell(),
-                   is_simulated ? finite(judged.resolution) : Cell(), std::string(judged.rejected ? "yes" : "no"),
-                   text(row.unjudged)});
+                   is_computed ? finite(row.simulation) : Cell(), text(row.relation),
+                   is_computed ? Cell() : finite(row.simulation), is_computed ? Cell() : finite(row.standard_error),
+                   row.tolerance, row.values, is_simulated ? Cell(judged.z) : Cell(),
+                   is_simulated ? Cell(judged.p_value) : Cell(), is_simulated ? finite(judged.resolution) : Cell(),
+                   std::string(judged.rejected ? "yes" : "no"), text(row.unjudged)});
   }
   return table;
 }
@@ -174,6 +225,9 @@ Verdict verdict_of(const Ledger& ledger) {
     if (decision.outcome == Outcome::untested && verdict.agrees == true) verdict.agrees = std::nullopt;
   }
   if (!ledger.rejections().empty()) verdict.agrees = false;
+  const bool nothing_tried =
+      std::none_of(ledger.claims.begin(), ledger.claims.end(), [](const Claim& claim) { return claim.reason.empty(); });
+  if (nothing_tried) verdict.agrees = std::nullopt;
   verdict.details = nlohmann::ordered_json{{"family", ledger.family.members}, {"bound", ledger.family.bound}};
   std::string counts;
   for (const Outcome outcome : all_outcomes) {
@@ -184,7 +238,9 @@ Verdict verdict_of(const Ledger& ledger) {
                             : verdict.agrees == false ? "DISAGREEMENT"
                                                       : "Incomplete";
   const std::size_t claims = ledger.claims.size();
-  verdict.text = state + ": " + std::to_string(claims) + (claims == 1 ? " claim: " : " claims: ") + counts + ".";
+  const std::string noun = claims == 1 ? " claim: " : " claims: ";
+  verdict.text =
+      (nothing_tried ? "Incomplete: nothing was tried; " : state + ": ") + std::to_string(claims) + noun + counts + ".";
   return verdict;
 }
 

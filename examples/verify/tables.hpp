@@ -29,7 +29,13 @@ std::string resolution_text(double resolution);
 /// The least relative deviation that a claim's best row would have shown; "rounding" where all its rows are exact.
 std::string resolution_text(const Decision& decision);
 
-/// How many of a claim's wrong formulas were rejected: "2 of 3".
+/// How many of a claim's rows of wrong formulas were rejected: "2 of 3".
 std::string rejected_controls_text(const Decision& decision);
+
+/// What a claim's evidence consists of: "60 rows beside simulations, 2 equalities, 1 bound". Empty if there is none.
+std::string evidence_text(const Decision& decision);
+
+/// What the family consists of, as a sentence.
+std::string family_text(const Ledger& ledger);
 
 }  // namespace incontext::examples::verify

@@ -190,6 +190,54 @@ TEST_CASE("a program that did not run leaves its claims untested, for its reason
   CHECK(ledger.decisions.front().reason == failed.problem);
 }
 
+TEST_CASE("relations between computed numbers: bounds are counted apart, and shown as what they are") {
+  const auto relation = [](const std::string& what, double computed, const std::string& sign, double theory) {
+    return Json{{"claim", what},    {"cases", 3},       {"at", "n = 2"},      {"computed", computed},
+                {"relation", sign}, {"theory", theory}, {"verdict", "agrees"}};
+  };
+  const std::vector<Json> rows{relation("an equality", 2, "=", 2), relation("a bound", 0.25, "<=", 0.75),
+                               relation("control: wrong", 0.25, "!=", 0.5)};
+  Claim claim = claim_of();
+  claim.evidence = {{"Results", {{"claim", "an equality"}}}, {"Results", {{"claim", "a bound"}}}};
+  claim.controls = {{"Results", {{"claim", "control"}}}};
+  const Ledger ledger = ledger_of({claim}, {run_of(rows, {})});
+  const Decision& decision = ledger.decisions.front();
+  CHECK(decision.outcome == Outcome::confirmed);
+  CHECK(decision.exact == 1);
+  CHECK(decision.bounds == 1);
+  CHECK(evidence_text(decision) == "1 equality of computed numbers, 1 bound of a computed number");
+  const std::string html = html_of(ledger, {.command = "incontext-verify", .seed = 1, .page = "page.html"});
+  CHECK(html == part("<th>computed</th>"));
+  CHECK(html.find("<th>simulation</th>") == std::string::npos);
+  CHECK(html == part("<td>&le; 0.75</td><td>0.25</td>"));
+  CHECK(html == part("<td>&ne; 0.5</td><td>0.25</td><td>rejected</td>"));
+}
+
+TEST_CASE("a bound that is broken is named with its relation") {
+  const Json broken{{"claim", "a bound"}, {"cases", 1},    {"computed", 1.5},
+                    {"relation", "<="},   {"theory", 0.5}, {"verdict", "disagrees"}};
+  const Ledger ledger = ledger_of({claim_of()}, {run_of({broken}, rejected_control)});
+  REQUIRE(ledger.rejections().size() == 1);
+  CHECK(ledger.rejections().front() == "Rejected: run: a bound: 1.5 is not <= 0.5.");
+}
+
+TEST_CASE("the family has rows that no claim names, and says how many") {
+  Claim claim = claim_of();
+  claim.evidence = {{"Results", {{"x", "1"}}}};
+  const Ledger ledger = ledger_of({claim}, {run_of(right, rejected_control)});
+  CHECK(ledger.members_of_claims() == 1);
+  CHECK(family_text(ledger) == part("3 in all, are one family; 2 of them are in the same figures"));
+}
+
+TEST_CASE("a claim that nothing tries is neither agreement nor without its reason") {
+  Claim claim = claim_of(Outcome::out_of_reach);
+  claim.reason = "needs released models";
+  const Ledger ledger = ledger_of({claim}, {});
+  CHECK(verdict_of(ledger).agrees == std::nullopt);
+  CHECK(verdict_of(ledger).text == part("nothing was tried"));
+  CHECK(claims_table(ledger).notes.back() == "test/claim, out of reach: needs released models.");
+}
+
 TEST_CASE("the page is one file, draws the claim, and quotes what a paper may contain") {
   Claim claim = claim_of();
   claim.statement = "If a < b, \"then\" <script>alert(1)</script>";
@@ -280,6 +328,8 @@ TEST_CASE("uniform p-values agree over seeds, and those of a wrong theory or of 
   CHECK(outcome([](double p) { return p * p * p; }) == false);
   CHECK(outcome([](double p) { return 0.5 + p / 2; }) == false);
   CHECK(judge_uniformity({}, 3).verdict.agrees == std::nullopt);
+  CHECK(judge_uniformity({}, 3, {"test/claim"}).verdict.text == part("nothing was tested"));
+  CHECK(judge_uniformity({}, 3, {"test/claim"}).verdict.text == part("test/claim"));
 }
 
 TEST_CASE("commands take the ledger's seed where they draw") {

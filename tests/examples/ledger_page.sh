@@ -38,6 +38,13 @@ window.addEventListener('load', () => {
       for (const one of mark.attributes) if (/NaN|inf/.test(one.value)) wrong.push(card.id + ' has ' + one.value);
     }
   }
+  for (const plot of document.querySelectorAll('figure svg')) {
+    const frame = plot.getBoundingClientRect();
+    for (const text of plot.querySelectorAll('text')) {
+      const box = text.getBoundingClientRect();
+      if (box.left < frame.left - 1 || box.right > frame.right + 1) wrong.push('cut off: ' + text.textContent);
+    }
+  }
   const shown = () => all.filter(card => !card.hidden).length;
   if (shown() !== all.length) wrong.push('claims are hidden at first');
   document.querySelector('.counts button[data-verdict=refuted]').click();
@@ -48,6 +55,10 @@ window.addEventListener('load', () => {
   words.value = 'no claim says this';
   words.dispatchEvent(new Event('input'));
   if (shown() !== 0) wrong.push('the filter by words shows ' + shown());
+  words.value = 'FADING.hpp  2501.19399';
+  words.dispatchEvent(new Event('input'));
+  const named = all.filter(card => card.id.startsWith('scalable-softmax-fading'));
+  if (named.some(card => card.hidden)) wrong.push('the words of a header and a paper, in any order, find no claim');
   words.value = '';
   words.dispatchEvent(new Event('input'));
   for (const detail of document.querySelectorAll('details')) detail.open = true;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -66,7 +67,7 @@ TEST_CASE("an unknown claim or paper is refused with the nearest") {
 TEST_CASE("outputs are tried before anything runs") {
   for (const std::string option : {"--output", "--page", "--markdown"}) {
     const auto begin = std::chrono::steady_clock::now();
-    const Finished finished = run_program(program, {option, "/no/such/folder/file"});
+    const Finished finished = run_program(program, {option, "/no/such/folder/file.html"});
     CHECK(finished.exit_code == 2);
     CHECK(finished.errors == part(option));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
@@ -74,6 +75,49 @@ TEST_CASE("outputs are tried before anything runs") {
   const TemporaryFolder folder;
   const std::string file = folder.file("same.html");
   CHECK(run_program(program, {"--page", file, "--markdown", file}).exit_code == 2);
+}
+
+TEST_CASE("a page replaces no file whose name is not that of a page") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("results.json");
+  std::ofstream(file) << "{}";
+  const Finished finished = run_program(program, {"--page", file});
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.errors == part("--page: is not the name of a page"));
+  CHECK(content_of(file) == "{}");
+}
+
+TEST_CASE("a claim that nothing tries is no agreement, and the text says why") {
+  const Finished finished = run_program(program, {"--claim", "temperature/figure-4"});
+  CHECK(finished.exit_code == 3);
+  CHECK(finished.output == part("temperature/figure-4, out of reach: needs"));
+  CHECK(finished.output == part("Incomplete: nothing was tried; 1 claim"));
+}
+
+TEST_CASE("a soak of claims without simulated rows names them") {
+  const Finished finished = run_program(program, {"--claim", "scalable-softmax/figure-1", "--soak", "2"});
+  CHECK(finished.exit_code == 3);
+  CHECK(finished.output == part("Incomplete: nothing was tested"));
+  CHECK(finished.output == part("scalable-softmax/figure-1"));
+}
+
+TEST_CASE("a claim about one map is not decided by a wrong formula of another") {
+  const Json report =
+      report_of(program, {"--claim", "signed-averaging/fading,scalable-softmax/fading,scalable-softmax/figure-1"});
+  std::size_t controls = 0;
+  for (const Json& row : report["tables"][1]["rows"]) {
+    if (row["kind"] != "control" || !row["claims"].is_string()) continue;
+    const std::string claims = row["claims"], name = row["row"];
+    const std::string map = claims == "signed-averaging/fading"   ? "control: SSA"
+                            : claims == "scalable-softmax/fading" ? "control: softmax"
+                                                                  : "control: SSMax";
+    CHECK(name == part(map));
+    CHECK(row["rejected"] == "yes");
+    CHECK(row["relation"] == "!=");
+    CHECK(row["simulation"].is_null());
+    ++controls;
+  }
+  CHECK(controls == 6);
 }
 
 TEST_CASE("Ctrl-C ends the programs and still reports") {
