@@ -42,7 +42,7 @@ class Simulator {
 
   bool stopped() const;
   const RunSummary& summary() const;
-  /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
+  /// Adds trials that were drawn in another way to the summary of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
 
   /// All classifiers on the same contexts.

@@ -41,7 +41,7 @@ inline void claim_thresholds(Claims& claims, double gap, double s) {
   }
 }
 
-/// What decides about SSA's weight of the one score: the gap, the logarithm of the ratio of its weight to another's,
+/// What determines SSA's weight of the one score: the gap, the logarithm of the ratio of its weight to another's,
 /// and the exponent.
 struct TwoLevels {
   double gap, contrast, exponent;

@@ -144,8 +144,8 @@ std::vector<Table> temperature_tables(Run& run, const std::string& title, const 
   return {std::move(errors), std::move(optima)};
 }
 
-/// A negative control in the rows of SSA alone: softmax's least error taken for theirs. It is the last column but one,
-/// which programs read and text does not show.
+/// Adds a negative control to the rows of SSA: z of their simulated errors from softmax's least error. The column is the
+/// last but one; JSON and CSV have it, and text does not.
 void add_softmax_control(Table& errors, double least_softmax_error) {
   const auto place = [&errors](const char* name) {
     const auto is_it = [name](const Column& column) { return column.name == name; };

@@ -247,7 +247,7 @@ std::string render_verdict(const Report& report) {
 
 namespace {
 
-/// The record of the run as columns of CSV: their names and the cells of one row.
+/// The summary of the run as columns of CSV: their names and the cells of one row.
 std::vector<std::pair<std::string, std::string>> run_cells(const Report& report) {
   const auto count = [](const auto& number) { return number ? std::to_string(*number) : std::string(); };
   const RunSummary& run = report.run;

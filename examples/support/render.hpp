@@ -42,7 +42,7 @@ std::string render_text(const Report& report);
 std::string render_verdict(const Report& report);
 
 /// One tidy CSV for any number of tables: a first column `table` if there are several, the union of their columns, and
-/// then the record of the run, the same in every row:
+/// then the summary of the run, the same in every row:
 ///   command, complete, exit_code, run_trials, seconds, device, threads, seed, version, commit
 /// An absent cell and NaN are empty; infinities are inf and -inf.
 std::string render_csv(const Report& report);

@@ -26,7 +26,7 @@ struct Series {
 
 enum class Axis { linear, logarithmic };
 
-/// One plot of what its title names, which takes as many lines as it needs. A linear y axis begins at 0, unless the range
+/// One plot of what its title names; a long title is broken into lines. A linear y axis begins at 0, unless the range
 /// is asked for. Every value on a logarithmic axis is positive.
 struct Panel {
   std::string title;

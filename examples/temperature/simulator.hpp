@@ -43,7 +43,7 @@ class Simulator {
   void announce(std::string what);
   bool stopped() const;
   const RunSummary& summary() const;
-  /// Adds trials that were drawn in another way to the record of the run, with the number that was intended.
+  /// Adds trials that were drawn in another way to the summary of the run, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned);
   std::uint64_t seed() const;
   double relative_error() const;

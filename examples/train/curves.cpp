@@ -43,8 +43,9 @@ std::vector<std::int64_t> measured_steps(std::int64_t first, std::int64_t last) 
 void require_rate_left(const ContextRun& run, const std::optional<training::TrainingState>& from) {
   const std::int64_t end = run.decay_steps > 0 ? run.decay_steps : run.steps;
   if (!from || from->adam.steps < end) return;
-  throw_input_error("--decay-steps", "the rate is 0 from there on, so that training cannot go on", std::to_string(end),
-                    "more than the " + std::to_string(from->adam.steps) + " steps of --resume, in the first run, too");
+  throw_input_error(
+      "--decay-steps", "the rate is 0 from there on, so that training cannot go on", std::to_string(end),
+      "more than the " + std::to_string(from->adam.steps) + " steps of --resume, and the same value in the first run");
 }
 
 void write_state(const ClassificationOptions& o, const std::string& settings, const TrainedContext& last) {

@@ -81,7 +81,7 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
           model.initial(run.initial_stddev), model.gradient(),
           {.adam = {.beta2 = 0.98, .weight_decay = run.weight_decay},
            .rate = {.peak = run.rate, .warmup_steps = warmup_steps, .decay = run.decay, .steps = run.steps},
-           .largest_loss_growth = diverged_loss},
+           .largest_loss_growth = diverged_loss_growth},
           model.decays());
       simulate::Simulation done;
       const StepProgress progress(options);

@@ -151,7 +151,7 @@ struct SequenceSimulator::State {
                                                   .decay = training::RateDecay::cosine,
                                                   .steps = run.steps},
                                          .largest_gradient_norm = 1,
-                                         .largest_loss_growth = diverged_loss};
+                                         .largest_loss_growth = diverged_loss_growth};
       const Training first(model_of(run, run.map, features, outputs), stream, batches);
       training::Trainer trainer(first.initial(), first.gradient(), how, first.decays());
       training::StepRecord record;
@@ -307,7 +307,7 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
     training::Trainer trainer(training.initial(), training.gradient(),
                               {.adam = {.beta2 = 0.98},
                                .rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps},
-                               .largest_loss_growth = diverged_loss});
+                               .largest_loss_growth = diverged_loss_growth});
     const StepProgress progress(options);
     while (trainer.steps() < run.steps && !simulate::InterruptGuard::requested() && trainer.step()) {
       progress(trainer.steps(), run.steps);

@@ -77,7 +77,7 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
                                           .decay = training::RateDecay::cosine,
                                           .steps = run.decay_steps > 0 ? run.decay_steps : run.steps},
                                  .largest_gradient_norm = 10,
-                                 .largest_loss_growth = diverged_loss});
+                                 .largest_loss_growth = diverged_loss_growth});
       if (from) trainer.resume(*from);
       training::StepRecord record;
       const auto keep = [&] {

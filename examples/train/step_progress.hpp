@@ -6,7 +6,7 @@
 namespace incontext::examples::train {
 
 /// Training whose loss has grown this many times has diverged, even where clipping keeps the gradient finite.
-inline constexpr double diverged_loss = 1000;
+inline constexpr double diverged_loss_growth = 1000;
 
 /// Reports the steps of a training to the progress line of its run. Options are those of the simulation.
 template <class Options>

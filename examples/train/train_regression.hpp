@@ -23,7 +23,7 @@ inline training::TrainerOptions options_of(const RegressionRun& run) {
   training::TrainerOptions options;
   options.rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps};
   options.largest_gradient_norm = 10;
-  options.largest_loss_growth = diverged_loss;
+  options.largest_loss_growth = diverged_loss_growth;
   return options;
 }
 

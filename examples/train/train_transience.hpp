@@ -70,7 +70,7 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
         stream, {.seed = run.seed, .batch = run.batch, .device = options.device, .threads = options.threads});
     training::Trainer trainer(
         model.initial(), model.gradient(),
-        {.rate = {.peak = run.rate}, .largest_gradient_norm = 10, .largest_loss_growth = diverged_loss},
+        {.rate = {.peak = run.rate}, .largest_gradient_norm = 10, .largest_loss_growth = diverged_loss_growth},
         model.decays());
     auto fresh_task = task;
     fresh_task.prototype_sets = 0;

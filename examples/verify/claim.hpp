@@ -49,7 +49,7 @@ struct Curves {
   std::string table;
   std::string x;
   std::vector<std::string> columns;
-  std::string y = {};  ///< what the columns have in common
+  std::string y = {};  ///< the name of the vertical axis
 };
 
 struct Claim {

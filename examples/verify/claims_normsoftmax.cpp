@@ -64,11 +64,11 @@ std::vector<Claim> normsoftmax_claims() {
       {.id = "normsoftmax/frozen-rows",
        .place = "Section 3",
        .statement = "Attention that is too peaked makes gradients vanish.",
-       .found =
-           "The root mean square of W_K's gradient over that of W_V's, which is what is judged, grows to 5.4 at a "
-           "standard deviation of the scores of 32 times the temperature, because rare near ties of two scores "
-           "carry it. The gradient of a typical row does vanish: the median of a row's ratio is 0.014 there, which "
-           "incontext-gradients prints and nothing judges.",
+       .found = "The root mean square of W_K's gradient over that of W_V's, which is what is judged, grows to 5.4 at a "
+                "standard deviation of the scores of 32 times the temperature, because rare near ties of two scores "
+                "carry it. The gradient of a typical row does vanish: the median of a row's ratio is about 0.01 there, "
+                "which "
+                "incontext-gradients prints and nothing judges.",
        .equation = "R = x sqrt((E_par/d + (1 - 1/d) E_perp)/((d - 1) Y_2 + E M^2))",
        .headers = {flow, "include/incontext/laws/frozen_imbalance.hpp"},
        .docs = "docs/theory/laws.md#frozen-imbalance",

@@ -24,7 +24,7 @@ struct JudgedRow {
 
 /// All rows of an edition, judged as one family.
 struct Family {
-  std::size_t members = 0;  ///< the judged rows, of claims or not: all of the programs that ran
+  std::size_t members = 0;  ///< the judged rows of all programs that ran, evidence of a claim or not
   double bound = 0;         ///< on |z|, of the first step, of a row with many trials
   std::vector<JudgedRow> rows = {};
 };

@@ -30,7 +30,7 @@ struct Row {
   double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
   std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error
   std::optional<double> bayes = {};
-  std::string relation = {};  ///< between computed numbers: of what was computed to the theory; else empty
+  std::string relation = {};  ///< of computed numbers: =, <=, >= or !=, as in "computed <= theory"; else empty
   bool holds = false;         ///< of an exact row: whether its relation holds
   bool passed = false;        ///< of a control: the simulation could tell and did not reject it
   std::string unjudged = {};  ///< why it is not judged; empty if it is

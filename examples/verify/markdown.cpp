@@ -33,7 +33,7 @@ std::string markdown_of(const Ledger& ledger, const RunNotes& notes) {
   std::string text = "# The claims of five papers on attention, on trial\n\n" + verdict_of(ledger).text + "\n\n`" +
                      notes.command + "`, seed " + std::to_string(notes.seed) + ", version " + version() + ", commit " +
                      commit() + ", " + machine() + ". " + family_text(ledger) +
-                     " A right theory is rejected once in 100 such reports (Holm). \"to\": the least relative "
+                     " \"to\": the least relative "
                      "deviation common to all rows that would have been seen in 99 runs of 100.\n";
   const Claim* previous = nullptr;
   for (std::size_t i = 0; i < ledger.claims.size(); ++i) {

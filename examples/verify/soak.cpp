@@ -108,13 +108,13 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds, co
   std::string claims;
   for (const std::string& claim : without) claims += (claims.empty() ? "" : ", ") + claim;
   if (!claims.empty()) {
-    result.table.notes.push_back("No row of these claims is simulated with a uniform p-value: " + claims + ".");
+    result.table.notes.push_back("The programs of these claims have no row with a uniform p-value: " + claims + ".");
   }
   if (tests.empty()) {
     result.verdict.text =
         "Incomplete: nothing was tested, " +
         (claims.empty() ? "no run has a row with a uniform p-value."
-                        : "no row of these claims is simulated with a uniform p-value: " + claims + ".");
+                        : "the programs of these claims have no row with a uniform p-value: " + claims + ".");
     return result;
   }
   result.verdict.agrees = count == 0;

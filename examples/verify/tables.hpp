@@ -32,10 +32,10 @@ std::string resolution_text(const Decision& decision);
 /// How many of a claim's rows of wrong formulas were rejected: "2 of 3".
 std::string rejected_controls_text(const Decision& decision);
 
-/// What a claim's evidence consists of: "60 rows beside simulations, 2 equalities, 1 bound". Empty if there is none.
+/// What a claim's evidence consists of: "60 rows beside simulations, 1 bound of a computed number"; or empty.
 std::string evidence_text(const Decision& decision);
 
-/// What the family consists of, as a sentence.
+/// What the family consists of and how it is judged, in one or two sentences.
 std::string family_text(const Ledger& ledger);
 
 }  // namespace incontext::examples::verify

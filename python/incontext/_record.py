@@ -91,7 +91,7 @@ class Record:
 
     _fields: ClassVar[tuple[str, ...]] = ()
     _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
-    _choices: ClassVar[dict[str, Any]] = {}  # the fields that may be given as the name of a choice
+    _choices: ClassVar[dict[str, Any]] = {}  # the fields that are choices; a name or a number is converted
 
     def __init_subclass__(cls, cpp: str | None = None) -> None:
         own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
@@ -120,6 +120,9 @@ class Record:
                 raise TypeError(f"{cls.__name__}() needs the field {name!r}")
             value = given[name] if name in given else getattr(cls, name)
             if isinstance(value, (str, int)) and name in cls._choices:
+                if isinstance(value, Choice) and not isinstance(value, cls._choices[name]):
+                    raise TypeError(f"{cls.__name__}: {name} is of another enumeration (value = {value!r}; needs "
+                                    f"{cls._choices[name].__name__})")
                 value = cls._choices[name](value)
             object.__setattr__(self, name, value)
 

@@ -177,7 +177,7 @@ def _html(caption: str, records: Sequence[Record]) -> str:
 
 
 class Rules(dict[Held, list[TemperatureRule]]):
-    """The rules for each held quantity: `rules[Held.entropy]`, or by its name, `rules["entropy"]`.
+    """The rules for each held quantity: `rules[Held.entropy]`, or by its name, `rules["entropy"]`. `in` and `get` take a Held only.
 
     They are empty for a head whose scores do not vary.
     """

@@ -35,7 +35,7 @@ inline const char* with_options(const char* documentation) {
                   std::to_string(defaults.seed) + "\n  trials = " + std::to_string(defaults.trials) +
                   ": the number of trials; give this, or relative_error\n  relative_error = " +
                   short_text(defaults.relative_error, 3) +
-                  ": the standard error over the mean at which to stop; trials is then an upper bound\n"
+                  ": the standard error over the mean at which to stop; trials, if also given, is then an upper bound\n"
                   "  device = \"automatic\": or \"serial\", \"openmp\"\n  threads = " +
                   std::to_string(defaults.threads) +
                   ": as many as the machine has\n  gpu = " + std::to_string(defaults.gpu) +

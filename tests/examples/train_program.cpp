@@ -74,7 +74,7 @@ TEST_CASE("a state that was written goes on to the weights of an uninterrupted r
   CHECK(refused({"--checkpoint", folder.file("state")}) == part("--checkpoint: exists already"));
 }
 
-TEST_CASE("a course whose rate has fallen to 0 is not gone on with", "[examples][train]") {
+TEST_CASE("a course whose rate has fallen to 0 is not resumed", "[examples][train]") {
   const TemporaryFolder folder;
   const std::vector<std::string> small{"--figure",  "curves", "--map",   "linear", "--dimension", "2",
                                        "--classes", "2",      "--batch", "16",     "--trials",    "50"};

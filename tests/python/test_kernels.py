@@ -87,6 +87,11 @@ def test_what_kernel_attention_refuses():
         scoring.KernelAttention(lambda q, k: (_ for _ in ()).throw(RuntimeError("mine")))(QUERIES, KEYS)
 
 
+def test_a_member_of_another_enumeration_is_refused():
+    with pytest.raises(TypeError, match="normalization is of another enumeration"):
+        scoring.RatioScore("tanh", scoring.KernelNormalization.sum)
+
+
 def test_a_batch_of_no_matrices_gives_none():
     attention, none = scoring.KernelAttention(scoring.GaussianKernel(1.0)), numpy.zeros((0, 4, 3))
     assert attention(none, KEYS[:0]).shape == (0, 4, 6)

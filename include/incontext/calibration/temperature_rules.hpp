@@ -26,7 +26,7 @@ struct TemperatureRule {
   std::vector<double> inverse_temperature;
   std::vector<double> value;
   std::vector<bool> attained = {};  ///< of the exact rule: whether it holds the quantity at that length
-  std::string reason = {};          ///< why there is no inverse temperature, or 0, at some lengths; else empty
+  std::string reason = {};          ///< why the inverse temperature is absent or 0 at some lengths; else empty
 };
 
 /// The straight line in log n that is nearest to inverse temperatures: SSMax with a bias.

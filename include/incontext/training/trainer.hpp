@@ -42,7 +42,7 @@ struct TrainerOptions {
   AdamOptions adam = {};
   LearningRate rate = {};
   double largest_gradient_norm = std::numeric_limits<double>::infinity();
-  /// Training has diverged where the loss exceeds that of the trainer's first step this many times. A clipped gradient
+  /// Training has diverged where the loss is more than this many times that of its first step. A clipped gradient
   /// stays finite at any learning rate.
   double largest_loss_growth = std::numeric_limits<double>::infinity();
 };
@@ -130,7 +130,7 @@ class Trainer {
                          "training diverged: at step " + std::to_string(at) + " the loss is " +
                              short_text(batch.loss, 6) + ", at the first " + short_text(first_loss_, 6) +
                              ", and the norm of the gradient",
-                         norm, "a smaller learning rate, or clipping by largest_gradient_norm");
+                         norm, "a smaller learning rate, or a smaller largest_gradient_norm");
     }
     const double rate = options_.rate(at);
     adam_step(options_.adam, rate, batch.gradient, state_.adam, state_.parameters, decays_);

@@ -162,7 +162,7 @@ TEST_CASE("ranks with other parameters, seeds or numbers of trials are named, al
   CHECK(testing::names(refused({.fails = 100}, {.trials = 300 * 1024}), "rank 1", "this trial fails"));
 }
 
-TEST_CASE("rank 0 that waits does not hold up the others' totals, nor its exit code them", "[shared]") {
+TEST_CASE("a waiting rank 0 does not delay the others' totals, and they leave with its exit code", "[shared]") {
   simulate::SharedRun run(2);
   const simulate::SimulationIdentity identity{.scalar = "float", .outputs = 1, .trials = 4 * 1024};
   run.receive(0, {.request = RunRequest::wait});

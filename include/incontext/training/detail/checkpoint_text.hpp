@@ -44,7 +44,7 @@ inline std::string first_difference(const std::string& saved, std::string_view g
   std::string before, one, other;
   while (true) {
     const bool is_longer = static_cast<bool>(in_saved >> one);
-    if (!(in_given >> other)) return "it has also " + one;
+    if (!(in_given >> other)) return is_longer ? "it has also " + one : "they differ in white space";
     if (!is_longer) return "this run has also " + other;
     if (one != other) return "it has " + (before.empty() ? "" : before + " ") + one + ", this run " + other;
     before = one;
