@@ -254,9 +254,9 @@ TEST_CASE("row moments refuse what they cannot mean") {
   for (const double value : {-1.0, out_of_reach[0], out_of_reach[1]}) {
     CHECK(refuses([&] { row_moments(Softmax<double>{}, 4, value); }, {"score_variance"}));
   }
-  CHECK(refuses([] { row_moments(Softmax<double>{0.0}, 4, 1.0); }, {"map is outside its domain"}));
-  CHECK(refuses([] { row_moments(SSA<double>{1.0, 0.5}, 4, 1.0); }, {"map is outside its domain", "value = 4"}));
-  CHECK(refuses([] { row_moments(SSMax<double>{out_of_reach[0]}, 4, 1.0); }, {"map is outside its domain"}));
+  CHECK(refuses([] { row_moments(Softmax<double>{0.0}, 4, 1.0); }, {"temperature is not positive", "value = 0;"}));
+  CHECK(refuses([] { row_moments(SSA<double>{1.0, 0.5}, 4, 1.0); }, {"exponent is below 1", "value = 0.5"}));
+  CHECK(refuses([] { row_moments(SSMax<double>{out_of_reach[0]}, 4, 1.0); }, {"scale is not finite"}));
   // for a map that is too steep for the panels, the exception states the error that was reached
   try {
     row_moments(SSA<double>{1.0, 1e6}, 4, 1.0);

@@ -178,5 +178,5 @@ TEST_CASE("softmax_error refuses what it cannot mean, and says which value") {
   wide.key_query = Matrix<double>::Identity(3, 3);
   CHECK(refuses<std::logic_error>([&] { softmax_error(wide, model.task, 5, map); }, {"key_query", "3 x 3"}));
   CHECK(refuses<std::logic_error>([&] { softmax_error(model.attention, model.task, 5, Softmax<double>{0.0}); },
-                                  {"scoring::Softmax: temperature", "value = 0;"}));
+                                  {"temperature is not positive", "value = 0;"}));
 }
