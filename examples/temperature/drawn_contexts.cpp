@@ -58,7 +58,8 @@ DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t cont
 
 DrawnScores drawn_scores(Run& run, const Situation& at, std::uint64_t stream) {
   const auto d = at.task.dimension();
-  const std::int64_t queries = contexts_of(d, at.context_length);
+  const std::int64_t queries =
+      std::max<std::int64_t>(contexts_of(d, at.context_length) / 4, 16);  // there are many rows
   const Matrix root = at.task.input_covariance().llt().matrixL();
   std::mt19937_64 draw(run.simulator.seed() + stream * 0x9E3779B97F4A7C15ULL);
   std::normal_distribution<double> normal;
