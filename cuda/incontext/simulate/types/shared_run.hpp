@@ -132,9 +132,9 @@ class SharedRun {
     try {
       function();
     } catch (const std::exception& error) {
-      const std::string problem = error.what();  // "where: what"
+      const std::string problem = error.what();  // "where: what"; all of it if there is no colon
       throw std::runtime_error("ranks " + std::to_string(first_rank_) + " and " + std::to_string(rank) +
-                               " run different simulations: " + problem.substr(problem.find(": ") + 2));
+                               " run different simulations:" + problem.substr(problem.find(": ") + 1));
     }
   }
 
