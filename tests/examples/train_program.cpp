@@ -70,7 +70,7 @@ TEST_CASE("a state that was written goes on to the weights of an uninterrupted r
     CHECK(content_of(folder.file("state")) == state);
     return finished.errors;
   };
-  CHECK(refused({"--resume", folder.file("state")}) == part("other settings: it has d 2, this run 3"));
+  CHECK(refused({"--resume", folder.file("state")}) == part("other settings: it has d 2, this run d 3"));
   CHECK(refused({"--checkpoint", folder.file("state")}) == part("--checkpoint: exists already"));
 }
 

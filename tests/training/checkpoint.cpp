@@ -38,7 +38,7 @@ TEST_CASE("a checkpoint keeps every bit, and anything else is refused and kept",
     CHECK(text_of(path) == text);
     return message;
   };
-  CHECK(names(refused(whole, "d 6 seed 1"), path, "other settings: it has d 5, this run 6", "d 6 seed 1"));
+  CHECK(names(refused(whole, "d 6 seed 1"), path, "other settings: it has d 5, this run d 6", "d 6 seed 1"));
   CHECK(names(refused(whole, "d 5 seed 1 k 2"), "this run has also k"));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     CHECK(names(refused(whole.substr(0, size)), path, "left as it is"));

@@ -46,9 +46,11 @@ inline std::string first_difference(const std::string& saved, std::string_view g
     const bool is_longer = static_cast<bool>(in_saved >> one);
     if (!(in_given >> other)) return is_longer ? "it has also " + one : "they differ in white space";
     if (!is_longer) return "this run has also " + other;
-    if (one != other) return "it has " + (before.empty() ? "" : before + " ") + one + ", this run " + other;
+    if (one != other) break;
     before = one;
   }
+  if (!before.empty()) before += ' ';
+  return "it has " + before + one + ", this run " + before + other;
 }
 
 inline std::vector<double> read_numbers(std::istream& in, const char* name, const std::string& path) {
