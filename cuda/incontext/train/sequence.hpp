@@ -20,6 +20,7 @@
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/types/device.hpp"
 #include "incontext/train/detail/host_device.hpp"
+#include "incontext/train/detail/kept_memory.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -105,21 +106,24 @@ class SequenceTraining {
 
   /// Loss, accuracy and gradient of the batch of a step.
   [[nodiscard]] training::GradientFunction gradient() const {
-    return [self = *this, memory = std::make_shared<std::vector<Sums>>()](std::span<const double> parameters,
-                                                                          std::int64_t step) {
+    return [self = *this, kept = std::make_shared<Kept>()](std::span<const double> parameters, std::int64_t step) {
       const std::vector<T> numbers(parameters.begin(), parameters.end());
       const std::int64_t blocks = (self.batches_.batch + sequence_block - 1) / sequence_block;
-      memory->resize(static_cast<std::size_t>(blocks));
+      std::vector<Sums>& sums = kept->sums;
+      sums.resize(static_cast<std::size_t>(blocks));
       System::for_each_index(blocks, {self.batches_.device, self.batches_.threads}, [&](std::int64_t block) {
         const std::int64_t first = block * sequence_block;
-        self.model_.sum(std::span<const T>(numbers), self.stream_.loss,
-                        self.examples(step * self.batches_.batch + first,
-                                      std::min(sequence_block, self.batches_.batch - first), self.stream_.length(step)),
-                        (*memory)[static_cast<std::size_t>(block)]);
+        const auto drawn =
+            examples_of(self.model_, self.stream_, step * self.batches_.batch + first,
+                        std::min(sequence_block, self.batches_.batch - first), self.stream_.length(step));
+        kept->memory.lend_to([&](Memory& memory) {
+          self.model_.sum(std::span<const T>(numbers), self.stream_.loss, drawn, sums[static_cast<std::size_t>(block)],
+                          memory);
+        });
       });
       if (simulate::InterruptGuard::requested()) return training::BatchGradient{};
-      for (std::size_t i = 1; i < memory->size(); ++i) (*memory)[0].add((*memory)[i]);
-      const auto means = self.model_.means(self.stream_.loss, (*memory)[0], self.batches_.batch);
+      for (std::size_t i = 1; i < sums.size(); ++i) sums[0].add(sums[i]);
+      const auto means = self.model_.means(self.stream_.loss, sums[0], self.batches_.batch);
       return training::BatchGradient{.loss = means.loss,
                                      .loss_standard_error = means.loss_standard_error,
                                      .accuracy = means.accuracy,
@@ -134,35 +138,42 @@ class SequenceTraining {
   bool each_output(std::span<const double> parameters, const SequenceStream<T>& stream, std::int64_t sequences,
                    std::int64_t length, const Visit& visit) const {
     const std::vector<T> numbers(parameters.begin(), parameters.end());
-    System::for_each_index((sequences + sequence_block - 1) / sequence_block, {batches_.device, batches_.threads},
-                           [&](std::int64_t block) {
-                             const std::int64_t first = block * sequence_block;
-                             const auto drawn =
-                                 examples_of(stream, first, std::min(sequence_block, sequences - first), length);
-                             visit(first, drawn, model_.outputs(std::span<const T>(numbers), drawn));
-                           });
+    detail::KeptMemory<Memory> kept;
+    System::for_each_index(
+        (sequences + sequence_block - 1) / sequence_block, {batches_.device, batches_.threads},
+        [&](std::int64_t block) {
+          const std::int64_t first = block * sequence_block;
+          const auto drawn = examples_of(model_, stream, first, std::min(sequence_block, sequences - first), length);
+          kept.lend_to(
+              [&](Memory& memory) { visit(first, drawn, model_.outputs(std::span<const T>(numbers), drawn, memory)); });
+        });
     return !simulate::InterruptGuard::requested();
   }
 
  private:
-  using Sums = typename training::SequenceTransformer<Map>::Sums;
+  using Model = training::SequenceTransformer<Map>;
+  using Sums = typename Model::Sums;
+  using Memory = typename Model::Memory;
   using System = simulate::detail::HostSystem;
 
-  [[nodiscard]] training::SequenceExamples<T> examples_of(const SequenceStream<T>& stream, std::int64_t first,
-                                                          std::int64_t count, std::int64_t length) const {
+  /// What stays from step to step.
+  struct Kept {
+    std::vector<Sums> sums;  ///< one per block
+    detail::KeptMemory<Memory> memory;
+  };
+
+  [[nodiscard]] static training::SequenceExamples<T> examples_of(const Model& model, const SequenceStream<T>& stream,
+                                                                 std::int64_t first, std::int64_t count,
+                                                                 std::int64_t length) {
     training::SequenceExamples<T> examples;
-    examples.resize(model_.layout().shape(), count, length);
+    examples.resize(model.layout().shape(), count, length);
     for (std::int64_t i = 0; i < count; ++i) {
       stream.draw(static_cast<std::uint64_t>(first + i), length, examples, i * length);
     }
     return examples;
   }
-  [[nodiscard]] training::SequenceExamples<T> examples(std::int64_t first, std::int64_t count,
-                                                       std::int64_t length) const {
-    return examples_of(stream_, first, count, length);
-  }
 
-  training::SequenceTransformer<Map> model_;
+  Model model_;
   SequenceStream<T> stream_;
   SequenceBatches batches_;
 };

@@ -63,6 +63,7 @@ class SequenceTransformer {
  public:
   using T = typename Map::value_type;
   using Sums = detail::SequenceSums<T>;
+  using Memory = detail::SequenceMemory<Map>;
 
   /// The same map for every head, or one map per head. shape.map_parameters is set to the most that a head's map has.
   SequenceTransformer(const SequenceShape& shape, const Map& map)
@@ -79,15 +80,22 @@ class SequenceTransformer {
   ///
   /// Shapes    (parameters, examples: features alone) -> outputs x tokens
   [[nodiscard]] Matrix<T> outputs(std::span<const T> parameters, const SequenceExamples<T>& examples) const {
-    require(parameters, examples);
-    return detail::SequencePass<Map>(layout_, maps_, parameters.data(), examples).forward();
+    Memory memory;
+    return outputs(parameters, examples, memory);
   }
 
-  /// Sums over a block of sequences. Without checks.
-  void sum(std::span<const T> parameters, SequenceLoss loss, const SequenceExamples<T>& examples, Sums& sums) const {
-    sums = {};
+  /// The outputs, in memory that is kept from call to call: they stay there until the next one.
+  const Matrix<T>& outputs(std::span<const T> parameters, const SequenceExamples<T>& examples, Memory& memory) const {
+    require(parameters, examples);
+    return detail::SequencePass<Map>(layout_, maps_, parameters.data(), examples, memory).forward();
+  }
+
+  /// Sums over a block of sequences, in memory that is kept from call to call. Without checks.
+  void sum(std::span<const T> parameters, SequenceLoss loss, const SequenceExamples<T>& examples, Sums& sums,
+           Memory& memory) const {
     sums.gradient.assign(static_cast<std::size_t>(layout_.size()), T(0));
-    detail::SequencePass<Map> pass(layout_, maps_, parameters.data(), examples);
+    sums = {.gradient = std::move(sums.gradient)};
+    detail::SequencePass<Map> pass(layout_, maps_, parameters.data(), examples, memory);
     pass.forward();
     pass.add_loss(loss, sums);
     pass.backward(sums.gradient.data());
@@ -111,7 +119,8 @@ class SequenceTransformer {
                                              const SequenceExamples<T>& examples) const {
     require(parameters, examples);
     Sums sums;
-    sum(parameters, loss, examples, sums);
+    Memory memory;
+    sum(parameters, loss, examples, sums, memory);
     return means(loss, std::move(sums), examples.sequences());
   }
 

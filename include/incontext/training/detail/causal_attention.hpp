@@ -22,6 +22,8 @@ struct CausalAttention {
 
   Matrix<T> queries, keys, values, mixed;
   Matrix<T> scores, attention;
+  Matrix<T> slopes, by_keys;  ///< of one head and sequence
+  Eigen::Matrix<T, Eigen::Dynamic, 1> scratch;
   int map_parameters = 0;
   Eigen::Index length = 0;
 
@@ -44,8 +46,8 @@ struct CausalAttention {
 
   /// Replaces queries, keys and values with the gradients by them, and adds the gradient by the maps' trained numbers.
   void backward(std::span<const Map> maps, const T* trained, const Matrix<T>& by_mixed, T* by_trained) {
-    Matrix<T> slopes(length, length), by_keys;
-    Eigen::Matrix<T, Eigen::Dynamic, 1> scratch(length);
+    slopes.resize(length, length);
+    scratch.resize(length);
     each_head(maps, trained, [&](const Map& map, const T* own, Eigen::Index row, Eigen::Index token, Eigen::Index at) {
       const auto upstream = by_mixed.block(row, token, head_width(), length);
       slopes.noalias() = block(values, row, token).transpose() * upstream;

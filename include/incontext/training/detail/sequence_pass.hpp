@@ -34,6 +34,22 @@ struct SequenceSums {
   }
 };
 
+/// What a pass computes. It is kept from block to block, because memory that the system hands out afresh costs as much
+/// time as the arithmetic in it.
+template <TrainableMap Map>
+struct SequenceMemory {
+  using T = typename Map::value_type;
+  struct Layer {
+    LayerNorm<T> attention_norm, mlp_norm;
+    Matrix<T> input, mlp_input, hidden;
+    CausalAttention<Map> attention;
+  };
+  std::vector<Layer> layers;
+  LayerNorm<T> final_norm;
+  Matrix<T> residual, head_input, outputs;  ///< add_loss and backward() replace two of them with the gradients by them
+  Matrix<T> by_hidden, by_mixed, by_input;  ///< gradients in the layer that backward() is in
+};
+
 /// One block of sequences through a transformer and back. Tokens are columns, sequence after sequence.
 template <TrainableMap Map>
 class SequencePass {
@@ -41,37 +57,37 @@ class SequencePass {
   using T = typename Map::value_type;
 
   SequencePass(const SequenceLayout& layout, std::span<const Map> maps, const T* parameters,
-               const SequenceExamples<T>& examples)
-      : layout_(layout), maps_(maps), parameters_(parameters), examples_(examples) {}
+               const SequenceExamples<T>& examples, SequenceMemory<Map>& memory)
+      : layout_(layout), maps_(maps), parameters_(parameters), examples_(examples), memory_(memory) {}
 
   /// The outputs, one column per token.
   const Matrix<T>& forward() {
-    layers_.resize(static_cast<std::size_t>(shape().layers));
-    residual_.noalias() = part(SequencePart::embedding) * examples_.features;
+    memory_.layers.resize(static_cast<std::size_t>(shape().layers));
+    memory_.residual.noalias() = part(SequencePart::embedding) * examples_.features;
     for (int i = 0; i < shape().layers; ++i) {
-      Layer& layer = layers_[static_cast<std::size_t>(i)];
+      Layer& layer = memory_.layers[static_cast<std::size_t>(i)];
       attend(layer, i);
       if (shape().hidden > 0) perceive(layer, i);
     }
-    normalize(final_norm_, residual_, SequencePart::final_norm_gain, 0, head_input_);
-    outputs_.noalias() = part(SequencePart::head) * head_input_;
-    outputs_.colwise() += part(SequencePart::head_bias).col(0);
-    return outputs_;
+    normalize(memory_.final_norm, memory_.residual, SequencePart::final_norm_gain, 0, memory_.head_input);
+    memory_.outputs.noalias() = part(SequencePart::head) * memory_.head_input;
+    memory_.outputs.colwise() += part(SequencePart::head_bias).col(0);
+    return memory_.outputs;
   }
 
   /// Adds the loss of every sequence, and turns the outputs into the loss's gradient.
   void add_loss(SequenceLoss loss, SequenceSums<T>& sums) {
     using Wide = typename SequenceSums<T>::Wide;
     Wide of_sequence = 0;
-    for (Eigen::Index j = 0; j < outputs_.cols(); ++j) {
+    for (Eigen::Index j = 0; j < memory_.outputs.cols(); ++j) {
       const T weight = examples_.weights[j];
       if (T(0) < weight) {
         const T own = loss == SequenceLoss::squared_error ? squared_error(j) : cross_entropy(j, sums);
         of_sequence += static_cast<Wide>(T(weight * own));
         sums.weight += static_cast<Wide>(weight);
-        outputs_.col(j) *= weight;
+        memory_.outputs.col(j) *= weight;
       } else {
-        outputs_.col(j).setZero();
+        memory_.outputs.col(j).setZero();
       }
       if ((j + 1) % examples_.length != 0) continue;
       sums.loss += of_sequence;
@@ -83,30 +99,31 @@ class SequencePass {
   /// Adds the gradients by all parameters, after add_loss.
   void backward(T* gradient) {
     const auto out = [&](SequencePart which, int layer = 0) { return layout_.part(gradient, which, layer); };
-    out(SequencePart::head).noalias() += outputs_ * head_input_.transpose();
-    out(SequencePart::head_bias) += outputs_.rowwise().sum();
-    Matrix<T> residual = part(SequencePart::head).transpose() * outputs_;
-    normalize_back(final_norm_, SequencePart::final_norm_gain, 0, gradient, residual);
+    auto& [layers, final_norm, residual, head_input, outputs, by_hidden, by_mixed, by_input] = memory_;
+    out(SequencePart::head).noalias() += outputs * head_input.transpose();
+    out(SequencePart::head_bias) += outputs.rowwise().sum();
+    residual.noalias() = part(SequencePart::head).transpose() * outputs;
+    normalize_back(final_norm, SequencePart::final_norm_gain, 0, gradient, residual);
     for (int i = shape().layers; i-- > 0;) {
-      Layer& layer = layers_[static_cast<std::size_t>(i)];
+      Layer& layer = layers[static_cast<std::size_t>(i)];
       if (shape().hidden > 0) {
         out(SequencePart::mlp_out, i).noalias() += residual * layer.hidden.transpose();
         out(SequencePart::mlp_out_bias, i) += residual.rowwise().sum();
-        Matrix<T> by_hidden = part(SequencePart::mlp_out, i).transpose() * residual;
+        by_hidden.noalias() = part(SequencePart::mlp_out, i).transpose() * residual;
         by_hidden.array() *= (layer.hidden.array() > T(0)).template cast<T>();
         out(SequencePart::mlp_in, i).noalias() += by_hidden * layer.mlp_input.transpose();
         out(SequencePart::mlp_in_bias, i) += by_hidden.rowwise().sum();
-        Matrix<T> by_input = part(SequencePart::mlp_in, i).transpose() * by_hidden;
+        by_input.noalias() = part(SequencePart::mlp_in, i).transpose() * by_hidden;
         normalize_back(layer.mlp_norm, SequencePart::mlp_norm_gain, i, gradient, by_input);
         residual += by_input;
       }
       out(SequencePart::output, i).noalias() += residual * layer.attention.mixed.transpose();
-      const Matrix<T> by_mixed = part(SequencePart::output, i).transpose() * residual;
+      by_mixed.noalias() = part(SequencePart::output, i).transpose() * residual;
       layer.attention.backward(maps_, trained(i), by_mixed, out(SequencePart::map, i).data());
       out(SequencePart::query, i).noalias() += layer.attention.queries * layer.input.transpose();
       out(SequencePart::key, i).noalias() += layer.attention.keys * layer.input.transpose();
       out(SequencePart::value, i).noalias() += layer.attention.values * layer.input.transpose();
-      Matrix<T> by_input = part(SequencePart::query, i).transpose() * layer.attention.queries;
+      by_input.noalias() = part(SequencePart::query, i).transpose() * layer.attention.queries;
       by_input.noalias() += part(SequencePart::key, i).transpose() * layer.attention.keys;
       by_input.noalias() += part(SequencePart::value, i).transpose() * layer.attention.values;
       normalize_back(layer.attention_norm, SequencePart::attention_norm_gain, i, gradient, by_input);
@@ -116,11 +133,7 @@ class SequencePass {
   }
 
  private:
-  struct Layer {
-    LayerNorm<T> attention_norm, mlp_norm;
-    Matrix<T> input, mlp_input, hidden;
-    CausalAttention<Map> attention;
-  };
+  using Layer = typename SequenceMemory<Map>::Layer;
 
   [[nodiscard]] const SequenceShape& shape() const { return layout_.shape(); }
   [[nodiscard]] auto part(SequencePart which, int layer = 0) const { return layout_.part(parameters_, which, layer); }
@@ -142,33 +155,33 @@ class SequencePass {
   }
 
   void attend(Layer& layer, int i) {
-    normalize(layer.attention_norm, residual_, SequencePart::attention_norm_gain, i, layer.input);
+    normalize(layer.attention_norm, memory_.residual, SequencePart::attention_norm_gain, i, layer.input);
     layer.attention.queries.noalias() = part(SequencePart::query, i) * layer.input;
     layer.attention.keys.noalias() = part(SequencePart::key, i) * layer.input;
     layer.attention.values.noalias() = part(SequencePart::value, i) * layer.input;
     layer.attention.forward(maps_, trained(i), shape().map_parameters, examples_.length);
-    residual_.noalias() += part(SequencePart::output, i) * layer.attention.mixed;
+    memory_.residual.noalias() += part(SequencePart::output, i) * layer.attention.mixed;
   }
 
   void perceive(Layer& layer, int i) {
-    normalize(layer.mlp_norm, residual_, SequencePart::mlp_norm_gain, i, layer.mlp_input);
+    normalize(layer.mlp_norm, memory_.residual, SequencePart::mlp_norm_gain, i, layer.mlp_input);
     layer.hidden.noalias() = part(SequencePart::mlp_in, i) * layer.mlp_input;
     layer.hidden.colwise() += part(SequencePart::mlp_in_bias, i).col(0);
     layer.hidden = layer.hidden.cwiseMax(T(0));
-    residual_.noalias() += part(SequencePart::mlp_out, i) * layer.hidden;
-    residual_.colwise() += part(SequencePart::mlp_out_bias, i).col(0);
+    memory_.residual.noalias() += part(SequencePart::mlp_out, i) * layer.hidden;
+    memory_.residual.colwise() += part(SequencePart::mlp_out_bias, i).col(0);
   }
 
   T squared_error(Eigen::Index j) {
-    outputs_.col(j) -= examples_.targets.col(j);
-    const T loss = outputs_.col(j).squaredNorm();
-    outputs_.col(j) *= T(2);
+    memory_.outputs.col(j) -= examples_.targets.col(j);
+    const T loss = memory_.outputs.col(j).squaredNorm();
+    memory_.outputs.col(j) *= T(2);
     return loss;
   }
 
   T cross_entropy(Eigen::Index j, SequenceSums<T>& sums) {
     using std::log;
-    auto column = outputs_.col(j);
+    auto column = memory_.outputs.col(j);
     const auto target = examples_.targets.col(j);
     Eigen::Index best = 0;
     const T largest = column.maxCoeff(&best);
@@ -185,9 +198,7 @@ class SequencePass {
   std::span<const Map> maps_;
   const T* parameters_;
   const SequenceExamples<T>& examples_;
-  std::vector<Layer> layers_;
-  LayerNorm<T> final_norm_;
-  Matrix<T> residual_, head_input_, outputs_;
+  SequenceMemory<Map>& memory_;
 };
 
 }  // namespace incontext::training::detail
