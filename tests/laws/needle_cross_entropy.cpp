@@ -125,6 +125,18 @@ TEST_CASE("the optimum is the least of its neighborhood", "[laws]") {
   CHECK(std::isfinite(optimal_needle_temperature(uniform, 9.0, Needle{0.9, 0}).inverse_temperature));
 }
 
+TEST_CASE("a needle counts from the competitors' mean on: below it no temperature is best", "[laws]") {
+  const auto best = [](const auto& law, double mean) {
+    return optimal_needle_temperature(law, 1000.0, Needle{mean, 0.5}).inverse_temperature;
+  };
+  const UniformLaw<double> uniform{-1, 2};  // mean 0.5
+  CHECK(best(uniform, 0.45) == 0);
+  CHECK(best(uniform, 0.55) > 0.01);
+  const TwoValueLaw<double> two{-1, 2, 0.25};  // mean -0.25
+  CHECK(best(two, -0.3) == 0);
+  CHECK(best(two, -0.2) > 0.01);
+}
+
 TEST_CASE("among bounded competitors the optimum grows by the slope of log n", "[laws]") {
   const Needle needle{1.5, 0.5};
   const TwoValueLaw<double> law{0, 1, 0.1};
