@@ -5,6 +5,7 @@
 
 #include "calibration/heads.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 #include "support/relative.hpp"
 
 using namespace incontext::calibration;
@@ -34,6 +35,26 @@ TEST_CASE("heads of known construction get their verdict", "[calibration]") {
   // a sink or a retrieved key has much more weight than the highest of normal scores of that deviation
   CHECK(found[6].comparison.largest_weight.z > 10);
   CHECK(found[7].comparison.largest_weight.z > 10);
+}
+
+TEST_CASE("scores that vary by rounding alone do not vary", "[calibration]") {
+  for (const double stddev : {1e-12, 1e-9, 9e-8, 2e-7, 1e-5}) {
+    CAPTURE(stddev);
+    const bool varies = stddev > least_score_stddev;
+    const HeadCalibration found = calibrate_head(normal_head(64, 64, stddev, 3).measured());
+    CHECK((found.score_stddev > 0) == varies);
+    CHECK((found.phase == Phase::even) == !varies);
+    CHECK(relative(found.comparison.score_stddev, stddev) < 0.1);
+  }
+}
+
+TEST_CASE("an integral that does not converge names the layer and the head", "[calibration][errors]") {
+  std::vector<HeadMeasurement> heads{normal_head(64, 64, 1, 1).measured(),
+                                     normal_head(64, 64, 1, 2).measured({.inverse_temperature = 1e100})};
+  heads[1].layer = 3;
+  heads[1].head = 5;
+  CHECK(refuses<incontext::laws::QuadratureError>([&] { calibrate_heads(heads); },
+                                                  {"calibration::calibrate_heads: layer 3, head 5", "converge"}));
 }
 
 TEST_CASE("a head is judged by its longest rows of which there are enough", "[calibration]") {

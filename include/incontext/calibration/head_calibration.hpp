@@ -58,6 +58,13 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
   return *best;
 }
 
+/// The least standard deviation of scores that is told from none: below it, entropy and largest weight differ from log n
+/// and 1/n by rounding alone.
+///
+/// Units     dimensionless.
+/// Runs on   host
+inline constexpr double least_score_stddev = 1e-7;
+
 /// Measures one head against the law of normal rows.
 ///
 /// The p-value combines five tests by Bonferroni's bound: of skewness, kurtosis, entropy, IPR and largest weight.
@@ -65,7 +72,7 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
 /// Source    derived: docs/theory/calibration.md#verdict.
 /// Units     as HeadCalibration.
 /// Domain    a head from measure_heads.
-/// Limits    scores that do not vary: phase even, not judged.
+/// Limits    scores that do not vary, or by less than least_score_stddev: score_stddev = 0, phase even, not judged.
 /// Errors    laws::QuadratureError.
 /// Accuracy  constructed heads of each kind get their verdict: tests/calibration/head_calibration.cpp.
 /// Runs on   host
@@ -75,7 +82,7 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
   HeadCalibration result{.layer = head.layer,
                          .head = head.head,
                          .rows = rows,
-                         .score_stddev = comparison.score_stddev,
+                         .score_stddev = comparison.score_stddev < least_score_stddev ? 0 : comparison.score_stddev,
                          .phase = Phase::even,
                          .freezing_ratio = 0,
                          .normality = test_normality(rows.full),
@@ -83,8 +90,8 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
                          .held_out = {},
                          .p_value = std::numeric_limits<double>::quiet_NaN(),
                          .looks_like_weights = head.looks_like_weights};
-  if (!(comparison.score_stddev > 0)) return result;
-  result.freezing_ratio = freezing_ratio<double>(rows.longest, comparison.score_stddev);
+  if (!(result.score_stddev > 0)) return result;
+  result.freezing_ratio = freezing_ratio<double>(rows.longest, result.score_stddev);
   result.phase = result.freezing_ratio < 1 ? Phase::self_averaging : Phase::frozen;
   if (rows.quarter.batches().size() >= 4) result.held_out = check_held_out(rows);
   const statistics::Agreement* const tests[] = {&result.normality.skewness, &result.normality.excess_kurtosis,

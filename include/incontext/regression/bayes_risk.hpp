@@ -34,14 +34,13 @@ T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_
   using std::sqrt;
   require_context_length("bayes_risk_isotropic_limit", context_length);
   detail::require_isotropic("bayes_risk_isotropic_limit", task);
-  const T n = math::from_count<T>(context_length - 1);
-  const T signal = n * task.input_variance * task.task_variance;
-  const T gamma = math::from_count<T>(task.dimension) / n;
-  const T lambda = task.noise_variance / signal;
-  const T c = math::from_count<T>(context_length - 1 - task.dimension) / n + lambda;
-  const T root = sqrt(c * c + T(4.0) * gamma * lambda);
-  if (c <= T(0.0)) return task.noise_variance + signal * (root - c) / T(2.0);
-  return task.noise_variance * (T(1.0) + T(2.0) * gamma / (c + root));
+  const T d = math::from_count<T>(task.dimension);
+  const T signal = task.input_variance * task.task_variance;
+  const T noise = task.noise_variance / signal;  // n c = n - d + noise, n^2 gamma lambda = d noise
+  const T nc = math::from_count<T>(context_length - 1 - task.dimension) + noise;
+  const T root = sqrt(nc * nc + T(4.0) * d * noise);
+  if (nc <= T(0.0)) return task.noise_variance + signal * (root - nc) / T(2.0);
+  return task.noise_variance * (T(1.0) + T(2.0) * d / (nc + root));
 }
 
 /// The effective ridge of a task at a context length, and the Bayes risk that follows from it.

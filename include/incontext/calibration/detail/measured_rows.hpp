@@ -22,6 +22,9 @@ struct MeasurementOptions;
 
 namespace detail {
 
+/// Larger numbers are no scores: their squares lose the others' digits, or overflow.
+inline constexpr double largest_score = 1e10;
+
 /// Heads that are read together, numbered layer * heads + head, and the number of queries read at a time.
 struct HeadGroup {
   std::vector<std::int64_t> heads;
@@ -114,6 +117,9 @@ class MeasuredRows {
     if (visible.problem == RowProblem::between_score_and_mask) {
       refuse("a score is too low for a score and too near to the others for a mask", visible.problem_value,
              "a mask of -inf");
+    }
+    if (visible.count > 0 && visible.highest > largest_score) {
+      refuse("a number is too large for a score", visible.highest, "at most 1e10");
     }
     if (visible.count == 0 && options_.masked_rows == decltype(options_.masked_rows){}) {
       refuse("every key is masked, by -inf or by a score of at most -5000", 0,
