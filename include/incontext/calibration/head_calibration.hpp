@@ -58,8 +58,8 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
   return *best;
 }
 
-/// The least standard deviation of scores that is told from none: below it, entropy and largest weight differ from log n
-/// and 1/n by rounding alone.
+/// The least standard deviation of scores that is told from none: below it, entropy and largest weight differ from
+/// log n and 1/n by rounding alone.
 ///
 /// Units     dimensionless.
 /// Runs on   host

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/core/floating_point.hpp"
+
 namespace incontext::train::detail {
 
 /// Memory that threads take turns to work in: as many pieces as there were threads at the same time. It is freed with
