@@ -93,8 +93,8 @@ class SequenceTransformer {
   /// Sums over a block of sequences, in memory that is kept from call to call. Without checks.
   void sum(std::span<const T> parameters, SequenceLoss loss, const SequenceExamples<T>& examples, Sums& sums,
            Memory& memory) const {
+    sums.loss = sums.squared_loss = sums.hits = sums.weight = 0;
     sums.gradient.assign(static_cast<std::size_t>(layout_.size()), T(0));
-    sums = {.gradient = std::move(sums.gradient)};
     detail::SequencePass<Map> pass(layout_, maps_, parameters.data(), examples, memory);
     pass.forward();
     pass.add_loss(loss, sums);
