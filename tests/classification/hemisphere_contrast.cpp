@@ -44,6 +44,22 @@ TEST_CASE("the contrast on the circle is Fourier's series, and at the pole a hem
   }
 }
 
+TEST_CASE("the partition function's variance with half of the points per side is that of the sides",
+          "[classification]") {
+  const double pole = std::asin(1.0);
+  for (const double kappa : {0.3, 2.0, 12.0}) {
+    const auto mean = [&](double power, int side) {  // of e^(power kappa cos a), over one side or over both
+      return angle_mean(
+          5, [&](double a) { return (side * std::cos(a) < 0 ? 0 : 1) * std::exp(power * kappa * (std::cos(a) - 1)); });
+    };
+    const double right = 2 * mean(1, 1), wrong = 2 * mean(1, -1), whole = mean(1, 0);
+    const double expected = (mean(2, 0) - (right * right + wrong * wrong) / 2) / (whole * whole);
+    const double found = hemisphere_contrast(5, kappa, pole).partition_function_variance;
+    CHECK(std::abs(found / expected - 1) <= 1e-10);
+    CHECK(std::abs(found / (mean(2, 0) / (whole * whole) - 1) - 1) > 0.02);  // without regard to the sides: no
+  }
+}
+
 TEST_CASE("the contrast meets its limits", "[classification]") {
   const double m = sphere_constants<double>(7).mean_absolute;
   CHECK(std::abs(hemisphere_contrast(7, 1e-6, 0.3).relative / (m * 1e-6 * std::sin(0.3)) - 1) <= 1e-11);

@@ -1,3 +1,6 @@
+#include "incontext/scoring/entmax.hpp"
+#include "incontext/scoring/heat_schedule.hpp"
+#include "incontext/scoring/kernel.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
@@ -16,4 +19,13 @@ TEST_CASE(
   CHECK(SSA<double>{}.base == 1);
   CHECK(SSA<double>{}.exponent == 1.5);
   CHECK(SSA<double>{}.temperature == 1);
+}
+
+TEST_CASE("defaults that no paper sets: 1.5-entmax, a bandwidth of 1, NormSoftmax's heat from 1/3 to 8", "[defaults]") {
+  CHECK(MatrixNormSoftmax<double>{}.temperature == 1);
+  CHECK(Entmax<double>{}.alpha == 1.5);
+  CHECK(GaussianKernel<double>{}.bandwidth == 1);
+  CHECK(HeatSchedule<double>{}.start_temperature == 1.0 / 3);
+  CHECK(HeatSchedule<double>{}.end_temperature == 8);
+  CHECK(HeatSchedule<double>{}.epochs == 1);
 }

@@ -12,6 +12,7 @@
 #include "incontext/classification/circle_cells.hpp"
 #include "incontext/classification/two_class_kernel_risk.hpp"
 #include "incontext/classification/two_class_risk.hpp"
+#include "incontext/simulate/classification_contrasts.hpp"
 #include "incontext/simulate/trials/classification_alignment.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "simulate/classification_contexts.hpp"
@@ -334,6 +335,27 @@ TEST_CASE("classification: bad input is refused by name and value", "[bad-input]
   CHECK_THROWS_AS(
       simulate::classification_alignment({3, 2, 4}, {{{ClassificationRule::kernel, -1, 1}, classifiers[0]}}, options),
       std::domain_error);
+}
+
+TEST_CASE("contrasts are the differences of two rules on the same contexts, known better than either") {
+  const SphereTask task{3, 4, 40};
+  const std::vector<Classifier> rules{{ClassificationRule::linear, 0, 30},
+                                      {ClassificationRule::adaptive, 7, 5},
+                                      {ClassificationRule::adaptive, 7, 5.5}};
+  const simulate::Options options{.seed = seed, .trials = 1 << 14};
+  const auto run = simulate::classification_contrasts<double>(task, rules, {{1, 0}, {2, 1}}, options);
+  for (std::size_t pair = 0; pair < 2; ++pair) {
+    const auto check = [&](ClassificationMetric metric, const statistics::Estimate& difference) {
+      const auto &first = run.at(pair + 1, metric), &second = run.at(pair, metric);
+      CHECK(std::abs(difference.mean - (first.mean - second.mean)) <= 1e-12);
+      CHECK(difference.standard_error < std::hypot(first.standard_error, second.standard_error));
+      CHECK(std::abs(difference.mean) > 3 * difference.standard_error);  // a contrast of a rule with itself is 0
+    };
+    check(ClassificationMetric::loss, run.loss_difference(pair));
+    if (pair == 0) check(ClassificationMetric::accuracy, run.accuracy_difference(pair));
+  }
+  CHECK(run.accuracy_difference(1).mean ==
+        run.at(2, ClassificationMetric::accuracy).mean - run.at(1, ClassificationMetric::accuracy).mean);
 }
 
 }  // namespace classification_test

@@ -57,6 +57,31 @@ TEMPLATE_TEST_CASE("resampled rows agree with the exact any-law error, and rejec
   }
 }
 
+TEST_CASE("the sizes from which rounding errors follow are root mean squares over the rows") {
+  const Matrix<double> rows = skewed_rows();
+  const auto layer = attention();
+  const Vector<double> labels{{1.5, -2.0, 0.25, 4.0, -0.5}};
+  const auto scales = simulate::detail::scales_on_rows<Approximate>(layer, rows, {.labels = labels});
+  const auto mean_of = [&](const auto& term) {
+    double sum = 0;
+    for (Eigen::Index i = 0; i < rows.rows(); ++i) sum += term(i);
+    return sum / static_cast<double>(rows.rows());
+  };
+  const auto root_mean_square = [&](const auto& term, bool centered) {
+    const double mean = centered ? mean_of(term) : 0;
+    return std::sqrt(mean_of([&](Eigen::Index i) { return (term(i) - mean) * (term(i) - mean); }));
+  };
+  const auto label = [&](Eigen::Index i) { return labels[i]; };
+  const auto value = [&](Eigen::Index i) {
+    return rows(i, 0) * layer.input_value[0] + rows(i, 1) * layer.input_value[1];
+  };
+  CHECK(std::abs(scales.label - root_mean_square(label, false)) <= 1e-14);
+  for (const bool centered : {false, true}) {
+    const double expected = 0.8 * root_mean_square(label, centered) + root_mean_square(value, centered);
+    CHECK(std::abs((centered ? scales.value_deviation : scales.value) - expected) <= 1e-14);
+  }
+}
+
 TEST_CASE("resampled rows with their own labels agree with the exact error of labeled rows") {
   const Vector<double> labels{{1.0, -2.0, 0.5, 3.0, 0.2}};
   const regression::InputRows<double> law(skewed_rows());
