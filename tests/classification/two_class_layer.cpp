@@ -47,6 +47,26 @@ TEST_CASE("long contexts have the layer's errors, and stratified ones its varian
   CHECK(std::abs(square.z(1.0)) > 5);
 }
 
+TEST_CASE("gains and errors are those of the kernel's second moment, also where it is large", "[classification]") {
+  bool meets_large = false;
+  for (const int d : {3, 21, 61}) {
+    for (const double kappa : {2.0, 60.0, 4000.0}) {
+      CAPTURE(d, kappa);
+      const double log_moment = log_kernel_mean(d, 2 * kappa) - 2 * log_kernel_mean(d, kappa);  // of e^(2 kappa u.x)
+      const double root = std::sqrt(std::expm1(log_moment)), pi = std::acos(-1.0), n = 40;
+      const auto layer = two_class_layer(d, kappa, 40);
+      const double tilt = layer.contrast_slope / sphere_constants<double>(d).mean_absolute;
+      CHECK(std::abs(layer.best_gain * root / (pi * std::sqrt(n / 3)) - 1) <= 1e-10);
+      CHECK(std::abs(layer.noise_ratio * tilt / (std::sqrt(d) * root) - 1) <= 1e-10);
+      const double of_query =
+          std::exp(kappa - log_kernel_mean(d, kappa)) / n;  // the query's own share, over the mean's
+      CHECK(std::abs(layer.best_gain_with_query / (layer.best_gain * (1 + of_query)) - 1) <= 1e-10);
+      meets_large = meets_large || log_moment > 60;
+    }
+  }
+  CHECK(meets_large);
+}
+
 TEST_CASE("the boundary layer refuses what is outside its domain", "[classification]") {
   CHECK(names(message_of([] { two_class_layer(1, 1.0, 4); }), "dimension", "value = 1"));
   CHECK(names(message_of([] { two_class_layer(3, 0.0, 4); }), "kappa", "value = 0"));
