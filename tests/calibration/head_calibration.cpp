@@ -37,13 +37,15 @@ TEST_CASE("heads of known construction get their verdict", "[calibration]") {
   CHECK(found[7].comparison.largest_weight.z > 10);
 }
 
-TEST_CASE("scores that vary by rounding alone do not vary", "[calibration]") {
+TEST_CASE("a head whose scores deviate by less than least_score_stddev is even and not judged", "[calibration]") {
   for (const double stddev : {1e-12, 1e-9, 9e-8, 2e-7, 1e-5}) {
     CAPTURE(stddev);
     const bool varies = stddev > least_score_stddev;
     const HeadCalibration found = calibrate_head(normal_head(64, 64, stddev, 3).measured());
     CHECK((found.score_stddev > 0) == varies);
     CHECK((found.phase == Phase::even) == !varies);
+    CHECK((found.freezing_ratio > 0) == varies);
+    CHECK(std::isnan(found.p_value) == !varies);
     CHECK(relative(found.comparison.score_stddev, stddev) < 0.1);
   }
 }

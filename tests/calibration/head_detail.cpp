@@ -63,6 +63,9 @@ TEST_CASE("scores that do not vary have lengths alone, and bad options are refus
   CHECK(one.lengths.size() == 1);
   CHECK(one.normal_law.empty());
   CHECK(!one.limits);
+  const HeadDetail tiny = detail_with(normal_head(64, 16, 1e-9, 2));  // no temperature has the entropy log n
+  CHECK(tiny.lengths.size() == 1);
+  CHECK(!tiny.limits);
   const auto head = normal_head(64, 16, 1, 1);
   CHECK_THROWS_AS(detail_with(head, {.gap = 0.0}), std::domain_error);
   CHECK_THROWS_AS(detail_with(head, {.trained_length = 1}), std::invalid_argument);

@@ -129,7 +129,7 @@ TEST_CASE("scores that cannot be measured are refused with their place", "[calib
   constexpr double inf = std::numeric_limits<double>::infinity();
   CHECK(refused([](Scores& z) { z[6 * 3 + 2] = NAN; }, {}, {"layer 0, head 0, query 3", "not a number"}));
   CHECK(refused([](Scores& z) { z[6 * 4] = inf; }, {}, {"query 4", "infinite", "-inf for a masked key"}));
-  CHECK(refused([](Scores& z) { z[6 * 2 + 1] = 2e10; }, {}, {"query 2", "too large for a score", "value = 2", "1e10"}));
+  CHECK(refused([](Scores& z) { z[6 * 2 + 1] = 2e10; }, {}, {"query 2", "a score is too large", "value = 2", "1e10"}));
   CHECK(refused([](Scores& z) { z[7] = -3000, z[8] = -6000; }, {}, {"query 1", "value = -6000", "-inf"}));
   CHECK(refused([](Scores& z) { std::fill(z.begin() + 12, z.begin() + 18, -inf); }, {},
                 {"query 2", "every key is masked"}));

@@ -56,7 +56,7 @@ TEST_CASE("the partition function's variance with half of the points per side is
     const double expected = (mean(2, 0) - (right * right + wrong * wrong) / 2) / (whole * whole);
     const double found = hemisphere_contrast(5, kappa, pole).partition_function_variance;
     CHECK(std::abs(found / expected - 1) <= 1e-10);
-    CHECK(std::abs(found / (mean(2, 0) / (whole * whole) - 1) - 1) > 0.02);  // without regard to the sides: no
+    CHECK(std::abs(found / (mean(2, 0) / (whole * whole) - 1) - 1) > 0.02);  // both sides together
   }
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("long contexts have the layer's errors, and stratified ones its varian
   CHECK(std::abs(square.z(1.0)) > 5);
 }
 
-TEST_CASE("gains and errors are those of the kernel's second moment, also where it is large", "[classification]") {
+TEST_CASE("gains and noise ratio are those of the kernel's second moment, also where it is large", "[classification]") {
   bool meets_large = false;
   for (const int d : {3, 21, 61}) {
     for (const double kappa : {2.0, 60.0, 4000.0}) {
@@ -61,7 +61,7 @@ TEST_CASE("gains and errors are those of the kernel's second moment, also where 
       const double of_query =
           std::exp(kappa - log_kernel_mean(d, kappa)) / n;  // the query's own share, over the mean's
       CHECK(std::abs(layer.best_gain_with_query / (layer.best_gain * (1 + of_query)) - 1) <= 1e-10);
-      meets_large = meets_large || log_moment > 60;
+      meets_large = meets_large || log_moment > 60;  // from 50 on its root is that of the logarithm
     }
   }
   CHECK(meets_large);

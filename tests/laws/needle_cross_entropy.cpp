@@ -125,7 +125,7 @@ TEST_CASE("the optimum is the least of its neighborhood", "[laws]") {
   CHECK(std::isfinite(optimal_needle_temperature(uniform, 9.0, Needle{0.9, 0}).inverse_temperature));
 }
 
-TEST_CASE("a needle counts from the competitors' mean on: below it no temperature is best", "[laws]") {
+TEST_CASE("a needle at most as high as the competitors' mean has its optimum at 0, a higher one beyond", "[laws]") {
   const auto best = [](const auto& law, double mean) {
     return optimal_needle_temperature(law, 1000.0, Needle{mean, 0.5}).inverse_temperature;
   };
@@ -134,6 +134,7 @@ TEST_CASE("a needle counts from the competitors' mean on: below it no temperatur
   CHECK(best(uniform, 0.55) > 0.01);
   const TwoValueLaw<double> two{-1, 2, 0.25};  // mean -0.25
   CHECK(best(two, -0.3) == 0);
+  CHECK(best(two, -0.25) == 0);
   CHECK(best(two, -0.2) > 0.01);
 }
 

@@ -14,6 +14,7 @@ TEST_CASE(
     "[defaults]") {
   CHECK(Softmax<double>{}.temperature == 1);
   CHECK(NormSoftmax<double>{}.temperature == 1);
+  CHECK(MatrixNormSoftmax<double>{}.temperature == 1);
   CHECK(SSMax<double>{}.scale == 1);
   CHECK(SSMax<double>{}.bias == 0);
   CHECK(SSA<double>{}.base == 1);
@@ -21,11 +22,11 @@ TEST_CASE(
   CHECK(SSA<double>{}.temperature == 1);
 }
 
-TEST_CASE("defaults that no paper sets: 1.5-entmax, a bandwidth of 1, NormSoftmax's heat from 1/3 to 8", "[defaults]") {
-  CHECK(MatrixNormSoftmax<double>{}.temperature == 1);
+TEST_CASE("defaults of entmax, the Gaussian kernel and heat schedules", "[defaults]") {
   CHECK(Entmax<double>{}.alpha == 1.5);
   CHECK(GaussianKernel<double>{}.bandwidth == 1);
   CHECK(HeatSchedule<double>{}.start_temperature == 1.0 / 3);
   CHECK(HeatSchedule<double>{}.end_temperature == 8);
   CHECK(HeatSchedule<double>{}.epochs == 1);
+  CHECK(HeatSchedule<double>{}.shape == HeatShape::half_cosine_inverse);
 }

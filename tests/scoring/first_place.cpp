@@ -9,9 +9,11 @@ namespace incontext::testing {
 using scoring::Row;
 using scoring::detail::first_place_of;
 
-TEMPLATE_TEST_CASE("a score is found where it first occurs, in rows shorter and longer than a stretch", "[scoring]",
-                   float, double) {
-  for (const std::ptrdiff_t n : {1, 7, 511, 512, 513, 1600}) {
+TEMPLATE_TEST_CASE("a score is found where it first occurs, in rows shorter and longer than what is searched at once",
+                   "[scoring]", float, double) {
+  constexpr std::ptrdiff_t at_once = 8 * scoring::detail::row_block;
+  for (const std::ptrdiff_t n :
+       {std::ptrdiff_t{1}, std::ptrdiff_t{7}, at_once - 1, at_once, at_once + 1, 3 * at_once + 64}) {
     std::vector<TestType> row(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<TestType>(i);
     for (std::ptrdiff_t at = 0; at < n; ++at) {

@@ -2,8 +2,8 @@
 // the second, of trials in the third and of seeds in the fourth. Compiled in many ways and run on many devices, it
 // must always print the same. A single trial is its own mean: by one trial and many seeds trials are compared.
 //
-// The first line is the version of the contract. So whoever records new bits of a trial that was there before is
-// reminded of it: bits.txt must not change in another line unless contract_version does (simulate/types/record.hpp).
+// The first line is the version of the contract. A line of bits.txt that is there already may change only together with
+// contract_version (simulate/types/record.hpp); lines of new kinds of trials may be added.
 
 #include <cstdio>
 #include <cstdlib>

@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("resampled rows agree with the exact any-law error, and rejec
   }
 }
 
-TEST_CASE("the sizes from which rounding errors follow are root mean squares over the rows") {
+TEST_CASE("the sizes of labels and values from which rounding errors follow are sums of root mean squares") {
   const Matrix<double> rows = skewed_rows();
   const auto layer = attention();
   const Vector<double> labels{{1.5, -2.0, 0.25, 4.0, -0.5}};
@@ -77,7 +77,7 @@ TEST_CASE("the sizes from which rounding errors follow are root mean squares ove
   };
   CHECK(std::abs(scales.label - root_mean_square(label, false)) <= 1e-14);
   for (const bool centered : {false, true}) {
-    const double expected = 0.8 * root_mean_square(label, centered) + root_mean_square(value, centered);
+    const double expected = layer.label_value * root_mean_square(label, centered) + root_mean_square(value, centered);
     CHECK(std::abs((centered ? scales.value_deviation : scales.value) - expected) <= 1e-14);
   }
 }

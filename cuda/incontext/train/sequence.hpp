@@ -104,7 +104,7 @@ class SequenceTraining {
     return parameters;
   }
 
-  /// Loss, accuracy and gradient of the batch of a step.
+  /// Loss, accuracy and gradient of the batch of a step. The function and its copies share memory: one call at a time.
   [[nodiscard]] training::GradientFunction gradient() const {
     return [self = *this, kept = std::make_shared<Kept>()](std::span<const double> parameters, std::int64_t step) {
       const std::vector<T> numbers(parameters.begin(), parameters.end());
@@ -114,8 +114,8 @@ class SequenceTraining {
       System::for_each_index(blocks, {self.batches_.device, self.batches_.threads}, [&](std::int64_t block) {
         const std::int64_t first = block * sequence_block;
         const auto drawn =
-            examples_of(self.model_, self.stream_, step * self.batches_.batch + first,
-                        std::min(sequence_block, self.batches_.batch - first), self.stream_.length(step));
+            self.examples_of(self.stream_, step * self.batches_.batch + first,
+                             std::min(sequence_block, self.batches_.batch - first), self.stream_.length(step));
         kept->memory.lend_to([&](Memory& memory) {
           self.model_.sum(std::span<const T>(numbers), self.stream_.loss, drawn, sums[static_cast<std::size_t>(block)],
                           memory);
@@ -132,21 +132,22 @@ class SequenceTraining {
   }
 
   /// The outputs for sequences of any stream, block by block: visit(index of the first sequence, examples, outputs),
-  /// with outputs x tokens. Blocks may be visited at the same time and in any order. Returns false if a stop request
-  /// cut the work short.
+  /// with outputs x tokens, valid during the visit. Blocks may be visited at the same time and in any order. Returns
+  /// false if a stop request cut the work short.
   template <class Visit>
   bool each_output(std::span<const double> parameters, const SequenceStream<T>& stream, std::int64_t sequences,
                    std::int64_t length, const Visit& visit) const {
     const std::vector<T> numbers(parameters.begin(), parameters.end());
     detail::KeptMemory<Memory> kept;
-    System::for_each_index(
-        (sequences + sequence_block - 1) / sequence_block, {batches_.device, batches_.threads},
-        [&](std::int64_t block) {
-          const std::int64_t first = block * sequence_block;
-          const auto drawn = examples_of(model_, stream, first, std::min(sequence_block, sequences - first), length);
-          kept.lend_to(
-              [&](Memory& memory) { visit(first, drawn, model_.outputs(std::span<const T>(numbers), drawn, memory)); });
-        });
+    System::for_each_index((sequences + sequence_block - 1) / sequence_block, {batches_.device, batches_.threads},
+                           [&](std::int64_t block) {
+                             const std::int64_t first = block * sequence_block;
+                             const auto drawn =
+                                 examples_of(stream, first, std::min(sequence_block, sequences - first), length);
+                             kept.lend_to([&](Memory& memory) {
+                               visit(first, drawn, model_.outputs(std::span<const T>(numbers), drawn, memory));
+                             });
+                           });
     return !simulate::InterruptGuard::requested();
   }
 
@@ -156,17 +157,16 @@ class SequenceTraining {
   using Memory = typename Model::Memory;
   using System = simulate::detail::HostSystem;
 
-  /// What stays from step to step.
+  /// Memory that the function of gradient() keeps from step to step.
   struct Kept {
     std::vector<Sums> sums;  ///< one per block
     detail::KeptMemory<Memory> memory;
   };
 
-  [[nodiscard]] static training::SequenceExamples<T> examples_of(const Model& model, const SequenceStream<T>& stream,
-                                                                 std::int64_t first, std::int64_t count,
-                                                                 std::int64_t length) {
+  [[nodiscard]] training::SequenceExamples<T> examples_of(const SequenceStream<T>& stream, std::int64_t first,
+                                                          std::int64_t count, std::int64_t length) const {
     training::SequenceExamples<T> examples;
-    examples.resize(model.layout().shape(), count, length);
+    examples.resize(model_.layout().shape(), count, length);
     for (std::int64_t i = 0; i < count; ++i) {
       stream.draw(static_cast<std::uint64_t>(first + i), length, examples, i * length);
     }

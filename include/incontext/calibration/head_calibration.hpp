@@ -58,10 +58,10 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
   return *best;
 }
 
-/// The least standard deviation of scores that is told from none: below it, entropy and largest weight differ from
-/// log n and 1/n by rounding alone.
+/// Scores whose standard deviation x is less than this count as equal: the entropy log n - x^2/2 and the IPR
+/// (1 + x^2)/n differ from those of equal weights by rounding alone, so that no inverse temperature follows from them.
 ///
-/// Units     dimensionless.
+/// Units     of the scores times the inverse temperature.
 /// Runs on   host
 inline constexpr double least_score_stddev = 1e-7;
 

@@ -132,7 +132,7 @@ inline std::vector<TriedPlan> tried_plans(const ScoreArray& one, const Measureme
 /// Shapes    scores: the whole array that the head was measured in
 /// Units     as HeadDetail.
 /// Domain    a head from calibrate_heads; the options of its measurement; factors ascending from 1, two or more.
-/// Limits    scores that do not vary: only `lengths`.
+/// Limits    scores that do not vary, or by less than least_score_stddev: only `lengths`.
 /// Errors    as measure_heads and the parts; std::domain_error for a gap that is not positive; std::invalid_argument
 ///           for factors that do not ascend from 1, and for a trained length below 2.
 /// Accuracy  as the parts: tests/calibration/head_detail.cpp.

@@ -71,11 +71,11 @@ struct MeasurementOptions {
 /// Source    derived: docs/theory/calibration.md#batch-means.
 /// Shapes    layers x heads x queries x keys -> layers * heads measurements, the heads of a layer side by side
 /// Units     as RowStatistics.
-/// Domain    scores at most 1e10, masked as keep_visible describes; two keys or more; queries <= keys where causal.
-/// Errors    std::invalid_argument for shapes; std::domain_error for a score that is NaN, too large, or too low for a
-///           score and too high for a mask, for a row without a visible key, for a head without a row of two visible
-///           keys, and for rows that all sum to 1, which are weights after softmax. The message names layer, head and
-///           query, counted from 0.
+/// Domain    scores at most 1e10, or masked as keep_visible describes; two keys or more; queries <= keys where causal.
+/// Errors    std::invalid_argument for shapes; std::domain_error for a score that is NaN, +infinity or above 1e10, or
+///           that may be a score or a mask (keep_visible), for a row without a visible key, for a head without a row of
+///           two visible keys, and for rows that all sum to 1, which are weights after softmax. The message names
+///           layer, head and query, counted from 0.
 /// Accuracy  as row_statistics; the same bits for every order of the array and every number of threads:
 ///           tests/calibration/head_measurement.cpp.
 /// Runs on   host

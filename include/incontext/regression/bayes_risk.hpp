@@ -14,13 +14,14 @@ namespace incontext::regression {
 
 /// The Bayes risk of in-context ridge regression in the proportional limit, isotropic task.
 ///
-/// \f[ r = \sigma^2 + \tfrac{n a b}{2}\left(\sqrt{c^2 + 4\gamma\lambda} - c\right),\quad n = l - 1,\quad
-///     \gamma = \tfrac{d}{n},\quad \lambda = \tfrac{\sigma^2}{n a b},\quad c = 1 - \gamma + \lambda \f]
+/// \f[ r = \sigma^2 + \tfrac{a b}{2}\left(\sqrt{c^2 + 4 d s} - c\right),\quad s = \tfrac{\sigma^2}{a b},\quad
+///     c = n - d + s,\quad n = l - 1 \f]
 ///
-/// This is sigma^2 (1 + gamma m(-lambda)), where m is the Stieltjes transform of the Marchenko-Pastur law, evaluated
-/// without cancellation on either side of c = 0. Centering costs one example, hence n = l - 1.
+/// a, b and sigma^2 are the variances of inputs, task and noise. With gamma = d/n and lambda = s/n this is
+/// sigma^2 (1 + gamma m(-lambda)), where m is the Stieltjes transform of the Marchenko-Pastur law, evaluated without
+/// cancellation on either side of c = 0. Centering costs one example, hence n = l - 1.
 ///
-/// Source    derived: docs/theory/regression.md#bayes-risk.
+/// Source    derived: docs/theory/regression.md#bayes-risk, where c and the root are divided by n.
 /// Shapes    scalars
 /// Units     label units squared.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
@@ -36,11 +37,11 @@ T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_
   detail::require_isotropic("bayes_risk_isotropic_limit", task);
   const T d = math::from_count<T>(task.dimension);
   const T signal = task.input_variance * task.task_variance;
-  const T noise = task.noise_variance / signal;  // n c = n - d + noise, n^2 gamma lambda = d noise
-  const T nc = math::from_count<T>(context_length - 1 - task.dimension) + noise;
-  const T root = sqrt(nc * nc + T(4.0) * d * noise);
-  if (nc <= T(0.0)) return task.noise_variance + signal * (root - nc) / T(2.0);
-  return task.noise_variance * (T(1.0) + T(2.0) * d / (nc + root));
+  const T s = task.noise_variance / signal;
+  const T c = math::from_count<T>(context_length - 1 - task.dimension) + s;
+  const T root = sqrt(c * c + T(4.0) * d * s);
+  if (c <= T(0.0)) return task.noise_variance + signal * (root - c) / T(2.0);
+  return task.noise_variance * (T(1.0) + T(2.0) * d / (c + root));
 }
 
 /// The effective ridge of a task at a context length, and the Bayes risk that follows from it.

@@ -63,6 +63,7 @@ class SequenceTransformer {
  public:
   using T = typename Map::value_type;
   using Sums = detail::SequenceSums<T>;
+  /// Working memory of a pass, for one thread at a time. Any call may use the memory of an earlier one of other sizes.
   using Memory = detail::SequenceMemory<Map>;
 
   /// The same map for every head, or one map per head. shape.map_parameters is set to the most that a head's map has.
@@ -84,17 +85,19 @@ class SequenceTransformer {
     return outputs(parameters, examples, memory);
   }
 
-  /// The outputs, in memory that is kept from call to call: they stay there until the next one.
-  const Matrix<T>& outputs(std::span<const T> parameters, const SequenceExamples<T>& examples, Memory& memory) const {
+  /// The outputs of every token, computed in `memory`. The reference is valid until the next call with that memory.
+  ///
+  /// Shapes    (parameters, examples: features alone) -> outputs x tokens
+  [[nodiscard]] const Matrix<T>& outputs(std::span<const T> parameters, const SequenceExamples<T>& examples,
+                                         Memory& memory) const {
     require(parameters, examples);
     return detail::SequencePass<Map>(layout_, maps_, parameters.data(), examples, memory).forward();
   }
 
-  /// Sums over a block of sequences, in memory that is kept from call to call. Without checks.
+  /// Replaces `sums` with the sums over a block of sequences, computed in `memory`. Nothing is checked.
   void sum(std::span<const T> parameters, SequenceLoss loss, const SequenceExamples<T>& examples, Sums& sums,
            Memory& memory) const {
-    sums.loss = sums.squared_loss = sums.hits = sums.weight = 0;
-    sums.gradient.assign(static_cast<std::size_t>(layout_.size()), T(0));
+    sums.start(static_cast<std::size_t>(layout_.size()));
     detail::SequencePass<Map> pass(layout_, maps_, parameters.data(), examples, memory);
     pass.forward();
     pass.add_loss(loss, sums);

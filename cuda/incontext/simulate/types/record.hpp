@@ -30,7 +30,7 @@ inline constexpr std::int64_t pilot_chunks = 16;
 
 /// Which definition of a simulation's results a record follows: what a trial is and which random numbers it draws, the
 /// size of a chunk, the chunks of a pilot, and the tree in which chunks merge. It changes with every change of these,
-/// and records of another one are refused. It is the first line of tests/simulate/bits.txt, which has the results.
+/// and records of another one are refused. The recorded bits of every trial, tests/simulate/bits.txt, begin with it.
 ///
 /// Runs on   host
 inline constexpr std::int64_t contract_version = 1;

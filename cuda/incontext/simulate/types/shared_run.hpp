@@ -127,14 +127,14 @@ class SharedRun {
   }
 
   /// Calls what refuses a simulation that differs from that of the rank that began it.
-  template <class Function>
-  void compare(int rank, const Function& function) const {
+  void compare(int rank, const auto& function) const {
     try {
       function();
     } catch (const std::exception& error) {
-      const std::string problem = error.what();  // "where: what"; all of it if there is no colon
+      std::string problem = error.what();  // perhaps after "room::function: "
+      if (const std::size_t colon = problem.find(": "); colon != std::string::npos) problem.erase(0, colon + 2);
       throw std::runtime_error("ranks " + std::to_string(first_rank_) + " and " + std::to_string(rank) +
-                               " run different simulations:" + problem.substr(problem.find(": ") + 1));
+                               " run different simulations: " + problem);
     }
   }
 

@@ -9,31 +9,32 @@
 
 namespace incontext::train::detail {
 
-/// Memory that threads take turns to work in: as many pieces as there were threads at the same time. It is freed with
-/// this object.
+/// Objects of working memory that threads borrow. There are as many as threads ever worked at the same time, and they
+/// are freed with this object. Several threads may call it at once.
 template <class Memory>
 class KeptMemory {
  public:
-  /// Calls work(memory), with whatever an earlier call left in it.
+  /// Calls work(memory) with an object that no other thread uses, as an earlier call left it. If work throws, the
+  /// object is freed.
   template <class Work>
   void lend_to(const Work& work) {
     std::unique_ptr<Memory> memory = take();
     work(*memory);
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(memory));
+    idle_.push_back(std::move(memory));
   }
 
  private:
   std::unique_ptr<Memory> take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<Memory>();
-    std::unique_ptr<Memory> memory = std::move(free_.back());
-    free_.pop_back();
+    if (idle_.empty()) return std::make_unique<Memory>();
+    std::unique_ptr<Memory> memory = std::move(idle_.back());
+    idle_.pop_back();
     return memory;
   }
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Memory>> free_;
+  std::vector<std::unique_ptr<Memory>> idle_;
 };
 
 }  // namespace incontext::train::detail

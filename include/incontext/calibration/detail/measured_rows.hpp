@@ -22,7 +22,8 @@ struct MeasurementOptions;
 
 namespace detail {
 
-/// Larger numbers are no scores: their squares lose the others' digits, or overflow.
+/// The largest number that is accepted as a score, far above those of half precision (65504). Far beyond it, squares
+/// overflow and the integrals of `laws` do not converge.
 inline constexpr double largest_score = 1e10;
 
 /// Heads that are read together, numbered layer * heads + head, and the number of queries read at a time.
@@ -119,7 +120,7 @@ class MeasuredRows {
              "a mask of -inf");
     }
     if (visible.count > 0 && visible.highest > largest_score) {
-      refuse("a number is too large for a score", visible.highest, "at most 1e10");
+      refuse("a score is too large", visible.highest, "at most 1e10");
     }
     if (visible.count == 0 && options_.masked_rows == decltype(options_.masked_rows){}) {
       refuse("every key is masked, by -inf or by a score of at most -5000", 0,

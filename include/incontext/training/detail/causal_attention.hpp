@@ -15,14 +15,14 @@ using regression::Matrix;
 /// up to t, so that its row of scores has t + 1 entries.
 ///
 /// Shapes    queries, keys, values, mixed: width x tokens; scores, attention: length x (length per sequence and head),
-///           a query's row is a column
+///           a query's row is a column; slopes: length x length, by_keys: width of a head x length, scratch: length
 template <TrainableMap Map>
 struct CausalAttention {
   using T = typename Map::value_type;
 
   Matrix<T> queries, keys, values, mixed;
   Matrix<T> scores, attention;
-  Matrix<T> slopes, by_keys;  ///< of one head and sequence
+  Matrix<T> slopes, by_keys;  ///< of backward(), one head and sequence at a time
   Eigen::Matrix<T, Eigen::Dynamic, 1> scratch;
   int map_parameters = 0;
   Eigen::Index length = 0;

@@ -25,6 +25,12 @@ struct SequenceSums {
   Wide loss = 0, squared_loss = 0, hits = 0, weight = 0;
   std::vector<T> gradient;
 
+  /// 0 everywhere, for this many parameters.
+  void start(std::size_t parameters) {
+    loss = squared_loss = hits = weight = 0;
+    gradient.assign(parameters, T(0));
+  }
+
   void add(const SequenceSums& other) {
     loss += other.loss;
     squared_loss += other.squared_loss;
@@ -34,8 +40,8 @@ struct SequenceSums {
   }
 };
 
-/// What a pass computes. It is kept from block to block, because memory that the system hands out afresh costs as much
-/// time as the arithmetic in it.
+/// The intermediate matrices of a pass. They are kept from block to block, because allocating them anew takes a
+/// considerable part of the time.
 template <TrainableMap Map>
 struct SequenceMemory {
   using T = typename Map::value_type;
@@ -46,7 +52,8 @@ struct SequenceMemory {
   };
   std::vector<Layer> layers;
   LayerNorm<T> final_norm;
-  Matrix<T> residual, head_input, outputs;  ///< add_loss and backward() replace two of them with the gradients by them
+  Matrix<T> residual;                       ///< backward() replaces it with the gradient by it
+  Matrix<T> head_input, outputs;            ///< add_loss() replaces the outputs with the gradient by them
   Matrix<T> by_hidden, by_mixed, by_input;  ///< gradients in the layer that backward() is in
 };
 
