@@ -127,9 +127,9 @@ std::vector<Claim> scalable_softmax_claims() {
       {.id = "scalable-softmax/figure-5-toy",
        .place = "Fig. 5, variants (e), (f)",
        .statement = "SSMax in place of softmax after training, or late in it, helps long contexts.",
-       .found = "In transformers of one layer it does: at five times the length of training they give wrong answers "
-                "to 5 of 1024 sequences in place of 12 with softmax, whether SSMax is there from the start, after "
-                "training or in its last fifth, with five seeds each (bench/results/trained-quantifier-full.md).",
+       .found = "Transformers of one layer with SSMax, from the start, after training or in its last fifth, give wrong "
+                "answers to 5 of 1024 sequences of five times the length of training, and with softmax to 12 (means of "
+                "five seeds, all on the same sequences: bench/results/trained-quantifier-full.md).",
        .headers = {"include/incontext/training/sequence_transformer.hpp"},
        .docs = "docs/theory/training.md#sequence-transformer",
        .simulator = "cuda/incontext/train/sequence.hpp",

@@ -164,8 +164,9 @@ std::vector<Claim> signed_averaging_claims() {
        .statement =
            "Transformers with SSA answer quantifiers in longer sequences and under shifts better than with softmax.",
        .found = "Transformers of one layer learn the task with both maps. At five times the length of training SSA "
-                "gives wrong answers to 17 of 1024 sequences and softmax to 12, with five seeds each; for numbers ten "
-                "times as large the seeds differ more than the maps (bench/results/trained-quantifier-full.md).",
+                "gives wrong answers to 17 of 1024 sequences and softmax to 12 (means of five seeds, all on the same "
+                "sequences); for numbers ten times as large the seeds differ more than the maps "
+                "(bench/results/trained-quantifier-full.md).",
        .headers = {"include/incontext/training/sequence_transformer.hpp"},
        .docs = "docs/theory/training.md#sequence-transformer",
        .simulator = "cuda/incontext/train/sequence.hpp",

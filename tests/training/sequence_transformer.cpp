@@ -142,6 +142,31 @@ TEST_CASE("a sequence transformer of one-hot tokens is the reasoning transformer
   CHECK(worst <= 1e-15);
 }
 
+TEST_CASE("memory that another model left at other sizes changes no bit", "[training]") {
+  using Map = LearnedMap<scoring::SSA<double>, Base, Exponent>;
+  const Map map{{0.8, 1.5, 1.3}};
+  SequenceShape larger = small_shape, plain = small_shape;
+  larger.width = 8;
+  larger.layers = 2;
+  plain.hidden = 0;
+  plain.norms = LayerNorms::none;
+  SequenceTransformer<Map>::Memory memory;
+  SequenceTransformer<Map>::Sums sums;
+  for (const SequenceShape& shape : {small_shape, larger, small_shape, plain, larger}) {
+    for (const int length : {4, 9, 2}) {
+      const SequenceTransformer<Map> model(shape, map);
+      const auto parameters = some_parameters<double>(model.layout());
+      const auto examples = some_examples<double>(shape, length);
+      const auto expected = model.gradient(parameters, SequenceLoss::squared_error, examples);
+      model.sum(parameters, SequenceLoss::squared_error, examples, sums, memory);
+      const auto found = model.means(SequenceLoss::squared_error, sums, examples.sequences());
+      CHECK(found.loss == expected.loss);
+      CHECK(found.gradient == expected.gradient);
+      CHECK(model.outputs(parameters, examples, memory) == model.outputs(parameters, examples));
+    }
+  }
+}
+
 TEST_CASE("tokens do not see what comes after them", "[training]") {
   const SequenceTransformer model(small_shape, LearnedMap<scoring::Softmax<double>>{{1.7}});
   const auto parameters = some_parameters<double>(model.layout());
