@@ -25,7 +25,8 @@ template <class Options, class Simulator, class Parts = TaskParts<Options, Simul
 Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<Column> keys,
                 std::vector<Table> (*tables)(Parts&)) {
   const auto options = std::make_shared<Options>();
-  text.description += "\nA negative control that is not rejected is a disagreement.\n" + std::string(exit_codes_help);
+  text.description += "\nA negative control that the run could have rejected and did not is a disagreement.\n" +
+                      std::string(exit_codes_help);
   text.add_options = [=](CLI::App& app) { add(app, *options); };
   text.body = [=](const CLI::App& app) {
     Options& o = *options;
@@ -39,13 +40,17 @@ Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<C
     state_used(o, report.arguments);
     Judgment judgment;
     Controls controls(keys);
+    Claims claims;
     Simulator simulator(o.simulation, o.output.quiet);
-    Parts parts{o, simulator, judgment, controls};
+    const TaskParts<Options, Simulator> common{o, simulator, judgment, controls, claims};
+    Parts parts{common};
     report.tables = tables(parts);
     report.run = simulator.summary();
+    if (!claims.empty()) report.tables.push_back(claims.table());
     if (!controls.empty()) report.tables.push_back(controls.table());
     judge(report, judgment);
     if (report.verdict) controls.join(*report.verdict);
+    if (report.verdict) claims.join(*report.verdict);
     if (report.verdict && report.verdict->agrees == false && is_given(app, "--steps")) {
       report.verdict->text += " The theory is about where training ends, and the number of --steps was given.";
     }

@@ -20,7 +20,7 @@ bool has_rows(const VerifyOptions& o) { return o.output.format != Format::table;
 
 /// The page and the Markdown, as --output's report: that of a stopped run does not replace an older one.
 void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string& command) {
-  const RunNotes notes{.command = command, .seed = o.seed, .page = o.page};
+  const RunNotes notes{.command = command, .seed = o.seed, .edition = o.edition, .page = o.page};
   const auto target = [&](const std::string& file) {
     return ledger.complete || o.output.replace_by_partial ? file : partial_file(file);
   };

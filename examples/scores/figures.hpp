@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "examples/scores/claims.hpp"
 #include "examples/scores/maps.hpp"
 #include "examples/scores/options.hpp"
+#include "examples/support/claims.hpp"
 #include "examples/support/render.hpp"
 
 /// Figures about the maps: approximate softmax, SSA's base functions, and the largest weight of NormSoftmax.

@@ -34,10 +34,6 @@ using statistics::Estimate;
 /// With fewer trials than this, a disagreement is not judged.
 constexpr std::int64_t fewest_trials = 1000;
 
-/// With fewer values than this, such as runs of training, their standard error is hardly known: a bound by Student's t
-/// would call any mean an agreement.
-constexpr std::int64_t fewest_values = 5;
-
 constexpr const char* not_reached = "not reached: the run was stopped early";
 
 std::string fixed(double value, int decimals) {
@@ -54,6 +50,14 @@ std::vector<Cell> simulation_cells(const Estimate& estimate) {
 }
 
 std::int64_t trials_of(const Estimate& estimate) { return estimate.count + estimate.non_finite; }
+
+/// Why the values are too few for a verdict on their mean; empty if they are not.
+std::string too_few(const Estimate& estimate) {
+  if (trials_of(estimate) == 0) return not_reached;
+  if (estimate.count < 2 || estimate.count >= fewest_values) return {};
+  return "the error of a mean of " + std::to_string(estimate.count) + " values is hardly known: at least " +
+         std::to_string(fewest_values);
+}
 
 std::string word(statistics::Verdict verdict) {
   switch (verdict) {
@@ -104,6 +108,17 @@ void Judgment::Entry::doubt() {
                      " trials may not be normal: at least " + std::to_string(fewest_trials);
 }
 
+bool is_within(double mean, const std::string& relation, double bound) {
+  return (relation == ">=" && mean >= bound) || (relation == "<=" && mean <= bound);
+}
+
+statistics::Agreement agree(const statistics::Theory& theory, const std::string& relation, const Estimate& estimate) {
+  statistics::Agreement agreement = statistics::agree(theory, estimate);
+  const bool can_be_judged = agreement.excess >= 0;
+  if (can_be_judged && is_within(estimate.mean, relation, theory.value)) agreement.excess = agreement.z = 0;
+  return agreement;
+}
+
 std::vector<Column> comparison_columns() {
   return {{.name = "theory", .decimals_as = 1, .in_text = InText::where_filled},
           {.name = "approximate", .decimals_as = 1, .in_text = InText::where_filled},
@@ -142,13 +157,14 @@ std::vector<Cell> Judgment::add(Entry entry, std::int64_t trials) {
 
 std::vector<Cell> Judgment::judged(const statistics::Theory& theory, const Estimate& estimate,
                                    std::optional<std::int64_t> trials) {
-  if (trials_of(estimate) == 0) return not_judged(theory, estimate, not_reached);
-  if (estimate.count > 1 && estimate.count < fewest_values) {
-    return not_judged(theory, estimate,
-                      "the error of a mean of " + std::to_string(estimate.count) +
-                          " values is hardly known: at least " + std::to_string(fewest_values));
-  }
+  if (const std::string reason = too_few(estimate); !reason.empty()) return not_judged(theory, estimate, reason);
   return add({.agreement = statistics::agree(theory, estimate)}, trials.value_or(trials_of(estimate)));
+}
+
+std::vector<Cell> Judgment::judged_bound(const std::string& relation, double bound, const Estimate& estimate,
+                                         std::int64_t trials) {
+  if (const std::string reason = too_few(estimate); !reason.empty()) return not_judged(bound, estimate, reason);
+  return add({.agreement = agree(bound, relation, estimate)}, trials);
 }
 
 std::vector<Cell> Judgment::judged_within(double value, double tolerance, const Estimate& estimate) {

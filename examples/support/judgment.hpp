@@ -12,6 +12,7 @@
 
 // Boost's distributions, which these need, are slow to compile.
 namespace incontext::statistics {
+struct Agreement;
 struct Estimate;
 }  // namespace incontext::statistics
 
@@ -27,6 +28,21 @@ inline constexpr double false_alarm_rate = 1e-3;
 /// The least effective number of trials with which a mean's standard error is trusted; of a rare event, or of its
 /// complement, the least expected number of times.
 inline constexpr double fewest_effective_trials = 50;
+
+/// With fewer values than this, such as runs of training, their standard error is hardly known: a bound by Student's t
+/// would call any mean an agreement.
+inline constexpr std::int64_t fewest_values = 5;
+
+/// The note of a table in which a theory may be a bound.
+inline constexpr const char* bounds_note =
+    "In rows with >= or <= the theory is a bound: a mean on the allowed side of it agrees, with z = 0.";
+
+/// Whether `mean relation bound` holds, for the relations >= and <=; false for any other.
+bool is_within(double mean, const std::string& relation, double bound);
+
+/// statistics::agree; for the relations >= and <= with an excess of 0 where the mean is on the allowed side.
+statistics::Agreement agree(const statistics::Theory& theory, const std::string& relation,
+                            const statistics::Estimate& estimate);
 
 /// The columns theory | approximate | simulation | ± error | z | trials | values | tolerance | verdict | reason. The last
 /// five are in CSV and JSON alone, and the first two where any row has them. `approximate` has values of unknown error,
@@ -51,6 +67,11 @@ class Judgment {
   /// The cells of a row that claims no more than that the mean is within `tolerance` of a value. It agrees if it is,
   /// and is not judged if the simulation cannot tell a deviation as large as the tolerance.
   std::vector<Cell> judged_within(double value, double tolerance, const statistics::Estimate& estimate);
+
+  /// As judged, for a theory that is a lower (>=) or an upper (<=) bound. A mean on the allowed side agrees, with z = 0;
+  /// beyond it, z is the distance from `bound` in standard errors. `trials` counts what the estimate's values are means of.
+  std::vector<Cell> judged_bound(const std::string& relation, double bound, const statistics::Estimate& estimate,
+                                 std::int64_t trials);
 
   /// The cells of a row that was requested but cannot be judged, regardless of its numbers.
   std::vector<Cell> not_judged(const statistics::Theory& theory, const statistics::Estimate& estimate,

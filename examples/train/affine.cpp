@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "examples/support/boundary_fit.hpp"
@@ -19,7 +19,7 @@ using statistics::Estimate;
 
 /// A transformer, with or without layer norms and perceptron, and the law of the inputs that it is trained on.
 struct AffineModel {
-  std::string name;
+  std::string option, name;
   bool has_mlp, has_norms;
   double input_stddev = 1;
 };
@@ -46,10 +46,10 @@ struct AffineRuns {
 std::vector<AffineModel> affine_models(const SequenceOptions& o) {
   std::vector<AffineModel> models;
   for (const std::string& name : o.models) {
-    if (name == "attention") models.push_back({"attention only, no norms", false, false});
-    if (name == "full") models.push_back({"full", true, true});
-    if (name == "attention-norms") models.push_back({"attention and norms", false, true});
-    if (name == "wide") models.push_back({"full, inputs N(0, 10^2)", true, true, 10});
+    if (name == "attention") models.push_back({name, "attention only, no norms", false, false});
+    if (name == "full") models.push_back({name, "full", true, true});
+    if (name == "attention-norms") models.push_back({name, "attention and norms", false, true});
+    if (name == "wide") models.push_back({name, "full, inputs N(0, 10^2)", true, true, 10});
   }
   return models;
 }
@@ -106,7 +106,24 @@ std::vector<AffineRuns> affine_runs(SequenceParts& parts, const AffineTests& tes
   return all;
 }
 
-/// The answer 0 on the sequences that all transformers are tested on.
+/// The error of the answer 0 on the sequences of all seeds.
+Estimate zero_of(const std::vector<AffineRuns>& all, std::size_t test) {
+  Estimate zero;
+  if (all.empty() || all.front().answers.empty()) return zero;
+  double sum = 0, variance = 0;
+  for (const auto& answers : all.front().answers) {
+    const Estimate& one = answers[test].zero;
+    sum += one.mean;
+    variance += one.standard_error * one.standard_error;
+    zero.count += one.count;
+    zero.non_finite += one.non_finite;
+  }
+  const auto seeds = static_cast<double>(all.front().answers.size());
+  zero.mean = sum / seeds;
+  zero.standard_error = std::sqrt(variance) / seeds;
+  return zero;
+}
+
 Table zero_table(SequenceParts& parts, const AffineTests& tests, const std::vector<AffineRuns>& all) {
   Table table{.title = "The answer 0 on the sequences of the tests, in the metric of 2508.14685, eq. 2",
               .columns = {{"test"}},
@@ -114,8 +131,7 @@ Table zero_table(SequenceParts& parts, const AffineTests& tests, const std::vect
   for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
   for (std::size_t i = 0; i < tests.functions; ++i) {
     const double exact = error_of_zero(tests.all[i]);
-    Estimate zero;
-    if (!all.empty() && !all.front().answers.empty()) zero = all.front().answers.front()[i].zero;
+    const Estimate zero = zero_of(all, i);
     std::vector<Cell> cells{shift_name_of(tests.all[i])};
     const auto comparison = parts.judgment.judged(exact, zero);
     cells.insert(cells.end(), comparison.begin(), comparison.end());
@@ -155,6 +171,136 @@ Table affine_error_table(const SequenceOptions& o, const AffineTests& tests, con
   return table;
 }
 
+/// The error of a map over that of softmax: the mean over seeds of its logarithm, as a ratio.
+Estimate error_ratio(const AffineRuns& runs, const AffineRuns& softmax, std::size_t test) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < std::min(runs.answers.size(), softmax.answers.size()); ++i) {
+    logs.push_back(std::log(runs.answers[i][test].error.mean / softmax.answers[i][test].error.mean));
+  }
+  Estimate ratio = estimate_of_runs(logs);
+  ratio.mean = std::exp(ratio.mean);
+  ratio.standard_error *= ratio.mean;
+  return ratio;
+}
+
+/// The maps that arXiv 2508.14685 tried beside SSA.
+bool is_alternative(const std::string& map) { return map == "soft-average" || map == "four" || map == "sa-softmax"; }
+
+/// Whether the runs err less than half as much as the answer 0 on functions of training.
+bool have_learned(const AffineRuns& runs, const AffineTests& tests) {
+  return runs.error(0).mean < error_of_zero(tests.all.front()) / 2;
+}
+
+/// A map and test whose error over that of softmax is known or claimed.
+struct ErrorRatio {
+  const AffineRuns& runs;
+  std::string test;
+  Estimate ratio;
+  bool learned;  ///< both the map's runs and those of softmax
+};
+
+/// Statements about the errors of one layer that are wrong after as many steps as in the full edition. A shorter
+/// training need not reject them.
+void add_ratio_controls(SequenceParts& parts, const AffineTests& tests, std::size_t test, const ErrorRatio& one) {
+  if (parts.options.layers != 1 || one.ratio.count < fewest_values || !one.learned) return;
+  const std::string at = one.runs.map + ", " + one.test + ", " + one.runs.model.name;
+  const auto as_softmax = [&](const std::string& statement) {
+    parts.controls.add({statement, at}, 1, one.ratio.mean, one.ratio);
+  };
+  const std::string& map = one.runs.map;
+  if (map == "average" && test + 1 == tests.functions) as_softmax("averages alone err as softmax does");
+  if (map == "four" && test == 0) as_softmax("on functions of training the four err as softmax does");
+  if (map == "sa-softmax" && tests.all[test].input_stddev > 1) {
+    as_softmax("where all inputs are wide it errs as softmax does");
+  }
+}
+
+void add_ratio(SequenceParts& parts, Table& table, const AffineTests& tests, std::size_t test, const ErrorRatio& one) {
+  const bool is_shifted_function = test > 0 && test < tests.functions;
+  const bool is_claimed = is_alternative(one.runs.map) && is_shifted_function && parts.options.layers == 1 &&
+                          one.ratio.count >= fewest_values && one.learned;
+  const std::string relation = is_claimed ? ">=" : "";
+  const auto comparison =
+      is_claimed ? parts.judgment.judged_bound(relation, 1, one.ratio, one.ratio.count * parts.options.tested)
+                 : Judgment::shown({}, one.ratio);
+  std::vector<Cell> cells{one.runs.model.name, one.runs.map, one.test, is_claimed ? Cell(relation) : Cell()};
+  cells.insert(cells.end(), comparison.begin(), comparison.end());
+  table.add_row(std::move(cells));
+  add_ratio_controls(parts, tests, test, one);
+}
+
+/// Every map's error over that of softmax. With one layer that has learned, the alternatives are claimed to err no less
+/// under shifted functions.
+Table ratio_table(SequenceParts& parts, const AffineTests& tests, const std::vector<AffineRuns>& all) {
+  Table table{.title = "Errors over those of softmax with the same seed",
+              .columns = {{"model"}, {"map"}, {"test"}, {.name = "relation", .heading = " "}},
+              .notes = {same_sequences_note, bounds_note},
+              .key_columns = 3};
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  for (const AffineRuns& runs : all) {
+    const auto softmax = std::find_if(all.begin(), all.end(), [&runs](const AffineRuns& one) {
+      return one.map == "softmax" && one.model.name == runs.model.name;
+    });
+    if (runs.map == "softmax" || softmax == all.end()) continue;
+    const bool learned = have_learned(runs, tests) && have_learned(*softmax, tests);
+    for (std::size_t i = 0; i < tests.all.size(); ++i) {
+      add_ratio(parts, table, tests, i, {runs, shift_name_of(tests.all[i]), error_ratio(runs, *softmax, i), learned});
+    }
+  }
+  return table;
+}
+
+/// The largest answers to shifted functions, a column per model and map.
+Table largest_table(const AffineTests& tests, const std::vector<AffineRuns>& all) {
+  Table table{.title = "Largest answers by the standard deviation of the functions",
+              .columns = {{.name = "function_stddev", .heading = "sigma", .style = Style::shortest}},
+              .notes = {"Means over seeds of the largest answer to any of the test's sequences."},
+              .key_columns = 1};
+  for (const AffineRuns& runs : all) {
+    std::string name = runs.model.option + '_' + runs.map;
+    std::replace(name.begin(), name.end(), '-', '_');
+    table.columns.push_back(
+        {.name = name, .heading = runs.model.option + ", " + runs.map, .digits = 3, .decimals_as = 1});
+  }
+  for (std::size_t i = 0; i < tests.functions; ++i) {
+    std::vector<Cell> cells{tests.all[i].function_stddev};
+    for (const AffineRuns& runs : all) {
+      cells.push_back(
+          finite_cell(estimate_of_runs(runs.each([&](std::size_t run) { return runs.answers[run][i].largest; })).mean));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+/// What is claimed of the largest answers: layer norms bound them, attention does not. From sigma = 4 to 10 a bound that
+/// is reached lets them grow by 1, and linear attention by 2.5; 1.5 is nearer to that.
+void claim_bounds(Claims& claims, const AffineTests& tests, const AffineRuns& runs) {
+  constexpr double proportional = 10.0 / 4, hardly_bounded = 1.5;
+  for (std::size_t run = 0; run < runs.trained.size(); ++run) {
+    const auto largest_at = [&](double sigma) {
+      for (std::size_t i = 0; i < tests.functions; ++i) {
+        if (tests.all[i].function_stddev == sigma) return runs.answers[run][i].largest;
+      }
+      return std::numeric_limits<double>::quiet_NaN();
+    };
+    const std::string where = runs.map + ", " + runs.model.name + ", run " + std::to_string(run + 1);
+    const double growth = largest_at(10) / largest_at(4);
+    if (!runs.model.has_norms) {
+      claims.at_least("without layer norms: the largest answer at sigma = 10 over that at sigma = 4", where, growth,
+                      hardly_bounded);
+      claims.differs("control: without layer norms the largest answer is reached at sigma = 4", where, growth, 1);
+      continue;
+    }
+    claims.differs("control: with layer norms the largest answer is proportional to sigma", where, growth,
+                   proportional);
+    for (std::size_t i = 0; i < tests.all.size(); ++i) {
+      claims.at_most("with layer norms no answer leaves the bound of the weights",
+                     where + ", " + shift_name_of(tests.all[i]), runs.answers[run][i].largest, runs.trained[run].bound);
+    }
+  }
+}
+
 /// The largest answers: those that occurred, the bound that the weights set, and the bound that the clip model fits.
 Table bound_table(SequenceParts& parts, const AffineTests& tests, const std::vector<AffineRuns>& all) {
   Table table{.title =
@@ -162,8 +308,8 @@ Table bound_table(SequenceParts& parts, const AffineTests& tests, const std::vec
                   "sigma = 4 on",
               .columns = {{"model"},
                           {"map"},
-                          {.name = "largest_answer", .heading = "largest answer", .digits = 4, .decimals_as = 1},
-                          {.name = "bound", .heading = "bound of the weights", .digits = 4, .decimals_as = 1},
+                          {.name = "largest_answer", .heading = "largest of all runs", .digits = 4, .decimals_as = 1},
+                          {.name = "bound", .heading = "mean bound of the weights", .digits = 4, .decimals_as = 1},
                           {.name = "bound_stddev", .heading = "spread", .digits = 2},
                           {.name = "fitted", .heading = "B fitted", .digits = 4, .decimals_as = 1},
                           {.name = "fitted_stddev", .heading = "spread", .digits = 2},
@@ -183,10 +329,6 @@ Table bound_table(SequenceParts& parts, const AffineTests& tests, const std::vec
         largest = std::max(largest, at.largest);
         const double sigma = tests.all[i].function_stddev;
         if (sigma >= 4) errors.push_back({sigma, at.error.mean});
-        if (at.largest > runs.trained[run].bound * (1 + 1e-4)) {  // never where the bound is NaN
-          throw std::logic_error("an answer of " + runs.map +
-                                 " left the bound of its weights: " + short_text(at.largest, 6));
-        }
         if (runs.model.has_norms) {
           over_least = std::min(over_least, at.error.mean / clipped_metric(runs.trained[run].bound, sigma));
         }
@@ -234,6 +376,11 @@ std::vector<Table> affine_tables(SequenceParts& parts) {
   std::vector<Table> tables;
   tables.push_back(zero_table(parts, tests, all));
   tables.push_back(affine_error_table(parts.options, tests, all));
+  if (Table ratios = ratio_table(parts, tests, all); !ratios.rows.empty()) tables.push_back(std::move(ratios));
+  tables.push_back(largest_table(tests, all));
+  for (const AffineRuns& runs : all) {
+    if (runs.model.input_stddev == 1) claim_bounds(parts.claims, tests, runs);
+  }
   tables.push_back(bound_table(parts, tests, all));
   return tables;
 }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "examples/support/binomial_interval.hpp"
 #include "examples/support/text.hpp"
 #include "examples/train/sequences.hpp"
 
@@ -37,43 +36,43 @@ struct QuantifierPart {
   std::string words;
 };
 
-const std::vector<QuantifierPart>& quantifier_parts() {
-  static const std::vector<QuantifierPart> all{
-      {QuantifierChoice::every, NumbersChoice::one_exception, "every, one exception"},
-      {QuantifierChoice::some, NumbersChoice::one_exception, "some, one exception"},
-      {QuantifierChoice::every, NumbersChoice::independent, "every, independent"},
-      {QuantifierChoice::some, NumbersChoice::independent, "some, independent"}};
-  return all;
+std::vector<QuantifierPart> quantifier_parts(const SequenceOptions& o) {
+  std::vector<QuantifierPart> parts;
+  for (const std::string& numbers : o.numbers) {
+    const bool is_exception = numbers == "one-exception";
+    for (const std::string& quantifier : o.quantifiers) {
+      parts.push_back({quantifier == "every" ? QuantifierChoice::every : QuantifierChoice::some,
+                       is_exception ? NumbersChoice::one_exception : NumbersChoice::independent,
+                       quantifier + (is_exception ? ", one exception" : ", independent")});
+    }
+  }
+  return parts;
 }
 
 std::vector<QuantifierTest> quantifier_tests(const SequenceOptions& o, NumbersChoice numbers) {
   std::vector<QuantifierTest> tests;
   for (const double sigma : {1.0, 10.0}) {
-    for (const std::int64_t length :
-         o.full ? std::vector<std::int64_t>{10, 40, 100, 200} : std::vector<std::int64_t>{10, 40, 200}) {
-      tests.push_back({length, sigma, numbers});
-    }
+    for (const std::int64_t length : o.lengths) tests.push_back({length, sigma, numbers});
   }
   return tests;
 }
 
 Table accuracy_table(const SequenceOptions& o) {
   return {
-      .title = "Quantifiers: right answers of " + described(o) + " at length 40, inputs N(0, 1)",
+      .title = "Quantifiers: right answers of " + described(o) + ", trained at length 40, inputs N(0, 1)",
       .columns = {{"trained"},
                   {"map"},
                   {.name = "length", .style = Style::shortest},
                   {.name = "input_stddev", .heading = "sigma", .style = Style::shortest},
                   {"runs"},
                   {.name = "right", .digits = 3},
-                  {.name = "lower", .heading = "from", .digits = 3},
-                  {.name = "upper", .heading = "to", .digits = 3},
+                  {.name = "standard_error", .heading = "± error", .digits = 2},
                   {.name = "least", .digits = 3},
                   {.name = "largest", .digits = 3},
                   {.name = "all_right", .heading = "all from the 4th", .digits = 3},
                   {.name = "as_largest", .heading = "as the largest's sign", .digits = 3}},
-      .notes = {"Right: at the last token; the interval is Clopper and Pearson's, 95%, of one run's sequences, which "
-                "all runs share; least and largest: of a run.",
+      .notes = {"Right: at the last token, the mean over runs, each with test sequences of its own, and its standard "
+                "error; least and largest: of a run.",
                 "One exception: half of the answers are yes at any length, so that 0.5 is a guess. Independent: the "
                 "paper's law, where \"no\" to \"every\" is right but for 2^-n, and 15/16 of its sequences are "
                 "all right from the 4th on."},
@@ -92,81 +91,183 @@ Estimate share_of(std::int64_t yes, std::int64_t count) {
 
 /// The constant answer on the sequences of a test.
 void add_constant(SequenceParts& parts, Table& table, const std::string& words, const QuantifierTest& test,
-                  const QuantifierAnswers* answers) {
+                  const std::vector<std::vector<QuantifierAnswers>>& runs) {
   const double exact = 1 - training::quantifier_task(test.length).constant_false_sequence_error;
-  const Estimate seen = answers == nullptr ? Estimate() : share_of(answers->constant_right, answers->sequences);
+  std::int64_t right = 0, sequences = 0;
+  for (const auto& run : runs) {
+    right += run.front().constant_right;
+    sequences += run.front().sequences;
+  }
+  const Estimate seen = sequences == 0 ? Estimate() : share_of(right, sequences);
   std::vector<Cell> cells{words, test.length, test.input_stddev};
   const auto comparison = parts.judgment.judged(exact, seen);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   table.add_row(std::move(cells));
 }
 
+/// The runs of one map, seed by seed, and of each the answers to all tests.
+struct QuantifierRuns {
+  MapChoiceInTime choice;
+  std::vector<std::vector<QuantifierAnswers>> answers;
+};
+
+/// What all maps learned of one question.
+struct TrainedPart {
+  QuantifierPart part;
+  std::vector<QuantifierTest> tests;
+  std::vector<QuantifierRuns> maps;
+};
+
+TrainedPart train_part(SequenceParts& parts, const QuantifierPart& part) {
+  const SequenceOptions& o = parts.options;
+  TrainedPart trained{part, quantifier_tests(o, part.numbers), {}};
+  for (const MapChoiceInTime& choice : choices_of(o)) {
+    if (part.numbers == NumbersChoice::independent && !choice.last_map.empty()) continue;
+    QuantifierRuns runs{choice, {}};
+    for (std::int64_t seed = 0; seed < o.seeds && !parts.simulator.stopped(); ++seed) {
+      SequenceRun run = run_of(o, choice.map, seed);
+      run.numbers = part.numbers;
+      run.last_map = choice.last_map;
+      run.last_from = static_cast<std::int64_t>(choice.swapped_at * static_cast<double>(run.steps));
+      std::vector<QuantifierAnswers> answers;
+      const auto one = parts.simulator.quantifier(part.words + ", " + choice.name, run, part.quantifier, trained.tests,
+                                                  o.tested, answers);
+      if (one.reached) runs.answers.push_back(std::move(answers));
+    }
+    trained.maps.push_back(std::move(runs));
+  }
+  return trained;
+}
+
+double wrong_share(const QuantifierAnswers& answers) {
+  return 1 - static_cast<double>(answers.right) / static_cast<double>(answers.sequences);
+}
+
+/// The share of wrong answers less that of softmax with the same seed.
+Estimate share_beyond(const QuantifierRuns& runs, const QuantifierRuns& softmax, std::size_t test) {
+  std::vector<double> differences;
+  for (std::size_t run = 0; run < std::min(runs.answers.size(), softmax.answers.size()); ++run) {
+    differences.push_back(wrong_share(runs.answers[run][test]) - wrong_share(softmax.answers[run][test]));
+  }
+  return estimate_of_runs(differences);
+}
+
+/// Whether the runs answer much better than a guess, which is wrong half of the time.
+bool have_learned(const QuantifierRuns& runs, std::size_t test) {
+  return std::all_of(runs.answers.begin(), runs.answers.end(),
+                     [test](const auto& answers) { return wrong_share(answers[test]) < 0.25; });
+}
+
+/// What is claimed of that difference, with one layer that has learned, in rows that are longer than those of training
+/// and of numbers of its size: SSA gives no fewer wrong answers, SSMax no more.
+std::string claimed_relation(const SequenceOptions& o, const std::string& map, const QuantifierTest& test,
+                             const Estimate& beyond) {
+  const SequenceRun usual;
+  const bool only_longer = test.length > usual.length && test.input_stddev == usual.input_stddev;
+  if (beyond.count < fewest_values || o.layers != 1 || !only_longer) return {};
+  return map == "ssa" ? ">=" : map.starts_with("ssmax") ? "<=" : "";
+}
+
+void add_contrasts(SequenceParts& parts, Table& table, const TrainedPart& trained, const QuantifierRuns& runs,
+                   const QuantifierRuns& softmax) {
+  for (std::size_t i = 0; i < trained.tests.size(); ++i) {
+    const QuantifierTest& test = trained.tests[i];
+    const Estimate beyond = share_beyond(runs, softmax, i);
+    const bool learned = have_learned(runs, i) && have_learned(softmax, i);
+    const std::string relation =
+        learned ? claimed_relation(parts.options, runs.choice.name, test, beyond) : std::string();
+    const auto comparison = relation.empty()
+                                ? Judgment::shown({}, beyond)
+                                : parts.judgment.judged_bound(relation, 0, beyond, beyond.count * parts.options.tested);
+    std::vector<Cell> cells{trained.part.words, runs.choice.name, test.length, test.input_stddev,
+                            relation.empty() ? Cell() : Cell(relation)};
+    cells.insert(cells.end(), comparison.begin(), comparison.end());
+    table.add_row(std::move(cells));
+    if (relation.empty()) continue;
+    parts.controls.add({"longer rows are answered as with softmax: " + runs.choice.name,
+                        trained.part.words + ", length " + std::to_string(test.length)},
+                       0, beyond.mean, beyond);  // a shorter training need not reject it
+  }
+}
+
+Table contrast_table() {
+  Table table{.title = "Share of wrong answers, minus that of softmax with the same seed",
+              .columns = {{"trained"},
+                          {"map"},
+                          {.name = "length", .style = Style::shortest},
+                          {.name = "input_stddev", .heading = "sigma", .style = Style::shortest},
+                          {.name = "relation", .heading = " "}},
+              .notes = {same_sequences_note, bounds_note},
+              .key_columns = 4};
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  return table;
+}
+
+Table constant_table() {
+  Table table{.title = "The constant answer, right from the 4th token on, on the sequences of the tests",
+              .columns = {{"tests"},
+                          {.name = "length", .style = Style::shortest},
+                          {.name = "input_stddev", .heading = "sigma", .style = Style::shortest}},
+              .key_columns = 3};
+  for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+  return table;
+}
+
+void add_shares(SequenceParts& parts, Table& table, const TrainedPart& trained, const QuantifierRuns& runs) {
+  for (std::size_t i = 0; i < trained.tests.size(); ++i) {
+    const QuantifierTest& test = trained.tests[i];
+    QuantifierAnswers sum;
+    std::vector<double> shares;
+    for (const auto& run : runs.answers) {
+      sum.sequences += run[i].sequences;
+      sum.right += run[i].right;
+      sum.all_right += run[i].all_right;
+      sum.as_largest += run[i].as_largest;
+      shares.push_back(static_cast<double>(run[i].right) / static_cast<double>(run[i].sequences));
+    }
+    std::vector<Cell> cells{trained.part.words, runs.choice.name, test.length, test.input_stddev, std::ssize(shares)};
+    if (shares.empty()) {
+      cells.resize(table.columns.size());
+      table.add_row(std::move(cells));
+      continue;
+    }
+    const auto count = static_cast<double>(sum.sequences);
+    const Estimate share = estimate_of_runs(shares);
+    const auto [least, largest] = std::minmax_element(shares.begin(), shares.end());
+    for (const Cell& cell :
+         {Cell(share.mean), finite_cell(share.standard_error), Cell(*least), Cell(*largest),
+          Cell(static_cast<double>(sum.all_right) / count), Cell(static_cast<double>(sum.as_largest) / count)}) {
+      cells.push_back(cell);
+    }
+    table.add_row(std::move(cells));
+    if (trained.part.numbers == NumbersChoice::independent || i > 0) continue;
+    const Estimate right = share_of(sum.right, sum.sequences);
+    parts.controls.add({"nothing is learned: half of the answers", runs.choice.name + ", " + trained.part.words}, 0.5,
+                       right.mean, right);
+  }
+}
+
 }  // namespace
 
 std::vector<Table> quantifier_tables(SequenceParts& parts) {
-  const SequenceOptions& o = parts.options;
-  Table table = accuracy_table(o);
-  Table constants{.title = "The constant answer, right from the 4th token on, on the sequences of the tests",
-                  .columns = {{"tests"},
-                              {.name = "length", .style = Style::shortest},
-                              {.name = "input_stddev", .heading = "sigma", .style = Style::shortest}},
-                  .key_columns = 3};
-  for (Column& column : comparison_columns()) constants.columns.push_back(std::move(column));
-  for (const QuantifierPart& part : quantifier_parts()) {
-    if (!o.full && part.quantifier == QuantifierChoice::some) continue;
-    const auto tests = quantifier_tests(o, part.numbers);
-    for (const MapChoiceInTime& choice : choices_of(o)) {
-      if (part.numbers == NumbersChoice::independent && !choice.last_map.empty()) continue;
-      std::vector<std::vector<QuantifierAnswers>> runs;
-      for (std::int64_t seed = 0; seed < o.seeds && !parts.simulator.stopped(); ++seed) {
-        SequenceRun run = run_of(o, choice.map, seed);
-        run.numbers = part.numbers;
-        run.last_map = choice.last_map;
-        run.last_from = static_cast<std::int64_t>(choice.swapped_at * static_cast<double>(run.steps));
-        std::vector<QuantifierAnswers> answers;
-        const auto trained =
-            parts.simulator.quantifier(part.words + ", " + choice.name, run, part.quantifier, tests, o.tested, answers);
-        if (trained.reached) runs.push_back(std::move(answers));
-      }
-      if (part.numbers == NumbersChoice::independent && choice.name == o.maps.front()) {
-        add_constant(parts, constants, part.words, tests.front(), runs.empty() ? nullptr : &runs.front().front());
-      }
-      for (std::size_t i = 0; i < tests.size(); ++i) {
-        QuantifierAnswers sum;
-        std::vector<double> shares;
-        for (const auto& run : runs) {
-          sum.sequences += run[i].sequences;
-          sum.right += run[i].right;
-          sum.all_right += run[i].all_right;
-          sum.as_largest += run[i].as_largest;
-          shares.push_back(static_cast<double>(run[i].right) / static_cast<double>(run[i].sequences));
-        }
-        std::vector<Cell> cells{part.words, choice.name, tests[i].length, tests[i].input_stddev, std::ssize(runs)};
-        if (runs.empty()) {
-          cells.resize(table.columns.size());
-          table.add_row(std::move(cells));
-          continue;
-        }
-        const auto count = static_cast<double>(sum.sequences);
-        // The runs answer the same sequences, so that these count once.
-        const std::int64_t sequences = runs.front()[i].sequences;
-        const double share = static_cast<double>(sum.right) / count;
-        const auto [lower, upper] = binomial_interval(std::llround(share * static_cast<double>(sequences)), sequences);
-        const auto [least, largest] = std::minmax_element(shares.begin(), shares.end());
-        for (const double value : {share, lower, upper, *least, *largest, static_cast<double>(sum.all_right) / count,
-                                   static_cast<double>(sum.as_largest) / count}) {
-          cells.emplace_back(value);
-        }
-        table.add_row(std::move(cells));
-        if (part.numbers == NumbersChoice::one_exception && tests[i].length == 10 && tests[i].input_stddev == 1) {
-          const Estimate right = share_of(sum.right, sum.sequences);
-          parts.controls.add({"nothing is learned: half of the answers", choice.name + ", " + part.words}, 0.5,
-                             right.mean, right);
-        }
-      }
+  Table constants = constant_table(), shares = accuracy_table(parts.options), contrasts = contrast_table();
+  for (const QuantifierPart& part : quantifier_parts(parts.options)) {
+    const TrainedPart trained = train_part(parts, part);
+    const bool is_independent = part.numbers == NumbersChoice::independent;
+    if (is_independent) add_constant(parts, constants, part.words, trained.tests.front(), trained.maps.front().answers);
+    const auto softmax = std::find_if(trained.maps.begin(), trained.maps.end(),
+                                      [](const QuantifierRuns& runs) { return runs.choice.name == "softmax"; });
+    for (const QuantifierRuns& runs : trained.maps) {
+      add_shares(parts, shares, trained, runs);
+      if (is_independent || softmax == trained.maps.end() || runs.choice.name == "softmax") continue;
+      add_contrasts(parts, contrasts, trained, runs, *softmax);
     }
   }
-  return {std::move(constants), std::move(table)};
+  std::vector<Table> tables;
+  for (Table* one : {&constants, &shares, &contrasts}) {
+    if (!one->rows.empty()) tables.push_back(std::move(*one));
+  }
+  return tables;
 }
 
 }  // namespace incontext::examples::train

@@ -195,18 +195,20 @@ const RunSummary& SequenceSimulator::summary() const { return state_->runs.summa
 
 namespace {
 
-/// The seeds of sequences that are trained on; those of tests are the same for all trainings.
+/// The seeds of sequences that are trained on, and of those of tests. Every run has its own, so that the spread over
+/// runs is the whole error of their mean; maps that share a seed share both.
 std::uint64_t training_seed(const SequenceRun& run) { return 0x5EED0000ULL + run.seed; }
-constexpr std::uint64_t test_seed = 0x7E57;
+std::uint64_t test_seed(const SequenceRun& run) { return 0x7E570000ULL + run.seed; }
 
 statistics::Estimate estimate_of(const std::vector<double>& values) {
   return statistics::Estimate(statistics::moments_of(values.data(), std::ssize(values)));
 }
 
 /// The tests' errors, sequence by sequence: the metric's points are 3 to 40.
-bool answer(const Trained& trained, const AffineTest& test, std::int64_t length, std::int64_t sequences,
+bool answer(const Trained& trained, const SequenceRun& run, const AffineTest& test, std::int64_t sequences,
             AffineAnswers& answers) {
-  const auto stream = affine_sequences<float>({.seed = test_seed,
+  const std::int64_t length = run.length;
+  const auto stream = affine_sequences<float>({.seed = test_seed(run),
                                                .input_stddev = static_cast<float>(test.input_stddev),
                                                .function_stddev = static_cast<float>(test.function_stddev),
                                                .first_input_stddev = static_cast<float>(test.first_input_stddev)},
@@ -232,11 +234,11 @@ QuantifierNumbers numbers_of(NumbersChoice choice) {
   return choice == NumbersChoice::independent ? QuantifierNumbers::independent : QuantifierNumbers::one_exception;
 }
 
-bool answer(const Trained& trained, const QuantifierTest& test, QuantifierChoice choice, std::int64_t sequences,
-            QuantifierAnswers& answers) {
+bool answer(const Trained& trained, const SequenceRun& run, const QuantifierTest& test, QuantifierChoice choice,
+            std::int64_t sequences, QuantifierAnswers& answers) {
   const auto quantifier = choice == QuantifierChoice::every ? Quantifier::every : Quantifier::some;
   const auto stream =
-      quantifier_sequences<float>({.seed = test_seed, .input_stddev = static_cast<float>(test.input_stddev)},
+      quantifier_sequences<float>({.seed = test_seed(run), .input_stddev = static_cast<float>(test.input_stddev)},
                                   quantifier, numbers_of(test.numbers), test.length);
   std::vector<char> right(static_cast<std::size_t>(sequences)), as_largest(right.size()), all_right(right.size(), 1),
       constant_right(right.size(), 1);
@@ -270,7 +272,7 @@ TrainedSequence SequenceSimulator::affine(const std::string& what, const Sequenc
   return state_->train(what, run, stream, affine_features, 1, sequences * std::ssize(tests), [&](const Trained& one) {
     bool done = true;
     for (std::size_t i = 0; i < tests.size(); ++i) {
-      done = done && answer(one, tests[i], run.length, sequences, answers[i]);
+      done = done && answer(one, run, tests[i], sequences, answers[i]);
     }
     return done;
   });
@@ -287,7 +289,7 @@ TrainedSequence SequenceSimulator::quantifier(const std::string& what, const Seq
                        [&](const Trained& one) {
                          bool done = true;
                          for (std::size_t i = 0; i < tests.size(); ++i)
-                           done = done && answer(one, tests[i], choice, sequences, answers[i]);
+                           done = done && answer(one, run, tests[i], choice, sequences, answers[i]);
                          return done;
                        });
 }

@@ -34,7 +34,12 @@ void add_sequence_options(CLI::App& app, SequenceOptions& o) {
 
 }  // namespace
 
-void add_quantifier_options(CLI::App& app, SequenceOptions& o) { add_sequence_options(app, o); }
+void add_quantifier_options(CLI::App& app, SequenceOptions& o) {
+  add_words(app, "--quantifiers", o.quantifiers, "Questions that are learned", {"every", "some"});
+  add_words(app, "--numbers", o.numbers, "Laws of the numbers", {"one-exception", "independent"});
+  show_no_default(add_counts(app, "--lengths", o.lengths, "Lengths of the rows that are tested, 4 or more", 4, 100000));
+  add_sequence_options(app, o);
+}
 
 void add_affine_options(CLI::App& app, SequenceOptions& o) {
   add_words(app, "--models", o.models, "What is trained", {"attention", "full", "attention-norms", "wide"});
@@ -48,7 +53,15 @@ void complete(const CLI::App&, SequenceOptions& o, UnusedOptions&) {
     }
   }
   using Names = std::vector<std::string>;
+  or_usual(o.quantifiers, o.full ? Names{"every", "some"} : Names{"every"});
+  or_usual(o.numbers, {"one-exception", "independent"});
+  or_usual(o.lengths, o.full ? std::vector<std::int64_t>{10, 40, 100, 200} : std::vector<std::int64_t>{10, 40, 200});
   or_usual(o.models, o.full ? Names{"attention", "full", "attention-norms", "wide"} : Names{"attention", "full"});
+  for (const std::int64_t length : o.lengths) {
+    if (std::count(o.lengths.begin(), o.lengths.end(), length) > 1) {
+      throw_input_error("--lengths", "is named twice", std::to_string(length), "different lengths");
+    }
+  }
   if (o.width % 4 != 0) {
     throw_input_error("--width", "is no multiple of the heads", std::to_string(o.width), "a multiple of 4");
   }
@@ -57,6 +70,11 @@ void complete(const CLI::App&, SequenceOptions& o, UnusedOptions&) {
 void state_used(const SequenceOptions& o, nlohmann::ordered_json& arguments) {
   arguments["maps"] = o.maps;
   if (arguments.contains("models")) arguments["models"] = o.models;
+  if (arguments.contains("quantifiers")) {
+    arguments["quantifiers"] = o.quantifiers;
+    arguments["numbers"] = o.numbers;
+    arguments["lengths"] = o.lengths;
+  }
 }
 
 std::string described(const SequenceOptions& o) {

@@ -17,7 +17,10 @@ namespace incontext::examples::train {
 /// What the affine and the quantifier task train. Empty lists are the edition's own.
 struct SequenceOptions : TaskOptions {
   std::vector<std::string> maps = {};
-  std::vector<std::string> models = {};  ///< affine alone
+  std::vector<std::string> models = {};       ///< affine alone
+  std::vector<std::string> quantifiers = {};  ///< quantifier alone, as numbers and lengths
+  std::vector<std::string> numbers = {};
+  std::vector<std::int64_t> lengths = {};  ///< of tests
   std::int64_t layers = 1;
   std::int64_t width = 0;
   std::int64_t seeds = 0;
@@ -46,6 +49,12 @@ void add_options(CLI::App& app, NeedleOptions& o);
 
 using SequenceParts = TaskParts<SequenceOptions, SequenceSimulator>;
 using NeedleParts = TaskParts<NeedleOptions, SequenceSimulator>;
+
+/// The note of tables that compare maps seed by seed.
+inline constexpr const char* same_sequences_note =
+    "Means over seeds. Maps with the same seed learn from the same sequences and are tested on the same sequences; "
+    "other "
+    "seeds have others.";
 
 /// The title's words for the transformers that are trained.
 std::string described(const SequenceOptions& o);

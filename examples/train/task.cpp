@@ -31,6 +31,7 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
     for (const std::string& word : target) {
       if (std::find(known.begin(), known.end(), word) == known.end())
         throw_input_error(name, "is unknown", word, words);
+      if (std::count(target.begin(), target.end(), word) > 1) throw_input_error(name, "is named twice", word, words);
     }
   };
   show_no_default(add_read(app, name, read, description + ": some of " + words, "WORD,WORD,..."));

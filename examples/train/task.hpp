@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/support/claims.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/controls.hpp"
 #include "examples/support/judgment.hpp"
@@ -39,13 +40,14 @@ void add_edition_count(CLI::App& app, TaskOptions& o, const std::string& name, s
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target, const std::string& description,
                const std::vector<std::string>& known);
 
-/// What the tables of a task read, and the judgment and controls that they fill in.
+/// What the tables of a task read, and the judgment, controls and claims that they fill in.
 template <class Options, class Simulator>
 struct TaskParts {
   const Options& options;
   Simulator& simulator;
   Judgment& judgment;
   Controls& controls;
+  Claims& claims;
 };
 
 /// Sets the counts that were not given to their values in the edition.

@@ -19,9 +19,14 @@ inline constexpr Outcome all_outcomes[] = {Outcome::confirmed, Outcome::refined,
 /// One run of a sibling program. Claims refer to it by name, so that a run that several claims share is run once.
 struct Command {
   std::string name;
-  std::string quick;      ///< the command line
+  std::string quick;      ///< the command line; empty: the run takes too long, and is of the full edition alone
   std::string full = {};  ///< of the full edition; empty: as quick
 };
+
+enum class Edition { quick, full };
+
+/// The command line of an edition; empty if the run is not part of it.
+const std::string& line_of(const Command& command, Edition edition);
 
 /// A cell that a row must have: a text that begins with `value`, or a number that equals it. Empty: any cell.
 struct Key {
@@ -79,6 +84,9 @@ const std::vector<Claim>& all_claims();
 const std::vector<Command>& all_commands();
 
 const Command& command_named(std::string_view name);
+
+/// The claim in an edition: untested where that leaves out a run that the claim needs.
+Claim in_edition(Claim claim, Edition edition);
 
 std::string arxiv_number(Paper paper);
 std::string title_of(Paper paper);

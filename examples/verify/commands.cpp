@@ -13,6 +13,15 @@ const std::vector<Command>& all_commands() {
       {"train-17", "incontext-train classification --figure 17"},
       {"train-18", "incontext-train classification --figure 18"},
       {"train-valley", "incontext-train classification --figure valley"},
+      {"train-affine", "incontext-train affine --models attention,attention-norms,full"},
+      {"train-quantifier", "",
+       "incontext-train quantifier --full --quantifiers every --numbers one-exception --lengths 200 --maps "
+       "softmax,ssa,ssmax --seeds 16 --tested 2048"},
+      {"train-alternatives", "",
+       "incontext-train affine --full --models full --maps softmax,soft-average,four,sa-softmax,average --seeds 16"},
+      {"train-transience", "",
+       "incontext-train classification --figure 10 --full --prototype-sets 8,128 --hidden-ratios 8 --seeds 16 "
+       "--trials 1024"},
       {"train-needle", "incontext-train needle", "incontext-train needle --seeds 32"},
 
       {"temperature-2a", "incontext-temperature --figure 2a", "incontext-temperature --figure 2a --trials 1048576"},

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "examples/support/judgment.hpp"
+
 namespace incontext::examples::verify {
 
 namespace {
@@ -19,7 +21,7 @@ statistics::Agreement agreement_of(const Row& row) {
   estimate.mean = row.simulation;
   estimate.standard_error = row.standard_error;
   estimate.count = row.values;
-  return statistics::agree({row.theory, row.tolerance}, estimate);
+  return agree({row.theory, row.tolerance}, row.relation, estimate);
 }
 
 boost::math::students_t law_of(const Row& row) {
@@ -52,7 +54,7 @@ Family judge(const std::vector<Row>& rows) {
     JudgedRow judged;
     if (row.kind == RowKind::exact && row.unjudged.empty()) {
       judged.rejected = !row.holds;
-    } else if (row.kind == RowKind::control && row.values == 0) {  // between computed numbers
+    } else if (row.kind == RowKind::control && row.is_computed()) {
       judged.rejected = row.holds;
     } else if (row.unjudged.empty()) {
       const statistics::Agreement agreement = agreement_of(row);

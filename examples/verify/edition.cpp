@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -66,9 +67,10 @@ Run run_of(const std::string& name, const std::vector<std::string>& words, const
 }  // namespace
 
 std::vector<std::string> words_of(const Command& command, Edition edition, std::uint64_t seed) {
-  std::istringstream line(edition == Edition::full && !command.full.empty() ? command.full : command.quick);
+  std::istringstream line(line_of(command, edition));
   std::vector<std::string> words;
   for (std::string word; line >> word;) words.push_back(word);
+  if (words.empty()) throw std::logic_error("the edition has no command line of " + command.name);
   if (draws(words.front())) words.insert(words.end(), {"--seed", std::to_string(seed)});
   return words;
 }
@@ -82,7 +84,7 @@ std::vector<std::string> needed_commands(const std::vector<Claim>& claims) {
     if (needed) names.push_back(command.name);
   }
   std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
-    return command_named(name).quick.starts_with("incontext-train");
+    return line_of(command_named(name), Edition::full).starts_with("incontext-train");
   });
   return names;
 }

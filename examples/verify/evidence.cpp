@@ -33,7 +33,7 @@ std::int64_t count_in(const json& row) {
 
 /// The columns that name a row: those before its comparison.
 bool ends_the_name(const std::string& column, const json& cell) {
-  for (const char* name : {"claimed", "simulation", "cases", "computed"}) {
+  for (const char* name : {"claimed", "simulation", "cases", "computed", "relation"}) {
     if (column == name) return true;
   }
   return column == "theory" && !cell.is_string();  // in some tables of controls it is the statement
@@ -78,7 +78,7 @@ void read_comparison(Row& row, const json& cells) {
 
 std::optional<RowKind> kind_of(const json& cells) {
   if (cells.contains("outcome")) return RowKind::control;
-  if (cells.contains("relation")) return text_in(cells, "relation") == "!=" ? RowKind::control : RowKind::exact;
+  if (cells.contains("computed")) return text_in(cells, "relation") == "!=" ? RowKind::control : RowKind::exact;
   if (cells.contains("verdict") && cells.contains("theory") && !cells.at("verdict").is_null()) return RowKind::judged;
   if (cells.contains("verdict") && std::isfinite(number_in(cells, "simulation"))) return RowKind::shown;
   return std::nullopt;
@@ -91,6 +91,7 @@ std::vector<Row> other_theories(const Row& row, const json& cells) {
     if (!column.ends_with("_z") || !cell.is_number()) continue;
     Row control = row;
     control.kind = RowKind::control;
+    control.relation.clear();
     control.theory = row.simulation - cell.get<double>() * row.standard_error;
     control.tolerance = 0;
     std::string theory = column.substr(0, column.size() - 2);
@@ -124,7 +125,7 @@ std::vector<Row> rows_of(const json& report, const std::string& command) {
       if (!kind) continue;
       Row row{.kind = *kind, .command = command, .table = table.at("title").get<std::string>()};
       name_row(row, table.at("columns"), cells);
-      if (cells.contains("relation") && *kind == RowKind::control) {  // a statement that computed numbers contradict
+      if (cells.contains("computed") && *kind == RowKind::control) {  // a statement that computed numbers contradict
         row.kind = RowKind::exact;
         read_comparison(row, cells);
         row.kind = RowKind::control;

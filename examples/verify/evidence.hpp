@@ -30,12 +30,16 @@ struct Row {
   double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
   std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error
   std::optional<double> bayes = {};
-  std::string relation = {};  ///< of computed numbers: =, <=, >= or !=, as in "computed <= theory"; else empty
+  /// Of computed numbers: =, <=, >= or !=, as in "computed <= theory". Of a simulation that a theory only bounds:
+  /// <= or >=.
+  std::string relation = {};
   bool holds = false;         ///< of an exact row: whether its relation holds
   bool passed = false;        ///< of a control: the simulation could tell and did not reject it
   std::string unjudged = {};  ///< why it is not judged; empty if it is
 
   bool is_bound() const { return relation == "<=" || relation == ">="; }
+  /// Whether computed numbers are compared, without a simulation.
+  bool is_computed() const { return kind == RowKind::exact || (kind == RowKind::control && relation == "!="); }
 };
 
 /// The rows of a program's JSON that can be evidence. A row with a further z, of another theory, is followed by a

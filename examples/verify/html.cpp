@@ -119,7 +119,7 @@ std::string rows_html(const Ledger& ledger, const Decision& decision) {
       if (std::find(all.begin(), all.end(), i) == all.end()) all.push_back(i);
     }
   }
-  const auto is_computed = [&ledger](std::size_t i) { return !ledger.rows[i].relation.empty(); };
+  const auto is_computed = [&ledger](std::size_t i) { return ledger.rows[i].is_computed(); };
   const bool some_computed = std::any_of(all.begin(), all.end(), is_computed);
   const bool simulated = !std::all_of(all.begin(), all.end(), is_computed);
   const std::string measured = !some_computed ? "simulation" : simulated ? "simulation or computed" : "computed";
@@ -182,7 +182,13 @@ std::string searched_words(const Claim& claim) {
   return lower(words);
 }
 
-std::string card(const Ledger& ledger, std::size_t index, const Links& links, std::uint64_t seed) {
+/// The command line that repeats one claim.
+std::string alone(const Claim& claim, const RunNotes& notes) {
+  return "incontext-verify --claim " + claim.id + (notes.edition == Edition::full ? " --edition full" : "") +
+         " --seed " + std::to_string(notes.seed);
+}
+
+std::string card(const Ledger& ledger, std::size_t index, const Links& links, const RunNotes& notes) {
   const Claim& claim = ledger.claims[index];
   const Decision& decision = ledger.decisions[index];
   const std::string word = word_of(decision.outcome), type = anchor(word);
@@ -193,7 +199,11 @@ std::string card(const Ledger& ledger, std::size_t index, const Links& links, st
   html += "<header><h3>" + escaped(claim.place) + " <span class=\"faint\">" + escaped(claim.id) +
           "</span></h3><span class=\"verdict " + type + "\">" + word + "</span></header>\n";
   html += "<p>" + escaped(claim.statement) + "</p>\n";
-  if (!claim.found.empty()) html += "<p><b>Found:</b> " + escaped(claim.found) + "</p>\n";
+  if (!claim.found.empty()) {
+    const bool is_old = decision.outcome == Outcome::untested;
+    html += std::string("<p><b>") + (is_old ? "Recorded earlier, not run here:" : "Found:") + "</b> " +
+            escaped(claim.found) + "</p>\n";
+  }
   if (!decision.reason.empty()) html += "<p class=\"faint\">" + word + ": " + escaped(decision.reason) + ".</p>\n";
   html += plot_html(ledger, index);
   html += "<p class=\"faint\">" + numbers_html(decision) + "</p>\n";
@@ -209,8 +219,7 @@ std::string card(const Ledger& ledger, std::size_t index, const Links& links, st
   html += item("simulation", claim.simulator.empty() ? "" : links.to(claim.simulator));
   html += item("commands", runs_html(ledger, claim));
   if (has_run) {
-    html += item("seed", std::to_string(seed));
-    html += item("this claim alone", "<code>incontext-verify --claim " + escaped(claim.id) + "</code>");
+    html += item("this claim alone", "<code>" + escaped(alone(claim, notes)) + "</code>");
   }
   return html + "</dl></details>\n</article>\n";
 }
@@ -289,7 +298,7 @@ std::string html_of(const Ledger& ledger, const RunNotes& notes) {
     html += "<section><h2>" + escaped(title_of(paper)) + " <span class=\"faint\">arXiv " + arxiv_number(paper) +
             "</span></h2>\n";
     for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
-      if (ledger.claims[i].paper == paper) html += card(ledger, i, links, notes.seed);
+      if (ledger.claims[i].paper == paper) html += card(ledger, i, links, notes);
     }
     html += "</section>\n";
   }

@@ -68,7 +68,7 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
 
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   UnusedOptions unused(app);
-  if (o.list) unused.add("--list", {"--edition", "--seed", "--soak", "--jobs", "--page", "--markdown"});
+  if (o.list) unused.add("--list", {"--seed", "--soak", "--jobs", "--page", "--markdown"});
   if (o.soak == 0 && is_given(app, "--soak")) unused.add("--soak 0", {"--soak"});
   if (o.soak > 0) unused.add("--soak", {"--page", "--markdown"});
   if (o.jobs == 0) o.jobs = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
@@ -85,7 +85,9 @@ std::vector<Claim> claims_of(const VerifyOptions& o) {
     return all.empty() || std::find(all.begin(), all.end(), one) != all.end();
   };
   for (const Claim& claim : all_claims()) {
-    if (within(o.claims, claim.id) && within(o.papers, claim.paper)) chosen.push_back(claim);
+    if (within(o.claims, claim.id) && within(o.papers, claim.paper)) {
+      chosen.push_back(in_edition(claim, o.edition));
+    }
   }
   if (chosen.empty()) throw InputError("--claim: none of these claims is of --paper (needs a claim of that paper)");
   return chosen;

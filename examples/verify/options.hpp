@@ -11,8 +11,6 @@
 /// The options of incontext-verify.
 namespace incontext::examples::verify {
 
-enum class Edition { quick, full };
-
 struct VerifyOptions {
   Edition edition = Edition::quick;
   std::vector<std::string> claims = {};  ///< identities; empty: all
@@ -31,7 +29,7 @@ void add_verify_options(CLI::App& app, VerifyOptions& o);
 /// Checks the options and finds those without effect. Every output is tried before anything runs.
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o);
 
-/// The claims that the options ask for.
+/// The claims that the options ask for. Those with runs of the full edition alone are untested in the quick one.
 std::vector<Claim> claims_of(const VerifyOptions& o);
 
 }  // namespace incontext::examples::verify

@@ -11,6 +11,7 @@ namespace incontext::examples::verify {
 struct RunNotes {
   std::string command;  ///< the ledger's own command line
   std::uint64_t seed = 1;
+  Edition edition = Edition::quick;
   std::string page = {};  ///< the file of the page, from which links to sources start
 };
 

@@ -260,7 +260,9 @@ std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
   }
   std::erase_if(series, [](const Series& one) { return one.points.empty(); });
   if (series.empty()) return std::nullopt;
-  return panel_of(std::move(series), title, claim.curves.x, claim.curves.y);
+  std::string label = claim.curves.x;
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return panel_of(std::move(series), title, label, claim.curves.y);
 }
 
 /// A table's title up to the values of its parameters, which follow a colon. "Figure 2a:" alone would say too little.

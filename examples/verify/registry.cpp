@@ -33,6 +33,21 @@ const Command& command_named(std::string_view name) {
   throw std::logic_error("no command is named '" + std::string(name) + "'");
 }
 
+const std::string& line_of(const Command& command, Edition edition) {
+  return edition == Edition::full && !command.full.empty() ? command.full : command.quick;
+}
+
+Claim in_edition(Claim claim, Edition edition) {
+  for (const std::string& name : claim.commands) {
+    if (!line_of(command_named(name), edition).empty()) continue;
+    claim.expected = Outcome::untested;
+    claim.reason = "its training takes minutes, and incontext-verify --claim " + claim.id + " --edition full runs it";
+    claim.commands.clear();
+    break;
+  }
+  return claim;
+}
+
 std::string arxiv_number(Paper paper) {
   switch (paper) {
     case Paper::temperature:

@@ -15,16 +15,17 @@ namespace {
 
 constexpr std::size_t rows_shown = 10;
 
-/// Whether a right theory's p-value is uniform: its own error and rounding must not matter.
+/// Whether a right theory's p-value is uniform: it states a value, and its own error and rounding do not matter.
 bool has_uniform_p_value(const Row& row) {
   constexpr double negligible = 0.01;
-  return row.kind == RowKind::judged && row.unjudged.empty() && row.tolerance <= negligible * row.standard_error;
+  return row.kind == RowKind::judged && row.unjudged.empty() && row.relation.empty() &&
+         row.tolerance <= negligible * row.standard_error;
 }
 
 std::vector<std::string> simulations(const std::vector<Claim>& claims) {
   std::vector<std::string> names;
   for (const std::string& name : needed_commands(claims)) {
-    const std::string& line = command_named(name).quick;
+    const std::string& line = line_of(command_named(name), Edition::full);
     if (!line.starts_with("incontext-train") && !line.starts_with("incontext-scores")) names.push_back(name);
   }
   return names;

@@ -181,7 +181,7 @@ Table rows_table(const Ledger& ledger) {
       }
     }
     const bool is_simulated = row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0;
-    const bool is_computed = !row.relation.empty();
+    const bool is_computed = row.is_computed();
     table.add_row({row.command, row.table, row.name, kind_text(row.kind), text(listed(claims)), finite(row.theory),
                    is_computed ? finite(row.simulation) : Cell(), text(row.relation),
                    is_computed ? Cell() : finite(row.simulation), is_computed ? Cell() : finite(row.standard_error),
@@ -213,6 +213,9 @@ Table list_table(const std::vector<Claim>& claims) {
     table.add_row({claim.id, word_of(claim.paper), claim.place, claim.statement, text(claim.equation), text(headers),
                    word_of(claim.expected)});
   }
+  table.notes = {
+      "expected: in this edition. A claim that needs minutes of training is untested in the quick one; --edition "
+      "full --list has its verdict."};
   return table;
 }
 

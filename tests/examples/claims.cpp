@@ -1,12 +1,14 @@
-#include "examples/scores/claims.hpp"
+#include "examples/support/claims.hpp"
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "support/catch.hpp"
 
-using incontext::examples::scores::Claims;
+using incontext::examples::Claims;
 
 namespace {
 
@@ -76,4 +78,23 @@ TEST_CASE("one row a claim, with its worst case; one broken case breaks the verd
   CHECK(claims.verdict().details["failures"] == 1);
   CHECK(std::get<std::string>(claims.table().rows[0][2]) == "n = 5");
   CHECK(std::get<std::string>(claims.table().rows[0][6]) == "disagrees");
+}
+
+TEST_CASE("claims join a verdict, and make a disagreement of it only where one fails", "[claims]") {
+  using incontext::examples::Verdict;
+  const auto joined = [](const Claims& claims, std::optional<bool> agrees) {
+    Verdict verdict{.agrees = agrees, .text = "Nothing was judged."};
+    claims.join(verdict);
+    return verdict;
+  };
+  CHECK(joined({}, true).text == "Nothing was judged.");
+  Claims claims;
+  claims.at_most("a bound", "n = 2", 0.1, 1);
+  CHECK(joined(claims, std::nullopt).agrees == std::nullopt);
+  CHECK(joined(claims, true).agrees == true);
+  CHECK(joined(claims, true).text == "Nothing was judged. Agreement: 1 claim in 1 case, none fails.");
+  claims.at_most("a bound", "n = 3", 2, 1);
+  CHECK(joined(claims, true).agrees == false);
+  CHECK(joined(claims, std::nullopt).rows == std::vector<std::string>{"Disagrees: a bound, at n = 3."});
+  CHECK(joined(claims, true).details["claims"]["failures"] == 1);
 }

@@ -1,5 +1,6 @@
 #include "examples/support/judgment.hpp"
 
+#include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cmath>
@@ -98,6 +99,29 @@ TEST_CASE("a mean within the tolerance agrees, one beyond it disagrees, and a co
   std::vector<Table> tables{table_of({judgment.judged_within(1, 0.02, off_by(3))})};
   judgment.settle(tables);
   CHECK(word(tables[0], 0, "reason") == part("cannot tell a deviation of the tolerance, 0.02"));
+}
+
+TEST_CASE("a mean within a bound agrees, however far, and one beyond it is judged like any other", "[judgment]") {
+  const auto outcome = [](double deviations, std::int64_t count = 65536) {
+    Judgment judgment;
+    std::vector<Table> tables{table_of({judgment.judged_bound(">=", 1, off_by(deviations, count), 65536)})};
+    judgment.settle(tables);
+    Judgment mirrored;
+    std::vector<Table> other{table_of({mirrored.judged_bound("<=", 1, off_by(-deviations, count), 65536)})};
+    mirrored.settle(other);
+    CHECK(word(other[0], 0, "verdict") == word(tables[0], 0, "verdict"));
+    return word(tables[0], 0, "verdict");
+  };
+  CHECK(outcome(0) == "agrees");
+  CHECK(outcome(100) == "agrees");
+  CHECK(outcome(-3.2) == "agrees");
+  CHECK(outcome(-3.4) == "disagrees");
+  CHECK(outcome(-6, 16) == "disagrees");  // by Student's t: the bound of 16 values is 4.07
+  CHECK(outcome(-4, 16) == "agrees");
+  for (const double deviations : {100.0, -100.0}) CHECK(outcome(deviations, 4) == "not_judged");
+  Estimate broken = off_by(100);
+  broken.non_finite = 1;
+  CHECK_FALSE(agree(1, ">=", broken).excess >= 0);  // what cannot be judged is not within a bound
 }
 
 TEST_CASE("agreement up to the family-wise bound, disagreement beyond", "[judgment]") {

@@ -213,6 +213,64 @@ TEST_CASE("relations between computed numbers: bounds are counted apart, and sho
   CHECK(html == part("<td>&ne; 0.5</td><td>0.25</td><td>rejected</td>"));
 }
 
+TEST_CASE("a simulation that a theory only bounds is judged on that side alone, and is a member of the family") {
+  const auto bounded = [](double key, double off, const std::string& relation = ">=") {
+    Json row = judged(key, 1, off, 16);
+    row["relation"] = relation;
+    return row;
+  };
+  const auto decided = [&](double off) {
+    return ledger_of({claim_of()}, {run_of({bounded(1, 40), bounded(2, off)}, rejected_control)});
+  };
+  const Ledger right = decided(-3);
+  CHECK(right.family.members == 2);
+  CHECK(right.rows.front().kind == RowKind::judged);
+  CHECK_FALSE(right.rows.front().is_computed());
+  CHECK(right.rows.front().name == "x = 1");
+  CHECK(right.family.rows.front().p_value == 1);
+  CHECK(right.decisions.front().outcome == Outcome::confirmed);
+  CHECK(right.decisions.front().judged == 2);
+  CHECK(right.decisions.front().bounds == 0);
+  CHECK(html_of(right, {.command = "incontext-verify", .seed = 1, .page = "page.html"}) == part("<td>&ge; 1</td>"));
+  const Ledger wrong = decided(-9);
+  CHECK(wrong.decisions.front().outcome == Outcome::refuted);
+  REQUIRE(wrong.rejections().size() == 1);
+  CHECK(wrong.rejections().front() == "Rejected: run: x = 2: 0.91 is not >= 1.");
+  const auto from_above = [&](double off) {
+    return ledger_of({claim_of()}, {run_of({bounded(1, off, "<=")}, rejected_control)}).decisions.front().outcome;
+  };
+  CHECK(from_above(-40) == Outcome::confirmed);
+  CHECK(from_above(2) == Outcome::confirmed);
+  CHECK(from_above(9) == Outcome::refuted);
+  Json shown = bounded(1, -40);  // without a relation and a verdict it is only shown
+  shown["relation"] = shown["verdict"] = shown["theory"] = nullptr;
+  CHECK(ledger_of({claim_of()}, {run_of({shown, judged(2, 1, 0)}, rejected_control)}).family.members == 1);
+}
+
+TEST_CASE("a claim whose runs take minutes is tried by the full edition alone") {
+  std::size_t in_full_alone = 0;
+  for (const Claim& claim : all_claims()) {
+    CAPTURE(claim.id);
+    const Claim quick = in_edition(claim, Edition::quick);
+    CHECK(in_edition(claim, Edition::full).expected == claim.expected);
+    for (const std::string& command : quick.commands) {
+      CHECK_FALSE(line_of(command_named(command), Edition::quick).empty());
+    }
+    if (quick.expected == claim.expected) continue;
+    ++in_full_alone;
+    CHECK(quick.expected == Outcome::untested);
+    CHECK(quick.reason == part("--edition full"));
+    CHECK(quick.commands.empty());
+  }
+  CHECK(in_full_alone > 0);
+  const Command both{"a", "quick line", "full line"}, one{"b", "one line"}, late{"c", "", "full line"};
+  CHECK(line_of(both, Edition::full) == "full line");
+  CHECK(line_of(both, Edition::quick) == "quick line");
+  CHECK(line_of(one, Edition::full) == "one line");
+  CHECK(line_of(late, Edition::quick).empty());
+  CHECK(line_of(late, Edition::full) == "full line");
+}
+
 TEST_CASE("a bound that is broken is named with its relation") {
   const Json broken{{"claim", "a bound"}, {"cases", 1},    {"computed", 1.5},
                     {"relation", "<="},   {"theory", 0.5}, {"verdict", "disagrees"}};
@@ -280,6 +338,7 @@ TEST_CASE("the registry: identities differ, and all that it names exists") {
   for (const Command& command : all_commands()) {
     CAPTURE(command.name);
     CHECK(commands.insert(command.name).second);
+    CHECK_FALSE(line_of(command, Edition::full).empty());
     for (const std::string& line : {command.quick, command.full}) {
       CHECK((line.empty() || line.starts_with("incontext-")));
       CHECK((line.empty() || line.find("--seed ") == std::string::npos));

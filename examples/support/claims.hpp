@@ -12,7 +12,7 @@
 
 /// Statements of theory about computed numbers. A claim may be made about many cases; its row in the table shows the
 /// case that came closest to breaking it, and all claims together are the verdict.
-namespace incontext::examples::scores {
+namespace incontext::examples {
 
 class Claims {
  public:
@@ -48,6 +48,18 @@ class Claims {
                      one.worst.theory, std::string(one.holds() ? "agrees" : "disagrees")});
     }
     return table;
+  }
+
+  bool empty() const { return claims_.empty(); }
+
+  /// Makes a disagreement of a verdict where a claim fails.
+  void join(Verdict& verdict) const {
+    if (empty()) return;
+    const Verdict own = this->verdict();
+    verdict.details["claims"] = own.details;
+    verdict.text += ' ' + own.text;
+    verdict.rows.insert(verdict.rows.end(), own.rows.begin(), own.rows.end());
+    if (own.agrees == false) verdict.agrees = false;
   }
 
   Verdict verdict() const {
@@ -103,4 +115,4 @@ class Claims {
   std::vector<Claim> claims_;
 };
 
-}  // namespace incontext::examples::scores
+}  // namespace incontext::examples
