@@ -8,14 +8,16 @@
 # hold what simulates and little else. SOURCES are compiled once, by the host compiler, for both: beside CUDA_SOURCES
 # of the simulate headers they include those of types/ alone, because the others differ between the editions.
 #
-# With INCONTEXT_INSTRUCTION_SETS, CUDA_SOURCES of a program that has SOURCES too become a shared library, once for the
-# plain processor and once for each of these sets:
+# With INCONTEXT_INSTRUCTION_SETS, CUDA_SOURCES of a program that has SOURCES too become a shared library, once for each
+# of these sets, for plain;x86-64-v3;x86-64-v4:
 #
 #   lib<name>-simulator.so    glibc-hwcaps/x86-64-v3/lib<name>-simulator.so    glibc-hwcaps/x86-64-v4/...
 #
-# The dynamic loader (glibc 2.33 or later) takes the last that the processor can run. Nothing compiled for a newer
-# processor is in any other file; simulator.map makes every symbol local but the members of the classes ...Simulator,
-# so that no edition calls an inline function of another or of the program. ONE_EDITION is for a program that computes by
+# The dynamic loader (glibc 2.33 or later) takes the last that the processor can run, and the first where none of the
+# others is. With one set the program is for processors that have it: scripts/verify and scripts/test build for the
+# machine that they run on. Nothing compiled for a newer processor is in any other file; simulator.map makes every symbol
+# local but the members of the classes ...Simulator, so that no edition calls an inline function of another or of the
+# program. ONE_EDITION is for a program that computes by
 # Eigen, whose digits would depend on the edition.
 
 add_library(incontext_warnings INTERFACE)
@@ -49,26 +51,35 @@ endif()
 # Libraries that belong to a program, not to the system's users.
 set(INCONTEXT_PROGRAM_LIBDIR "${CMAKE_INSTALL_LIBDIR}/incontext")
 
-# Compiles for an instruction set: x86-64-v3 (AVX2) or x86-64-v4 (AVX-512).
+# Compiles for an instruction set: plain (what the compiler takes by itself), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512).
 function(incontext_compile_for target set)
-  target_compile_options(${target} PRIVATE -march=${set})
+  if(NOT set STREQUAL "plain")
+    target_compile_options(${target} PRIVATE -march=${set})
+  endif()
   if(set STREQUAL "x86-64-v4")
     target_compile_options(${target} PRIVATE -mprefer-vector-width=512)
   endif()
 endfunction()
 
 # incontext_add_editions(<program> SOURCES <file.cpp>... SETS <set>... LINK <target>...): the libraries; <program> links
-# the plain one
+# the first
 function(incontext_add_editions program)
   cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;SETS;LINK")
-  foreach(set IN ITEMS plain ${A_SETS})
+  list(POP_FRONT A_SETS first)
+  # the loader would take what an earlier configuration left for the newest edition
+  foreach(set IN ITEMS x86-64-v3 x86-64-v4)
+    if(NOT set IN_LIST A_SETS)
+      file(REMOVE "${CMAKE_CURRENT_BINARY_DIR}/glibc-hwcaps/${set}/lib${program}-simulator.so")
+    endif()
+  endforeach()
+  foreach(set IN LISTS first A_SETS)
     set(target ${program}-simulator-${set})
     add_library(${target} SHARED ${A_SOURCES})
     set(folder "")
-    if(NOT set STREQUAL "plain")
+    if(NOT set STREQUAL first)
       set(folder "/glibc-hwcaps/${set}")
-      incontext_compile_for(${target} ${set})
     endif()
+    incontext_compile_for(${target} ${set})
     target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings ${A_LINK})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     # Eigen would align memory and order sums by the processor: what one side allocates, the other may free, and the
@@ -84,7 +95,7 @@ function(incontext_add_editions program)
       install(TARGETS ${target} LIBRARY DESTINATION "${INCONTEXT_PROGRAM_LIBDIR}${folder}" OPTIONAL)
     endif()
   endforeach()
-  target_link_libraries(${program} PRIVATE ${program}-simulator-plain)
+  target_link_libraries(${program} PRIVATE ${program}-simulator-${first})
   file(RELATIVE_PATH path "/${CMAKE_INSTALL_BINDIR}" "/${INCONTEXT_PROGRAM_LIBDIR}")
   set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
 endfunction()

@@ -2,6 +2,8 @@
 // references in it.
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -16,15 +18,19 @@
 #include "examples/evaluate/training.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
+#include "examples/support/progress.hpp"
 #include "examples/support/unused_options.hpp"
 
 int main(int argc, char** argv) {
   using namespace incontext::examples;
   using namespace incontext::examples::evaluate;
   std::string file;
+  bool all_rows = false;
   OutputOptions output;
   const auto add_options = [&](CLI::App& app) {
     add_file(app, "file", file, "JSON file of cases, or - for standard input");
+    add_flag(app, "--all-rows", all_rows, "In the table, too, the rows that agree; CSV and JSON always have them");
+    head_options(app, "Cases");
     add_output_options(app, output);
   };
   const auto evaluate = [&](const CLI::App& app) {
@@ -38,8 +44,16 @@ int main(int argc, char** argv) {
     register_softmax_error(registry);
     register_training(registry);
     register_classification(registry);
-    const auto cases = evaluate_cases(file, read_whole_file(file), registry);
-    Report report = report_cases(cases, output.format != Format::table);
+    ProgressLine line(output.quiet, ::isatty(STDERR_FILENO) != 0, stderr, "stop");
+    const auto progress = [&](std::size_t done, std::size_t all) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      line.show(file, static_cast<std::int64_t>(done), static_cast<std::int64_t>(all), passed.count());
+    };
+    const auto cases = evaluate_cases(file, read_whole_file(file), registry, progress);
+    line.clear();
+    Report report = report_cases(cases, output.format != Format::table ? ReportedRows::in_full
+                                        : all_rows                     ? ReportedRows::all
+                                                                       : ReportedRows::not_agreeing);
     report.start = start;
     report.command = command_of(app);
     report.arguments = arguments_of(app);

@@ -7,14 +7,18 @@ section() { printf '\n== %s\n' "$*"; }
 cuda_architecture=90
 if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then cuda_architecture=native; fi
 
-# The newest instructions that the dynamic loader finds here, of those the programs have editions for; else nothing.
+# What the programs simulate is compiled for this machine alone: for the newest instructions that the dynamic loader finds
+# here, of those the programs have editions for.
 instruction_set() {
-  local loader=/lib64/ld-linux-x86-64.so.2
-  [ ! -x "$loader" ] || "$loader" --help | sed -n 's/^  \(x86-64-v[34]\) (supported, searched)$/\1/p' | head -1
+  local loader=/lib64/ld-linux-x86-64.so.2 newest=
+  if [ -x "$loader" ]; then newest=$("$loader" --help | sed -n 's/^  \(x86-64-v[34]\) (supported, searched)$/\1/p' | head -1); fi
+  echo "${newest:-plain}"
 }
 
 # configure PRESET [-D...]
-configure() { cmake --preset "$1" -DCMAKE_CUDA_ARCHITECTURES="$cuda_architecture" "${@:2}"; }
+configure() {
+  cmake --preset "$1" -DCMAKE_CUDA_ARCHITECTURES="$cuda_architecture" -DINCONTEXT_INSTRUCTION_SETS="$(instruction_set)" "${@:2}"
+}
 
 # build PRESET TARGET...
 build() { cmake --build --preset "$1" --parallel "$jobs" --target "${@:2}"; }

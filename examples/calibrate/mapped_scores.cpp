@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -20,17 +23,52 @@ namespace incontext::examples::calibrate {
 
 namespace {
 
-/// A file that is open until the end of the block.
-struct OpenFile {
-  explicit OpenFile(const std::string& file) : descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor < 0) throw InputError(file + ": cannot be read: " + std::strerror(errno));
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() { ::close(descriptor); }
-
-  int descriptor;
+/// What the handler of SIGBUS knows about a mapped file: plain data that does not change while scores are read.
+struct Mapping {
+  const char* bytes = nullptr;
+  std::size_t size = 0;
+  std::array<char, 512> message = {};
 };
+
+constexpr std::size_t most_files = 4;
+std::array<Mapping, most_files> mappings = {};
+
+/// Reading a page behind the end of a file that was shortened raises SIGBUS. Nothing is being written at that time.
+void on_bus_error(int signal, siginfo_t* info, void*) {
+  const auto* place = static_cast<const char*>(info->si_addr);
+  for (const Mapping& file : mappings) {
+    if (file.bytes == nullptr || place < file.bytes || place >= file.bytes + file.size) continue;
+    const ssize_t ignored = ::write(STDERR_FILENO, file.message.data(), std::strlen(file.message.data()));
+    static_cast<void>(ignored);
+    ::_exit(exit_bad_input);
+  }
+  ::signal(signal, SIG_DFL);  // any other error of memory ends the program as it always does
+}
+
+void watch(const std::string& file, const void* bytes, std::size_t size) {
+  for (Mapping& one : mappings) {
+    if (one.bytes != nullptr) continue;
+    std::snprintf(one.message.data(), one.message.size(),
+                  "incontext-calibrate: %s: was cut off while it was read (needs a file that no program writes)\n",
+                  shown(file, 300).c_str());
+    one.size = size;
+    one.bytes = static_cast<const char*>(bytes);
+    break;
+  }
+  struct sigaction action = {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
+void forget(const void* bytes) {
+  for (Mapping& one : mappings) {
+    if (one.bytes == bytes) one.bytes = nullptr;
+  }
+}
+
+/// More heads than any model has, and at most 100 MB of measurements.
+constexpr std::int64_t most_heads = 100000;
 
 calibration::NumberType number_type(const std::string& file, const NpyHeader& header) {
   try {
@@ -57,17 +95,21 @@ void require_size(const std::string& file, const NpyHeader& header, std::size_t 
 
 }  // namespace
 
-MappedScores::MappedScores(const std::string& file) : file_(file) {
-  const OpenFile open(file);
-  struct stat status {};
-  if (::fstat(open.descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw InputError(file + ": is not a regular file, which can be mapped into memory (needs an .npy file)");
-  }
-  size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ == 0) throw InputError(file + ": is empty (needs an .npy file)");
-  bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, open.descriptor, 0);
-  if (bytes_ == MAP_FAILED) throw InputError(file + ": cannot be mapped into memory: " + std::strerror(errno));
+MappedScores::MappedScores(const std::string& file)
+    : file_(file), descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (descriptor_ < 0) throw InputError(file + ": cannot be read: " + std::strerror(errno));
   try {
+    if (::fstat(descriptor_, &opened_) != 0 || !S_ISREG(opened_.st_mode)) {
+      throw InputError(file + ": is not a regular file, which can be mapped into memory (needs an .npy file)");
+    }
+    size_ = static_cast<std::size_t>(opened_.st_size);
+    if (size_ == 0) throw InputError(file + ": is empty (needs an .npy file)");
+    bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
+    if (bytes_ == MAP_FAILED) {
+      bytes_ = nullptr;
+      throw InputError(file + ": cannot be mapped into memory: " + std::strerror(errno));
+    }
+    watch(file, bytes_, size_);
     const std::string_view text(static_cast<const char*>(bytes_), size_);
     refuse_zip(file, text);
     const NpyHeader header = parse_npy_header(file, text);
@@ -80,15 +122,32 @@ MappedScores::MappedScores(const std::string& file) : file_(file) {
     const std::vector<std::int64_t> shape(header.shape.begin(), header.shape.end());
     array_ = calibration::dense_scores(static_cast<const char*>(bytes_) + header.data_start, type, shape,
                                        header.fortran_order, header.is_swapped());
+    if (array_.heads() > most_heads / array_.layers()) {
+      throw_input_error(file, "has too many heads", sizes_of(header.shape),
+                        "at most " + std::to_string(most_heads) + " in all layers");
+    }
     description_ = sizes_of(header.shape) + ", float" + std::to_string(8 * header.item_size) +
                    (header.fortran_order ? ", Fortran order" : "");
   } catch (...) {
-    ::munmap(bytes_, size_);
+    close();
     throw;
   }
 }
 
-MappedScores::~MappedScores() { ::munmap(bytes_, size_); }
+MappedScores::~MappedScores() { close(); }
+
+void MappedScores::close() {
+  forget(bytes_);
+  if (bytes_ != nullptr) ::munmap(bytes_, size_);
+  ::close(descriptor_);
+}
+
+void MappedScores::require_unchanged() const {
+  struct stat now = {};
+  const bool same = ::fstat(descriptor_, &now) == 0 && now.st_size == opened_.st_size &&
+                    now.st_mtim.tv_sec == opened_.st_mtim.tv_sec && now.st_mtim.tv_nsec == opened_.st_mtim.tv_nsec;
+  if (!same) throw InputError(file_ + ": was written to while it was read (needs a file that no program writes)");
+}
 
 void MappedScores::release() const { ::madvise(bytes_, size_, MADV_DONTNEED); }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "examples/support/progress.hpp"
 
@@ -25,6 +27,10 @@ template <class Function>
 auto naming(const std::string& file, const Function& function) {
   try {
     return function();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::system_error&) {  // about threads, and not about the file
+    throw;
   } catch (const std::exception& error) {
     throw InputError(file + ": " + without_function(error.what()));
   }
@@ -41,7 +47,9 @@ std::vector<calibration::HeadMeasurement> measure(const MappedScores& scores, co
     line.show("measuring", done, planned, seconds.count());
     if (done % 16 == 0) scores.release();
   };
-  return naming(scores.file(), [&] { return calibration::measure_heads(scores.array(), options); });
+  auto heads = naming(scores.file(), [&] { return calibration::measure_heads(scores.array(), options); });
+  scores.require_unchanged();
+  return heads;
 }
 
 std::vector<calibration::HeadCalibration> calibrate_all(const std::vector<calibration::HeadMeasurement>& heads,
@@ -51,9 +59,11 @@ std::vector<calibration::HeadCalibration> calibrate_all(const std::vector<calibr
 
 calibration::HeadDetail describe(const MappedScores& scores, const calibration::HeadCalibration& head,
                                  const CalibrateOptions& o) {
-  return naming(scores.file(), [&] {
+  auto detailed = naming(scores.file(), [&] {
     return calibration::detail_of(scores.array(), head, options_of(o), {o.gap, o.trained_length, o.factors});
   });
+  scores.require_unchanged();
+  return detailed;
 }
 
 calibration::ShiftedTemperature shifted(const MappedScores& training, const MappedScores& shifted, HeadPlace place,

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,14 +36,21 @@ struct EvaluatedCase {
   std::vector<EvaluatedField> fields = {};
 };
 
-/// Parses JSON. Refuses text that is not JSON, with a message of one line, and deeper nesting than any case needs.
+/// Parses JSON. Refuses text that is not JSON, with a message of one line, deeper nesting than any case needs, and a key
+/// that an object has twice, because only one of its values could be used.
 inline Json parse_json(const std::string& file, const std::string& text) {
-  const auto limit_depth = [&file](int depth, Json::parse_event_t, Json&) {
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
     if (depth > 64) throw_input_error(file, "is nested too deeply", depth, "at most 64 levels");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
+      throw_input_error(file, "has a key twice in one object", value.get<std::string>(), "every key once");
+    }
     return true;
   };
   try {
-    return Json::parse(text, limit_depth);
+    return Json::parse(text, check);
   } catch (const Json::parse_error& error) {
     throw InputError(file + ": is not JSON: " + shown(error.what(), 300));
   } catch (const Json::exception& error) {  // a number that no double can represent
@@ -132,8 +141,10 @@ inline EvaluatedCase evaluate_case(const Json& item, const std::string& path, co
   return result;
 }
 
-inline std::vector<EvaluatedCase> evaluate_cases(const std::string& file, const std::string& text,
-                                                 const Registry& registry) {
+/// `progress` is told how many cases are done, of how many.
+inline std::vector<EvaluatedCase> evaluate_cases(
+    const std::string& file, const std::string& text, const Registry& registry,
+    const std::function<void(std::size_t done, std::size_t all)>& progress = [](std::size_t, std::size_t) {}) {
   const Json document = parse_json(file, text);
   const Fields fields(document, file);
   const bool by_largest =
@@ -146,6 +157,7 @@ inline std::vector<EvaluatedCase> evaluate_cases(const std::string& file, const 
   for (const Json& item : document["cases"]) {
     const std::string path = file + ": case number " + std::to_string(cases.size() + 1);
     cases.push_back(evaluate_case(item, path, registry, by_largest));
+    progress(cases.size(), document["cases"].size());
   }
   return cases;
 }
@@ -239,11 +251,19 @@ inline Verdict verdict_of(std::size_t cases, const CaseCounts& n, std::vector<st
 
 }  // namespace detail
 
-/// The table for people has scalars to 12 digits, and of an array its sizes and its worst entry. For CSV and JSON
-/// (`complete`) every number is written in full beside its reference.
-inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complete) {
+enum class ReportedRows {
+  not_agreeing,  ///< without those that agree with their references: what people want to see
+  all,
+  in_full  ///< all, with every number of an array, for CSV and JSON
+};
+
+/// The table for people has scalars to 12 digits, and of an array its sizes and its worst entry.
+inline Report report_cases(const std::vector<EvaluatedCase>& cases, ReportedRows reported) {
+  const bool complete = reported == ReportedRows::in_full;
   Report report{.program = "incontext-evaluate"};
-  Table table{.title = "Computed values of every case, compared with the reference where there is one",
+  Table table{.title = reported == ReportedRows::not_agreeing
+                           ? "Computed values that do not agree with a reference, or have none"
+                           : "Computed values of every case, compared with the reference where there is one",
               .columns = {{"case"},
                           {"field"},
                           {"computed"},
@@ -269,6 +289,7 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
     for (const EvaluatedField& field : item.fields) {
       const detail::Finding finding = detail::finding_of(field, has_references);
       found.add(finding, field.reference.has_value());
+      if (reported == ReportedRows::not_agreeing && finding.verdict == "agrees") continue;
       const Cell computed = complete ? Cell{Nested{field.computed}} : Cell{detail::shown_value(field.computed)};
       table.add_row({item.id, field.name, computed, item.kind,
                      field.reference ? Cell(Nested{*field.reference}) : Cell(),
@@ -284,7 +305,7 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, bool complet
     ++(disagrees ? counts.disagree : found.not_finite ? counts.not_finite : counts.without_reference);
     rows.push_back((disagrees ? "Disagrees: " : "Not judged: ") + item.id + ": " + found.worst.reason + ".");
   }
-  report.tables.push_back(std::move(table));
+  if (!table.rows.empty() || reported != ReportedRows::not_agreeing) report.tables.push_back(std::move(table));
   report.verdict = detail::verdict_of(cases.size(), counts, std::move(rows));
   return report;
 }

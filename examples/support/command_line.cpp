@@ -328,6 +328,14 @@ void require_thread_variables(const CLI::App& app) {
 }  // namespace
 
 void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
+  // CLI11 would take the next word for the value of `--option=`
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with("--") || !word.ends_with('=')) continue;
+    const std::string name = word.substr(0, word.size() - 1);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (option != nullptr) throw InputError(name + ": has no value (needs " + option->get_type_name() + ")");
+  }
   app.allow_extras();
   try {
     app.parse(argc, argv);
@@ -437,6 +445,10 @@ int run_program(const ProgramText& program, int argc, char** argv,
     }
   } catch (const std::bad_alloc&) {
     failure = "not enough memory for these sizes" + given_counts(app);
+  } catch (const std::system_error& error) {
+    const bool threads = error.code() == std::errc::resource_unavailable_try_again;
+    failure = threads ? std::string("--threads: cannot be started: ") + error.what() + " (needs fewer, such as 1)"
+                      : error.what();
   } catch (const std::exception& error) {
     failure = in_options(app, error.what());
   }

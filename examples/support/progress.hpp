@@ -19,9 +19,10 @@ namespace incontext::examples {
 
 class ProgressLine {
  public:
-  /// Writes nothing if `quiet` is set or the run takes less than a second.
-  explicit ProgressLine(bool quiet, bool terminal = ::isatty(STDERR_FILENO) != 0, std::FILE* out = stderr)
-      : quiet_(quiet), terminal_(terminal), out_(out) {}
+  /// Writes nothing if `quiet` is set or the run takes less than a second. `on_interrupt`: what Ctrl-C does.
+  explicit ProgressLine(bool quiet, bool terminal = ::isatty(STDERR_FILENO) != 0, std::FILE* out = stderr,
+                        std::string on_interrupt = "stop and show what was reached")
+      : quiet_(quiet), terminal_(terminal), out_(out), on_interrupt_(std::move(on_interrupt)) {}
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine() {
@@ -95,9 +96,9 @@ class ProgressLine {
       std::fprintf(out_, "\r\033[K%s: %.0f s, no trial is finished (Ctrl-C: stop)", what_.c_str(), seconds);
       return;
     }
-    std::fprintf(out_, "\r\033[K%s: %.0f%%, %.0f s left (Ctrl-C: stop and show what was reached)", what_.c_str(),
+    std::fprintf(out_, "\r\033[K%s: %.0f%%, %.0f s left (Ctrl-C: %s)", what_.c_str(),
                  100 * static_cast<double>(std::min(done_, planned_)) / std::max(static_cast<double>(planned_), 1.0),
-                 seconds_left(seconds));
+                 seconds_left(seconds), on_interrupt_.c_str());
   }
 
   void tell_once(double seconds) {
@@ -114,6 +115,7 @@ class ProgressLine {
 
   bool quiet_, terminal_;
   std::FILE* out_;
+  std::string on_interrupt_;
   std::mutex mutex_ = {};
   std::condition_variable wake_ = {};
   std::thread ticker_ = {};

@@ -111,10 +111,17 @@ std::string shown(std::string_view text, std::size_t most) {
 std::string read_whole_file(const std::string& path) {
   ReadFile file(path);
   std::string content;
+  const auto require_size = [&path](std::size_t bytes) {
+    if (bytes <= largest_file) return;
+    throw_input_error(path, "is too large to be read as a whole", bytes,
+                      "at most " + std::to_string(largest_file) + " bytes");
+  };
+  require_size(file.size());
   content.reserve(file.size() + 1);
   constexpr std::size_t most = std::size_t{1} << 16;
   for (std::size_t count = most; count > 0;) {
     const std::size_t have = content.size();
+    require_size(have);
     content.resize(have + most);
     count = file.read(content.data() + have, most);
     content.resize(have + count);

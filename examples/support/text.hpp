@@ -36,7 +36,10 @@ template <class Value>
   throw InputError(std::move(text).str());
 }
 
-/// The whole content of a file, or of standard input for "-", as bytes.
+/// Larger files, 4 GB, are no tables, records or reports.
+inline constexpr std::size_t largest_file = std::size_t{1} << 32;
+
+/// The whole content of a file of at most largest_file bytes, or of standard input for "-".
 std::string read_whole_file(const std::string& path);
 
 std::string_view trimmed(std::string_view text);

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,8 +24,13 @@ namespace {
 class WorkFolder {
  public:
   WorkFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "incontext-verify-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw InputError("no folder for the programs' reports: " + name);
+    const char* set = std::getenv("TMPDIR");
+    const std::string folder = set != nullptr && *set != '\0' ? set : "/tmp";
+    std::string name = folder + "/incontext-verify-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw_input_error("TMPDIR", std::string("no folder can be made there: ") + std::strerror(errno), folder,
+                        "a folder that can be written to");
+    }
     path_ = name;
   }
   WorkFolder(const WorkFolder&) = delete;

@@ -91,6 +91,17 @@ TEST_CASE("a needle that competitors beat is held as well as it can be", "[calib
   }
 }
 
+TEST_CASE("of two inverse temperatures that hold a needle the lower one is found", "[calibration]") {
+  // at 1 the weight already falls again, because a few of the competitors win
+  const HeadScores<double> scores{.score_stddev = 1, .gap = 0.5};
+  const double target = held_value<double>(Held::needle_weight, scores, 128, 1.0);
+  REQUIRE(held_value<double>(Held::needle_weight, scores, 128, 0.9) > target);
+  const auto lower = holding_temperature<double>(Held::needle_weight, scores, 128, target);
+  CHECK(lower.attained);
+  CHECK(lower.inverse_temperature < 0.9);
+  CHECK(relative(lower.value, target) < 1e-9);
+}
+
 TEST_CASE("in very long rows the held entropy freezes the row at the ratio of the Poisson-Dirichlet law",
           "[calibration]") {
   // E H = psi(1) - psi(1 - m), m = x_c / x: the inverse temperature grows like sqrt(log n), and not like log n

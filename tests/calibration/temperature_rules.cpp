@@ -73,3 +73,34 @@ TEST_CASE("where no inverse temperature holds the needle, SSMax is fitted to the
   CHECK(rules[3].inverse_temperature[2] < 3);
   CHECK(std::isnan(nearest_ssa(1, {.score_stddev = 4, .gap = 1}, 512, 0.9).exponent));
 }
+
+TEST_CASE("a needle that equal weights would favor has no exact rule, with the reason, and every other rule",
+          "[calibration]") {
+  struct Row {
+    double score_stddev, gap;
+    std::int64_t trained;
+  };
+  int without = 0;
+  for (const Row& row : {Row{1, 0.5, 128}, {2, 1, 128}, {3, 2, 128}, {5, 4, 128}, {10, 4, 5}, {10, 4, 256}}) {
+    CAPTURE(row.score_stddev, row.gap, row.trained);
+    const HeadScores<double> scores{row.score_stddev, row.gap};
+    const double target = held_value<double>(Held::needle_weight, scores, row.trained, 1.0);
+    const auto rules = temperature_rules(Held::needle_weight, scores, {row.trained, 4 * row.trained, 64 * row.trained});
+    CHECK(rules.size() >= 5);
+    const TemperatureRule& exact = rules.front();
+    for (std::size_t i = 0; i < exact.value.size(); ++i) {
+      CAPTURE(i, exact.reason);
+      if (exact.attained[i]) {
+        CHECK(relative(exact.value[i], target) < 1e-6);
+      } else {
+        CHECK(std::isnan(exact.inverse_temperature[i]));
+        CHECK_FALSE(exact.reason.empty());
+        ++without;
+      }
+    }
+  }
+  CHECK(without >= 4);
+  const auto below = temperature_rules(Held::needle_weight, {.score_stddev = 2, .gap = 1}, {128, 512});
+  CHECK(below.front().reason.find("is not above 0.00781, which equal weights have in rows of 128") !=
+        std::string::npos);
+}

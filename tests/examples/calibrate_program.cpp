@@ -1,13 +1,17 @@
 // incontext-calibrate as a user runs it: files of every layout, a head in detail, a drawing, refusals.
 
+#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <regex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "examples/support/npy.hpp"
@@ -224,6 +228,44 @@ TEST_CASE("incontext-calibrate refuses what it cannot use, in one line", "[progr
   check_refused({"--scores", good, "--factors", "4,2"}, "--factors");
   check_refused({"--scores", file("two.npy", normal_scores(128, 1, 4), {2, 8, 8}), "--plot", folder.file("x.svg")},
                 "--plot is about one head (needs --head");
+}
+
+TEST_CASE("a needle that equal weights would favor has a report, with the reason for the missing rule", "[calibrate]") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("s.npy", npy("<f8", false, "(100, 128)", bytes_of(normal_scores(100 * 128, 2, 5))));
+  for (const char* gap : {"0.5", "1", "4"}) {
+    CAPTURE(gap);
+    const Finished finished = run_program(INCONTEXT_CALIBRATE, {"--scores", file, "--head", "0,0", "--gap", gap});
+    CHECK(finished.exit_code == 0);
+    CHECK(finished.output.find("nan") == std::string::npos);
+    const bool has_reason = finished.output.find("which equal weights have") != std::string::npos;
+    CHECK(has_reason == (std::string(gap) != "4"));
+  }
+}
+
+TEST_CASE("a file that is shortened while it is read ends the program with one line", "[calibrate]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("big.npy", npy("<f2", false, "(20000, 20000)", ""));
+  const auto whole = std::filesystem::file_size(file) + std::uintmax_t{2} * 20000 * 20000;
+  std::filesystem::resize_file(file, whole);  // a sparse file: no disk is used
+  RunningProgram running(INCONTEXT_CALIBRATE, {"--scores", file}, folder);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::filesystem::resize_file(file, 100000);
+  const Finished finished = running.wait();
+  CAPTURE(finished.errors);
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.output.empty());
+  CHECK(std::count(finished.errors.begin(), finished.errors.end(), '\n') == 1);
+  // before it was opened, within its header, or while it was read
+  CHECK(std::regex_search(finished.errors, std::regex("was cut off while it was read|data is cut off")));
+}
+
+TEST_CASE("a file of more heads than any model has is refused before it is read", "[calibrate]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("many.npy", npy("<f2", false, "(1000, 1000, 2, 2)", ""));
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) + 8000000);
+  check_refused({"--scores", file}, "has too many heads (value = 1000 x 1000 x 2 x 2; needs at most 100000");
 }
 
 }  // namespace calibrate_program_test

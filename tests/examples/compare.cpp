@@ -10,7 +10,8 @@
 using namespace incontext::examples;
 using incontext::examples::evaluate::compare, incontext::examples::evaluate::evaluate_cases,
     incontext::examples::evaluate::Fields, incontext::examples::evaluate::Json, incontext::examples::evaluate::Registry,
-    incontext::examples::evaluate::report_cases, incontext::examples::evaluate::Tolerance;
+    incontext::examples::evaluate::report_cases, incontext::examples::evaluate::ReportedRows,
+    incontext::examples::evaluate::Tolerance;
 using incontext::testing::message_of;
 using incontext::testing::part;
 
@@ -86,7 +87,7 @@ TEST_CASE("tolerance by the largest entry of the array, where the file says so",
 
 TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
   const auto report = [](const std::string& cases) {
-    return report_cases(evaluate_cases("f", "{\"cases\": [" + cases + "]}", doubling()), false);
+    return report_cases(evaluate_cases("f", "{\"cases\": [" + cases + "]}", doubling()), ReportedRows::all);
   };
   const std::string good = R"({"id": "a", "kind": "double", "in": {"x": "2"}, "out": {"value": "4"}, "rtol": "1e-12"})";
   const std::string off = R"({"id": "b", "kind": "double", "in": {"x": 2}, "out": {"value": "4.1"}, "rtol": "1e-12"})";
@@ -116,11 +117,34 @@ TEST_CASE("cases are judged, counted, and reported", "[evaluate]") {
                                              "Not judged: g: value is \"inf\", and no reference says so."});
 }
 
+TEST_CASE("people see the rows that do not agree, or all on demand", "[evaluate]") {
+  const auto rows = [](const std::string& value, ReportedRows reported) {
+    const std::string one =
+        R"({"id": "a", "kind": "double", "in": {"x": 2}, "out": {"value": )" + value + R"(}, "rtol": 0})";
+    const auto tables = report_cases(evaluate_cases("f", "{\"cases\": [" + one + "]}", doubling()), reported).tables;
+    return tables.empty() ? 0 : tables.front().rows.size();
+  };
+  CHECK(rows("4", ReportedRows::not_agreeing) == 0);
+  CHECK(rows("5", ReportedRows::not_agreeing) == 1);
+  CHECK(rows("4", ReportedRows::all) == 1);
+  CHECK(rows("4", ReportedRows::in_full) == 1);
+}
+
+TEST_CASE("a key that stands twice in an object is refused", "[evaluate]") {
+  const std::string one = R"({"id": "a", "kind": "double", "in": {"x": 2}})";
+  CHECK(cases_refusal("{\"cases\": [], \"cases\": [" + one + "]}") ==
+        part("f.json: has a key twice in one object (value = cases; needs every key once)"));
+  CHECK(cases_refusal(R"({"cases": [{"id": "a", "kind": "double", "in": {"x": 2, "x": 3}}]})") == part("(value = x;"));
+  const std::string apart = R"({"id": "b", "kind": "double", "in": {"x": 2}})";  // the same keys in another object
+  CHECK(evaluate_cases("f", "{\"cases\": [" + one + "," + apart + "]}", doubling()).size() == 2);
+}
+
 TEST_CASE("one output of a case can have a tolerance of its own", "[evaluate]") {
   const auto agrees = [](const std::string& rest) {
     const std::string one =
         R"({"id": "a", "kind": "double", "in": {"x": 2}, "out": {"value": "4.0001"}, )" + rest + "}";
-    return report_cases(evaluate_cases("f", "{\"cases\": [" + one + "]}", doubling()), false).verdict->agrees;
+    return report_cases(evaluate_cases("f", "{\"cases\": [" + one + "]}", doubling()), ReportedRows::all)
+        .verdict->agrees;
   };
   CHECK(agrees(R"("rtol": "1e-3")") == true);
   CHECK(agrees(R"("rtol": "1e-3", "tolerances": {"value": {"rtol": "1e-6"}})") == false);

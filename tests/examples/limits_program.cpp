@@ -57,7 +57,6 @@ void check_refused(const Finished& finished, const std::string& expected) {
 struct Stopped {
   bool exited = false;
   std::string output = {};
-  double seconds = 0;
 };
 
 /// Sends SIGINT to a program a tenth of a second after its first trial began, or after it was started.
@@ -77,12 +76,10 @@ Stopped interrupt(const std::string& program, const Arguments& arguments, bool i
   }
   if (in_trials) wait_for_interrupt_handler(child);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const auto start = std::chrono::steady_clock::now();
   ::kill(child, SIGINT);
   int status = 0;
   ::waitpid(child, &status, 0);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  return {WIFEXITED(status), content_of(output), taken.count()};
+  return {WIFEXITED(status), content_of(output)};
 }
 
 }  // namespace
@@ -130,11 +127,8 @@ TEST_CASE("a relative error that cannot be reached is refused with the number of
                 "--trials: is too large (value = 4611686018427387904; needs at most 2^50)");
 }
 
-/// Each of these runs takes minutes if nothing stops it; on an idle machine Ctrl-C ends it within half a second, on a
-/// busy one within a few.
-constexpr double within = 15;
-
 TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits]") {
+  // each takes minutes, and has another report, if nothing stops it
   const std::string far = "100000000";
   for (const auto& [program, arguments] :
        {std::pair<std::string, Arguments>{INCONTEXT_TEMPERATURE, {"--context-length", far, "--trials", "2"}},
@@ -144,12 +138,11 @@ TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits
     const Stopped stopped = interrupt(program, arguments, true);
     CHECK(stopped.exited);
     CHECK(stopped.output == part("Stopped early"));
-    CHECK(stopped.seconds < within);
   }
 }
 
 TEST_CASE("one Ctrl-C ends a run that is still computing closed forms", "[limits]") {
-  CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).seconds < within);
+  CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).output.empty());  // it never came to a table
 }
 
 }  // namespace limits_program_test

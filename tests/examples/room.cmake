@@ -17,7 +17,7 @@ target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SO
 # The programs themselves, where they are built: run as a user runs them.
 if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
-  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT 300)
+  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
   target_compile_definitions(test_programs PRIVATE INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
                                                    INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
                                                    INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")
@@ -42,12 +42,12 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-verify)
   if(INCONTEXT_SLOW_TESTS)
     add_test(NAME examples/record_slow COMMAND test_programs "[.slow]")
-    set_tests_properties(examples/record_slow PROPERTIES LABELS slow TIMEOUT 1500 ENVIRONMENT OMP_WAIT_POLICY=passive)
+    set_tests_properties(examples/record_slow PROPERTIES LABELS slow TIMEOUT ${INCONTEXT_HANG_GUARD} ENVIRONMENT OMP_WAIT_POLICY=passive)
   endif()
   if(INCONTEXT_BASH)
     add_test(NAME examples/ledger_page
              COMMAND ${INCONTEXT_BASH} "${CMAKE_CURRENT_LIST_DIR}/ledger_page.sh" "$<TARGET_FILE:incontext-verify>")
-    set_tests_properties(examples/ledger_page PROPERTIES LABELS examples TIMEOUT 300 SKIP_RETURN_CODE 77
+    set_tests_properties(examples/ledger_page PROPERTIES LABELS examples TIMEOUT ${INCONTEXT_HANG_GUARD} SKIP_RETURN_CODE 77
                                                          ENVIRONMENT OMP_WAIT_POLICY=passive)
   endif()
 endif()

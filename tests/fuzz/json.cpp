@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Registry registry{{"all", read_all}};
   incontext::fuzz::read_or_refuse([&] {
     const auto cases = evaluate_cases("f.json", std::string(reinterpret_cast<const char*>(data), size), registry);
-    for (const bool complete : {false, true}) {
-      const Report report = report_cases(cases, complete);
+    for (const ReportedRows rows : {ReportedRows::not_agreeing, ReportedRows::all, ReportedRows::in_full}) {
+      const Report report = report_cases(cases, rows);
       require(!render_text(report).empty() && !render_csv(report).empty(), "every case can be shown");
       require(Json::parse(render_json(report)).is_object(), "the report is JSON");
     }

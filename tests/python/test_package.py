@@ -151,11 +151,12 @@ def test_examples_of_the_page():
     assert tried > 10 and failed == 0
 
 
-def test_importing_is_quick():
-    """Processor time of the import alone, the best of five because the machine may be busy."""
-    program = "import time; t = time.process_time(); import incontext; print(time.process_time() - t)"
-    seconds = [float(subprocess.check_output([sys.executable, "-c", program])) for _ in range(5)]
-    assert min(seconds) < 0.3
+def test_importing_loads_numpy_alone():
+    """What plots, trains or shows progress is loaded where it is used."""
+    program = "import sys, incontext; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    assert "numpy" in loaded
+    assert not {"matplotlib", "tqdm", "torch", "jax", "pandas", "scipy", "IPython"} & set(loaded)
 
 
 def test_types_are_checked_by_mypy(tmp_path):

@@ -12,7 +12,7 @@ if(NOT CMAKE_CROSSCOMPILING)
     check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"${_set}\") ? 0 : 1; }" INCONTEXT_RUNS_${_set})
     unset(CMAKE_REQUIRED_FLAGS)
     if(INCONTEXT_RUNS_${_set})
-      incontext_add_test_program(test_random_${_set} LINK incontext::incontext LABEL random TIMEOUT 300
+      incontext_add_test_program(test_random_${_set} LINK incontext::incontext LABEL random TIMEOUT ${INCONTEXT_HANG_GUARD}
         SOURCES "${CMAKE_CURRENT_LIST_DIR}/philox.cpp" "${CMAKE_CURRENT_LIST_DIR}/bits.cpp")
       target_compile_options(test_random_${_set} PRIVATE ${_random_flags} -m${_set} -mfma)
     endif()

@@ -114,6 +114,17 @@ H
   printf '// The other.\nint main() { return 0; }\n' >"$work/tree/tests/consume/torch.cpp"
 }
 
+# The files of the way in, in the small tree.
+front_door() {
+  fresh
+  mkdir -p "$work/tree"/{.ci,scripts}
+  printf '## Two commands on a machine\n\n```sh\nscripts/verify   # first\nscripts/test\n```\n' >>"$work/tree/README.md"
+  printf '```sh\nscripts/verify\nscripts/test  # then\n```\n' >"$work/tree/docs/install.md"
+  printf '# Why\nset -euo pipefail\ncd ..\nscripts/verify\nscripts/test\nmore\n' >"$work/tree/.ci/run"
+  for script in verify test; do printf 'source scripts/setup.sh\n' >"$work/tree/scripts/$script"; done
+  chmod +x "$work/tree"/{.ci/run,scripts/verify,scripts/test}
+}
+
 # accepts RULE
 accepts() {
   if ! output=$(bash "$here/$1.sh" "$work/tree" 2>&1); then
@@ -373,6 +384,25 @@ header cuda/incontext/apply/a.hpp "$home  thrust::copy_n(a.cbegin(), 2, c.begin(
 refuses memory_home 'apply/a.hpp:5: the iterators of a,'
 fresh; header cuda/incontext/simulate/a.hpp "$home  a = Memory<double>(c.begin(), c.end());\n  c.a.begin();\n}"
 accepts memory_home
+
+# ---- the way in
+front_door; accepts front_door
+front_door; sed -i 's/^scripts.verify  .*/scripts\/verify -DX=ON/' "$work/tree/README.md"
+refuses front_door "README.md: its two commands are not"
+front_door; sed -i '/^scripts.verify/d' "$work/tree/.ci/run"
+refuses front_door '.ci/run: begins with other commands'
+front_door; sed -i 's/^cd ../cmake -B build/' "$work/tree/.ci/run"
+refuses front_door '.ci/run: begins with other commands'
+front_door; sed -i 's/^scripts.test/scripts\/test --slow/' "$work/tree/.ci/run"
+refuses front_door '.ci/run: begins with other commands'
+front_door; sed -i '/^set/d' "$work/tree/.ci/run"
+refuses front_door '.ci/run: goes on after'
+front_door; chmod -x "$work/tree/scripts/test"
+refuses front_door 'scripts/test: cannot be run'
+front_door; echo 'cmake -B build' >"$work/tree/scripts/verify"
+refuses front_door 'scripts/verify: has a set-up of its own'
+front_door; sed -i '/test/d' "$work/tree/docs/install.md"
+refuses front_door 'docs/install.md: has no line scripts/test'
 
 # ---- words; in halves, because this file is tracked too
 for word in "../sha""red/design.md" "see sha""red/theory" "/work/sha""red" "TO""DO: later" "FIX""ME"; do

@@ -14,4 +14,4 @@ target_compile_definitions(test_scoring_device PRIVATE
 incontext_compile_cuda20(test_scoring_device PRIVATE)
 set_target_properties(test_scoring_device PROPERTIES JOB_POOL_COMPILE heavy)
 add_test(NAME gpu/scoring_maps COMMAND test_scoring_device)
-set_tests_properties(gpu/scoring_maps PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT 300)
+set_tests_properties(gpu/scoring_maps PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu TIMEOUT ${INCONTEXT_HANG_GUARD})

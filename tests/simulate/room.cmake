@@ -25,18 +25,18 @@ endif()
 add_test(NAME simulate/bits_of_every_build
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_builds.sh" "${PROJECT_SOURCE_DIR}"
                  "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}" "${INCONTEXT_SLOW_TESTS}")
-set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT 1200 COST 1000)
+set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT ${INCONTEXT_HANG_GUARD} COST 1000)
 
 # Processes that share simulations, where there is an MPI.
 add_test(NAME simulate/distributed_library
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" library
                  "${CMAKE_CURRENT_LIST_DIR}/distributed/program.cpp" -ffp-contract=off ${_distributed_flags})
-set_tests_properties(simulate/distributed_library PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT 600)
+set_tests_properties(simulate/distributed_library PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
 if(TARGET incontext::simulate_mpi AND TARGET incontext-softmax-error)
   add_test(NAME simulate/distributed_programs
            COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" programs
                    "$<TARGET_FILE_DIR:incontext-softmax-error>")
-  set_tests_properties(simulate/distributed_programs PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT 600)
+  set_tests_properties(simulate/distributed_programs PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
 endif()
 
 # A small program whose simulator has an edition for each instruction set, as the programs of a Release build have.
@@ -45,11 +45,11 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_
   add_executable(incontext-edition "${CMAKE_CURRENT_LIST_DIR}/editions/program.cpp")
   target_include_directories(incontext-edition PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(incontext-edition PRIVATE incontext::incontext incontext_warnings)
-  incontext_add_editions(incontext-edition SETS x86-64-v3 x86-64-v4
+  incontext_add_editions(incontext-edition SETS plain x86-64-v3 x86-64-v4
                          SOURCES "${CMAKE_CURRENT_LIST_DIR}/editions/simulator.cpp")
   add_test(NAME simulate/editions COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/editions/test.sh"
                                           $<TARGET_FILE:incontext-edition>)
-  set_tests_properties(simulate/editions PROPERTIES LABELS simulate TIMEOUT 300)
+  set_tests_properties(simulate/editions PROPERTIES LABELS simulate TIMEOUT ${INCONTEXT_HANG_GUARD})
 endif()
 
 # The GPU's path where there is no GPU: one trial per call, slots side by side, several waves, a grid's rows in blocks,
@@ -67,15 +67,15 @@ add_test(NAME simulate/bits_of_host_gpu COMMAND "${INCONTEXT_BASH}" -c
   "for numbers in 1 50000 20000000 1000000000; do \
      HOST_GPU_NUMBERS=$numbers '$<TARGET_FILE:incontext-bits-host-gpu>' cuda | \
        diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' - || exit 1; done")
-set_tests_properties(simulate/bits_of_host_gpu PROPERTIES LABELS simulate TIMEOUT 300)
+set_tests_properties(simulate/bits_of_host_gpu PROPERTIES LABELS simulate TIMEOUT ${INCONTEXT_HANG_GUARD})
 
 incontext_add_test_program(test_host_gpu SOURCES "${CMAKE_CURRENT_LIST_DIR}/host_gpu/engine.cpp"
                            "${CMAKE_CURRENT_SOURCE_DIR}/apply/host_gpu/apply.cpp"
-                           LINK incontext::simulate_omp LABEL simulate TIMEOUT 300)
+                           LINK incontext::simulate_omp LABEL simulate TIMEOUT ${INCONTEXT_HANG_GUARD})
 incontext_use_host_gpu(test_host_gpu)
 
 if(TARGET incontext-bits-cuda)
   add_test(NAME gpu/bits COMMAND "${INCONTEXT_BASH}" -c
     "'$<TARGET_FILE:incontext-bits-cuda>' cuda > bits.out || exit $?; diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' bits.out")
-  set_tests_properties(gpu/bits PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT 300)
+  set_tests_properties(gpu/bits PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
 endif()

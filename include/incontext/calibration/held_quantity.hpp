@@ -125,7 +125,9 @@ HeldTemperature<T> holding_temperature(Held held, const HeadScores<T>& scores, c
   };
   const T octave = log(T(2));
   T low = -log(scores.score_stddev), high = low;
-  for (int i = 0; i < detail::most_doublings && T(0) < excess(low); ++i) low = low - octave;
+  // down to where it is negative and rises, which is below the lower of two solutions
+  const auto is_above = [&] { return T(0) <= excess(low) || excess(low) <= excess(T(low - octave)); };
+  for (int i = 0; i < detail::most_doublings && is_above(); ++i) low = low - octave;
   T best = excess(low);
   for (int i = 0; i < detail::most_doublings; ++i) {
     high = (i == 0 ? low : high) + octave;

@@ -117,6 +117,34 @@ inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& s
   return {base, std::numeric_limits<double>::quiet_NaN()};
 }
 
+namespace detail {
+
+/// The inverse temperatures that hold the quantity at `target`; NaN, with the reason, where there is none.
+inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, const std::vector<std::int64_t>& lengths,
+                                  double target) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  TemperatureRule exact{.name = "exact", .inverse_temperature = {}, .value = {}};
+  for (const std::int64_t n : lengths) {
+    HeldTemperature<double> solved{nan, nan, false};
+    std::string reason = "no inverse temperature attains it in rows of " + std::to_string(n) +
+                         " scores or more; its value there is the highest that one reaches";
+    const double equal_weight = 1 / static_cast<double>(n);
+    if (held == Held::needle_weight && target <= equal_weight) {
+      reason = "the needle's weight at inverse temperature 1, " + short_text(target, 3) + ", is not above " +
+               short_text(equal_weight, 3) + ", which equal weights have in rows of " + std::to_string(n) + " scores";
+    } else {
+      solved = holding_temperature<double>(held, scores, n, target);
+    }
+    exact.inverse_temperature.push_back(solved.attained ? solved.inverse_temperature : nan);
+    exact.value.push_back(solved.value);
+    exact.attained.push_back(solved.attained);
+    if (!solved.attained && exact.reason.empty()) exact.reason = reason;
+  }
+  return exact;
+}
+
+}  // namespace detail
+
 /// The rules at the given lengths. The first length, n_0, is that of training: the quantity is held at the value that
 /// it has there at inverse temperature 1.
 ///
@@ -135,26 +163,14 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
                                                       const std::vector<std::int64_t>& lengths) {
   require_at_least("calibration::temperature_rules", "the number of lengths", lengths.size(), std::size_t{2});
   const double target = held_value<double>(held, scores, lengths.front(), 1.0);
-  TemperatureRule exact{.name = "exact", .inverse_temperature = {}, .value = {}};
+  std::vector<TemperatureRule> rules{detail::exact_rule(held, scores, lengths, target)};
   std::vector<std::int64_t> attained_lengths;
   std::vector<double> attained_temperatures;
-  for (const std::int64_t n : lengths) {
-    const auto solved = holding_temperature<double>(held, scores, n, target);
-    exact.inverse_temperature.push_back(solved.attained ? solved.inverse_temperature
-                                                        : std::numeric_limits<double>::quiet_NaN());
-    exact.value.push_back(solved.value);
-    exact.attained.push_back(solved.attained);
-    if (!solved.attained) {
-      if (exact.reason.empty()) {
-        exact.reason = "no inverse temperature attains it in rows of " + std::to_string(n) +
-                       " scores or more; its value there is the highest that one reaches";
-      }
-      continue;
-    }
-    attained_lengths.push_back(n);
-    attained_temperatures.push_back(solved.inverse_temperature);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (!rules.front().attained[i]) continue;
+    attained_lengths.push_back(lengths[i]);
+    attained_temperatures.push_back(rules.front().inverse_temperature[i]);
   }
-  std::vector<TemperatureRule> rules{exact};
   const auto add = [&](const std::string& name, const auto& inverse_temperature) {
     TemperatureRule rule{.name = name, .inverse_temperature = {}, .value = {}};
     for (const std::int64_t n : lengths) {
