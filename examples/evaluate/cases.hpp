@@ -289,7 +289,7 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, ReportedRows
     for (const EvaluatedField& field : item.fields) {
       const detail::Finding finding = detail::finding_of(field, has_references);
       found.add(finding, field.reference.has_value());
-      if (reported == ReportedRows::not_agreeing && finding.verdict == "agrees") continue;
+      if (reported == ReportedRows::not_agreeing && (finding.verdict.empty() || finding.verdict == "agrees")) continue;
       const Cell computed = complete ? Cell{Nested{field.computed}} : Cell{detail::shown_value(field.computed)};
       table.add_row({item.id, field.name, computed, item.kind,
                      field.reference ? Cell(Nested{*field.reference}) : Cell(),

@@ -16,6 +16,13 @@ endforeach()
 set(_distributed_flags ${_bits_flags})
 list(JOIN _bits_flags " " _bits_flags)
 incontext_add_program(incontext-bits CUDA_SOURCES "${CMAKE_CURRENT_LIST_DIR}/bits_program.cpp")
+# what ptxas says of every kernel is kept, for the test gpu/kernels
+if(TARGET incontext-bits-cuda AND INCONTEXT_BASH)
+  set(INCONTEXT_PTXAS_RECORD "${CMAKE_CURRENT_BINARY_DIR}/ptxas.txt")
+  target_compile_options(incontext-bits-cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
+  set_target_properties(incontext-bits-cuda PROPERTIES CUDA_COMPILER_LAUNCHER
+    "${INCONTEXT_BASH};${PROJECT_SOURCE_DIR}/tests/gpu/keep_ptxas.sh;${INCONTEXT_PTXAS_RECORD};${CMAKE_CUDA_COMPILER_LAUNCHER}")
+endif()
 set(_built_with other)
 if(NOT INCONTEXT_NATIVE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(_built_with g++)
