@@ -138,7 +138,7 @@ Table lengths_table(const HeadDetail& one) {
 
 Table rules_table(const HeadDetail& one, Held held, const std::string& name, const CalibrateOptions& o) {
   const auto& rules = one.rules[static_cast<std::size_t>(held)];
-  const TemperatureRule& unchanged = rules[1];  // whose value at the first length is the one to hold
+  const auto& unchanged = rules[1];  // whose value at the first length is the one to hold
   Table table{.title = name_of(one) + ": inverse temperatures that hold " + name + " by the law of normal scores, " +
                        short_text(unchanged.value.front(), 5) + " at length " + std::to_string(one.trained_length),
               .columns = {{"rule"}},
