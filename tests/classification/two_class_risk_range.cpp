@@ -23,7 +23,7 @@ double loss_of(double margin) { return std::log1p(std::exp(-std::abs(margin))) +
 /// The losses of the four rules over the same drawn contexts, at one kappa and one gain.
 struct Losses {
   double kappa, gain, rate;
-  SampleMean adaptive, with_query, kernel, linear;
+  SampleMean adaptive, with_query, kernel, linear, wrong, linear_wrong;
 };
 
 struct Off {
@@ -43,7 +43,7 @@ std::vector<Losses> drawn(int d, int n, const std::vector<double>& kappas, unsig
   const std::vector<double> gains{1, 8, 40};
   std::vector<Losses> all;
   for (const double kappa : kappas) {
-    for (const double gain : gains) all.push_back({kappa, gain, fixed_rate(d, kappa, gain), {}, {}, {}, {}});
+    for (const double gain : gains) all.push_back({kappa, gain, fixed_rate(d, kappa, gain), {}, {}, {}, {}, {}, {}});
   }
   SpherePoints points(d, seed);
   for (int i = 0; i < contexts; ++i) {
@@ -68,6 +68,8 @@ std::vector<Losses> drawn(int d, int n, const std::vector<double>& kappas, unsig
         at.adaptive.add(loss_of(at.gain * difference / total));
         at.with_query.add(loss_of(at.gain * difference / (total + 1)));
         at.kernel.add(loss_of(at.rate * difference / n));
+        at.wrong.add(difference < 0 ? 1 : 0);
+        at.linear_wrong.add(plain < 0 ? 1 : 0);
         at.linear.add(loss_of(at.gain * at.kappa * plain / n));
       }
     }
@@ -91,9 +93,12 @@ TEST_CASE("the losses of drawn contexts are within the errors stated, which are 
                 adaptive_cross_entropy_error(d, at.kappa, n, at.gain, QueryToken::included)),
             off(at.kernel, kernel_cross_entropy(d, at.kappa, n, rate),
                 kernel_cross_entropy_error(d, at.kappa, n, rate)),
-            off(at.linear, linear_cross_entropy(d, n, linear), linear_cross_entropy_error(d, n, linear))};
-        constexpr const char* rules[] = {"adaptive", "adaptive with the query", "kernel", "linear"};
-        for (int i = 0; i < 4; ++i) {
+            off(at.linear, linear_cross_entropy(d, n, linear), linear_cross_entropy_error(d, n, linear)),
+            off(at.wrong, 1 - kernel_accuracy(d, at.kappa, n), (partition_function_excess(d, at.kappa) + 0.5) / n),
+            off(at.linear_wrong, 1 - linear_accuracy<double>(d, n), 0.5 / n)};
+        constexpr const char* rules[] = {"adaptive", "adaptive with the query", "kernel",
+                                         "linear",   "share of errors",         "share of errors, linear"};
+        for (int i = 0; i < 6; ++i) {
           exceeded.add(offs[i].clear / offs[i].estimate, rules[i], ", d ", d, ", n ", n, ", kappa ", at.kappa,
                        ", gain ", at.gain);
         }

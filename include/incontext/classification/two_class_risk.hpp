@@ -52,7 +52,8 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length -> infinity: 1 - (d - 1)/sqrt(2 pi n d).
 /// Errors    std::invalid_argument for dimension or context_length outside the domain.
-/// Accuracy  1e-12 relative in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  of the integral, 1e-12 relative in double (tests/classification/two_class_risk.cpp); of the approximation,
+///           1/(2 n) relative to the share of errors (tests/classification/two_class_risk_range.cpp).
 /// Runs on   host
 template <Real T>
 T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
@@ -72,7 +73,9 @@ T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
 /// Domain    dimension >= 2, kappa > 0, context_length even.
 /// Limits    kappa -> 0: linear_accuracy.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
-/// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_risk.cpp); of the approximation,
+///           (v + 1/2)/n relative to the share of errors, v = partition_function_excess
+///           (tests/classification/two_class_risk_range.cpp).
 /// Runs on   host
 template <Real T>
 T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_length) {
@@ -130,7 +133,8 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
 /// Limits    context_length >> dimension: best_linear_rate_leading.
 /// Errors    std::invalid_argument for dimension or context_length outside the domain; boost::math::evaluation_error if
 ///           there is no bracket.
-/// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp); the loss is that of
+///           linear_cross_entropy, an approximation.
 /// Runs on   host
 template <Real T>
 BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length) {

@@ -101,7 +101,8 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
 /// Domain    score >= 0, variance > 0.
 /// Limits    score = 0: 1.
 /// Errors    std::domain_error for score or variance outside the domain; infinity on overflow.
-/// Accuracy  4 eps (1 + m^2 / (2 v)) relative: tests/laws/retrieval.cpp.
+/// Accuracy  of the formula, 4 eps (1 + m^2 / (2 v)) relative; of log n_max as a leading order, as retrieval_boundary:
+///           tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
 T longest_retrievable_count(const T& score, const T& variance) {
