@@ -128,8 +128,9 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
   detail::require_fraction("laws::retrieval_gap", "weight", weight);
   detail::require_needle("laws::retrieval_gap", n, score_stddev, T(0));
   const T annealed = log(n) + score_stddev * score_stddev / T(2);
-  return detail::exponent_of_weight([&](const T& exponent) { return needle_weight(n, score_stddev, exponent).value; },
-                                    annealed, weight);
+  return detail::exponent_of_weight<T>(
+      "laws::retrieval_gap", [&](const T& exponent) { return needle_weight(n, score_stddev, exponent).value; },
+      annealed, weight);
 }
 
 /// Height, in standard deviations of the other n - 1 normal scores, from which NormSoftmax retrieves a needle.
