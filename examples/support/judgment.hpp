@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/laws/quadrature.hpp>
 #include <incontext/statistics/theory.hpp>
 
 #include <cstddef>
@@ -63,6 +64,17 @@ class Judgment {
   /// such as runs of training, is not judged.
   std::vector<Cell> judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                            std::optional<std::int64_t> trials = {});
+
+  /// As judged, for a theory that is computed here. If its integral does not converge, this row is not judged, with what
+  /// was reached and the reason, and no other row is lost.
+  template <class Theory>
+  std::vector<Cell> judged_by(const Theory& theory, const statistics::Estimate& estimate) {
+    try {
+      return judged(theory(), estimate);
+    } catch (const laws::QuadratureError& error) {
+      return not_judged({error.result.value, error.result.error_estimate}, estimate, error.what());
+    }
+  }
 
   /// The cells of a row that claims no more than that the mean is within `tolerance` of a value. It agrees if it is,
   /// and is not judged if the simulation cannot tell a deviation as large as the tolerance.

@@ -6,6 +6,7 @@
 #include "incontext/classification/two_class_risk.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -45,6 +46,21 @@ TEST_CASE("long contexts have the layer's errors, and stratified ones its varian
   }
   CHECK(std::abs(square.z(two_class_layer(d, kappa, n).variance_ratio)) <= 5);
   CHECK(std::abs(square.z(1.0)) > 5);
+}
+
+TEST_CASE("the layer's errors are as near to those of the Gaussian noise as stated", "[classification][range]") {
+  Worst off;
+  for (const int d : {2, 3, 12}) {
+    for (const int n : {40, 400, 4000}) {
+      for (const double kappa : {0.5, 2.0, 8.0}) {
+        const double leading = two_class_layer(d, kappa, n).kernel_error, error = 1 - kernel_accuracy(d, kappa, n);
+        off.add(std::abs(leading / error - 1) / ((d + partition_function_excess(d, kappa)) / n), "d ", d, ", n ", n,
+                ", kappa ", kappa);
+      }
+    }
+  }
+  CHECK(off <= 0.5);
+  CHECK(off > 0.25);  // power: half of it is exceeded
 }
 
 TEST_CASE("gains and noise ratio are those of the kernel's second moment, also where it is large", "[classification]") {

@@ -4,8 +4,11 @@
 #include <limits>
 
 #include "classification/contexts.hpp"
+#include "incontext/classification/partition_function.hpp"
+#include "incontext/classification/two_class_softmax.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -38,6 +41,26 @@ TEST_CASE("logit differences are those of drawn contexts", "[classification]") {
     CHECK(std::abs(linear.z(linear_logit_difference(at.d, at.angle + 0.1, at.n, 3.0).mean)) > 5);
     if (at.angle > 1) CHECK(std::abs(linear_square.z(9.0 / at.n / at.d)) > 5);
   }
+}
+
+TEST_CASE("the adaptive mean to order 1/n is off by what its header says", "[classification][range]") {
+  Worst off;
+  for (const int d : {2, 3, 5, 12}) {
+    for (const double kappa : {0.5, 2.0, 4.0, 8.0}) {
+      for (const int n : {8, 40, 400}) {
+        const double crowding = partition_function_excess(d, kappa) / n;
+        if (crowding > 0.1) continue;
+        for (const double angle : {0.05, 0.3, 1.0}) {
+          const auto cut = adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryToken::excluded);
+          const double exact = expected_adaptive_logit_difference(d, kappa, angle, n, 1.0, QueryToken::excluded);
+          off.add(std::abs(cut.mean - exact) / (crowding * crowding), "d ", d, ", kappa ", kappa, ", n ", n, ", angle ",
+                  angle);
+        }
+      }
+    }
+  }
+  CHECK(off <= 1);
+  CHECK(off > 0.5);  // power: half of it is exceeded
 }
 
 TEST_CASE("narrow limits join the steps", "[classification]") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 #include "tests/examples/part.hpp"
 #include "tests/examples/report_of.hpp"
 #include "tests/examples/run_program.hpp"
@@ -45,6 +46,21 @@ TEST_CASE("every figure of incontext-tasks agrees and rejects its controls", "[p
   CHECK(report["verdict"]["controls"] == controls);
   CHECK(report["verdict"]["controls_that_passed"] == 0);
   for (const Json& row : report["tables"].back()["rows"]) CHECK(row["outcome"] == "rejected");
+}
+
+TEST_CASE("a mean that rare inputs make is not judged, and wide inputs lose no report", "[programs][tasks]") {
+  for (const std::string inputs : {"300", "1000", "100000", "1e6"}) {
+    for (const std::string seed : {"1", "2"}) {
+      CAPTURE(inputs, seed);
+      const Json report = report_of({"--input-stddev", inputs, "--trials", "20000", "--seed", seed}, 3);
+      CHECK(report["verdict"]["disagreements"] == 0);
+      const Json& rows = report["tables"][0]["rows"];
+      CHECK(rows[1]["answer"] == "Bayes, one example");
+      CHECK(rows[1]["verdict"] == "not_judged");
+      CHECK(names(rows[1]["reason"].get<std::string>(), "rare inputs near 0", "--input-stddev"));
+      CHECK(rows[3]["verdict"] == "agrees");
+    }
+  }
 }
 
 TEST_CASE("events that are expected too rarely are not judged, and say so", "[programs][tasks]") {

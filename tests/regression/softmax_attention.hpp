@@ -20,6 +20,7 @@ struct LiteralAttention {
 
   template <class Map>
   SampleMean error(const Map& map, std::int64_t context_length, std::int64_t trials, std::uint64_t seed) const {
+    using scoring::weights;  // also for a map of a room of its own
     const Eigen::Index d = task.dimension();
     const Eigen::Index keys = context_length + (query == regression::QueryToken::included ? 1 : 0);
     const Eigen::MatrixXd input_root = task.input_covariance().llt().matrixL();

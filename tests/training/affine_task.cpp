@@ -8,6 +8,7 @@
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
+#include "support/worst.hpp"
 
 namespace incontext::testing {
 
@@ -91,6 +92,42 @@ TEST_CASE("the affine task has its limits", "[training]") {
   CHECK(relative(clipped_affine_error(AffineTask<double>{0, 1}, 0.0).value, 1) < 1e-11);
   CHECK(clipped_affine_error(AffineTask<double>{1, 0}, 1.0).value == 0);
   CHECK(clipped_affine_error(AffineTask<double>{1, 1}, 1e3).value < 1e-20);
+}
+
+TEST_CASE("clipped answers have their error for wide inputs and far bounds too", "[training]") {
+  // E (|y| - t)_+^2 by Simpson's rule, and the mean over inputs by the trapezoidal rule in log |x|
+  const auto excess = [](double t) {
+    double sum = 0;
+    const double end = 12 * std::min(1.0, 3 / t);
+    for (int i = 0; i <= 1000; ++i) {
+      const double over = end * i / 1000, y = t + over;
+      sum += (i == 0 || i == 1000 ? 1 : (i % 2 == 1 ? 4 : 2)) * over * over * std::exp(-y * y / 2);
+    }
+    return 2 * sum * end / 3000 / std::sqrt(2 * 3.14159265358979323846);
+  };
+  Worst off;
+  for (const double inputs : {0.5, 1.0, 20.0, 1000.0, 1e6, 1e9}) {
+    for (const double bound : {0.01, 1.0, 8.0, 0.5 * inputs, 20 * inputs}) {
+      double sum = 0;
+      const double step = 1.0 / 16;
+      for (double l = -40; l < 2.5; l += step) {
+        const double x = std::exp(l), s = std::sqrt(1 + inputs * inputs * x * x);
+        sum += step * x * std::exp(-x * x / 2) * s * s * excess(bound / s);
+      }
+      sum *= 2 / std::sqrt(2 * 3.14159265358979323846);
+      off.add(relative(clipped_affine_error(AffineTask<double>{inputs, 3}, 3 * bound).value, 9 * sum), "inputs ",
+              inputs, ", bound ", bound);
+      if (bound >= inputs / 2 && bound >= 1) {
+        off.add(relative(clipped_answer_bound(AffineTask<double>{inputs, 3}, 9 * sum), 3 * bound),
+                "bound found, inputs ", inputs, ", bound ", bound);
+      }
+    }
+  }
+  CHECK(off <= 1e-8);
+  const double wide = clipped_affine_error(AffineTask<double>{1000, 1}, 1.0).value;
+  CHECK(wide < 1000 * 1000 + 1);
+  const AffineTask<double> printed{329, 83};
+  CHECK(relative(clipped_affine_error(printed, clipped_answer_bound(printed, 378.0)).value, 378) < 1e-9);
 }
 
 TEST_CASE("the affine task refuses what is no task", "[training]") {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/math/tools/minima.hpp>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "incontext/laws/gaussian_maximum.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
+#include "incontext/numerics/solve.hpp"
 
 /// The inverse temperature that keeps what a head does the same while its rows become longer.
 namespace incontext::calibration {
@@ -66,15 +66,6 @@ T held_value(Held held, const HeadScores<T>& scores, const Count<T>& row_length,
 }
 
 namespace detail {
-
-template <Real T, class Function>
-T root_between(const Function& f, const T& low, const T& high) {
-  std::uintmax_t evaluations = 200;
-  const int digits = std::numeric_limits<T>::digits - 6;
-  const auto bracket =
-      boost::math::tools::toms748_solve(f, low, high, boost::math::tools::eps_tolerance<T>(digits), evaluations);
-  return (bracket.first + bracket.second) / T(2);
-}
 
 inline constexpr int most_doublings = 40;
 
@@ -133,7 +124,7 @@ HeldTemperature<T> holding_temperature(Held held, const HeadScores<T>& scores, c
     high = (i == 0 ? low : high) + octave;
     const T next = excess(high);
     if (T(0) <= next) {
-      const T beta = exp(detail::root_between(excess, T(high - octave), high));
+      const T beta = exp(numerics::root_between<T>(where, excess, T(high - octave), high, {.scale = T(1)}));
       return {beta, held_value(held, scores, row_length, beta), true};
     }
     if (next < best) break;
@@ -144,7 +135,9 @@ HeldTemperature<T> holding_temperature(Held held, const HeadScores<T>& scores, c
   const auto [place, least] = boost::math::tools::brent_find_minima(
       [&](const T& log_beta) { return T(-excess(log_beta)); }, T(high - T(2) * octave), high,
       std::numeric_limits<T>::digits / 3, evaluations);
-  const T beta = T(0) < -least ? exp(detail::root_between(excess, T(high - T(2) * octave), place)) : exp(place);
+  const T beta = T(0) < -least
+                     ? exp(numerics::root_between<T>(where, excess, T(high - T(2) * octave), place, {.scale = T(1)}))
+                     : exp(place);
   return {beta, held_value(held, scores, row_length, beta), T(0) < -least};
 }
 

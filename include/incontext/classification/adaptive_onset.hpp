@@ -24,7 +24,7 @@ namespace incontext::classification {
 /// Domain    3 <= classes <= 512; for two classes the linear step has no bias, and n* is infinite.
 /// Limits    classes 3: 4.666; 5: 4.801; 10: 6.107.
 /// Errors    std::invalid_argument for classes.
-/// Accuracy  1e-13 relative in double (tests/classification/adaptive_onset.cpp).
+/// Accuracy  of the limit, 1e-13 relative in double (tests/classification/adaptive_onset.cpp).
 /// Runs on   host
 template <Real T>
 T adaptive_onset_ratio(std::int64_t classes) {

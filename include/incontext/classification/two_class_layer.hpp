@@ -75,7 +75,8 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 /// Limits    kappa -> 0: noise ratio 1; kappa -> infinity: noise ratio ~ kappa^((d-3)/4), E Delta^2 -> 1; infinity or 0
 ///           where the value is outside the range of T.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
-/// Accuracy  1e-12 relative in double (tests/classification/two_class_layer.cpp).
+/// Accuracy  of the formulas, 1e-12 relative in double; of the errors as an approximation of 1 - kernel_accuracy,
+///           (d + v)/(2 n) relative (tests/classification/two_class_layer.cpp).
 /// Runs on   host
 template <Real T>
 TwoClassLayer<T> two_class_layer(std::int64_t dimension, const T& kappa, std::int64_t context_length) {

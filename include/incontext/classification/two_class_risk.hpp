@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/math/constants/constants.hpp>
-#include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/solve.hpp"
 
 /// Loss and accuracy over random queries of two classes. The noise of the context is taken as Gaussian with its exact
 /// mean and variance; its shape is Gaussian in long contexts only.
@@ -31,7 +31,8 @@ namespace incontext::classification {
 /// Domain    dimension >= 2, context_length even, learning_rate^2 finite.
 /// Limits    learning_rate = 0: log 2.
 /// Errors    std::invalid_argument for counts, std::domain_error for rate.
-/// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_risk.cpp); of the
+///           approximation, linear_cross_entropy_error of two_class_risk_range.hpp.
 /// Runs on   host
 template <Real T>
 T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, const T& learning_rate) {
@@ -51,7 +52,8 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length -> infinity: 1 - (d - 1)/sqrt(2 pi n d).
 /// Errors    std::invalid_argument for dimension or context_length outside the domain.
-/// Accuracy  1e-12 relative in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  of the integral, 1e-12 relative in double (tests/classification/two_class_risk.cpp); of the approximation,
+///           1/(2 n) relative to the share of errors (tests/classification/two_class_risk_range.cpp).
 /// Runs on   host
 template <Real T>
 T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
@@ -71,7 +73,9 @@ T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
 /// Domain    dimension >= 2, kappa > 0, context_length even.
 /// Limits    kappa -> 0: linear_accuracy.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
-/// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_risk.cpp); of the approximation,
+///           (v + 1/2)/n relative to the share of errors, v = partition_function_excess
+///           (tests/classification/two_class_risk_range.cpp).
 /// Runs on   host
 template <Real T>
 T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_length) {
@@ -127,9 +131,10 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
 /// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length >> dimension: best_linear_rate_leading.
-/// Errors    std::invalid_argument for dimension or context_length outside the domain; boost::math::evaluation_error if
-///           there is no bracket.
-/// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp).
+/// Errors    std::invalid_argument for dimension or context_length outside the domain; numerics::ConvergenceError
+///           if there is no bracket.
+/// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp); the loss is that of
+///           linear_cross_entropy, an approximation.
 /// Runs on   host
 template <Real T>
 BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length) {
@@ -142,14 +147,12 @@ BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length
     });
   };
   const T start = log(best_linear_rate_leading<T>(dimension, context_length).learning_rate);
-  std::uintmax_t iterations = 100;
-  const boost::math::tools::eps_tolerance<T> close(std::numeric_limits<T>::digits - 4);
   T low = start - T(0.25), high = start + T(0.25);
   constexpr int most_steps = 100;
   for (int i = 0; i < most_steps && !(T(0) < slope(low)); ++i) low -= T(0.5);
   for (int i = 0; i < most_steps && !(slope(high) < T(0)); ++i) high += T(0.5);
-  const auto root = boost::math::tools::toms748_solve(slope, low, high, close, iterations);
-  const T learning_rate = exp(T((root.first + root.second) / T(2)));
+  const T learning_rate =
+      exp(numerics::root_between<T>("classification::best_linear_rate", slope, low, high, {.scale = T(1)}));
   return {learning_rate, linear_cross_entropy(dimension, context_length, learning_rate)};
 }
 

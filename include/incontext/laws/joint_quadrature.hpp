@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
 #include "incontext/core/math.hpp"
@@ -13,29 +14,32 @@ namespace incontext::laws {
 /// Several integrals over [0, 1], their changes at the last halving of the step, and the integrals of absolute values.
 ///
 /// Shapes    Values: std::array or std::vector
-/// Units     as the integrals.
+/// Units     as the integrals; worst is dimensionless.
 /// Runs on   host
-template <class Values>
+template <class Values, Real T>
 struct JointQuadrature {
   Values value, change, size;
+  T worst;  ///< the largest change over its size
 };
 
-/// integrate_bump for several functions that share their nodes: one call of f gives the values of all.
+/// integrate_bump for several functions that share their nodes: one call of f gives the values of all. Whether they
+/// converged is for the caller to judge. Where f_k is itself a sum that may cancel, `size_of(k)` names the entry whose
+/// size the change of the k-th is judged by.
 ///
 /// Source    the trapezoidal rule, with steps halved until every change is below the tolerance times the integral of
-///           the absolute value.
+///           the absolute value, or there are 2^12 steps.
 /// Shapes    f: u -> values of the type and size of `zero`, which is zero in every entry
 /// Units     of f.
 /// Domain    f analytic on [0, 1], 0 to rounding with its derivatives at both ends.
-/// Errors    QuadratureError after 2^12 steps.
+/// Errors    none: `worst` is above the tolerance, or NaN, where they do not converge.
 /// Accuracy  as integrate_bump.
 /// Runs on   host
-template <class Values, Real T, class Function>
-JointQuadrature<Values> integrate_bumps(std::string_view where, const Function& f, const Values& zero,
-                                        const T& tolerance) {
+template <class Values, Real T, class Function, class SizeOf = std::identity>
+JointQuadrature<Values, T> sum_bumps(const Function& f, const Values& zero, const T& tolerance,
+                                     const SizeOf& size_of = {}) {
   constexpr int first_level = 4, last_level = 12;
   const std::size_t count = zero.size();
-  JointQuadrature<Values> sums{zero, zero, zero}, result{zero, zero, zero};
+  JointQuadrature<Values, T> sums{zero, zero, zero, T(1)}, result{zero, zero, zero, T(1)};
   const auto add = [&](const T& u) {
     const Values values = f(u);
     for (std::size_t k = 0; k < count; ++k) {
@@ -43,23 +47,35 @@ JointQuadrature<Values> integrate_bumps(std::string_view where, const Function& 
       sums.size[k] += math::magnitude(values[k]);
     }
   };
-  T worst = T(1);
   for (int level = first_level; level <= last_level; ++level) {
     const int intervals = 1 << level;
     const T step = T(1) / T(double(intervals));
     for (int i = 1; i < intervals; i += level == first_level ? 1 : 2) add(T(T(double(i)) * step));
-    worst = T(0);
+    result.worst = T(0);
     for (std::size_t k = 0; k < count; ++k) {
       const T value = sums.value[k] * step;
       const T change = math::magnitude(T(value - result.value[k]));
       result.value[k] = value;
       result.change[k] = change;
       result.size[k] = sums.size[k] * step;
-      if (!(change <= worst * result.size[k])) worst = change / result.size[k];
+      const T size = sums.size[size_of(k)] * step;
+      if (!(change <= result.worst * size)) result.worst = change / size;
     }
-    if (first_level < level && worst <= tolerance) return result;
+    if (first_level < level && result.worst <= tolerance) break;
   }
-  throw QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance));
+  return result;
+}
+
+/// The same, where all have to converge.
+///
+/// Errors    QuadratureError after 2^12 steps.
+/// Runs on   host
+template <class Values, Real T, class Function>
+JointQuadrature<Values, T> integrate_bumps(std::string_view where, const Function& f, const Values& zero,
+                                           const T& tolerance) {
+  auto result = sum_bumps(f, zero, tolerance);
+  if (result.worst <= tolerance) return result;
+  throw QuadratureError(where, static_cast<double>(result.worst), static_cast<double>(tolerance));
 }
 
 /// The same for a number of functions that is known when the program is compiled.
@@ -67,7 +83,7 @@ JointQuadrature<Values> integrate_bumps(std::string_view where, const Function& 
 /// Shapes    f: u -> std::array of N values
 /// Runs on   host
 template <std::size_t N, Real T, class Function>
-JointQuadrature<std::array<T, N>> integrate_bumps(std::string_view where, const Function& f, const T& tolerance) {
+JointQuadrature<std::array<T, N>, T> integrate_bumps(std::string_view where, const Function& f, const T& tolerance) {
   return integrate_bumps(where, f, std::array<T, N>{}, tolerance);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/math/tools/minima.hpp>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -18,6 +17,7 @@
 #include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/uniform_needle.hpp"
+#include "incontext/numerics/solve.hpp"
 
 /// The loss on which a layer learns its inverse temperature at one row length: the cross entropy -E log a of the weight
 /// a of a needle among independent competitors, where the needle's score is normal. Its least value at every length is
@@ -151,11 +151,8 @@ T bounded_log_slope(const NormalNeedle<T>& needle, const T& edge) {
     const T density = exp(T(-t * t / T(2))) / sqrt(T(T(2) * math::pi<T>()));
     return T(density - ratio * math::normal_tail(T(-t)));
   };
-  std::uintmax_t evaluations = 300;
-  const auto bracket = boost::math::tools::toms748_solve(
-      surplus, T(-ratio - T(1)), T(40), boost::math::tools::eps_tolerance<T>(std::numeric_limits<T>::digits - 2),
-      evaluations);
-  return T(1) / (needle.stddev * (ratio + (bracket.first + bracket.second) / T(2)));
+  const T at = numerics::root_between<T>(where, surplus, T(-ratio - T(1)), T(40), {.scale = T(1)});
+  return T(1) / (needle.stddev * (ratio + at));
 }
 
 }  // namespace incontext::laws

@@ -23,22 +23,31 @@ struct Quadrature {
   T error_estimate;  ///< change at the last halving of the step; the error is far smaller
 };
 
-/// Thrown by an integral that did not reach its tolerance; it holds the error estimate that was achieved.
+/// Thrown by an integral that did not reach its tolerance; it holds the error estimate that was achieved, and what the
+/// function would have returned, for callers to whom that is good enough.
 ///
-/// Units     relative to the integral of the absolute value.
+/// Units     achieved relative to the integral of the absolute value; result as the function's, NaN where that is no
+///           single number or there is none.
 /// Runs on   host
 class QuadratureError : public std::runtime_error {
  public:
-  QuadratureError(std::string_view where, double achieved_estimate, double tolerance)
-      : std::runtime_error(message(where, achieved_estimate, tolerance)), achieved(achieved_estimate) {}
+  QuadratureError(std::string_view where, double achieved_estimate, double tolerance,
+                  const Quadrature<double>& would_return = {std::numeric_limits<double>::quiet_NaN(),
+                                                            std::numeric_limits<double>::quiet_NaN()})
+      : std::runtime_error(message(where, achieved_estimate, tolerance, would_return.value)),
+        achieved(achieved_estimate),
+        result(would_return) {}
 
   double achieved;
+  Quadrature<double> result;
 
  private:
-  static std::string message(std::string_view where, double achieved, double tolerance) {
+  static std::string message(std::string_view where, double achieved, double tolerance, double value) {
     std::ostringstream text;
     text << "incontext::" << where << ": the integral does not converge (estimated relative error = " << achieved
-         << "; needs " << tolerance << ")";
+         << "; needs " << tolerance;
+    if (value - value <= 0) text << "; value = " << value;
+    text << ")";
     return std::move(text).str();
   }
 };

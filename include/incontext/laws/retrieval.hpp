@@ -101,7 +101,8 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
 /// Domain    score >= 0, variance > 0.
 /// Limits    score = 0: 1.
 /// Errors    std::domain_error for score or variance outside the domain; infinity on overflow.
-/// Accuracy  4 eps (1 + m^2 / (2 v)) relative: tests/laws/retrieval.cpp.
+/// Accuracy  of the formula, 4 eps (1 + m^2 / (2 v)) relative; of log n_max as a leading order, as retrieval_boundary:
+///           tests/laws/retrieval.cpp.
 /// Runs on   host
 template <Real T>
 T longest_retrievable_count(const T& score, const T& variance) {
@@ -127,8 +128,9 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
   detail::require_fraction("laws::retrieval_gap", "weight", weight);
   detail::require_needle("laws::retrieval_gap", n, score_stddev, T(0));
   const T annealed = log(n) + score_stddev * score_stddev / T(2);
-  return detail::exponent_of_weight([&](const T& exponent) { return needle_weight(n, score_stddev, exponent).value; },
-                                    annealed, weight);
+  return detail::exponent_of_weight<T>(
+      "laws::retrieval_gap", [&](const T& exponent) { return needle_weight(n, score_stddev, exponent).value; },
+      annealed, weight);
 }
 
 /// Height, in standard deviations of the other n - 1 normal scores, from which NormSoftmax retrieves a needle.

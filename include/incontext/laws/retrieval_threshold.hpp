@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
+#include "incontext/numerics/solve.hpp"
 
 /// Retrieval among n -> infinity competitors of any law, which are a random energy model of that law.
 namespace incontext::laws {
@@ -114,11 +114,7 @@ RetrievalThreshold<T> retrieval_threshold(const Law& law, const Count<T>& row_le
   for (int i = 0; i < 200 && T(0) < spent(low); ++i) low = low / T(2);
   T critical = std::numeric_limits<T>::infinity();
   if (!(spent(high) < T(0))) {
-    std::uintmax_t evaluations = 300;
-    const int digits = boost::math::tools::digits<T>() - 2;
-    const auto bracket =
-        boost::math::tools::toms748_solve(spent, low, high, boost::math::tools::eps_tolerance<T>(digits), evaluations);
-    critical = (bracket.first + bracket.second) / T(2);
+    critical = numerics::root_between<T>("laws::retrieval_threshold", spent, low, high);
   }
   if (critical <= inverse_temperature) return {law.slope(critical), critical};
   return {(l + law.cumulants(inverse_temperature)) / inverse_temperature, critical};

@@ -36,12 +36,12 @@ struct RowMoments {
 /// Source    derived: docs/theory/laws.md#row-moments.
 /// Shapes    scalars; row_length = l, the visible scores (SSMax's n).
 /// Units     score_variance = q in units of the scores squared.
-/// Domain    row_length >= 1, score_variance >= 0, map in its domain. phi smooth but for a kink at z = 0.
+/// Domain    row_length >= 1, score_variance >= 0, map in its domain, phi piecewise smooth (kinks, but no jumps).
 /// Limits    score_variance = 0: 1/l, 0, 0. l = 1: 1, 0, q. Softmax: E sum p z = (q / temperature) (1 - E sum p^2).
 /// Errors    std::invalid_argument for row_length, std::domain_error for the rest; QuadratureError where an estimate
 ///           stays above eps^0.64, or phi changes by more than 1e5 over the scores.
 /// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for a user's own map
-///           (tests/laws/row_moments.cpp).
+///           (tests/laws/row_moments.cpp, tests/regression/own_maps.cpp).
 /// Runs on   host
 template <scoring::SoftmaxLike Map>
 RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t row_length,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
@@ -43,19 +44,22 @@ struct NeedleRow {
 };
 
 /// Moments of rows of `count` independent normal scores under phi, as functions of the scores' standard deviation:
-/// rows(deviation) is the StandardRow at that standard deviation.
+/// rows(deviation) is the StandardRow at that standard deviation. A caller who judges the error estimates itself gives
+/// a tolerance of infinity.
 ///
 /// Source    derived: docs/theory/laws.md#row-moments.
 /// Units     deviation in units of the scores.
-/// Domain    count >= 1; phi in its domain, smooth but for a kink at z = 0.
+/// Domain    count >= 1; phi in its domain, piecewise smooth.
 /// Limits    count = 1: 1, 0, 1.
-/// Errors    std::domain_error from the constructor, for phi; QuadratureError from the call.
+/// Errors    std::domain_error from the constructor, for phi; QuadratureError from the call, with the IPR, where the
+///           relative error estimate is above the tolerance.
 /// Accuracy  as row_moments.
 /// Runs on   host
 template <class Phi, Real T>
 class StandardRows {
  public:
-  StandardRows(std::string_view where, const Phi& phi, const T& count) : where_(where), phi_(phi), count_(count) {
+  StandardRows(std::string_view where, const Phi& phi, const T& count, const T& tolerance = quadrature_tolerance<T>())
+      : where_(where), phi_(phi), count_(count), tolerance_(tolerance) {
     if (!phi.in_domain()) {
       throw_domain_error(where, "the map is outside its domain in a row of count scores", count,
                          "parameters as the map's header states");
@@ -70,9 +74,9 @@ class StandardRows {
   StandardRow<T> operator()(const T& deviation) const {
     if (count_ <= T(1)) return {T(1), T(0), T(1), T(1), T(0)};
     if constexpr (scoring::is_linear<Phi>) {
-      return linear(T(slope() * deviation));
+      return judged(linear(T(slope() * deviation)));
     } else {
-      return curved(deviation);
+      return judged(curved(deviation));
     }
   }
 
@@ -80,7 +84,7 @@ class StandardRows {
   NeedleRow<T> with_needle(const T& deviation, const T& exponent) const {
     using std::log;
     const auto integrate = [&](const auto& scores, const T& turn) {
-      return detail::integrate_needle_row(where_, scores, count_, exponent, T(std::min(turn, T(-exponent))));
+      return detail::integrate_needle_row(scores, count_, exponent, T(std::min(turn, T(-exponent))));
     };
     if constexpr (scoring::is_linear<Phi>) {
       const T signed_stddev = slope() * deviation, score_stddev = math::magnitude(signed_stddev);
@@ -95,9 +99,11 @@ class StandardRows {
         row = integrate(detail::WideScores<T>(score_stddev, count_), detail::turning_point(count_, score_stddev));
       }
       if (signed_stddev < T(0)) row.mean_score = -row.mean_score;
-      return row;
+      return judged(row);
     } else {
-      return integrate(detail::SampledScores<T>::panels(phi_, deviation, count_, T(0.75)), T(-log(count_)));
+      const auto scores = detail::SampledScores<T>::panels(phi_, deviation, count_, T(0.75));
+      if (scores.empty()) return judged(no_row<NeedleRow<T>>());
+      return judged(integrate(scores, T(-log(count_))));
     }
   }
 
@@ -113,10 +119,9 @@ class StandardRows {
     using std::log;
     using std::sqrt;
     if (score_stddev < detail::WideScores<T>::narrowest(count_)) {
-      return detail::integrate_row(where_, detail::SampledScores<T>::linear(score_stddev, count_), count_,
-                                   T(-log(count_)));
+      return detail::integrate_row(detail::SampledScores<T>::linear(score_stddev, count_), count_, T(-log(count_)));
     }
-    return detail::integrate_row(where_, detail::WideScores<T>(score_stddev, count_), count_,
+    return detail::integrate_row(detail::WideScores<T>(score_stddev, count_), count_,
                                  detail::turning_point(count_, score_stddev),
                                  T(score_stddev / sqrt(T(T(1) + T(2) * log(count_)))));
   }
@@ -124,13 +129,27 @@ class StandardRows {
   StandardRow<T> curved(const T& deviation) const {
     const auto scores = detail::SampledScores<T>::panels(phi_, deviation, count_, T(1.5));
     const auto finer = detail::SampledScores<T>::panels(phi_, deviation, count_, T(0.75));
-    if (scores.empty() || finer.empty()) {
-      throw QuadratureError(where_, 1.0, static_cast<double>(quadrature_tolerance<T>()));
-    }
+    if (scores.empty() || finer.empty()) return no_row<StandardRow<T>>();
     using std::log;
-    StandardRow<T> row = detail::integrate_row(where_, scores, count_, T(-log(count_)));
+    StandardRow<T> row = detail::integrate_row(scores, count_, T(-log(count_)));
     row.error_estimate += difference(scores, finer);
     return row;
+  }
+
+  /// What is left where phi changes too fast for the panels.
+  template <class Row>
+  static Row no_row() {
+    Row row{};
+    row.ipr = row.mean_score = row.mean_square_score = std::numeric_limits<T>::quiet_NaN();
+    row.error_estimate = T(1);
+    return row;
+  }
+
+  template <class Row>
+  Row judged(Row row) const {
+    if (row.error_estimate <= tolerance_) return row;
+    const double achieved = static_cast<double>(row.error_estimate), ipr = static_cast<double>(row.ipr);
+    throw QuadratureError(where_, achieved, static_cast<double>(tolerance_), {ipr, ipr * achieved});
   }
 
   /// The largest relative difference between averages over one score by two sets of nodes, where w e^s is about 1/n.
@@ -143,15 +162,12 @@ class StandardRows {
       const T off = math::magnitude(T(ratio - T(1)));
       if (!(off <= worst)) worst = off;
     }
-    if (!(worst <= quadrature_tolerance<T>())) {
-      throw QuadratureError(where_, static_cast<double>(worst), static_cast<double>(quadrature_tolerance<T>()));
-    }
     return worst;
   }
 
   std::string_view where_;
   Phi phi_;
-  T count_;
+  T count_, tolerance_;
 };
 
 }  // namespace incontext::laws

@@ -73,8 +73,9 @@ T uniform_retrieval_gap(const Count<T>& noise_count, const T& span, const T& wei
   detail::require_fraction("laws::uniform_retrieval_gap", "weight", weight);
   detail::require_uniform_needle("laws::uniform_retrieval_gap", n, span, T(0));
   const T annealed = log(n) + detail::uniform_cumulants(span);
-  return detail::exponent_of_weight([&](const T& gap) { return uniform_needle_weight(n, span, gap).value; }, annealed,
-                                    weight);
+  return detail::exponent_of_weight<T>(
+      "laws::uniform_retrieval_gap", [&](const T& gap) { return uniform_needle_weight(n, span, gap).value; }, annealed,
+      weight);
 }
 
 }  // namespace incontext::laws

@@ -2,12 +2,12 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/solve.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression {
@@ -76,10 +76,7 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
   const T floor = unexplained * eigenvalues.minCoeff();
   const T low = (noise_variance > floor ? noise_variance : floor) / (T(2.0) * math::from_count<T>(n));
   const T high = T(2.0) * (noise_variance + eigenvalues.sum()) / math::from_count<T>(n);
-  const boost::math::tools::eps_tolerance<T> close(boost::math::tools::digits<T>() - 1);
-  std::uintmax_t steps = 1000;
-  const auto bracket = boost::math::tools::toms748_solve(imbalance, low, high, close, steps);
-  return (bracket.first + bracket.second) / T(2.0);
+  return numerics::root_between<T>("bayes_risk", imbalance, low, high);
 }
 
 }  // namespace detail

@@ -41,23 +41,24 @@ namespace incontext::regression {
 /// Limits    as softmax_error_isotropic, which it is for isotropic parameters; softmax_error_second_order is its order
 ///           1/l for centered inputs and input_value = 0. temperature -> infinity: that of generalization_error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
-///           std::domain_error for values; laws::QuadratureError where an estimate stays above eps^0.64.
+///           std::domain_error for values; laws::QuadratureError as softmax_error_isotropic.
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp, softmax_error_shifted.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
-                                  const Map& map, QueryToken query = QueryToken::excluded) {
+                                  const Map& map, QueryToken query = QueryToken::excluded,
+                                  const T& tolerance = laws::quadrature_tolerance<T>()) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
   if (query == QueryToken::included)
-    return detail::query_included_softmax_error(where, attention, task, context_length, map);
+    return detail::query_included_softmax_error(where, attention, task, context_length, map, tolerance);
   scoring::require_valid(map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   require_context_length(where, context_length);
   validate(attention, task.dimension(), where);
   detail::require_shift_invariance<std::remove_cvref_t<decltype(phi)>>(where, task);
-  const laws::StandardRows rows(where, phi, math::from_count<T>(context_length));
+  const laws::StandardRows rows(where, phi, math::from_count<T>(context_length), math::infinity<T>());
   const auto white = detail::white_attention(attention, task);
   const detail::ReadQueries<T> queries(white);
   const T value_variance = white.value_variance();
@@ -68,7 +69,7 @@ laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTas
   const T reference = detail::mean_reference(rows, T(sqrt(queries.mean_square())));
   const T without_context = task.noise_variance() + queries.missed(reference);
   return detail::average_over_queries(where, rows, queries.law(where),
-                                      detail::QueryTerms<T>{without_context, reference, value_variance});
+                                      detail::QueryTerms<T>{without_context, reference, value_variance}, tolerance);
 }
 
 }  // namespace incontext::regression

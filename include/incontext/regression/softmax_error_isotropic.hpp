@@ -35,17 +35,19 @@ namespace incontext::regression {
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
 /// Limits    temperature -> infinity: a b d + sigma^2 + v^2 (a b d + sigma^2) / l, as generalization_error;
 ///           l -> infinity: sigma^2 + a b d (1 - v m a / temperature)^2 for softmax.
-/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError where the error
-///           estimate of a quadrature stays above eps^0.64.
+/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError, with the error and
+///           its estimate, where the relative estimate of a quadrature stays above `tolerance`.
 /// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, at high and low temperatures
-///           (tests/regression/softmax_error_isotropic.cpp). Query included: 1e-9 for temperatures above a tenth of
+///           (tests/regression/softmax_error_isotropic.cpp); 1e-11 for a smooth map of one's own
+///           (tests/regression/own_maps.cpp). Query included: 1e-9 for temperatures above a tenth of
 ///           m a, below which QuadratureError may be thrown (tests/regression/softmax_query_included.cpp).
 /// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                             std::int64_t context_length, const Map& map,
-                                            QueryToken query = QueryToken::excluded) {
+                                            QueryToken query = QueryToken::excluded,
+                                            const T& tolerance = laws::quadrature_tolerance<T>()) {
   constexpr auto where = "softmax_error_isotropic";
   require_context_length(where, context_length);
   detail::require_isotropic(where, task);
@@ -56,7 +58,7 @@ laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attenti
   const bool included = query == QueryToken::included;
   const laws::StandardRows rows(where,
                                 map.elementwise(static_cast<std::ptrdiff_t>(context_length + (included ? 1 : 0))),
-                                math::from_count<T>(context_length));
+                                math::from_count<T>(context_length), math::infinity<T>());
   const T d = math::from_count<T>(task.dimension), v = attention.label_value;
   const T score = task.input_variance * attention.key_query_scale;
   const T signal = task.input_variance * task.task_variance;
@@ -71,13 +73,15 @@ laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attenti
   if (included) {
     const detail::QueryTerms<T> terms{label_variance, T(0), T(v * v * label_variance)};
     return detail::average_over_queries(
-        where, detail::RowsWithQuery<std::remove_cvref_t<decltype(rows.phi())>, T>{rows, score}, queries, terms);
+        where, detail::RowsWithQuery<std::remove_cvref_t<decltype(rows.phi())>, T>{rows, score}, queries, terms,
+        tolerance);
   }
   const T reference = detail::mean_reference(rows, T(deviation * sqrt(d)));
   const T missed = T(1) - v * reference * score;
   return detail::average_over_queries(where, rows, queries,
                                       detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed),
-                                                            reference, T(v * v * label_variance)});
+                                                            reference, T(v * v * label_variance)},
+                                      tolerance);
 }
 
 }  // namespace incontext::regression

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "incontext/core/interval.hpp"
 #include "incontext/core/math.hpp"
@@ -32,8 +31,7 @@ namespace incontext::laws::detail {
 /// The row's integrals over s: docs/theory/laws.md#row-moments. The bump of the integrand is searched from `start` in
 /// steps of `scale`.
 template <class Scores, Real T>
-StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const T& count, const T& start,
-                             const T& scale = T(1)) {
+StandardRow<T> integrate_row(const Scores& scores, const T& count, const T& start, const T& scale = T(1)) {
   using std::exp;
   using std::log;
   const T others = count - T(1);
@@ -44,29 +42,30 @@ StandardRow<T> integrate_row(std::string_view where, const Scores& scores, const
   Interval<T> interval = log_concave_support(log_density, T(start / scale), negligible_drop<T>());
   interval = {T(scale * interval.lower), T(scale * interval.upper)};
   const T width = interval.upper - interval.lower;
-  const auto row = integrate_bumps<5, T>(
-      where,
+  const auto row = sum_bumps(
       [&](const T& u) {
         const ScoreBlocks<T> m = scores(T(interval.lower + width * u));
         const T one = width * count * exp(T(others * m.log_psi));
         const T two = width * count * others * exp(T((others - T(1)) * m.log_psi));
-        return std::array<T, 5>{T(one * m.second), T(two * m.first_slope * m.first),
+        return std::array<T, 6>{T(one * m.second), T(two * m.first_slope * m.first),
                                 T(one * m.second_square + two * m.first_score * m.first_score),
                                 T(one * (m.second + T(3) * m.third - m.fourth) - two * m.second * m.second),
                                 // E (sum p)^2 = 1
-                                T(one * m.second + two * m.first * m.first)};
+                                T(one * m.second + two * m.first * m.first), T(two * m.first_steep * m.first)};
       },
-      quadrature_tolerance<T>());
+      std::array<T, 6>{}, quadrature_tolerance<T>(),
+      // the slope may average to nothing
+      [](std::size_t k) { return k == 1 ? std::size_t{5} : k; });
   T worst = math::magnitude(T(row.value[4] - T(1)));
   for (const std::size_t k : {std::size_t{0}, std::size_t{2}, std::size_t{4}})
     worst = std::max(worst, T(row.change[k] / row.size[k]));
+  if (!(row.worst <= quadrature_tolerance<T>())) worst = row.worst;
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
 
 /// The same with one more token of weight e^exponent, which is no score's: Z holds it, and the sums leave it out.
 template <class Scores, Real T>
-NeedleRow<T> integrate_needle_row(std::string_view where, const Scores& scores, const T& count, const T& exponent,
-                                  const T& start) {
+NeedleRow<T> integrate_needle_row(const Scores& scores, const T& count, const T& exponent, const T& start) {
   using std::exp;
   using std::log;
   const T others = count - T(1);
@@ -82,8 +81,7 @@ NeedleRow<T> integrate_needle_row(std::string_view where, const Scores& scores, 
   };
   const Interval<T> interval = log_concave_support(log_density, start, negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  const auto row = integrate_bumps<4, T>(
-      where,
+  const auto row = sum_bumps(
       [&](const T& u) {
         const T s = interval.lower + width * u;
         const ScoreBlocks<T> m = scores(s);
@@ -93,10 +91,11 @@ NeedleRow<T> integrate_needle_row(std::string_view where, const Scores& scores, 
         return std::array<T, 4>{T(all + one * m.second), T(all + m.first_slope * (pairs * m.first + one * needle)),
                                 T(all + one * m.second_square + pairs * m.first_score * m.first_score), all};
       },
-      quadrature_tolerance<T>());
+      std::array<T, 4>{}, quadrature_tolerance<T>());
   // beside the integral that is 1: moments are needed to an absolute precision, however small they are
   T worst = math::magnitude(T(row.value[3] - T(1)));
   for (const T& change : row.change) worst = std::max(worst, change);
+  if (!(row.worst <= quadrature_tolerance<T>())) worst = row.worst;
   const auto moment = [&](std::size_t k) { return T(row.value[k] - row.value[3]); };
   return {moment(0), moment(1), moment(2), worst};
 }

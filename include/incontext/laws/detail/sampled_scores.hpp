@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/detail/polynomial_panels.hpp"
 
 /// One normal score g, in units of its standard deviation, under a map w = e^phi(z). At one s, with t = e^s w, these
 /// are averages over g of products of t, e^-t and g.
@@ -21,6 +21,7 @@ struct ScoreBlocks {
   T log_psi;        // log E e^-t
   T first;          // E t e^-t
   T first_slope;    // E (d phi / d g) t e^-t
+  T first_steep;    // E |d phi / d g| t e^-t
   T first_score;    // E g t e^-t
   T second;         // E t^2 e^-t
   T second_square;  // E g^2 t^2 e^-t
@@ -31,7 +32,8 @@ struct ScoreBlocks {
 template <Real T>
 class SampledScores {
  public:
-  static constexpr int order = 15;
+  using Panels = PolynomialPanels<T>;
+  static constexpr int order = Panels::order;
 
   /// The number of standard deviations beyond which normal scores do not matter in a row of `count`.
   static T reach(const T& count) {
@@ -62,13 +64,13 @@ class SampledScores {
     return scores;
   }
 
-  /// Nodes for phi(deviation g), smooth on either side of 0, by the Gauss-Legendre rule on panels over which neither g
-  /// nor phi changes by more than `longest`.
+  /// Nodes for phi(deviation g), piecewise smooth, by the Gauss-Legendre rule on panels over which neither g nor phi
+  /// changes by more than `longest`, and on which phi and its slope are polynomials to what the rule can integrate.
   template <class Phi>
   static SampledScores panels(const Phi& phi, const T& deviation, const T& count, const T& longest) {
     SampledScores scores;
-    const auto positive = edges(phi, deviation, reach(count), longest);
-    const auto negative = edges(phi, T(-deviation), reach(count), longest);
+    const auto positive = Panels::edges(phi, deviation, reach(count), longest);
+    const auto negative = Panels::edges(phi, T(-deviation), reach(count), longest);
     if (positive.empty() || negative.empty()) return scores;
     for (std::size_t i = negative.size() - 1; i > 0; --i) {
       scores.add_panel(phi, deviation, T(-negative[i]), T(-negative[i - 1]));
@@ -91,7 +93,7 @@ class SampledScores {
     for (auto at = first; at != panels_.end(); ++at) {
       const Panel& panel = *at;
       const T top = exp(T(s + panel.exponent));
-      if (largest_exponent() < top * nodes_[panel.first].growth) {
+      if (largest_exponent() < exp(T(s + panel.least_from_here))) {
         complement += panel.weight_from_here;
         break;
       }
@@ -118,9 +120,9 @@ class SampledScores {
     T g, weight, growth, slope;
   };
   struct Panel {
-    T exponent;  // phi at its last node; growth = e^(phi - exponent)
+    T exponent;  // the largest phi on it; growth = e^(phi - exponent)
     std::size_t first, last;
-    T weight_below, weight_from_here;
+    T weight_below, weight_from_here, least_from_here;  // the last: the smallest phi on it and on those after it
   };
 
   static T largest_exponent() {
@@ -145,6 +147,7 @@ class SampledScores {
       const T first = node.weight * t * e, second = first * t, third = second * t;
       sums.first += first;
       sums.first_slope += node.slope * first;
+      sums.first_steep += math::magnitude(node.slope) * first;
       sums.first_score += node.g * first;
       sums.second += second;
       sums.second_square += node.g * node.g * second;
@@ -153,54 +156,31 @@ class SampledScores {
     }
   }
 
-  /// 0 and the ends of the panels out to `end`, in the direction of the deviation's sign; empty if they are too many.
-  template <class Phi>
-  static std::vector<T> edges(const Phi& phi, const T& deviation, const T& end, const T& longest) {
-    constexpr std::size_t most = 100000;
-    std::vector<T> result{T(0)};
-    T step = longest, here = phi.value(T(0));
-    while (result.back() < end) {
-      if (result.size() == most) return {};
-      const T from = result.back();
-      step = step + step < longest ? T(step + step) : longest;
-      T there = phi.value(T(deviation * (from + step)));
-      while (longest < math::magnitude(T(there - here))) {
-        step = step / T(2);
-        there = phi.value(T(deviation * (from + step)));
-      }
-      if (!(from < from + step)) return {};
-      result.push_back(from + step);
-      here = there;
-    }
-    return result;
-  }
-
   template <class Phi>
   void add_panel(const Phi& phi, const T& deviation, const T& low, const T& high) {
-    using Rule = boost::math::quadrature::gauss<T, order>;
-    const T center = (low + high) / T(2), half = (high - low) / T(2);
-    const auto& x = Rule::abscissa();  // 0 and the positive ones
-    const auto& w = Rule::weights();
-    open_panel(phi.value(T(deviation * high)));
-    const auto node = [&](const T& g, const T& weight) {
-      const T z = deviation * g;
-      add(g, T(weight * half), phi.value(z), T(deviation * phi.slope(z)));
-    };
-    for (std::size_t i = x.size() - 1; i > 0; --i) node(T(center - half * x[i]), w[i]);
-    for (std::size_t i = 0; i < x.size(); ++i) node(T(center + half * x[i]), w[i]);
+    const T half = (high - low) / T(2);
+    const auto p = Panels::piece(phi, deviation, low, high);
+    open_panel(p.largest);
+    for (int i = 0; i < order; ++i) add(p.g[i], T(Panels::weight(i) * half), p.phi[i], T(p.rate[i] / half));
   }
 
-  void open_panel(const T& exponent) { panels_.push_back({exponent, nodes_.size(), nodes_.size(), T(0), T(0)}); }
+  void open_panel(const T& exponent) {
+    panels_.push_back({exponent, nodes_.size(), nodes_.size(), T(0), T(0), exponent});
+  }
 
   void add(const T& g, const T& length, const T& phi, const T& slope) {
     using std::exp;
-    nodes_.push_back({g, T(length * exp(T(-g * g / T(2)))), T(exp(T(phi - panels_.back().exponent))), slope});
-    panels_.back().last = nodes_.size();
+    Panel& panel = panels_.back();
+    nodes_.push_back({g, T(length * exp(T(-g * g / T(2)))), T(exp(T(phi - panel.exponent))), slope});
+    panel.last = nodes_.size();
+    if (phi < panel.least_from_here) panel.least_from_here = phi;
   }
 
-  /// Scales the weights to sum 1, and sums them below and above each panel.
+  /// Scales the weights to sum 1, orders the panels by phi, and sums the weights below and above each.
   void finish() {
     using std::log;
+    std::stable_sort(panels_.begin(), panels_.end(),
+                     [](const Panel& a, const Panel& b) { return a.exponent < b.exponent; });
     T total = T(0);
     for (const Node& node : nodes_) total += node.weight;
     for (Node& node : nodes_) node.weight = node.weight / total;
@@ -217,6 +197,8 @@ class SampledScores {
     for (std::size_t p = panels_.size(); p-- > 0;) {
       above += weight(panels_[p]);
       panels_[p].weight_from_here = above;
+      if (p + 1 < panels_.size())
+        panels_[p].least_from_here = std::min(panels_[p].least_from_here, panels_[p + 1].least_from_here);
     }
     // t below this, times a density at most this much larger, adds nothing to the sums
     const T& end = nodes_.front().g;

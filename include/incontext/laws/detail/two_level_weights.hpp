@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/fading.hpp"
+#include "incontext/numerics/solve.hpp"
 
 /// The weights of a row of two levels, from the weights of its two kinds of scores.
 namespace incontext::laws::detail {
@@ -44,11 +44,8 @@ TwoLevelWeights<T> two_level_entmax(const T& row_length, const T& gap, const T& 
     if (T(0.5) < top) above = math::exp_minus_one(T(power * math::log_one_plus(beyond_one)));
     return T(above + others * pow(u, power));
   };
-  std::uintmax_t steps = 1000;
-  const boost::math::tools::eps_tolerance<T> close(boost::math::tools::digits<T>() - 1);
   const T most = T(0) < offset ? T(T(1) - offset) : T(1);
-  const auto bracket = boost::math::tools::toms748_solve(excess, T(0), most, close, steps);
-  const T u = (bracket.first + bracket.second) / T(2);
+  const T u = numerics::root_between<T>("laws::two_level_weights", excess, T(0), most);
   const T top = u + offset;
   return two_levels(row_length, T(0) < top ? T(pow(top, power)) : T(0), T(pow(u, power)));
 }

@@ -62,7 +62,7 @@ class WideScores {
       sums.third += density * node.third;
       sums.fourth += density * node.fourth;
     }
-    sums.first_slope = x_ * sums.first;
+    sums.first_slope = sums.first_steep = x_ * sums.first;
     const T complement = math::normal_tail(T(-s / smooth_)) + beyond;
     sums.log_psi = complement < T(0.5) ? math::log_one_plus(T(-complement))
                                        : T(log(T(math::normal_tail(T(s / smooth_)) - beyond)));

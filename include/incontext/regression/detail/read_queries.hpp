@@ -68,8 +68,8 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
 /// then the error is that of the isotropic family with the labels' variance.
 template <Real T, class Map>
 laws::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
-                                                 const LinearTask<T>& task, std::int64_t context_length,
-                                                 const Map& map) {
+                                                 const LinearTask<T>& task, std::int64_t context_length, const Map& map,
+                                                 const T& tolerance) {
   require_softmax_domain(where, attention, task, context_length);
   const auto white = white_attention(attention, task);
   const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;
@@ -82,7 +82,7 @@ laws::Quadrature<T> query_included_softmax_error(std::string_view where, const A
   }
   return softmax_error_isotropic<T>({gain, attention.label_value},
                                     {task.dimension(), T(1.0), T(white.task.trace() / d), task.noise_variance()},
-                                    context_length, map, QueryToken::included);
+                                    context_length, map, QueryToken::included, tolerance);
 }
 
 }  // namespace incontext::regression::detail

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
+#include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
@@ -96,29 +96,34 @@ Departures<T> departures(const Rows& rows, const Row& row, const T& deviation, b
   return {mean, T(-(row.mean_square_score - row.ipr) / deviation / deviation)};
 }
 
+/// The rows' own error estimates are averaged with the integrand's size. Throws above the tolerance, with the value.
 template <class Rows, class Law, Real T>
 laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& rows, const Law& law,
-                                         const QueryTerms<T>& terms) {
+                                         const QueryTerms<T>& terms, const T& tolerance) {
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
   const T width = interval.upper - interval.lower;
   const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
-  T row_error = T(0);
-  const auto sums = laws::integrate_bumps<2, T>(
-      where,
+  T row_error = T(0), size = T(0);
+  const auto sums = laws::sum_bumps(
       [&](const T& u) {
         const QueryDensity<T> query = law(T(interval.lower + width * u));
         const auto row = rows(query.deviation);
-        row_error = std::max(row_error, row.error_estimate);
         const auto off = departures(rows, row, query.deviation, about_reference);
-        return std::array<T, 2>{T(width * query.density),
-                                T(width * (terms.value_variance * row.ipr * query.density +
-                                           T(2) * off.mean * query.linear - off.square * query.quadratic))};
+        const T term = width * (terms.value_variance * row.ipr * query.density + T(2) * off.mean * query.linear -
+                                off.square * query.quadratic);
+        row_error += math::magnitude(term) * row.error_estimate;
+        size += math::magnitude(term);
+        return std::array<T, 2>{T(width * query.density), term};
       },
-      laws::quadrature_tolerance<T>());
-  const T mass = sums.value[0];
-  return {T(terms.without_context + sums.value[1] / mass),
-          T((sums.change[1] + sums.size[1] * (row_error + sums.change[0] / mass)) / mass)};
+      std::array<T, 2>{}, tolerance);
+  const T mass = sums.value[0], of_rows = T(0) < size ? T(row_error / size) : T(0);
+  const laws::Quadrature<T> error{T(terms.without_context + sums.value[1] / mass),
+                                  T((sums.change[1] + sums.size[1] * (of_rows + sums.change[0] / mass)) / mass)};
+  const T worst = sums.worst + of_rows;
+  if (worst <= tolerance) return error;
+  throw laws::QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance),
+                              {static_cast<double>(error.value), static_cast<double>(error.error_estimate)});
 }
 
 }  // namespace incontext::regression::detail

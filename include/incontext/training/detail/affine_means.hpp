@@ -61,13 +61,30 @@ InverseSquareMeans<T> inverse_square_means(const T& input_stddev) {
   return {z / (z + tail), tail / (z + tail)};
 }
 
-/// E (|y| - t)_+^2, y standard normal.
+/// Terms of the continued fraction 2 / (t + 3 / (t + 4 / (t + ...))).
+template <Real T>
+struct ExcessFraction {
+  using result_type = std::pair<T, T>;
+  T t, numerator = T(2);
+  result_type operator()() {
+    const result_type term(numerator, t);
+    numerator = numerator + T(1);
+    return term;
+  }
+};
+
+/// E (|y| - t)_+^2, y standard normal: 2 [(1 + t^2) Q(t) - t phi(t)]. Far out the difference cancels, and Laplace's
+/// continued fraction of Q / phi = 1 / (t + k), k = 1 / (t + l), makes it 2 phi l / ((t + l) (t + k)).
 template <Real T>
 T squared_excess(const T& t) {
   using std::exp;
   using std::sqrt;
   const T density = exp(T(-t * t / T(2))) / sqrt(T(2) * math::pi<T>());
-  return T(2) * ((T(1) + t * t) * math::normal_tail(t) - t * density);
+  if (!(T(4) < t)) return T(2) * ((T(1) + t * t) * math::normal_tail(t) - t * density);
+  if (!(T(0) < density)) return T(0);
+  ExcessFraction<T> fraction{t};
+  const T l = boost::math::tools::continued_fraction_a(fraction, T(std::numeric_limits<T>::epsilon()));
+  return T(2) * density * l / ((t + l) * (t + T(1) / (t + l)));
 }
 
 }  // namespace incontext::training::detail

@@ -1,0 +1,5 @@
+#pragma once
+
+/// Numerical methods that several rooms share.
+
+#include "incontext/numerics/solve.hpp"
