@@ -163,7 +163,7 @@ TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns 
   CHECK(csv == part("one,,0.25,because,"));
 }
 
-TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
+TEST_CASE("one CSV holds several tables: the union of the columns and the tables' names", "[render]") {
   const std::string run_names =
       "command,complete,exit_code,run_trials,seconds,device,threads,instructions,seed,version,commit";
   Report report = small_report();
@@ -176,9 +176,9 @@ TEST_CASE("one CSV holds several tables: the union of the columns and the table'
   report.tables.push_back(other);
   report.run.complete = false;
   CHECK(render_csv(report) == "table,name,theory,standard_error,count,extra," + run_names + "\n" +
-                                  "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") +
-                                  "A title,three,,inf,12345,," + run_cells("false") +
-                                  "Other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "Other,,,,2,," +
+                                  "a_title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") +
+                                  "a_title,three,,inf,12345,," + run_cells("false") +
+                                  "other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "other,,,,2,," +
                                   run_cells("false"));
 }
 
