@@ -26,4 +26,5 @@
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/classification/two_class_margin.hpp"
 #include "incontext/classification/two_class_risk.hpp"
+#include "incontext/classification/two_class_risk_range.hpp"
 #include "incontext/classification/two_class_softmax.hpp"

@@ -65,6 +65,13 @@ void bind_two_classes(Room& room) {
   room.form("adaptive_cross_entropy",
             [](I n, D k, I len, D g, QueryToken q) { return law::adaptive_cross_entropy(n, k, len, g, q); },
             {d, kappa, l, gain, query});
+  room.form("linear_cross_entropy_error", [](I n, I len, D r) { return law::linear_cross_entropy_error(n, len, r); },
+            {d, l, rate});
+  room.form("kernel_cross_entropy_error",
+            [](I n, D k, I len, D r) { return law::kernel_cross_entropy_error(n, k, len, r); }, {d, kappa, l, rate});
+  room.form("adaptive_cross_entropy_error",
+            [](I n, D k, I len, D g, QueryToken q) { return law::adaptive_cross_entropy_error(n, k, len, g, q); },
+            {d, kappa, l, gain, query});
   room.form(
       "two_class_layer", [](I n, D k, I len) { return law::two_class_layer(n, k, len); }, {d, kappa, l},
       "classification.TwoClassLayer");

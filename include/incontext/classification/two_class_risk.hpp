@@ -31,7 +31,8 @@ namespace incontext::classification {
 /// Domain    dimension >= 2, context_length even, learning_rate^2 finite.
 /// Limits    learning_rate = 0: log 2.
 /// Errors    std::invalid_argument for counts, std::domain_error for rate.
-/// Accuracy  1e-11 relative in double (tests/classification/two_class_risk.cpp).
+/// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_risk.cpp); of the
+///           approximation, linear_cross_entropy_error of two_class_risk_range.hpp.
 /// Runs on   host
 template <Real T>
 T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, const T& learning_rate) {
