@@ -40,13 +40,13 @@ int main(int argc, char** argv) {
            "The error of true softmax attention in in-context linear regression: exact at every context\n"
            "length, for any covariances, shifts and means, beside its second order in 1/l, approximate\n"
            "softmax, the Bayes risk and simulation; and the temperatures at which each errs least. By default\n"
-           "inputs N(0, a I), tasks N(0, b I), scores m x_j . x_q, values v y_j, and the query attends to the\n"
-           "examples only.\n" +
+           "inputs N(0, a I), tasks N(0, b I), and the layer of incontext-temperature, pretrained on this law,\n"
+           "whose query attends to the examples only.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
-                 "  incontext-softmax-error --dimension 40 --context-length 1000\n"
+                 "  incontext-softmax-error --input-scale 2 --context-length 40\n"
                  "  incontext-softmax-error --vary context-length --context-lengths 10,100,1000\n"
-                 "  incontext-softmax-error --attention pretrained --test-input-covariance S.npy --mean-shift 1\n"
+                 "  incontext-softmax-error --test-input-covariance S.npy --mean-shift 1 --no-simulation\n"
                  "  incontext-softmax-error --vary map --exponents 1.5,3 --output maps.csv\n"},
       argc, argv, [&](CLI::App& app) { add_softmax_error_options(app, options); },
       [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });

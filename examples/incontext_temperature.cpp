@@ -40,6 +40,9 @@ Report report_of(const CLI::App& app, TemperatureOptions& options) {
     const LinearTask training = training_task(options.law, options.simulation.dimension, is_given(app, "--dimension"));
     report.arguments["dimension"] = training.dimension();
     state_reading(options, report.arguments);
+    if (options.law.task_covariance.empty() && !options.law.has_task_variance) {
+      report.arguments["task-variance"] = 1 / static_cast<double>(training.dimension());
+    }
     report.tables = options.figure.empty() ? sweep_tables(parts, training) : figure_tables(parts, training);
   }
   if (!controls.empty()) report.tables.push_back(controls.table());

@@ -47,6 +47,7 @@ Simulated simulation(const Settings& at, const simulate::Options& options) {
 
 Panel needle_panel() {
   return {.name = "needle",
+          .tab = "Needle",
           .title = "A needle in a long row",
           .text =
               "One score is above n - 1 normal scores of mean 0. How much weight does it keep as the row gets "

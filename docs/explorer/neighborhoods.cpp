@@ -48,18 +48,19 @@ Simulated simulation(const Settings& at, const simulate::Options& options) {
 Panel neighborhoods_panel() {
   return {
       .name = "neighborhoods",
+      .tab = "Adaptive rate",
       .title = "How much the adaptive rate adapts",
       .text =
           "Softmax divides the votes of a context by its partition function Z, the number of points near the "
           "query, so that its learning rate adapts. The picture has the relative variance of Z, for n points of the "
-          "sphere and the kernel exp(kappa (cosine - 1)), kappa = 1 / sigma^2.",
+          "sphere and the kernel exp(κ (cosine − 1)), whose width is 1/√κ.",
       .source = "arXiv 2510.10425, Fig. 8a; exact law of this library",
-      .x_label = "kappa",
-      .y_label = "Var Z / (E Z)^2",
+      .x_label = "κ",
+      .y_label = "Var Z / (E Z)²",
       .y_scale = Scale::logarithmic,
       .sliders = {{"d", "dimension d", 2, 20, 3, Scale::whole},
                   {"n", "context length n", 4, 1000, 100, Scale::whole_logarithmic, 2},
-                  {"kappa", "kappa", 0.1, 100, 1, Scale::logarithmic}},
+                  {"kappa", "κ", 0.1, 100, 1, Scale::logarithmic}},
       .theory = theory,
       .simulate = simulation};
 }

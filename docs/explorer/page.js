@@ -123,9 +123,16 @@ function draw() {
     parts.push(`<line class="mark" x1="${x(picture.marked)}" x2="${x(picture.marked)}" y1="${frame.top}" y2="${bottom}"/>`);
   }
   picture.curves.forEach((curve, i) => {
-    const places = curve.values.map((v, j) => [picture.x[j], v]).filter(([, v]) => Number.isFinite(v) && (!logarithmicY || v > 0));
-    const line = places.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ');
-    parts.push(`<polyline class="curve curve${i} ${curve.is_approximation ? 'approximation' : ''}" points="${line}"/>`);
+    const lineOf = (isShown) => curve.values.map((v, j) => [picture.x[j], v, j])
+      .filter(([, v, j]) => Number.isFinite(v) && (!logarithmicY || v > 0) && isShown(j))
+      .map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ');
+    const first = curve.in_range.indexOf(true), last = curve.in_range.lastIndexOf(true);
+    const inRange = (j) => first >= 0 && j >= first && j <= last && curve.in_range.slice(first, j + 1).every(Boolean);
+    if (curve.in_range.includes(false)) parts.push(`<polyline class="beyond" points="${lineOf(() => true)}"/>`);
+    parts.push(`<polyline class="curve curve${i} ${curve.is_approximation ? 'approximation' : ''}" points="${lineOf(inRange)}"/>`);
+    if (curve.least && curve.least.x >= xAxis.low && curve.least.x <= xAxis.high) {
+      parts.push(`<circle class="least curve${i}" cx="${x(curve.least.x)}" cy="${y(curve.least.value)}" r="7"/>`);
+    }
   });
   let seriesIndex = 0;
   picture.curves.forEach((curve, i) => {
@@ -134,9 +141,9 @@ function draw() {
       if (!Number.isFinite(point.mean) || (logarithmicY && !(point.mean > 0))) continue;
       const low = Math.max(point.mean - 2 * point.error, logarithmicY ? yAxis.low : -Infinity), high = point.mean + 2 * point.error;
       if (Number.isFinite(point.error)) {
-        parts.push(`<line class="bar curve${i}" x1="${x(point.x)}" x2="${x(point.x)}" y1="${y(low)}" y2="${y(high)}"/>`);
+        parts.push(`<line class="bar ${point.in_range ? '' : 'gray '}curve${i}" x1="${x(point.x)}" x2="${x(point.x)}" y1="${y(low)}" y2="${y(high)}"/>`);
       }
-      parts.push(`<circle class="point curve${i}" cx="${x(point.x)}" cy="${y(point.mean)}" r="3.5"/>`);
+      parts.push(`<circle class="point ${point.in_range ? '' : 'gray '}curve${i}" cx="${x(point.x)}" cy="${y(point.mean)}" r="3.5"/>`);
     }
   });
   const plot = byId('plot');
@@ -145,30 +152,37 @@ function draw() {
   plot.innerHTML = parts.join('');
 }
 
-function fillTable(table, rows) {
+function fillTable(table, rows, gray = new Set()) {
   table.replaceChildren(...rows.map((row, i) => {
-    const line = element('tr');
+    const line = element('tr', gray.has(i) ? {class: 'gray'} : {});
     line.append(...row.map((cell) => element(i === 0 ? 'th' : 'td', {}, cell)));
     return line;
   }));
 }
 
+const leastText = (curve) => curve.least ? `${shortText(curve.least.value, 5)} at τ* = ${shortText(curve.least.x, 4)}` : '';
+
 function showNumbers() {
   const {panel, picture, series} = state;
   fillTable(byId('marked'), [[panel.x_label, ...picture.curves.map((c) => c.name)],
-                             [shortText(picture.marked, 8), ...picture.curves.map((c) => shortText(c.marked, 5))]]);
-  const rows = [['simulated', panel.x_label, 'theory', 'simulation', '± error', 'z', 'trials']];
+                             [shortText(picture.marked, 8), ...picture.curves.map((c) => shortText(c.marked, 5))],
+                             ...(picture.curves.some((c) => c.least) ? [['least', ...picture.curves.map(leastText)]] : [])]);
+  const gray = new Set();
+  const states = picture.curves.some((c) => c.in_range.includes(false)) || series.some((c) => c.points.some((p) => p.theory_error > 0));
+  const rows = [['simulated', panel.x_label, 'theory', ...(states ? ['it may be off by'] : []), 'simulation', '± error', 'z', 'trials']];
   for (const curve of series) {
     for (const p of curve.points) {
       const digits = Math.max(2, Math.min(8, 2 + Math.ceil(Math.log10(Math.abs(p.mean) / p.error) || 0)));
-      rows.push([curve.name, shortText(p.x, 7), shortText(p.theory, digits), shortText(p.mean, digits), shortText(p.error, 2),
+      rows.push([curve.name, shortText(p.x, 7), shortText(p.theory, digits),
+                 ...(states ? [shortText(100 * p.theory_error, 2) + ' %'] : []), shortText(p.mean, digits), shortText(p.error, 2),
                  p.z === null ? '' : p.z.toFixed(2), String(p.trials)]);
+      if (!p.in_range) gray.add(rows.length - 1);
     }
   }
-  fillTable(byId('points'), rows);
-  const approximate = picture.curves.some((c) => c.is_approximation);
+  fillTable(byId('points'), rows, gray);
   byId('note').textContent = 'z is the deviation of the simulation from theory in standard errors. Points of one curve share their draws, ' +
-      'and few trials of a rare event give an error that is too small.' + (approximate ? ' Dashed curves are approximations and have no z.' : '');
+      'and few trials of a rare event give an error that is too small.' + ' A bar that is shorter than its point is not seen.' +
+      (states ? ' Of a dashed curve z counts only what is beyond the error that the approximation states; where that is more than 5 %, curve and points are gray.' : '');
 }
 
 function showLegend() {
@@ -177,6 +191,12 @@ function showLegend() {
     item.append(sample, curve.name);
     return item;
   }));
+  const also = (kind, text) => {
+    const item = element('li');
+    item.append(element('i', {class: kind}), text);
+    byId('legend').append(item);
+  };
+  if (state.picture.curves.some((c) => c.in_range.includes(false))) also('beyond', 'out of the approximation\'s range');
 }
 
 // ---- the loop ----
@@ -268,9 +288,11 @@ window.addEventListener('error', (event) => document.body.append(element('pre', 
 
 createExplorer().then((made) => {
   module = made;
+  byId('loading').hidden = true;
+  document.querySelector('main').hidden = false;
   state.panels = call('describe', [], []);
   byId('tabs').replaceChildren(...state.panels.map((panel) => {
-    const tab = element('button', {role: 'tab', 'data-panel': panel.name}, panel.title);
+    const tab = element('button', {role: 'tab', 'data-panel': panel.name}, panel.tab);
     tab.addEventListener('click', () => { location.hash = panel.name; choose(panel); });
     return tab;
   }));
@@ -283,4 +305,7 @@ createExplorer().then((made) => {
   }
   nameButton();
   choose(state.panels.find((panel) => '#' + panel.name === location.hash) || state.panels[0]);
-}).catch((error) => say('The explorer cannot start: ' + error.message, true));
+}).catch((error) => {
+  if (byId('loading').hidden) say('The explorer cannot start: ' + error.message, true);
+  else byId('loading').textContent = 'The explorer cannot start: ' + error.message;
+});

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,14 +37,25 @@ class Settings {
   std::map<std::string, double> values_;
 };
 
+/// An approximation whose own error, over its value, may be larger than this is out of its range: it is drawn in gray.
+inline constexpr double largest_error_in_range = 0.05;
+
+/// The place on the axis where a curve is least, and its value there.
+struct Least {
+  double x, value;
+};
+
 /// A curve of the theory: its values over the axis, its value at the marked place, and what is expected at the simulated
-/// points. A curve without expectations is not simulated, and an approximation has no z.
+/// points. A curve without expectations is not simulated. Of an approximation that states its error, over its value, there
+/// are `errors` over the axis; the expectations have it, too.
 struct Curve {
   std::string name;
   std::vector<double> values;
   double marked;
   std::vector<statistics::Theory> expected = {};
   bool is_approximation = false;
+  std::vector<double> errors = {};
+  std::optional<Least> least = {};
 };
 
 struct Picture {
@@ -57,7 +69,7 @@ struct Picture {
 using Simulated = std::vector<std::vector<statistics::Estimate>>;
 
 struct Panel {
-  std::string name, title, text, source;
+  std::string name, tab, title, text, source;
   std::string x_label, y_label;
   Scale y_scale = Scale::linear;
   std::vector<Slider> sliders;
@@ -74,6 +86,18 @@ Curve curve_of(std::string name, const Picture& picture, const Formula& formula)
   Curve curve{.name = std::move(name), .values = {}, .marked = statistics::Theory(formula(picture.marked)).value};
   for (const double x : picture.x) curve.values.push_back(statistics::Theory(formula(x)).value);
   for (const double x : picture.points) curve.expected.emplace_back(formula(x));
+  return curve;
+}
+
+/// The curve of an approximation from its formula and that of its relative error.
+template <class Formula, class Error>
+Curve approximation_of(std::string name, const Picture& picture, const Formula& formula, const Error& error) {
+  Curve curve = curve_of(std::move(name), picture, [&](double x) {
+    const double value = formula(x);
+    return statistics::Theory(value, error(x) * std::abs(value));
+  });
+  curve.is_approximation = true;
+  for (const double x : picture.x) curve.errors.push_back(error(x));
   return curve;
 }
 

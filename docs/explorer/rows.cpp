@@ -57,13 +57,14 @@ Simulated simulation(const Settings& at, const simulate::Options& options) {
 
 Panel rows_panel() {
   return {.name = "rows",
+          .tab = "Frozen rows",
           .title = "From even weights to a frozen row",
           .text =
-              "Softmax over n normal scores whose standard deviation is x. Below x = sqrt(2 log n) many scores share "
+              "Softmax over n normal scores whose standard deviation is x. Below x = √(2 log n) many scores share "
               "the weight; above it, a few have nearly all.",
           .source = "exact law of this library",
           .x_label = "standard deviation x of the scores",
-          .y_label = "of the weights",
+          .y_label = "entropy / log n, largest weight, sum of squares",
           .sliders = {{"n", "row length n", 2, 30000, 1000, Scale::whole_logarithmic},
                       {"x", "standard deviation x", 0, 8, 3.7}},
           .theory = theory,

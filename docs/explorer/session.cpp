@@ -72,6 +72,9 @@ statistics::Moments moments_of(const statistics::Estimate& estimate) {
           .non_finite = estimate.non_finite};
 }
 
+/// The relative error of an approximation decides, also where it is not a number.
+bool is_in_range(double error) { return error <= largest_error_in_range; }
+
 /// A simulation that goes on as long as the page asks for more.
 struct Run {
   const Panel& panel;
@@ -104,12 +107,18 @@ struct Run {
       statistics::Estimate estimate(moments[i][j]);
       estimate.rounding = rounding[i][j];
       const auto agreement = statistics::agree(curve.expected.at(j), estimate);
+      const double theory_error =
+          curve.errors.empty() ? 0 : curve.expected.at(j).error / std::abs(curve.expected.at(j).value);
       result.push_back({{"x", picture.points.at(j)},
                         {"theory", curve.expected.at(j).value},
                         {"mean", estimate.mean},
                         {"error", estimate.standard_error},
                         {"trials", estimate.count},
-                        {"z", curve.is_approximation ? Json() : Json(agreement.z)}});
+                        {"z", agreement.excess >= 0
+                                  ? Json(std::copysign(agreement.excess, estimate.mean - curve.expected.at(j).value))
+                                  : Json()},
+                        {"theory_error", theory_error},
+                        {"in_range", is_in_range(theory_error)}});
     }
     return {{"name", curve.name}, {"points", std::move(result)}};
   }
@@ -134,6 +143,7 @@ std::string describe() {
                            {"step", slider.step}});
       }
       result.push_back({{"name", panel.name},
+                        {"tab", panel.tab},
                         {"title", panel.title},
                         {"text", panel.text},
                         {"source", panel.source},
@@ -151,11 +161,18 @@ std::string theory(const std::string& panel, const std::string& settings) {
     const Picture picture = panel_of(panel).theory(settings_of(settings));
     Json curves = Json::array();
     for (const Curve& curve : picture.curves) {
+      Json in_range = Json::array(), least;
+      for (std::size_t i = 0; i < curve.values.size(); ++i) {
+        in_range.push_back(curve.errors.empty() || is_in_range(curve.errors[i]));
+      }
+      if (curve.least) least = {{"x", curve.least->x}, {"value", curve.least->value}};
       curves.push_back({{"name", curve.name},
                         {"values", curve.values},
                         {"marked", curve.marked},
                         {"is_simulated", !curve.expected.empty()},
-                        {"is_approximation", curve.is_approximation}});
+                        {"is_approximation", curve.is_approximation},
+                        {"in_range", std::move(in_range)},
+                        {"least", std::move(least)}});
     }
     return Json{{"x", picture.x}, {"marked", picture.marked}, {"curves", std::move(curves)}};
   });

@@ -16,7 +16,7 @@ std::string theory(const std::string& panel, const std::string& settings);
 std::string start(const std::string& panel, const std::string& settings, std::uint64_t seed);
 
 /// Draws further trials, each from a stream of its own, and returns the means of all since the start with their
-/// standard errors, and z where the theory is exact.
+/// standard errors, and z: the deviation beyond the theory's own error, in standard errors.
 std::string step(std::int64_t trials);
 
 }  // namespace incontext::explorer

@@ -2,6 +2,7 @@
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/regression/softmax_error.hpp>
+#include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/scoring/approximate_softmax.hpp>
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/simulate/regression.hpp>
@@ -42,11 +43,18 @@ Picture theory(const Settings& at) {
   const auto parabola = regression::generalization_error(attention, met, l);
   picture.curves.push_back(
       curve_of("approximate softmax", picture, [&](double temperature) { return parabola(temperature); }));
-  picture.curves.push_back(curve_of("softmax", picture, [&, &attention = attention, &met = met, l = l](double t) {
+  const double best = parabola.optimal_temperature();
+  if (std::isfinite(best)) picture.curves.back().least = Least{best, parabola(best)};
+  const auto softmax = [&, &attention = attention, &met = met, l = l](double t) {
     return regression::softmax_error(attention, met, l, scoring::Softmax<double>{t});
-  }));
+  };
+  picture.curves.push_back(curve_of("softmax", picture, softmax));
+  const auto least = regression::minimize_softmax_error([&](double t) { return softmax(t).value; },
+                                                        regression::SearchRange<double>{0.05, 3, 3e4});
+  constexpr double endless = 1e4;  // the error still falls: no temperature is better than having no scores
+  if (least.parameter < endless) picture.curves.back().least = Least{least.parameter, least.error};
   const double bayes = regression::bayes_risk_deterministic_equivalent(met, l).risk;
-  picture.curves.push_back({.name = "Bayes ridge (large d)",
+  picture.curves.push_back({.name = "Bayes ridge (limit of large d)",
                             .values = std::vector<double>(picture.x.size(), bayes),
                             .marked = bayes,
                             .is_approximation = true});
@@ -67,19 +75,22 @@ Simulated simulation(const Settings& at, const simulate::Options& options) {
 
 Panel temperature_panel() {
   return {.name = "temperature",
+          .tab = "Temperature",
           .title = "Temperature under a shift",
           .text =
               "A layer of attention was pretrained on inputs N(0, I), tasks N(0, I/d) and noise 0.1. It now meets "
-              "other inputs and noise. Which temperature is best, for approximate softmax and for softmax?",
+              "other inputs and noise. Which temperature is best, for approximate softmax and for softmax? The rings "
+              "and the "
+              "table have the answer. The layer is that of Proposition 4.4, a limit of long contexts.",
           .source = "arXiv 2511.01292",
-          .x_label = "temperature",
+          .x_label = "temperature τ",
           .y_label = "mean squared error",
           .y_scale = Scale::logarithmic,
           .sliders = {{"d", "dimension d", 2, 40, 20, Scale::whole},
                       {"l", "context length l", 5, 400, 40, Scale::whole_logarithmic},
                       {"shift", "variance of the inputs", 0.25, 4, 2, Scale::logarithmic},
                       {"noise", "variance of the noise", 0, 4, 0.1},
-                      {"temperature", "temperature", 0.5, 25, 1, Scale::logarithmic}},
+                      {"temperature", "temperature τ", 0.5, 25, 1, Scale::logarithmic}},
           .theory = theory,
           .simulate = simulation};
 }

@@ -47,7 +47,7 @@ def temperature_data(programs):
     size = ["--dimension", "20", "--context-length", "40", "--noise-variance", "0.1"]
     curves = {
         "approximate": ["incontext-temperature", "--input-scale", "2", *size],
-        "true": ["incontext-softmax-error", "--estimator", "literal", "--input-variance", "2", "--task-variance",
+        "true": ["incontext-softmax-error", "--attention", "scaled", "--estimator", "literal", "--input-variance", "2", "--task-variance",
                  "0.05", "--key-query-scale", repr(1 / 1.05), *size],
     }
     dense = [10 ** (k / 40) for k in range(0, 49)]

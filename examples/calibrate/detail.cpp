@@ -25,7 +25,8 @@ std::string name_of(const HeadDetail& one) {
 }
 
 Table scores_by_length(const HeadDetail& one) {
-  Table table{.title = name_of(one) + ": the scores of a row, by its length",
+  Table table{.name = "scores",
+              .title = name_of(one) + ": the scores of a row, by its length",
               .columns = {{"row_lengths"},
                           {.name = "rows"},
                           {.name = "mean", .digits = 4, .decimals_as = 1},
@@ -54,7 +55,8 @@ Table scores_by_length(const HeadDetail& one) {
 }
 
 Table weights_by_length(const HeadDetail& one) {
-  Table table{.title = name_of(one) + ": the weights of a row, by its length",
+  Table table{.name = "weights",
+              .title = name_of(one) + ": the weights of a row, by its length",
               .columns = {{"row_lengths"},
                           {.name = "entropy", .unit = "nats", .digits = 4, .decimals_as = 1},
                           {.name = "entropy_error", .heading = "± error", .digits = 2, .decimals_as = 1},
@@ -76,8 +78,9 @@ Table weights_by_length(const HeadDetail& one) {
 }
 
 /// Rows of theory beside measurement, with their verdicts.
-Table judged_table(const std::string& title, const std::vector<JudgedQuantity>& rows) {
-  Table table{.title = title,
+Table judged_table(const std::string& table_name, const std::string& title, const std::vector<JudgedQuantity>& rows) {
+  Table table{.name = table_name,
+              .title = title,
               .columns = {{"quantity"},
                           {.name = "predicted", .decimals_as = 1},
                           {.name = "measured", .decimals_as = 1},
@@ -105,13 +108,14 @@ std::vector<Table> comparison_tables(const HeadDetail& one) {
   const auto& main = one.head.rows;
   const std::string rows = "rows of " + lengths_of(main.shortest, main.longest) + " scores";
   std::vector<Table> tables{
-      judged_table(name_of(one) + ": " + rows + " beside the law of normal scores", one.normal_law)};
+      judged_table("law", name_of(one) + ": " + rows + " beside the law of normal scores", one.normal_law)};
   tables.back().notes = {
       "Rows may be correlated within batches; that batches are independent is assumed. Rows of one "
       "prompt share their keys, so that errors are those over queries, given these keys."};
   if (one.held_out.empty()) return tables;
   tables.push_back(judged_table(
-      name_of(one) + ": held out: " + rows + ", predicted from the first quarter of other rows", one.held_out));
+      "held_out", name_of(one) + ": held out: " + rows + ", predicted from the first quarter of other rows",
+      one.held_out));
   tables.back().notes = {calibration::all_agree(one.held_out)
                              ? "Quarter rows predict the whole rows within the errors: so far, the plan below holds."
                              : "Quarter rows do not predict the whole rows within the errors: predictions for longer "
@@ -119,19 +123,29 @@ std::vector<Table> comparison_tables(const HeadDetail& one) {
   return tables;
 }
 
+/// A length, as a whole number where it is one that can be counted.
+Cell length(double value) {
+  constexpr double most = 1e15;
+  if (std::isfinite(value) && std::abs(value) < most && value == std::floor(value)) {
+    return static_cast<std::int64_t>(value);
+  }
+  return number(value);
+}
+
 Table lengths_table(const HeadDetail& one) {
   const calibration::HeadLimits& limits = *one.limits;
-  Table table{.title = name_of(one) + ": where it fades or freezes",
+  Table table{.name = "lengths",
+              .title = name_of(one) + ": where it fades or freezes",
               .columns = {{"quantity"}, {.name = "value", .digits = 5}}};
   table.add_row({"standard deviation of the scores, x", limits.score_stddev});
-  table.add_row({"trained length", static_cast<double>(limits.trained_length)});
+  table.add_row({"trained length", limits.trained_length});
   table.add_row({"x / sqrt(2 log n) there (1: frozen)", limits.freezing_ratio});
-  table.add_row({"longest frozen row, e^(x²/2)", number(limits.longest_frozen_length)});
+  table.add_row({"longest frozen row, e^(x²/2)", length(limits.longest_frozen_length)});
   table.add_row({"gap of the needle", limits.gap});
   table.add_row({"its weight at the trained length", limits.needle_weight});
-  table.add_row({"longest row in which it has half of the weight", limits.critical_length});
+  table.add_row({"longest row in which it has half of the weight", length(limits.critical_length)});
   table.add_row(
-      {"longest row in which it is the highest score more often than not", number(limits.distinguishing_length)});
+      {"longest row in which it is the highest score more often than not", length(limits.distinguishing_length)});
   table.notes = {"Beyond the last length no temperature distinguishes the needle: another score is higher."};
   return table;
 }
@@ -139,7 +153,11 @@ Table lengths_table(const HeadDetail& one) {
 Table rules_table(const HeadDetail& one, Held held, const std::string& name, const CalibrateOptions& o) {
   const auto& rules = one.rules[static_cast<std::size_t>(held)];
   const auto& unchanged = rules[1];  // whose value at the first length is the one to hold
-  Table table{.title = name_of(one) + ": inverse temperatures that hold " + name + " by the law of normal scores, " +
+  const std::string key = held == Held::entropy          ? "entropy"
+                          : held == Held::largest_weight ? "largest_weight"
+                                                         : "needle";
+  Table table{.name = "hold_" + key,
+              .title = name_of(one) + ": inverse temperatures that hold " + name + " by the law of normal scores, " +
                        short_text(unchanged.value.front(), 5) + " at length " + std::to_string(one.trained_length),
               .columns = {{"rule"}},
               .key_columns = 1};
@@ -173,7 +191,8 @@ Table plan_table(const HeadDetail& one) {
     rows.push_back(plan.result);
     rows.back().quantity += " at inverse temperature " + short_text(plan.inverse_temperature, 5);
   }
-  Table table = judged_table(name_of(one) + ": the plan tried on these rows, from a quarter of their length", rows);
+  Table table =
+      judged_table("plan", name_of(one) + ": the plan tried on these rows, from a quarter of their length", rows);
   for (const calibration::TriedPlan& plan : one.plans) {
     table.notes.push_back("Measured at inverse temperature 1: " + plan.result.quantity + " " +
                           short_text(plan.quarter_rows, 5) + " in quarter rows, which the plan is to hold, and " +

@@ -35,7 +35,7 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
   show_no_default(add_count<std::int64_t>(app, "--trained-length", o.trained_length,
                                           "Length of the rows in training; default: the longest row", 2,
                                           std::int64_t{1} << 40));
-  add_counts(app, "--factors", o.factors, "Lengths to plan for, over the trained length; default: 1,2,8,128", 1,
+  add_counts(app, "--factors", o.factors, "Lengths to plan for, over the trained length; default: 1,2,4,8,128", 1,
              1000000);
   show_no_default(add_text(app, "--shifted", o.shifted,
                            "Scores of the same head under a shift, .npy of the same kind: the moment-ratio temperature",
@@ -52,7 +52,7 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
 UnusedOptions check_combination(const CLI::App& app, CalibrateOptions& o) {
   UnusedOptions unused(app);
   if (o.scores.empty()) throw InputError("--scores is missing (needs a file of raw attention scores, .npy)");
-  if (o.factors.empty()) o.factors = {1, 2, 8, 128};
+  if (o.factors.empty()) o.factors = {1, 2, 4, 8, 128};
   if (o.factors.front() != 1) o.factors.insert(o.factors.begin(), 1);
   for (std::size_t i = 1; i < o.factors.size(); ++i) {
     if (!(o.factors[i - 1] < o.factors[i])) {
@@ -60,6 +60,9 @@ UnusedOptions check_combination(const CLI::App& app, CalibrateOptions& o) {
     }
   }
   if (o.factors.size() < 2) throw_input_error("--factors", "is too short", o.factors.size(), "a factor above 1");
+  if (!o.plot.empty() && !o.plot.ends_with(".svg")) {
+    throw_input_error("--plot", "is not the name of a drawing", o.plot, "a name that ends in .svg");
+  }
   if (!o.plot.empty()) require_file({"--plot", o.plot});
   return unused;
 }

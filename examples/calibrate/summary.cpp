@@ -108,7 +108,8 @@ std::vector<const HeadCalibration*> shown_heads(const std::vector<HeadCalibratio
 }
 
 Table counts_table(const std::vector<HeadCalibration>& heads, const std::string& title) {
-  Table table{.title = title,
+  Table table{.name = "phases",
+              .title = title,
               .columns = {{"phase"},
                           {.name = "heads"},
                           {.name = "normal"},
@@ -132,7 +133,8 @@ std::vector<Table> summary_tables(const std::vector<HeadCalibration>& heads,
   std::vector<Table> tables;
   if (heads.size() > 1) tables.push_back(counts_table(heads, title));
   const bool all = o.output.format != Format::table || heads.size() <= most_heads_in_text;
-  Table table{.title = heads.size() == 1 ? title
+  Table table{.name = "heads",
+              .title = heads.size() == 1 ? title
                        : all             ? "Heads"
                                          : "The heads with the least and the greatest values",
               .columns = head_columns(),

@@ -16,7 +16,8 @@ namespace incontext::examples::classify {
 
 const char* const closed_form_note =
     "Theory: closed forms for Gaussian noise of the context, which for the linear rule are off by at most 0.4/n of the "
-    "loss and 0.6/n of the error rate; for the other rules their error is not known.";
+    "loss and 0.6/n of the error rate; those of the other rules are approximations, not judged, and absent where they "
+    "may be off by more than 5%.";
 
 std::string in_words(double value, int digits) {
   return detail::number_text(value, std::chars_format::general, digits);

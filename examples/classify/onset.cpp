@@ -113,7 +113,7 @@ std::vector<Table> onset_figure(ClassifyRun& run) {
       .title = "The context length n* from which softmax attention gains by a kernel: k = " + std::to_string(o.classes),
       .columns = {{"d"},
                   {.name = "onset", .heading = "n*", .digits = 4},
-                  {.name = "log_error", .heading = "± log", .digits = 2},
+                  {.name = "log_error", .heading = "± in log n*", .digits = 2},
                   {.name = "ratio", .heading = "n*/d^2", .digits = 3, .decimals_as = 1},
                   {.name = "ratio_error", .heading = "± error", .decimals_as = 1},
                   {.name = "limit", .heading = "d -> inf", .decimals_as = 1}}};

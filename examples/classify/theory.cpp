@@ -14,6 +14,7 @@
 #include <incontext/classification/two_class_layer.hpp>
 #include <incontext/classification/two_class_margin.hpp>
 #include <incontext/classification/two_class_risk.hpp>
+#include <incontext/classification/two_class_risk_range.hpp>
 #include <incontext/statistics/moments.hpp>
 
 #include <algorithm>
@@ -49,6 +50,16 @@ double two_class_loss(const SphereTask& at, const Classifier& by) {
   if (by.rule == ClassificationRule::linear) return law::linear_cross_entropy(d, n, by.gain);
   if (by.rule == ClassificationRule::kernel) return law::kernel_cross_entropy(d, by.kappa, n, by.gain);
   return law::adaptive_cross_entropy(d, by.kappa, n, by.gain, key_of(by.rule));
+}
+
+/// Whether the kernel and adaptive rules' approximations are near enough to be shown beside a simulation.
+bool is_in_range(const SphereTask& at, const Classifier& by) {
+  constexpr double largest_error = 0.05;
+  const auto [d, n] = std::pair{at.dimension, at.context_length};
+  const double error = by.rule == ClassificationRule::kernel
+                           ? law::kernel_cross_entropy_error(d, by.kappa, n, by.gain)
+                           : law::adaptive_cross_entropy_error(d, by.kappa, n, by.gain, key_of(by.rule));
+  return error <= largest_error;
 }
 
 law::Matrix<double> rows_of(const std::vector<double>& numbers, std::int64_t rows) {
@@ -114,6 +125,7 @@ law::Vector<double> limit_logits(const SphereContext<double>& drawn, const Class
 std::optional<Known> two_class_theory(const SphereTask& at, const Classifier& by, ClassificationMetric metric) {
   const bool is_linear = by.rule == ClassificationRule::linear;
   if (at.classes != 2 || by.gain <= 0 || (!is_linear && by.kappa <= 0)) return std::nullopt;
+  if (!is_linear && !is_in_range(at, by)) return std::nullopt;
   const double n = static_cast<double>(at.context_length);
   // Measured: because the noise of the context is not exactly Gaussian, the linear rule's loss differs from this theory
   // by less than 0.4/n of it, and its share of wrong answers by less than 0.6/n of that share.

@@ -11,7 +11,8 @@
 namespace incontext::examples::classify {
 
 /// Loss or accuracy of two classes, the noise of the context taken as Gaussian: how far off is known for the linear rule
-/// alone. Nothing for other metrics, negative kappa or more classes.
+/// alone. Nothing for other metrics, negative kappa or more classes, and for the kernel and adaptive rules where the
+/// approximation may be off by more than 5%.
 struct Known {
   double value;
   double error;

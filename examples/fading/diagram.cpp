@@ -120,6 +120,7 @@ std::vector<Table> diagram_figure(FadingRun& run) {
   const auto parts = static_cast<std::size_t>(run.options.points);
   const Column length{.name = "n"}, noise{.name = "noise", .heading = "y", .digits = 4};
   Table boundary{
+      .name = "boundary",
       .title = "Where a needle of height a = beta m / log n has half of the weight among n - 1 normal scores",
       .columns = {length,
                   noise,
@@ -129,10 +130,12 @@ std::vector<Table> diagram_figure(FadingRun& run) {
   boundary.key_columns = 2;
   for (Column& column : comparison_columns()) boundary.columns.push_back(std::move(column));
   const Column height{.name = "height", .heading = "a", .digits = 4};
-  Table map{.title = "Its weight over the plane",
+  Table map{.name = "plane",
+            .title = "Its weight over the plane",
             .columns = {length, height, {.name = "map", .heading = "y = 0 to 4"}},
             .notes = {"Tenths of the weight, rounded down. The numbers are in --format csv and json."}};
-  Table plane{.title = "Its weight over the plane",
+  Table plane{.name = "plane",
+              .title = "Its weight over the plane",
               .columns = {length, noise, height, {.name = "weight", .digits = 5}}};
   const std::vector<std::int64_t> lengths =
       run.options.lengths.empty() ? std::vector<std::int64_t>{1000} : run.options.lengths;

@@ -30,7 +30,9 @@ constexpr double enough_trials = 64;
 
 /// The reason that is printed for a row that cannot be judged.
 constexpr const char* rare_reason =
-    "rare rows make the mean, or what it lacks to 1, so that its error is unknown: --most-scores, --trials";
+    "a few rare trials decide how far the mean is from 0 or from 1, so that its standard error is unknown "
+    "(--most-scores "
+    "and --trials draw more)";
 
 constexpr const char* common_draws_note = "Rows of one n share their draws, so their z are correlated.";
 
@@ -46,21 +48,27 @@ std::vector<std::int64_t> lengths_or(FadingRun& run, const std::vector<std::int6
   return given_or(run, "lengths", run.options.lengths, usual);
 }
 
-Table comparison_table(std::string title, std::vector<Column> columns) {
+Table comparison_table(std::string name, std::string title, std::vector<Column> columns) {
   for (Column& column : comparison_columns()) columns.push_back(std::move(column));
-  return {.title = std::move(title), .columns = std::move(columns)};
+  return {.name = std::move(name), .title = std::move(title), .columns = std::move(columns)};
 }
+
+/// Whether the user's options name the row.
+enum class Asked { no, yes };
+
+Asked asked_if(bool given) { return given ? Asked::yes : Asked::no; }
 
 /// Whether z has its law, by the sample itself and by what theory says about rare rows that no trial has met.
 enum class Rows { common, rare };
 
-/// Adds a row. It is not judged if rare rows leave its error unknown.
-void add_row(Table& table, FadingRun& run, std::vector<Cell> cells, const statistics::Theory& theory,
+/// Adds a row. It is not judged if rare rows leave its error unknown; the run is complete all the same if it is one of the
+/// usual rows, for which the user did not ask.
+void add_row(Table& table, FadingRun& run, Asked asked, std::vector<Cell> cells, const statistics::Theory& theory,
              const Measured& measured, Rows rows, const std::vector<Cell>& further = {}) {
   const bool trusted = rows == Rows::common && measured.effective_trials >= enough_trials;
-  const auto comparison = trusted || measured.mean.count < 2
-                              ? run.judgment.judged(theory, measured.mean)
-                              : run.judgment.not_judged(theory, measured.mean, rare_reason);
+  const auto comparison = trusted || measured.mean.count < 2 ? run.judgment.judged(theory, measured.mean)
+                          : asked == Asked::no               ? run.judgment.left_out(theory, measured.mean, rare_reason)
+                                               : run.judgment.not_judged(theory, measured.mean, rare_reason);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
   cells.insert(cells.end(), further.begin(), further.end());
   table.add_row(std::move(cells));
@@ -92,7 +100,9 @@ void add_phase_row(Table& table, FadingRun& run, std::vector<Cell> cells, const 
   const auto cell = [](const std::optional<double>& value) {
     return value && std::isfinite(*value) ? Cell(*value) : Cell();
   };
-  add_row(table, run, std::move(cells), theory, measured, rows, {cell(measured.median), cell(measured.largest_share)});
+  const Asked asked = asked_if(!run.options.lengths.empty() || !run.options.score_stddevs.empty());
+  add_row(table, run, asked, std::move(cells), theory, measured, rows,
+          {cell(measured.median), cell(measured.largest_share)});
 }
 
 /// By the exact law, the effective number of trials behind E Y_2 and a lower bound of that behind E(1 - Y_2). The bound
@@ -111,7 +121,7 @@ Rows largest_weight_rows(double largest, double ipr, double trials) {
 
 std::vector<Table> phase_figure(FadingRun& run) {
   Table table = comparison_table(
-      "Softmax over n normal scores, from even to frozen",
+      "rows", "Softmax over n normal scores, from even to frozen",
       {{.name = "n"}, {.name = "score_stddev", .heading = "x / x_c", .style = Style::shortest}, {.name = "quantity"}});
   table.columns.push_back({.name = "median", .decimals_as = 1});
   table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2});
@@ -161,11 +171,12 @@ std::string needle_in_words(const FadingOptions& o) {
 Table critical_lengths(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double score = needle_score(o), stddev = std::sqrt(o.variance);
-  Table table = comparison_table("Critical length: the longest row in which that needle keeps a weight w",
-                                 {{.name = "map"},
-                                  {.name = "weight", .heading = "w", .style = Style::shortest},
-                                  {.name = "critical_length", .heading = "n"},
-                                  {.name = "inverse_temperature", .heading = "beta", .digits = 4}});
+  Table table =
+      comparison_table("critical_length", "Critical length: the longest row in which that needle keeps a weight w",
+                       {{.name = "map"},
+                        {.name = "weight", .heading = "w", .style = Style::shortest},
+                        {.name = "critical_length", .heading = "n"},
+                        {.name = "inverse_temperature", .heading = "beta", .digits = 4}});
   const std::int64_t drawn_at_most = most_scores(o) / 128;
   for (const double weight : given_or(run, "weights", o.weights, {0.9, 0.5, 0.1})) {
     const auto add = [&](const std::string& map, const laws::CriticalLength<double>& critical, double beta) {
@@ -183,7 +194,7 @@ Table critical_lengths(FadingRun& run) {
         return;
       }
       const Measured measured = needle(run, normal_row(o, critical.length - 1), beta, score);
-      add_row(table, run, std::move(cells), critical.weight, measured,
+      add_row(table, run, asked_if(!o.weights.empty()), std::move(cells), critical.weight, measured,
               needle_rows(critical.weight, static_cast<double>(critical.length - 1), beta * stddev, measured));
     };
     const auto plain = laws::softmax_critical_length(stddev, score, weight);
@@ -203,7 +214,8 @@ Table critical_lengths(FadingRun& run) {
 std::vector<Table> fading_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double score = needle_score(o);
-  Table table = comparison_table("Weight of a needle " + needle_in_words(o) +
+  Table table = comparison_table("needle_weight",
+                                 "Weight of a needle " + needle_in_words(o) +
                                      " above n - 1 normal scores of variance " + short_text(o.variance, 4),
                                  {{.name = "n"},
                                   {.name = "map"},
@@ -218,7 +230,7 @@ std::vector<Table> fading_figure(FadingRun& run) {
       const bool frozen = score_stddev >= laws::critical_score_stddev(count);
       const auto weight = laws::needle_weight(others, score_stddev, betas[i] * score);
       const std::string map = i == 0 ? "softmax" : "SSMax", noise = frozen ? "frozen" : "averaging";
-      add_row(table, run, {n, map, betas[i], noise}, weight, rows[i].needle_weight,
+      add_row(table, run, asked_if(!o.lengths.empty()), {n, map, betas[i], noise}, weight, rows[i].needle_weight,
               needle_rows(weight.value, others, score_stddev, rows[i].needle_weight));
     }
   }
@@ -236,7 +248,8 @@ std::vector<Table> fading_figure(FadingRun& run) {
 std::vector<Table> retrieval_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double gap = laws::ssmax_critical_gap(o.scale), stddev = std::sqrt(o.variance);
-  Table thresholds{.title = "The score m* that SSMax, s = " + short_text(o.scale, 4) +
+  Table thresholds{.name = "thresholds",
+                   .title = "The score m* that SSMax, s = " + short_text(o.scale, 4) +
                             ", needs among n - 1 normal competitors of variance " + short_text(o.variance, 4),
                    .columns = {{.name = "n"},
                                {.name = "noise", .heading = "y = s^2 v log n", .digits = 4},
@@ -245,7 +258,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
                                {.name = "boundary", .heading = "long rows", .decimals_as = 1},
                                {.name = "critical_gap", .heading = "1/s", .decimals_as = 1},
                                {.name = "softmax_threshold", .heading = "softmax's m*", .decimals_as = 1}}};
-  Table table = comparison_table("Weight of a needle of score m there",
+  Table table = comparison_table("needle_weight", "Weight of a needle of score m there",
                                  {{.name = "n"},
                                   {.name = "height", .heading = "m / m*", .style = Style::shortest},
                                   {.name = "score", .heading = "m", .digits = 5}});
@@ -262,8 +275,8 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
     for (const double height : given_or(run, "heights", o.heights, {0.8, 1, 1.1})) {
       const double score = height * threshold;
       const Measured measured = needle(run, normal_row(o, n - 1), beta, score);
-      add_row(table, run, {n, height, score}, exact(score), measured,
-              needle_rows(exact(score).value, others, score_stddev, measured));
+      add_row(table, run, asked_if(!o.lengths.empty() || !o.heights.empty()), {n, height, score}, exact(score),
+              measured, needle_rows(exact(score).value, others, score_stddev, measured));
     }
     run.controls.add({"m* = 1/s", n, "m = " + short_text(gap, 4)}, 0.5, exact(gap).value,
                      needle(run, normal_row(o, n - 1), beta, gap).mean);
@@ -284,11 +297,13 @@ std::vector<Table> bounded_figure(FadingRun& run) {
   const FadingOptions& o = run.options;
   const double limit = 1 + laws::ssmax_critical_gap(o.scale);
   Table table = comparison_table(
+      "needle_weight",
       "SSMax' weight, s = " + short_text(o.scale, 4) + ", of a needle of score m among n - 1 scores uniform on [0, 1]",
       {{.name = "n"},
        {.name = "height", .heading = "m / m*", .style = Style::shortest},
        {.name = "score", .heading = "m", .digits = 5}});
-  Table thresholds{.title = "The score m* that takes half of the weight from an even grid on [0, 1]",
+  Table thresholds{.name = "thresholds",
+                   .title = "The score m* that takes half of the weight from an even grid on [0, 1]",
                    .columns = {{.name = "n"},
                                {.name = "threshold", .heading = "m*", .decimals_as = 1},
                                {.name = "with_lag", .heading = "long rows", .decimals_as = 1},
@@ -302,8 +317,8 @@ std::vector<Table> bounded_figure(FadingRun& run) {
     const simulate::ScoreRow row{.law = simulate::ScoreLaw::uniform, .competitors = n - 1};
     for (const double height : given_or(run, "heights", o.heights, {0.8, 1, 1.2})) {
       const double score = height * threshold;
-      add_row(table, run, {n, height, score}, needle_weight(count - 1, beta, score), needle(run, row, beta, score),
-              Rows::common);
+      add_row(table, run, asked_if(!o.lengths.empty() || !o.heights.empty()), {n, height, score},
+              needle_weight(count - 1, beta, score), needle(run, row, beta, score), Rows::common);
     }
     run.controls.add({"m* = 1 + 1/s", n, "m = " + short_text(limit, 4)}, 0.5,
                      needle_weight(count - 1, beta, limit).value, needle(run, row, beta, limit).mean);

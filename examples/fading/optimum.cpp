@@ -98,7 +98,8 @@ Optima optima_at(const std::vector<double>& counts) {
 
 /// p_n itself, at lengths that are too long to draw as well.
 Table optima_table(const std::vector<double>& counts, const Optima& optima) {
-  Table table{.title = "The inverse temperature p_n of least cross entropy, exactly",
+  Table table{.name = "optimum",
+              .title = "The inverse temperature p_n of least cross entropy, exactly",
               .columns = {{"competitors"}, {"needle"}}};
   for (const double n : counts) {
     table.columns.push_back({.name = "p_" + short_text(n, 9), .heading = "n = " + short_text(n, 9), .digits = 5});
@@ -113,7 +114,8 @@ Table optima_table(const std::vector<double>& counts, const Optima& optima) {
 
 /// The laws on trial: p_n against log n and against its root.
 Table laws_table(const std::vector<double>& counts, const Optima& optima) {
-  Table table{.title = "Lines through p_n, n = " + short_text(counts.front(), 4) + " to " +
+  Table table{.name = "lines",
+              .title = "Lines through p_n, n = " + short_text(counts.front(), 4) + " to " +
                        short_text(counts.back(), 4) + ": a1 log n + a2, as 2501.19399 fits it, and b1 sqrt(log n) + b2",
               .columns = {{"competitors"},
                           {"needle"},
@@ -155,7 +157,9 @@ std::vector<Table> optimum_figure(FadingRun& run) {
       run.options.lengths.empty() ? std::vector<std::int64_t>{10, 100, 1000} : run.options.lengths;
   run.arguments["lengths"] = lengths;
   std::vector<Column> columns{{"competitors"}, {"needle"}, {"n"}, {"quantity"}};
-  Table table{.title = "p_n and the cross entropy -E log a of a needle's weight a there", .columns = columns};
+  Table table{.name = "cross_entropy",
+              .title = "p_n and the cross entropy -E log a of a needle's weight a there",
+              .columns = columns};
   table.key_columns = columns.size();
   for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
   for (const Setting& setting : settings()) {

@@ -49,6 +49,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
            "phase 1.5e7, retrieval 3e7",
            "N");
   add_run_options(app, o.simulation);
+  add_no_simulation_option(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
@@ -90,6 +91,7 @@ UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   if (o.simulation.relative_error > 0 && o.figure != FadingFigure::phase) {
     unused.add("--relative-error", {"--most-scores"});
   }
+  if (o.simulation.none) unused.add("--no-simulation", {"--most-scores"});
   add_unused_run_options(unused, o.simulation, o.output, o.figure == FadingFigure::diagram);
   return unused;
 }

@@ -1,7 +1,6 @@
 #include "examples/softmax_error/options.hpp"
 
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "examples/support/closed_forms.hpp"
 
@@ -11,18 +10,13 @@ namespace {
 
 void add_law_options(CLI::App& app, SoftmaxErrorOptions& o) {
   const auto positive = [](double value) { return value > 0; };
-  add_number(app, "--input-variance", o.input_variance, "Variance a of the inputs N(0, a I) in pretraining", positive,
-             "0 < value");
-  show_no_default(add_number(app, "--task-variance", o.task_variance,
-                             "Variance b of the tasks N(0, b I) in pretraining; one over the dimension if absent",
-                             positive, "0 < value"));
   add_regression_law_options(app, o.law);
   add_choice<AttentionChoice>(app, "--attention", o.attention,
-                              "Scores m x_j . x_q and values v y_j, or the attention pretrained on the law before its "
-                              "shifts",
-                              {{"scaled", AttentionChoice::scaled}, {"pretrained", AttentionChoice::pretrained}});
-  add_number(app, "--key-query-scale", o.key_query_scale, "Scale m of the scores m x_j . x_q", positive, "0 < value");
-  add_number(app, "--label-value", o.label_value, "What attention multiplies labels with, v", positive, "0 < value");
+                              "The attention pretrained on the law before its shifts, or scores m x_j . x_q and values "
+                              "v y_j",
+                              {{"pretrained", AttentionChoice::pretrained}, {"scaled", AttentionChoice::scaled}});
+  add_number(app, "--key-query-scale", o.key_query_scale, "scaled: m of the scores m x_j . x_q", positive, "0 < value");
+  add_number(app, "--label-value", o.label_value, "scaled: v of the values v y_j", positive, "0 < value");
   add_choice<regression::QueryToken>(
       app, "--query", o.query, "Whether the query attends to itself too",
       {{"excluded", regression::QueryToken::excluded}, {"included", regression::QueryToken::included}});
@@ -41,10 +35,7 @@ bool SoftmaxErrorOptions::has_files() const {
 }
 
 Situation SoftmaxErrorOptions::situation(std::int64_t dimension, std::int64_t context_length) const {
-  std::optional<double> variance;
-  if (has_task_variance) variance = task_variance;
-  const auto training = training_task(law, dimension, !has_files() || dimension_given,
-                                      {.input_variance = input_variance, .task_variance = variance});
+  const auto training = training_task(law, dimension, !has_files() || dimension_given);
   const auto d = training.dimension();
   regression::Attention<double> used{key_query_scale * regression::Matrix<double>::Identity(d, d),
                                      regression::Vector<double>::Zero(d), label_value};
@@ -81,6 +72,7 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
                                   "are read from inputs, or the query attends to itself",
                                   {{"reduced", EstimatorChoice::reduced}, {"literal", EstimatorChoice::literal}}));
   add_simulation_options(app, o.simulation);
+  add_no_simulation_option(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
@@ -100,7 +92,6 @@ std::vector<std::string> unread_by_scaled(const SoftmaxErrorOptions& o) {
 }  // namespace
 
 UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
-  o.has_task_variance = is_given(app, "--task-variance");
   o.dimension_given = is_given(app, "--dimension");
   complete_regression_law(app, o.law);
   const std::string mode = "--vary " + text_of(app, "--vary");
@@ -113,8 +104,7 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   if (o.attention == AttentionChoice::pretrained)
     unused.add("--attention pretrained", {"--key-query-scale", "--label-value"});
   if (o.attention == AttentionChoice::scaled) unused.add("--attention scaled", unread_by_scaled(o));
-  if (!o.law.input_covariance.empty()) unused.add("--input-covariance", {"--input-variance"});
-  if (!o.law.task_covariance.empty()) unused.add("--task-covariance", {"--task-variance"});
+  add_unused_variances(unused, o.law);
   if (o.vary == Vary::dimension && o.has_files()) {
     throw InputError("--vary dimension: does not go with covariances from files, which have one dimension");
   }
@@ -150,7 +140,7 @@ void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments)
   if (o.vary == Vary::dimension) arguments["dimensions"] = o.dimensions;
   if (o.vary != Vary::dimension && o.law.task_covariance.empty()) {
     arguments["task-variance"] =
-        o.has_task_variance ? o.task_variance : 1 / static_cast<double>(o.simulation.dimension);
+        o.law.has_task_variance ? o.law.task_variance : 1 / static_cast<double>(o.simulation.dimension);
   }
   arguments["estimator"] = o.estimator == EstimatorChoice::reduced ? "reduced" : "literal";
   if (o.vary != Vary::map) return;

@@ -11,8 +11,8 @@
 /// The options of incontext-softmax-error, and the check of their combinations.
 namespace incontext::examples::softmax_error {
 
-/// Scores m x_j . x_q with values v y_j, or the attention pretrained on the law before its shifts.
-enum class AttentionChoice { scaled, pretrained };
+/// The attention pretrained on the law before its shifts, or scores m x_j . x_q with values v y_j.
+enum class AttentionChoice { pretrained, scaled };
 
 enum class Vary { temperature, context_length, dimension, map };
 
@@ -24,18 +24,15 @@ struct SoftmaxErrorOptions {
   std::vector<double> scales = {};
   std::vector<double> exponents = {};
 
-  double input_variance = 1;
-  double task_variance = 0;  ///< meant only if `has_task_variance`
-  bool has_task_variance = false;
   bool dimension_given = false;
   RegressionLawOptions law = {};
-  AttentionChoice attention = AttentionChoice::scaled;
+  AttentionChoice attention = AttentionChoice::pretrained;
   double key_query_scale = 1;
   double label_value = 1;
   regression::QueryToken query = regression::QueryToken::excluded;
 
   EstimatorChoice estimator = EstimatorChoice::reduced;
-  SimulationOptions simulation = {.dimension = 4, .context_length = 50};
+  SimulationOptions simulation = {};
   OutputOptions output = {};
 
   Situation situation(std::int64_t dimension, std::int64_t context_length) const;

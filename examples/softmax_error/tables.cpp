@@ -25,12 +25,7 @@ std::string in_words(double value) { return detail::number_text(value, std::char
 
 std::string law_in_words(const SoftmaxErrorOptions& o) {
   const bool scaled = o.attention == AttentionChoice::scaled;
-  // A covariance from a file takes the place of the variance, and unusual_in_words names it.
-  return (o.law.input_covariance.empty() ? "inputs' variance " + in_words(o.input_variance) + ", " : std::string()) +
-         (o.law.task_covariance.empty()
-              ? "tasks' " + (o.has_task_variance ? in_words(o.task_variance) : std::string("1/d")) + ", "
-              : std::string()) +
-         "noise " + in_words(o.law.noise_variance) + unusual_in_words(o.law) +
+  return "noise " + in_words(o.law.noise_variance) + unusual_in_words(o.law) +
          (o.law.has_test_noise ? ", tested with noise " + in_words(o.law.test_noise_variance) : "") +
          (scaled ? ", m = " + in_words(o.key_query_scale) + ", v = " + in_words(o.label_value) : ", pretrained") +
          (o.query == regression::QueryToken::included ? ", query included" : "") +
@@ -39,14 +34,14 @@ std::string law_in_words(const SoftmaxErrorOptions& o) {
 
 /// The columns: what varies, the attention and its parameter, and its errors.
 Table error_table(std::string title, std::vector<Column> varied, const std::string& parameter) {
-  Table table{.title = std::move(title), .columns = std::move(varied)};
+  Table table{.name = "errors", .title = std::move(title), .columns = std::move(varied)};
   std::vector<Column> compared = comparison_columns();
   compared[0].heading = "exact";
   table.columns.push_back({"attention"});
   table.columns.push_back({.name = parameter, .digits = 5});
   table.columns.push_back(compared[0]);
   table.columns.push_back({.name = "second_order", .decimals_as = 1, .in_text = InText::where_filled});
-  table.columns.push_back({.name = "approximate_softmax", .heading = "approximate", .decimals_as = 1});
+  table.columns.push_back({.name = "approximate_softmax", .heading = "approx. softmax", .decimals_as = 1});
   table.columns.push_back({.name = "bayes", .decimals_as = 1});
   table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
   table.columns.push_back({.name = "approximate_z", .heading = "z approx.", .style = Style::two_decimals});
@@ -54,13 +49,15 @@ Table error_table(std::string title, std::vector<Column> varied, const std::stri
 }
 
 Table optimum_table(std::vector<Column> varied) {
-  Table table{.title = "Where softmax errs least, and approximate softmax would have it", .columns = std::move(varied)};
+  Table table{.name = "optima",
+              .title = "Where softmax errs least, and approximate softmax would have it",
+              .columns = std::move(varied)};
   table.columns.insert(table.columns.end(),
                        {{.name = "optimal", .heading = "optimal", .digits = 5},
                         {.name = "error", .decimals_as = 2},
-                        {.name = "approximate_temperature", .heading = "approximate τ*", .digits = 5},
+                        {.name = "approximate_temperature", .heading = "τ* of approx.", .digits = 5},
                         {.name = "error_there", .heading = "error there", .decimals_as = 2},
-                        {.name = "gain", .unit = "%", .digits = 3}});
+                        {.name = "saving", .unit = "%", .digits = 3}});
   return table;
 }
 
@@ -108,18 +105,19 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
   std::vector<NamedMap> named;
   for (const double t : o.temperatures) named.push_back({"softmax", t, Softmax{t}});
   const double approximate = approximate_optimal_temperature(at);
-  named.push_back({"softmax, approximate τ*", approximate, Softmax{approximate}});
+  named.push_back({"softmax, τ* of approx.", approximate, Softmax{approximate}});
   named.push_back({"softmax, τ*", best.parameter, Softmax{best.parameter}});
   std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.parameter < b.parameter; });
   return named;
 }
 
-/// The lowest temperature at which the second order holds depends neither on l nor on d.
+/// The lowest temperature at which the remainder falls like 1/l^2 depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
   const std::string rejections = rejections_note(table, "Approximate softmax taken for softmax");
   if (const auto lowest = second_order_temperature(at)) {
     table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(*lowest) +
-                          ", where its remainder does not fall like 1/l^2.");
+                          ", where its remainder does not fall like 1/l^2, and where its term in 1/l is more than " +
+                          in_words(100 * largest_correction) + "% of the error of endless contexts.");
   } else {
     table.notes.push_back(
         "Second order in 1/l: derived for centered inputs, values of labels alone, and the query not among the keys.");

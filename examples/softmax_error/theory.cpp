@@ -35,7 +35,13 @@ std::optional<double> equal_temperature(const Situation& at, const Map& map) {
 std::optional<double> second_order_error(const Situation& at, double temperature) {
   const auto lowest = second_order_temperature(at);
   if (!lowest || !(temperature > *lowest)) return std::nullopt;
-  return regression::softmax_error_second_order(at.attention, at.task, temperature, at.context_length);
+  const auto at_length = [&](std::int64_t l) {
+    return regression::softmax_error_second_order(at.attention, at.task, temperature, l);
+  };
+  constexpr std::int64_t long_context = std::int64_t{1} << 52;
+  const double limit = at_length(long_context), second_order = at_length(at.context_length);
+  if (!(std::abs(second_order - limit) <= largest_correction * limit)) return std::nullopt;
+  return second_order;
 }
 
 std::optional<double> second_order_temperature(const Situation& at) {

@@ -45,7 +45,11 @@ laws::Quadrature<double> exact_error(const Situation& at, const Map& map);
 /// The temperature at which softmax has the weights of this map in rows of this length; nothing for SSA.
 std::optional<double> equal_temperature(const Situation& at, const Map& map);
 
-/// Empty below second_order_temperature, where the remainder of the expansion does not fall like 1/l^2.
+/// The largest term in 1/l, over the error of endless contexts, with which the expansion is shown.
+inline constexpr double largest_correction = 0.5;
+
+/// Empty below second_order_temperature, where the remainder of the expansion does not fall like 1/l^2, and where the
+/// term in 1/l is too large for the terms after it to be small.
 std::optional<double> second_order_error(const Situation& at, double temperature);
 
 /// Empty where there is no second order: for inputs with a mean, values of inputs, and the query among the keys.

@@ -128,7 +128,9 @@ void head_options(CLI::App& app, const std::string& heading) {
 
 void detail::refuse_unused(const CLI::App& app, const std::string& mode, const std::vector<std::string>& unused) {
   for (const std::string& name : unused) {
-    if (app.count(name) > 0) throw InputError(name + ": has no meaning with " + mode);
+    if (app.count(name) == 0) continue;
+    throw InputError(name + ": has no meaning with " + mode + " (--help: " + app.get_option(name)->get_description() +
+                     ")");
   }
 }
 
@@ -250,6 +252,11 @@ void add_record_options(CLI::App& app, SimulationOptions& options) {
 
 }  // namespace
 
+void add_no_simulation_option(CLI::App& app, SimulationOptions& options) {
+  add_flag(app, "--no-simulation", options.none, "Exact values alone: nothing is simulated, and no row is judged");
+  head_options(app, "Simulation");
+}
+
 void add_run_options(CLI::App& app, SimulationOptions& options) {
   add_trial_options(app, options);
   add_record_options(app, options);
@@ -302,6 +309,21 @@ std::string nearest_option(const CLI::App& app, std::string_view name) {
   return nearest.empty() ? "" : "--" + nearest;
 }
 
+/// The options whose descriptions have that word; "" if none has, or more than a few.
+std::string options_that_speak_of(const CLI::App& app, const std::string& word) {
+  constexpr std::size_t shortest = 4;
+  constexpr int most = 4;
+  if (word.size() < shortest) return {};
+  std::string names;
+  int count = 0;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_description().find(word) == std::string::npos) continue;
+    names += (names.empty() ? "" : ", ") + option->get_name();
+    ++count;
+  }
+  return count > most ? std::string() : names;
+}
+
 void refuse_extras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
   if (extras.empty()) return;
@@ -310,9 +332,11 @@ void refuse_extras(const CLI::App& app) {
   if (name == 0 || name == std::string::npos) {
     throw InputError(shown(argument) + ": is an unexpected argument (needs options, see --help)");
   }
-  const std::string nearest = nearest_option(app, shown(argument.substr(name)));
-  throw InputError(shown(argument) + ": is not an option (needs " +
-                   (nearest.empty() ? "one of those that --help lists" : nearest + "?") + ")");
+  const std::string word = shown(argument.substr(name)), nearest = nearest_option(app, word);
+  if (!nearest.empty()) throw InputError(shown(argument) + ": is not an option (needs " + nearest + "?)");
+  const std::string speaking = options_that_speak_of(app, word);
+  throw InputError(shown(argument) + ": is not an option (needs one of those that --help lists" +
+                   (speaking.empty() ? "" : "; of " + word + " speak " + speaking) + ")");
 }
 
 /// Refuses invalid values of OpenMP's variables: OpenMP only warns, and runs with a different number of threads.

@@ -155,6 +155,9 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 /// run, so that it can be resumed, and the part of it that is to be computed.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
+/// `--no-simulation`, for programs whose tables have exact values.
+void add_no_simulation_option(CLI::App& app, SimulationOptions& options);
+
 /// Of these, those of programs that keep no record of their simulations: number of trials, seed, device and threads.
 void add_trial_options(CLI::App& app, SimulationOptions& options);
 

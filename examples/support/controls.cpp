@@ -25,7 +25,7 @@ Table control_table(std::string title, std::vector<Column> columns, std::string 
                                             {"outcome"}}) {
     columns.push_back(std::move(column));
   }
-  return {.title = std::move(title), .columns = std::move(columns), .notes = {std::move(note)}};
+  return {.name = controls_name, .title = std::move(title), .columns = std::move(columns), .notes = {std::move(note)}};
 }
 
 }  // namespace

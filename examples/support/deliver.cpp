@@ -57,11 +57,12 @@ int deliver_part(const Report& report, const OutputOptions& options) {
 
 /// Writes the report and returns the exit code.
 int deliver_report(const Report& report, const OutputOptions& options) {
-  const std::string text = render(report, options.format);
-  if (!options.to_standard_output()) {
+  const bool to_file = !options.to_standard_output();
+  const std::string text = render(report, options.format, to_file ? TextWidth{} : width_of_standard_output());
+  if (to_file) {
     const std::string target = target_of(report, options);
     write_file(target, text);
-    if (!options.quiet) write_standard_output(render_verdict(report));
+    if (!options.quiet) write_standard_output(render_verdict(report, width_of_standard_output()));
     if (target != options.file) {
       const bool older = std::filesystem::exists(options.file);
       tell(report,
@@ -76,7 +77,7 @@ int deliver_report(const Report& report, const OutputOptions& options) {
 
 }  // namespace
 
-std::string render(const Report& report, Format format) {
+std::string render(const Report& report, Format format, TextWidth width) {
   switch (format) {
     case Format::csv:
       return render_csv(report);
@@ -85,7 +86,7 @@ std::string render(const Report& report, Format format) {
     case Format::table:
       break;
   }
-  return render_text(report);
+  return render_text(report, width);
 }
 
 int deliver(Report report, const OutputOptions& options) {

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "examples/support/output.hpp"
+#include "examples/support/render.hpp"
 
 /// Writes a finished report in the requested form, to the screen or to a file.
 namespace incontext::examples {
 
 struct Report;
 
-std::string render(const Report& report, Format format);
+std::string render(const Report& report, Format format, TextWidth width = {});
 
 /// Writes the report and returns the exit code. With --output the report goes to the file and the verdict to the
 /// screen; --quiet keeps standard output empty. Where standard output has CSV or JSON, the reason of an exit code other

@@ -18,6 +18,7 @@ namespace incontext::examples {
 struct Judgment::Entry {
   statistics::Agreement agreement;
   bool testable = true;  ///< false if the caller gave a reason not to judge it
+  bool asked = true;     ///< false if the row may be left without a verdict, because the user did not ask for it
   statistics::Verdict verdict = statistics::Verdict::not_judged;
   std::string row = {};
   std::int64_t trials = 0;
@@ -94,6 +95,28 @@ double median_of(std::vector<double> values) {
 }
 
 std::string percent(double share) { return (share < 1 ? short_text(100 * share, 2) : fixed(100 * share, 0)) + "%"; }
+
+/// The rows that one reason keeps from a verdict.
+struct RowsOfReason {
+  bool asked;
+  std::string reason;
+  std::vector<std::string> rows = {};
+};
+
+void add_row(std::vector<RowsOfReason>& reasons, bool asked, const std::string& reason, const std::string& row) {
+  auto at = std::find_if(reasons.begin(), reasons.end(),
+                         [&](const RowsOfReason& one) { return one.asked == asked && one.reason == reason; });
+  if (at == reasons.end()) at = reasons.insert(at, {asked, reason});
+  at->rows.push_back(row);
+}
+
+std::string line_of(const RowsOfReason& one) {
+  const std::string what = one.asked ? "Not judged" : "Shown without a verdict";
+  if (one.rows.size() == 1) return what + ": " + one.rows.front() + ": " + one.reason + ".";
+  std::string line = what + ", " + std::to_string(one.rows.size()) + " rows: " + one.reason + ": ";
+  for (std::size_t i = 0; i < one.rows.size(); ++i) line += (i > 0 ? "; " : "") + one.rows[i];
+  return line + ".";
+}
 
 std::string counted(std::size_t comparisons) {
   return std::to_string(comparisons) + (comparisons == 1 ? " comparison" : " comparisons");
@@ -188,6 +211,13 @@ std::vector<Cell> Judgment::not_judged(const statistics::Theory& theory, const E
   return add(std::move(entry), trials_of(estimate));
 }
 
+std::vector<Cell> Judgment::left_out(const statistics::Theory& theory, const Estimate& estimate,
+                                     const std::string& reason) {
+  Entry entry{.agreement = statistics::agree(theory, estimate), .testable = false, .asked = false};
+  entry.agreement.reason = reason;
+  return add(std::move(entry), trials_of(estimate));
+}
+
 std::vector<Cell> Judgment::judged_if_enough(const statistics::Theory& theory, const Estimate& estimate,
                                              double effective_trials, const std::string& reason) {
   const bool is_enough = estimate.count < 2 || fewest_effective_trials <= effective_trials;
@@ -259,17 +289,20 @@ struct Judgment::Tally {
   std::size_t judged = 0, disagreements = 0;
   const Entry *largest = nullptr, *coarsest = nullptr;  ///< by largest |z|, and by worst resolution
   std::vector<double> resolutions = {};
-  std::vector<std::string> rows = {};  ///< a line for each row that does not agree
+  std::size_t asked = 0, left_out = 0;
+  std::vector<std::string> rows = {};  ///< a line for each row that disagrees, and for each reason not to judge rows
 };
 
 Judgment::Tally Judgment::tally() const {
   Tally tally;
   const double bound = this->bound();
   double worst = -1;
+  std::vector<RowsOfReason> reasons;
   for (const Entry& entry : entries_) {
     const statistics::Agreement& agreement = entry.agreement;
+    ++(entry.asked ? tally.asked : tally.left_out);
     if (entry.verdict == statistics::Verdict::not_judged) {
-      tally.rows.push_back("Not judged: " + entry.row + ": " + agreement.reason + ".");
+      add_row(reasons, entry.asked, agreement.reason, entry.row);
       continue;
     }
     ++tally.judged;
@@ -284,15 +317,16 @@ Judgment::Tally Judgment::tally() const {
                          short_text(agreement.estimate.mean, 6) + " ± " +
                          short_text(agreement.estimate.standard_error, 2) + ".");
   }
+  for (const RowsOfReason& one : reasons) tally.rows.push_back(line_of(one));
   return tally;
 }
 
 std::string Judgment::headline(const Tally& tally) const {
-  const std::size_t left = entries_.size() - tally.judged;
-  if (entries_.empty()) return "Nothing was judged: no row has both an exact theory and a simulation.";
-  if (tally.judged == 0) return "Nothing was judged of " + counted(entries_.size()) + ".";
+  const std::size_t left = tally.asked - tally.judged;
+  if (tally.asked == 0) return "Nothing was judged: no row has both an exact theory and a simulation.";
+  if (tally.judged == 0) return "Nothing was judged of " + counted(tally.asked) + ".";
   const std::string family =
-      left > 0 ? std::to_string(tally.judged) + " of " + counted(entries_.size()) : counted(entries_.size());
+      left > 0 ? std::to_string(tally.judged) + " of " + counted(tally.asked) : counted(tally.asked);
   std::string text = tally.disagreements > 0
                          ? "DISAGREEMENT in " + std::to_string(tally.disagreements) + " of " + family
                      : left > 0 ? "Incomplete: " + family + " judged, and none disagrees"
@@ -306,15 +340,21 @@ std::string Judgment::headline(const Tally& tally) const {
 
 Verdict Judgment::verdict() const {
   const Tally tally = this->tally();
-  const std::size_t left = entries_.size() - tally.judged;
+  const std::size_t left = tally.asked - tally.judged;
   Verdict result{.text = headline(tally), .rows = tally.rows};
   if (tally.disagreements > 0) result.agrees = false;
   if (tally.disagreements == 0 && tally.judged > 0 && left == 0) result.agrees = true;
-  result.details = {{"comparisons", entries_.size()},       {"judged", tally.judged},
-                    {"disagreements", tally.disagreements}, {"not_judged", left},
-                    {"largest_absolute_z", nullptr},        {"bound", nullptr},
-                    {"false_alarm_rate", false_alarm_rate}, {"median_resolution", nullptr},
-                    {"worst_resolution", nullptr},          {"worst_row", nullptr}};
+  result.details = {{"comparisons", tally.asked},
+                    {"judged", tally.judged},
+                    {"disagreements", tally.disagreements},
+                    {"not_judged", left},
+                    {"shown_without_verdict", tally.left_out},
+                    {"largest_absolute_z", nullptr},
+                    {"bound", nullptr},
+                    {"false_alarm_rate", false_alarm_rate},
+                    {"median_resolution", nullptr},
+                    {"worst_resolution", nullptr},
+                    {"worst_row", nullptr}};
   if (tally.judged > 0) {
     result.details["largest_absolute_z"] = detail::json_number(tally.largest->agreement.excess);
     result.details["bound"] = bound();
@@ -327,7 +367,32 @@ Verdict Judgment::verdict() const {
   return result;
 }
 
+namespace {
+
+/// A report of exact values alone: nothing is pending, and the columns of a simulation are empty and not shown.
+void leave_unjudged(Report& report) {
+  for (Table& table : report.tables) {
+    for (Column& column : table.columns) {
+      if (column.in_text == InText::shown) column.in_text = InText::where_filled;
+    }
+    for (std::vector<Cell>& row : table.rows) {
+      for (Cell& cell : row) {
+        const auto* word = std::get_if<std::string>(&cell);
+        if (std::holds_alternative<Pending>(cell) || (word != nullptr && *word == not_reached)) cell = Cell();
+      }
+    }
+  }
+  std::erase_if(report.tables, [](const Table& table) { return table.name == controls_name; });
+  report.verdict = Verdict{.agrees = true, .text = "Exact values alone: nothing was simulated, and no row is judged."};
+}
+
+}  // namespace
+
 void judge(Report& report, Judgment& judgment) {
+  if (!report.run.simulated) {
+    leave_unjudged(report);
+    return;
+  }
   judgment.settle(report.tables);
   report.verdict = judgment.verdict();
 }

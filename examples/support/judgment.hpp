@@ -89,6 +89,11 @@ class Judgment {
   std::vector<Cell> not_judged(const statistics::Theory& theory, const statistics::Estimate& estimate,
                                const std::string& reason);
 
+  /// The cells of a row beside an exact value that the user did not ask to be judged, where it cannot be: it is
+  /// shown with the reason, and does not make the run incomplete.
+  std::vector<Cell> left_out(const statistics::Theory& theory, const statistics::Estimate& estimate,
+                             const std::string& reason);
+
   /// As judged, if at least fewest_effective_trials trials contribute to the mean. With fewer, the standard error is not
   /// to be trusted, and the row is not judged, for this reason.
   std::vector<Cell> judged_if_enough(const statistics::Theory& theory, const statistics::Estimate& estimate,
@@ -124,7 +129,7 @@ class Judgment {
   std::vector<Entry> entries_;
 };
 
-/// The verdict of a report whose tables are complete.
+/// The verdict of a report whose tables are complete; of a run that simulates nothing, that nothing is judged.
 void judge(Report& report, Judgment& judgment);
 
 }  // namespace incontext::examples

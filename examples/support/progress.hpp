@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,19 @@
 /// Reports the progress of a run: on a terminal, a line that is removed when the run ends; in a batch job, where
 /// standard error is not a terminal, one permanent line about each simulation of more than a minute.
 namespace incontext::examples {
+
+/// "45 s", "12 min", "1 h 9 min", "3 d 4 h": two units at most, each rounded down but for the seconds.
+inline std::string duration_in_words(double seconds) {
+  const auto in = [](double value, const char* unit) {
+    return std::to_string(static_cast<std::int64_t>(value)) + " " + unit;
+  };
+  constexpr double minute = 60, hour = 3600, day = 86400, most = 1e9 * day;
+  const double all = std::min(std::round(seconds), most);
+  if (!(all >= 2 * minute)) return in(all, "s");
+  if (all < hour) return in(all / minute, "min");
+  if (all < day) return in(all / hour, "h") + " " + in(std::fmod(all, hour) / minute, "min");
+  return in(all / day, "d") + " " + in(std::fmod(all, day) / hour, "h");
+}
 
 class ProgressLine {
  public:
@@ -96,9 +110,9 @@ class ProgressLine {
       std::fprintf(out_, "\r\033[K%s: %.0f s, no trial is finished (Ctrl-C: stop)", what_.c_str(), seconds);
       return;
     }
-    std::fprintf(out_, "\r\033[K%s: %.0f%%, %.0f s left (Ctrl-C: %s)", what_.c_str(),
+    std::fprintf(out_, "\r\033[K%s: %.0f%%, %s left (Ctrl-C: %s)", what_.c_str(),
                  100 * static_cast<double>(std::min(done_, planned_)) / std::max(static_cast<double>(planned_), 1.0),
-                 seconds_left(seconds), on_interrupt_.c_str());
+                 duration_in_words(seconds_left(seconds)).c_str(), on_interrupt_.c_str());
   }
 
   void tell_once(double seconds) {

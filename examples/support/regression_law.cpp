@@ -2,11 +2,13 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "examples/support/closed_forms.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/data_table.hpp"
 #include "examples/support/render.hpp"
+#include "examples/support/unused_options.hpp"
 
 namespace incontext::examples {
 
@@ -15,6 +17,9 @@ namespace {
 using Matrix = regression::Matrix<double>;
 using Vector = regression::Vector<double>;
 using LinearTask = regression::LinearTask<double>;
+
+/// Over the geometric mean of the two diagonal entries; a product X^T X is rounded by less.
+constexpr double largest_asymmetry = 64 * std::numeric_limits<double>::epsilon();
 
 std::string in_words(double value) { return detail::number_text(value, std::chars_format::general, 5); }
 
@@ -36,9 +41,14 @@ void add_regression_law_options(CLI::App& app, RegressionLawOptions& o) {
   const auto non_negative = [](double value) { return value >= 0; };
   const auto positive = [](double value) { return value > 0; };
   add_number(app, "--noise-variance", o.noise_variance, "Label noise in pretraining", non_negative, "0 <= value");
+  add_number(app, "--input-variance", o.input_variance, "Variance a of the inputs N(0, a I) in pretraining", positive,
+             "0 < value");
+  show_no_default(add_number(app, "--task-variance", o.task_variance,
+                             "Variance b of the tasks N(0, b I) in pretraining; one over the dimension if absent",
+                             positive, "0 < value"));
   add_text(app, "--input-covariance", o.input_covariance,
-           "Inputs' covariance in pretraining, .npy or .csv; identity if absent", "FILE");
-  add_text(app, "--task-covariance", o.task_covariance, "Tasks' covariance in pretraining; identity / d if absent",
+           "Inputs' covariance in pretraining, .npy or .csv, in place of --input-variance", "FILE");
+  add_text(app, "--task-covariance", o.task_covariance, "Tasks' covariance in pretraining, in place of --task-variance",
            "FILE");
   add_text(app, "--task-mean", o.task_mean,
            "Tasks' mean in pretraining, a length along (1, ..., 1) or a file; with one, v_x is not 0", "LENGTH|FILE");
@@ -60,14 +70,19 @@ void add_regression_law_options(CLI::App& app, RegressionLawOptions& o) {
 }
 
 void complete_regression_law(const CLI::App& app, RegressionLawOptions& o) {
+  o.has_task_variance = is_given(app, "--task-variance");
   o.has_noise = is_given(app, "--noise-variance");
   o.has_test_noise = is_given(app, "--test-noise-variance");
 }
 
 std::vector<std::string> regression_law_names() {
-  return {"--noise-variance",      "--input-covariance",      "--task-covariance", "--task-mean",
-          "--test-noise-variance", "--test-input-covariance", "--input-scale",     "--test-task-covariance",
-          "--task-scale",          "--test-task-mean",        "--mean-shift"};
+  return {"--noise-variance",      "--input-variance",
+          "--task-variance",       "--input-covariance",
+          "--task-covariance",     "--task-mean",
+          "--test-noise-variance", "--test-input-covariance",
+          "--input-scale",         "--test-task-covariance",
+          "--task-scale",          "--test-task-mean",
+          "--mean-shift"};
 }
 
 std::vector<NamedFile> regression_law_files(const RegressionLawOptions& o) {
@@ -90,6 +105,17 @@ Matrix read_covariance(const std::string& option, const std::string& file, std::
   if (size && covariance.rows() != *size) {
     throw_input_error(option + " " + file, "has the wrong size", covariance.rows(), std::to_string(*size));
   }
+  for (Eigen::Index column = 0; column < covariance.cols(); ++column) {
+    for (Eigen::Index row = 0; row < column; ++row) {
+      const double one = covariance(row, column), other = covariance(column, row);
+      const double scale = std::sqrt(std::abs(covariance(row, row) * covariance(column, column)));
+      if (std::abs(one - other) <= largest_asymmetry * scale) continue;
+      const std::string place = std::to_string(row + 1) + " and " + std::to_string(column + 1);
+      throw_input_error(option + " " + file,
+                        "is not symmetric: the two entries of rows and columns " + place + " differ",
+                        in_words(one) + " and " + in_words(other), "equal ones");
+    }
+  }
   return covariance;
 }
 
@@ -97,8 +123,7 @@ Vector mean_of_length(double length, std::int64_t dimension) {
   return Vector::Constant(dimension, length / std::sqrt(static_cast<double>(dimension)));
 }
 
-LinearTask training_task(const RegressionLawOptions& o, std::int64_t dimension, bool given,
-                         const IsotropicDefaults& defaults) {
+LinearTask training_task(const RegressionLawOptions& o, std::int64_t dimension, bool given) {
   std::optional<Eigen::Index> size;
   if (given) size = dimension;
   Matrix inputs, tasks;
@@ -111,8 +136,8 @@ LinearTask training_task(const RegressionLawOptions& o, std::int64_t dimension, 
     size = tasks.rows();
   }
   const Eigen::Index d = size.value_or(dimension);
-  const double task_variance = defaults.task_variance.value_or(1 / static_cast<double>(d));
-  if (inputs.size() == 0) inputs = Matrix::Identity(d, d) * defaults.input_variance;
+  const double task_variance = o.has_task_variance ? o.task_variance : 1 / static_cast<double>(d);
+  if (inputs.size() == 0) inputs = Matrix::Identity(d, d) * o.input_variance;
   if (tasks.size() == 0) tasks = Matrix::Identity(d, d) * task_variance;
   const Vector mean = o.task_mean.empty() ? Vector(Vector::Zero(d)) : mean_from("--task-mean", o.task_mean, d);
   return LinearTask({Vector::Zero(d), inputs, mean, tasks, o.noise_variance});
@@ -134,9 +159,16 @@ LinearTask shifted(const LinearTask& training, const RegressionLawOptions& o) {
       .with_input_mean(mean_of_length(o.mean_shift, d));
 }
 
+void add_unused_variances(UnusedOptions& unused, const RegressionLawOptions& o) {
+  if (!o.input_covariance.empty()) unused.add("--input-covariance", {"--input-variance"});
+  if (!o.task_covariance.empty()) unused.add("--task-covariance", {"--task-variance"});
+}
+
 std::string unusual_in_words(const RegressionLawOptions& o) {
   std::string words;
   const auto add = [&words](bool unusual, const std::string& what) { words += unusual ? ", " + what : ""; };
+  add(o.input_covariance.empty() && o.input_variance != 1, "inputs' variance " + in_words(o.input_variance));
+  add(o.task_covariance.empty() && o.has_task_variance, "tasks' variance " + in_words(o.task_variance));
   add(!o.input_covariance.empty(), "inputs' covariance " + o.input_covariance);
   add(!o.task_covariance.empty(), "tasks' covariance " + o.task_covariance);
   add(!o.task_mean.empty(), "tasks' mean " + o.task_mean);

@@ -21,6 +21,9 @@ struct RegressionLawOptions {
   double test_noise_variance = 0;  ///< meant only if `has_test_noise`
   bool has_noise = false;
   bool has_test_noise = false;
+  double input_variance = 1;
+  double task_variance = 0;  ///< meant only if `has_task_variance`
+  bool has_task_variance = false;
   double input_scale = 1;
   double task_scale = 1;
   double mean_shift = 0;
@@ -47,19 +50,17 @@ regression::Matrix<double> read_covariance(const std::string& option, const std:
 /// The mean of that length along (1, ..., 1).
 regression::Vector<double> mean_of_length(double length, std::int64_t dimension);
 
-/// The variances of inputs and tasks in every direction where no file gives a covariance.
-struct IsotropicDefaults {
-  double input_variance = 1;
-  std::optional<double> task_variance = {};  ///< one over the dimension if absent
-};
-
 /// The law in pretraining: centered inputs, tasks with the mean asked for. A file sets the dimension where `given` is
 /// false.
-regression::LinearTask<double> training_task(const RegressionLawOptions& o, std::int64_t dimension, bool given,
-                                             const IsotropicDefaults& defaults = {});
+regression::LinearTask<double> training_task(const RegressionLawOptions& o, std::int64_t dimension, bool given);
 
 /// The law at test time: the training law with every shift the options ask for.
 regression::LinearTask<double> shifted(const regression::LinearTask<double>& training, const RegressionLawOptions& o);
+
+class UnusedOptions;
+
+/// Refuses a variance beside a file with the covariance.
+void add_unused_variances(UnusedOptions& unused, const RegressionLawOptions& o);
 
 /// Its parts that are not the usual ones, for a title: ", tested with ...".
 std::string unusual_in_words(const RegressionLawOptions& o);

@@ -1,5 +1,8 @@
 #include "examples/support/render.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -67,8 +70,9 @@ int shared_decimals(const std::vector<double>& values, int digits) {
   return std::clamp(std::max(digits - 1 - std::max(high, 0), 3 - low), 0, std::max(8 - high, 0));
 }
 
-/// Breaks a line at blanks so that it fits the terminal; continuation lines are indented.
-std::string wrapped(std::string_view text, std::string_view first_indent, std::string_view next_indent) {
+/// Breaks a line at blanks so that it fits the width; continuation lines are indented.
+std::string wrapped(std::string_view text, std::string_view first_indent, std::string_view next_indent,
+                    std::size_t width_of_line) {
   std::string result(first_indent);
   std::size_t width = screen_width(first_indent);
   bool line_start = true;
@@ -77,7 +81,7 @@ std::string wrapped(std::string_view text, std::string_view first_indent, std::s
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (word.empty()) continue;
-    if (!line_start && width + 1 + screen_width(word) > terminal_width) {
+    if (!line_start && width + 1 + screen_width(word) > width_of_line) {
       result += '\n';
       result += next_indent;
       width = screen_width(next_indent);
@@ -162,7 +166,44 @@ Table shown_part(const Table& table) {
 
 }  // namespace
 
-std::string render_table(const Table& whole) {
+namespace {
+
+/// The number of leading columns that name a row: those before the first group of decimals. The first column alone, if
+/// they would take more than half of the width.
+std::size_t key_columns_of(const Table& table, const std::vector<std::size_t>& width, std::size_t limit) {
+  std::size_t keys = 0, taken = 0;
+  while (keys < width.size() && table.columns[keys].decimals_as == 0) taken += 2 + width[keys++];
+  return keys == 0 || keys == width.size() || taken > limit / 2 ? 1 : keys;
+}
+
+/// Columns by number, in blocks that fit the limit; every block but the first begins with the keys.
+std::vector<std::vector<std::size_t>> blocks_of(const Table& table, const std::vector<std::size_t>& width,
+                                                std::size_t limit) {
+  std::vector<std::vector<std::size_t>> blocks(1);
+  std::size_t total = 0;
+  for (const std::size_t one : width) total += 2 + one;
+  if (total <= limit) {
+    for (std::size_t j = 0; j < width.size(); ++j) blocks.front().push_back(j);
+    return blocks;
+  }
+  const std::size_t keys = key_columns_of(table, width, limit);
+  std::size_t key_width = 0, taken = 0;
+  for (std::size_t j = 0; j < keys; ++j) key_width += 2 + width[j];
+  for (std::size_t j = 0; j < width.size(); ++j) {
+    if (j > keys && taken + 2 + width[j] > limit && blocks.back().size() > keys) {
+      blocks.emplace_back();
+      for (std::size_t k = 0; k < keys; ++k) blocks.back().push_back(k);
+      taken = key_width;
+    }
+    blocks.back().push_back(j);
+    taken += 2 + width[j];
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::string render_table(const Table& whole, TextWidth most) {
   const Table table = shown_part(whole);
   const std::size_t columns = table.columns.size();
   std::map<int, int> group_decimals;
@@ -206,42 +247,85 @@ std::string render_table(const Table& whole) {
     for (const auto& row : cells) width[j] = std::max(width[j], screen_width(row[j]));
   }
 
-  std::string text = wrapped(table.title, "", "  ") + '\n';
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    std::string line;
-    for (std::size_t j = 0; j < columns; ++j) {
-      const std::string pad(width[j] - screen_width(cells[i][j]), ' ');
-      line += "  " + (left[j] ? cells[i][j] + pad : pad + cells[i][j]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-    if (i == 0) {
-      for (std::size_t j = 0; j < columns; ++j) text += "  " + std::string(width[j], '-');
+  std::string text = wrapped(table.title, "", "  ", most.words) + '\n';
+  const auto blocks = blocks_of(table, width, most.tables);
+  for (const std::vector<std::size_t>& block : blocks) {
+    if (&block != &blocks.front()) text += '\n';
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      std::string line;
+      for (const std::size_t j : block) {
+        const std::string pad(width[j] - screen_width(cells[i][j]), ' ');
+        line += "  " + (left[j] ? cells[i][j] + pad : pad + cells[i][j]);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + '\n';
+      if (i > 0) continue;
+      for (const std::size_t j : block) text += "  " + std::string(width[j], '-');
       text += '\n';
     }
   }
   if (!table.notes.empty()) text += '\n';
-  for (const std::string& note : table.notes) text += wrapped(note, "  ", "    ");
+  for (const std::string& note : table.notes) text += wrapped(note, "  ", "    ", most.words);
   return text;
 }
 
 namespace {
 
+/// Lower case letters and digits, with underscores between the words; at most about forty characters.
+std::string name_from(std::string_view title) {
+  constexpr std::size_t longest = 40;
+  std::string name;
+  bool word_ended = false;
+  for (const char c : title.substr(0, title.find_first_of(":,"))) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    if (!kept) {
+      word_ended = !name.empty() && c != '\'';
+      if (word_ended && name.size() >= longest) break;
+      continue;
+    }
+    if (word_ended) name += '_';
+    word_ended = false;
+    name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return name.empty() ? "table" : name;
+}
+
 constexpr const char* stopped_early = "Stopped early: rows that were not reached are empty.\n";
 
 }  // namespace
 
-std::string render_text(const Report& report) {
-  std::string text;
-  for (const Table& table : report.tables) text += render_table(table) + '\n';
-  return text + render_verdict(report);
+std::vector<std::string> table_names(const std::vector<Table>& tables) {
+  std::vector<std::string> names;
+  for (const Table& table : tables) {
+    const std::string own = table.name.empty() ? name_from(table.title) : table.name;
+    std::string name = own;
+    for (int number = 2; std::find(names.begin(), names.end(), name) != names.end(); ++number) {
+      name = own + "_" + std::to_string(number);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
-std::string render_verdict(const Report& report) {
+TextWidth width_of_standard_output() {
+  winsize size = {};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
+  constexpr std::size_t least = 40;
+  const std::size_t columns = std::max<std::size_t>(size.ws_col, least);
+  return {.words = columns, .tables = columns};
+}
+
+std::string render_text(const Report& report, TextWidth width) {
+  std::string text;
+  for (const Table& table : report.tables) text += render_table(table, width) + '\n';
+  return text + render_verdict(report, width);
+}
+
+std::string render_verdict(const Report& report, TextWidth width) {
   if (!report.verdict) return report.run.complete ? "" : stopped_early;
   std::string text = report.run.complete ? "" : stopped_early;
-  text += wrapped(report.verdict->text, "", "  ");
-  for (const std::string& row : report.verdict->rows) text += wrapped(row, "  ", "    ");
+  text += wrapped(report.verdict->text, "", "  ", width.words);
+  for (const std::string& row : report.verdict->rows) text += wrapped(row, "  ", "    ", width.words);
   return text;
 }
 
@@ -287,9 +371,11 @@ std::string render_csv(const Report& report) {
     run += cell + ',';
   }
   text.back() = run.back() = '\n';
-  for (const Table& table : report.tables) {
+  const std::vector<std::string> tables = table_names(report.tables);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Table& table = report.tables[i];
     for (const auto& row : table.rows) {
-      if (several) text += csv_cell(table.title) + ',';
+      if (several) text += tables[i] + ',';
       for (const std::string& name : names) {
         for (std::size_t j = 0; j < row.size(); ++j) {
           if (table.columns[j].name == name) text += std::visit(CellToCsv{}, row[j]);
@@ -325,7 +411,9 @@ std::string render_json(const Report& report) {
                    {"seed", or_null(report.run.seed)}};
   if (report.run.processes) document["processes"] = *report.run.processes;
   document["tables"] = json::array();
-  for (const Table& table : report.tables) {
+  const std::vector<std::string> names = table_names(report.tables);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Table& table = report.tables[i];
     json columns = json::array();
     for (const Column& column : table.columns) {
       columns.push_back({{"name", column.name},
@@ -341,7 +429,7 @@ std::string render_json(const Report& report) {
       rows.push_back(std::move(object));
     }
     document["tables"].push_back(
-        {{"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}});
+        {{"name", names[i]}, {"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}});
   }
   document["exit_code"] = exit_code_of(report);
   document["verdict"] = nullptr;

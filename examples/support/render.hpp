@@ -8,12 +8,24 @@
 
 #include "examples/support/table.hpp"
 
-/// A report as text for a terminal of 100 columns, as one CSV, or as JSON.
+/// A report as text, as one CSV, or as JSON.
 namespace incontext::examples {
 
 struct Report;
 
-inline constexpr std::size_t terminal_width = 100;
+/// Where lines of words end in a text that is not written to a terminal.
+inline constexpr std::size_t usual_width = 100;
+
+/// How wide text may be. A table that is wider than `tables` is shown in blocks of columns, each of which begins with
+/// the columns that name a row.
+struct TextWidth {
+  std::size_t words = usual_width;
+  std::size_t tables = static_cast<std::size_t>(-1);
+};
+
+/// The width of the terminal that standard output is; elsewhere the usual width for words, and none for tables, so that
+/// the bytes in files and pipes do not depend on where a program runs.
+TextWidth width_of_standard_output();
 
 namespace detail {
 
@@ -34,14 +46,18 @@ std::string nested_text(const Nested& nested);
 
 }  // namespace detail
 
-std::string render_table(const Table& table);
+/// The short names of a report's tables, each its own. A table without a name has the words of its title up to a colon
+/// or comma.
+std::vector<std::string> table_names(const std::vector<Table>& tables);
 
-std::string render_text(const Report& report);
+std::string render_table(const Table& table, TextWidth width = {});
+
+std::string render_text(const Report& report, TextWidth width = {});
 
 /// The lines at the end of the text, which concern the whole report.
-std::string render_verdict(const Report& report);
+std::string render_verdict(const Report& report, TextWidth width = {});
 
-/// One tidy CSV for any number of tables: a first column `table` if there are several, the union of their columns, and
+/// One tidy CSV for any number of tables: a first column `table` with their names if there are several, the union of their columns, and
 /// then the summary of the run, the same in every row:
 ///   command, complete, exit_code, run_trials, seconds, device, threads, seed, version, commit
 /// An absent cell and NaN are empty; infinities are inf and -inf.
@@ -50,7 +66,7 @@ std::string render_csv(const Report& report);
 /// The stable JSON of every program:
 ///   {"program", "version", "commit", "command": the program and its options, "arguments": {option: value},
 ///    "complete": true | false, "trials", "seconds", "device", "threads", "seed",
-///    "tables": [{"title", "columns": [{"name", "heading", "unit"}], "rows": [{name: value}], "notes": [line]}],
+///    "tables": [{"name", "title", "columns": [{"name", "heading", "unit"}], "rows": [{name: value}], "notes": [line]}],
 ///    "exit_code": 0 | 1 | 3, "verdict": {"agrees": true | false | null, "text": line, ...}}
 /// `arguments` has every option; null means that it had no effect or no value. `complete` is false if the run was
 /// stopped early; `trials` counts all that were run, `device` and `threads` say where. A row to be judged has

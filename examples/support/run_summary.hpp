@@ -11,7 +11,8 @@ class RecordFile;
 
 /// What a report says of its run. What does not apply is absent: without a simulation there is no device or seed.
 struct RunSummary {
-  bool complete = true;  ///< false if the run was stopped early
+  bool complete = true;   ///< false if the run was stopped early
+  bool simulated = true;  ///< false if the user asked for exact values alone
   std::optional<std::int64_t> trials = {};
   double seconds = 0;
   std::optional<std::string> device = {};  ///< where the trials ran: what `automatic` selected

@@ -18,8 +18,9 @@ struct SimulationOptions {
   double relative_error = 0;  ///< 0: stop at `trials`
   std::uint64_t seed = 1;
   simulate::Device device = simulate::Device::automatic;
-  int gpu = 0;      ///< which of several GPUs
-  int threads = 0;  ///< 0: all
+  int gpu = 0;        ///< which of several GPUs
+  int threads = 0;    ///< 0: all
+  bool none = false;  ///< nothing is simulated: exact values alone
   RecordOptions record = {};
   std::function<void(RecordOptions&)> complete_record = {};  ///< sets what follows from the whole command line
 };

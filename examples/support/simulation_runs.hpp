@@ -33,7 +33,10 @@ class SimulationRuns {
  public:
   SimulationRuns(const SimulationOptions& options, bool quiet) : SimulationRuns(options, completed(options), quiet) {}
 
-  /// Whether no further simulation is to be run.
+  /// Whether the user asked for exact values alone; every simulation returns at once with estimates of no trials.
+  bool none() const { return !summary_.simulated; }
+
+  /// Whether no further simulation is to be run because the run was stopped.
   bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
 
   /// The summary of all simulations up to now; incomplete once one was cut short or skipped.
@@ -42,7 +45,7 @@ class SimulationRuns {
   /// Adds trials that were drawn in another way to the summary, with the number that was intended.
   void count(std::int64_t trials, std::int64_t planned) {
     *summary_.trials += trials;
-    if (trials < planned) summary_.complete = false;
+    if (trials < planned && !none()) summary_.complete = false;
   }
 
   /// The options of the simulations that follow, apart from the stream.
@@ -57,6 +60,10 @@ class SimulationRuns {
   template <class Function>
   auto run(const std::string& what, std::size_t size, const Function& simulation) {
     std::invoke_result_t<const Function&, const simulate::Options&> result;
+    if (none()) {
+      of(result).estimates.resize(size);
+      return result;
+    }
     if (stopped()) {
       stopped_ = true;
       summary_.complete = false;
@@ -101,6 +108,7 @@ class SimulationRuns {
     if (process_ != nullptr) take_share(kept.settings);
     if (options_.gpu == simulate::every_gpu) take_all_gpus(options.complete_record != nullptr);
     summary_ = summary_of(options_);
+    if (options.none) summary_ = {.simulated = false, .trials = 0};
     if (!gpus_.empty()) summary_.device = simulate::name(simulate::Device::cuda, simulate::every_gpu);
     if (kept.are_given() && (process_ == nullptr || process_->rank == 0)) {
       summary_.file = std::make_shared<RecordFile>(kept);

@@ -46,7 +46,13 @@ struct Column {
   InText in_text = InText::shown;
 };
 
+/// The name of tables of negative controls.
+inline constexpr const char* controls_name = "controls";
+
+/// `name` is the short, stable key of CSV and JSON, in lower case with underscores; `title` is the sentence that people
+/// read.
 struct Table {
+  std::string name = {};
   std::string title;
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};

@@ -23,6 +23,12 @@ void add_partial_option(CLI::App& app, OutputOptions& output) {
 void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output,
                             bool theory_has_threads) {
   if (simulation.relative_error > 0) unused.add("--relative-error", {"--trials"});
+  if (simulation.none) {
+    unused.add("--no-simulation", {"--trials", "--relative-error", "--seed", "--device", "--checkpoint", "--resume",
+                                   "--part", "--replace-by-partial"});
+    if (!theory_has_threads) unused.add("--no-simulation", {"--threads"});
+    return;
+  }
   using simulate::Device;
   if (!theory_has_threads && (simulation.device == Device::serial || simulation.device == Device::cuda)) {
     unused.add("--device " + name(simulation.device, simulation.gpu), {"--threads"});

@@ -95,6 +95,7 @@ void add_temperature_options(CLI::App& app, TemperatureOptions& o) {
   add_data_options(app, o);
   head_options(app, "Real data");
   add_simulation_options(app, o.simulation);
+  add_no_simulation_option(app, o.simulation);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
@@ -119,8 +120,9 @@ Names unused_by_figure(const std::string& figure) {
 }
 
 void add_unused_by_data(UnusedOptions& unused, const TemperatureOptions& o) {
-  unused.add("--data", {"--dimension", "--input-covariance", "--test-input-covariance", "--test-task-covariance",
-                        "--task-mean", "--test-task-mean", "--mean-shift", "--query", "--estimator"});
+  unused.add("--data",
+             {"--dimension", "--input-variance", "--task-variance", "--input-covariance", "--test-input-covariance",
+              "--test-task-covariance", "--task-mean", "--test-task-mean", "--mean-shift", "--query", "--estimator"});
   if (!o.labels.empty()) unused.add("--labels", {"--input-scale", "--task-scale", "--test-noise-variance"});
   if (o.standardize) unused.add("--standardize", {"--center"});
   if (!o.columns.empty()) unused.add("--columns", {"--without"});
@@ -148,6 +150,7 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
     if (softmax) throw_input_error("--estimator", "does not support --scoring softmax", estimator, "literal");
   }
   UnusedOptions unused(app);
+  add_unused_variances(unused, o.law);
   if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
   if (!data)
     unused.add("no --data",

@@ -134,10 +134,10 @@ std::vector<NamedTemperature> named_temperatures(std::vector<double> grid, const
   }
   result.push_back({"attention, τ = 1", 1});
   if (theory.exact && theory.approximate_optimal > 0 && std::isfinite(theory.approximate_optimal)) {
-    result.push_back({"attention, approximate τ*", theory.approximate_optimal});
+    result.push_back({"attention, τ* of approx.", theory.approximate_optimal});
   }
   if (!std::isnan(theory.optimal)) {
-    result.push_back({theory.exact ? "attention, τ*" : "attention, approximate τ*", theory.optimal});
+    result.push_back({theory.exact ? "attention, τ*" : "attention, τ* of approx.", theory.optimal});
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const auto& a, const auto& b) { return a.temperature < b.temperature; });
@@ -169,6 +169,7 @@ Table comparison_table(std::string title, std::vector<Column> prefix, const Read
   table.columns.push_back({"predictor"});
   table.columns.push_back({.name = "temperature", .digits = 5});
   std::vector<Column> compared = comparison_columns();
+  compared[1].heading = "for large d, l";  // the Bayes ridge's
   compared.insert(compared.begin() + 1, {.name = softmax ? "approximate_softmax" : "leading_order",
                                          .heading = softmax ? "approx. softmax" : "leading order",
                                          .decimals_as = 1,

@@ -7,6 +7,7 @@
 #include <incontext/regression/softmax_error.hpp>
 #include <incontext/regression/softmax_error_gradient.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
+#include <incontext/regression/trained_attention.hpp>
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/estimate.hpp>
 #include <incontext/training/gradient_flow.hpp>
@@ -145,14 +146,11 @@ void add_row(Table& table, std::vector<Cell> keys, std::vector<Cell> comparison)
 
 // ---- where training ends -------------------------------------------------------------------------------------
 
-/// v_y M of least error: (k S + (tr(S W) + s2) / l W^-1)^-1, k = 1 for approximate softmax and 1 + 1 / l for linear
-/// attention: docs/theory/training.md#population-optima.
+/// v_y M of least error under linear or approximate softmax attention.
 Matrix<double> optimal_scores(const Setting& at, RegressionMap map, const LinearTask<double>& task) {
-  const auto l = static_cast<double>(at.context_length);
-  const double own = map == RegressionMap::linear ? 1 + 1 / l : 1;
-  const double labels =
-      regression::trace_of_product<double>(task.input_covariance(), task.task_covariance()) + task.noise_variance();
-  return Matrix<double>(own * task.input_covariance() + labels / l * task.task_covariance().inverse()).inverse();
+  return (map == RegressionMap::linear ? regression::trained_linear_attention(task, at.context_length)
+                                       : regression::trained_attention(task, at.context_length))
+      .key_query;
 }
 
 /// M = m I and v_y of least error under softmax on the isotropic law; v_y = 1 if it is given.

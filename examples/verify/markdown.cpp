@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,11 +18,24 @@ std::string cell(const std::string& text) {
   return result;
 }
 
+/// Text in a code span: it is fenced by more back quotes than any run of them in it has, so that nothing in it is Markdown
+/// or HTML.
+std::string code(const std::string& text) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  const std::string space = text.empty() || text.front() == '`' || text.back() == '`' ? " " : "";
+  return fence + space + text + space + fence;
+}
+
 std::string line_of(const Claim& claim, const Decision& decision) {
   const std::string controls = decision.controls.empty() ? "" : rejected_controls_text(decision);
   const std::string found = claim.found.empty() ? decision.reason : claim.found;
   std::string line = "|";
-  for (const std::string& text : {"`" + claim.id + "`", claim.place, claim.statement, word_of(decision.outcome), found,
+  for (const std::string& text : {code(claim.id), claim.place, claim.statement, word_of(decision.outcome), found,
                                   resolution_text(decision), evidence_text(decision), controls}) {
     line += " " + cell(text) + " |";
   }
@@ -30,9 +45,9 @@ std::string line_of(const Claim& claim, const Decision& decision) {
 }  // namespace
 
 std::string markdown_of(const Ledger& ledger, const RunNotes& notes) {
-  std::string text = "# The claims of five papers on attention, on trial\n\n" + verdict_of(ledger).text + "\n\n`" +
-                     notes.command + "`, seed " + std::to_string(notes.seed) + ", version " + version() + ", commit " +
-                     commit() + ", " + machine() + ". " + family_text(ledger) +
+  std::string text = "# The claims of five papers on attention, on trial\n\n" + verdict_of(ledger).text + "\n\n" +
+                     code(notes.command) + ", seed " + std::to_string(notes.seed) + ", version " + version() +
+                     ", commit " + commit() + ", " + machine() + ". " + family_text(ledger) +
                      " \"to\": the least relative "
                      "deviation common to all rows that would have been seen in 99 runs of 100.\n";
   const Claim* previous = nullptr;

@@ -27,3 +27,4 @@
 #include "incontext/regression/softmax_optimum.hpp"
 #include "incontext/regression/softmax_rows_error.hpp"
 #include "incontext/regression/softmax_second_order.hpp"
+#include "incontext/regression/trained_attention.hpp"

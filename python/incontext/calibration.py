@@ -389,7 +389,7 @@ class Calibration:
         return layer, head
 
     def head(self, layer: int | None = None, head: int | None = None, *, gap: float | None = None,
-             trained_length: int | None = None, factors: Sequence[int] = (1, 2, 8, 128)) -> HeadDetail:
+             trained_length: int | None = None, factors: Sequence[int] = (1, 2, 4, 8, 128)) -> HeadDetail:
         """One head in detail, by its layer and number, both from 0; they may be left out where there is only one head.
 
         `gap` is the needle's score above the mean of the others (default: four of their standard deviations),

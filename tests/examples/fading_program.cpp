@@ -95,6 +95,37 @@ TEST_CASE("the plane of needle and noise: the weight rises through one half at t
   }
 }
 
+TEST_CASE("incontext-fading: usual rows that cannot be judged leave a run complete, rows that were asked for do not",
+          "[programs]") {
+  const auto asked = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--figure", "fading", "--gap", "8", "--variance", "2", "--weights", "0.5"});
+    return run_program(INCONTEXT_FADING, more);
+  };
+  const std::vector<std::string> few{"--trials", "4096", "--most-scores", "1000000"};
+  const Finished usual = asked(few);
+  CAPTURE(usual.output, usual.errors);
+  CHECK(usual.exit_code == 0);
+  CHECK(usual.output == part("Agreement: "));
+  CHECK(usual.output == part("Shown without a verdict, "));
+  // The rows share their reason, which is given once.
+  const std::string reason = "decide how far";
+  const std::size_t first = usual.output.find(reason);
+  REQUIRE(first != std::string::npos);
+  CHECK(usual.output.find(reason, first + 1) == std::string::npos);
+  const Finished requested = asked({few[0], few[1], few[2], few[3], "--lengths", "10,100"});
+  CHECK(requested.exit_code == 3);
+  CHECK(requested.output == part("Incomplete: "));
+  CHECK(requested.output == part("Not judged, "));
+  const Finished exact = asked({"--no-simulation"});
+  CAPTURE(exact.output, exact.errors);
+  CHECK(exact.exit_code == 0);
+  CHECK(exact.output == part("1100"));
+  CHECK(exact.output == part("Exact values alone"));
+  for (const char* word : {"simulation", "± error", "controls", "not reached"}) {
+    CHECK(exact.output.find(word) == std::string::npos);
+  }
+}
+
 TEST_CASE("means that depend on rare rows are not judged, with a reason, and medians are printed beside them",
           "[programs][fading]") {
   const Json few = report_of({"--figure", "fading", "--height", "6", "--lengths", "100000", "--most-scores", "1"}, 3);
@@ -104,7 +135,7 @@ TEST_CASE("means that depend on rare rows are not judged, with a reason, and med
   CHECK(rows[1]["map"] == "SSMax");
   CHECK(rows[1]["z"].is_null());
   CHECK(rows[1]["verdict"] == "not_judged");
-  CHECK(rows[1]["reason"] == part("rare rows make the mean"));
+  CHECK(rows[1]["reason"] == part("a few rare trials decide"));
   CHECK(few["verdict"]["agrees"].is_null());
   CHECK(few["verdict"]["comparisons"] == 2);
   CHECK(few["verdict"]["judged"] == 1);

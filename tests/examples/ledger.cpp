@@ -309,6 +309,10 @@ TEST_CASE("the page is one file, draws the claim, and quotes what a paper may co
   CHECK(html.find("http://") == html.find("http://www.w3.org/2000/svg"));
   CHECK(html.find("https://") == std::string::npos);
   CHECK(markdown_of(ledger, {.command = "incontext-verify", .page = {}}) == part("| `test/claim` | eq. 1 |"));
+  // A back quote in an argument must not end the code span that keeps the rest from being HTML.
+  const std::string hostile = "incontext-verify --markdown 'x`<img src=x>``y/m.md'";
+  CHECK(markdown_of(ledger, {.command = hostile, .page = {}}) == part("\n```" + hostile + "```, seed "));
+  CHECK(markdown_of(ledger, {.command = "a`", .page = {}}) == part("\n`` a` ``, seed "));
 }
 
 namespace {

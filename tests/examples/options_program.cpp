@@ -102,6 +102,9 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
       "scores.npy",
       incontext::examples::npy_bytes(Eigen::MatrixXd::Identity(3, 3) * 2 + Eigen::MatrixXd::Constant(3, 3, 1)));
   const std::vector<Option> options{{"--temperatures", "0.8,3"},
+                                    {"--input-variance", "1.5"},
+                                    {"--task-variance", "0.7"},
+                                    {"--no-simulation", ""},
                                     {"--noise-variance", "0.7"},
                                     {"--test-noise-variance", "0.6"},
                                     {"--input-scale", "2"},
@@ -161,19 +164,23 @@ TEST_CASE("incontext-softmax-error: every option counts or is refused, in every 
                                     {"--input-scale", "2"},       {"--task-scale", "2"},
                                     {"--mean-shift", "0.5"},      {"--task-mean", "0.5"},
                                     {"--test-task-mean", "0.7"},  {"--query", "included"},
-                                    {"--attention", "pretrained"}};
+                                    {"--attention", "scaled"}};
   // Optima are slow: few laws are tried, and of the maps only their own options.
   const Arguments small{"--trials", "64", "--temperatures", "1"};
-  const Arguments by_length = joined(small, {"--context-lengths", "5"}),
+  const Arguments by_length = joined(small, {"--context-lengths", "5", "--dimension", "4"}),
+                  of_four = joined(small, {"--context-length", "5", "--dimension", "4"}),
                   by_dimension = joined(small, {"--dimensions", "2"});
-  try_options({INCONTEXT_SOFTMAX_ERROR, {}, joined(small, {"--context-length", "5"})}, options);
+  try_options({INCONTEXT_SOFTMAX_ERROR, {}, of_four}, options);
+  try_options({INCONTEXT_SOFTMAX_ERROR, {"--attention", "scaled"}, of_four}, options);
+  try_options({INCONTEXT_SOFTMAX_ERROR, {}, joined(small, {"--context-length", "5"})}, {{"--dimension", "3"}});
   try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "context-length"}, by_length}, options);
   try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "dimension"}, by_dimension}, options);
-  try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "map"}, small}, {{"--scales", "0.7"},
-                                                                    {"--exponents", "2"},
-                                                                    {"--dimensions", "3"},
-                                                                    {"--context-lengths", "7"},
-                                                                    {"--estimator", "literal"}});
+  try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "map"}, joined(small, {"--dimension", "4"})},
+              {{"--scales", "0.7"},
+               {"--exponents", "2"},
+               {"--dimensions", "3"},
+               {"--context-lengths", "7"},
+               {"--estimator", "literal"}});
   try_options({INCONTEXT_SOFTMAX_ERROR, {"--context-length", "5"}, {"--trials", "64"}}, {{"--temperatures", "2.5"}});
 }
 
@@ -312,7 +319,7 @@ TEST_CASE("arguments that had no effect are null, and defaults are stated as the
   CHECK(fading["arguments"]["variance"].is_null());
   CHECK(fading["arguments"]["most-scores"] == 10000000);
   const Json softmax = report_of(INCONTEXT_SOFTMAX_ERROR, {"--trials", "512"});
-  CHECK(softmax["arguments"]["task-variance"] == 0.25);
+  CHECK(softmax["arguments"]["task-variance"] == 0.05);
   CHECK(softmax["arguments"]["scales"].is_null());
 }
 

@@ -74,6 +74,20 @@ TEST_CASE("trials of a record take no time: the rate is that of the trials since
   CHECK(told == "resumed: 600 trials, which take about 6 min\n");
 }
 
+TEST_CASE("the time left is told in the units that people count in") {
+  const auto words = [](double left) {
+    return written(false, true, [left](ProgressLine& line) {
+      line.show("run", 1, 3, left / 3);
+      line.show("run", 2, 3, left / 3 + left);
+    });
+  };
+  CHECK(words(45) == part("67%, 45 s left"));
+  CHECK(words(119) == part(", 119 s left"));
+  CHECK(words(754) == part(", 12 min left"));
+  CHECK(words(4139) == part(", 1 h 8 min left"));
+  CHECK(words(2 * 86400 + 3 * 3600) == part(", 2 d 3 h left"));
+}
+
 TEST_CASE("a quiet run prints no progress") {
   CHECK(written(true, true, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());
   CHECK(written(true, false, [](ProgressLine& line) { line.show("run", 1, 100, 100); }).empty());

@@ -37,6 +37,50 @@ std::string run_cells(const std::string& complete = "true") {
          version() + "," + commit() + "\n";
 }
 
+TEST_CASE("a table that is wider than the terminal is shown in blocks that repeat the columns that name a row") {
+  Table table{.title = "t",
+              .columns = {{"map"},
+                          {.name = "n"},
+                          {.name = "first", .decimals_as = 1},
+                          {.name = "second", .decimals_as = 1},
+                          {.name = "third", .decimals_as = 1}},
+              .notes = {"a note of several words, which end where the terminal does"}};
+  table.add_row({"softmax", std::int64_t{7}, 0.25, 0.5, 0.75});
+  table.add_row({"SSMax", std::int64_t{8}, 1.25, 1.5, 1.75});
+  CHECK(render_table(table, {.words = 30, .tables = 32}) ==
+        "t\n\n"
+        "  map      n    first   second\n"
+        "  -------  -  -------  -------\n"
+        "  softmax  7  0.25000  0.50000\n"
+        "  SSMax    8  1.25000  1.50000\n\n"
+        "  map      n    third\n"
+        "  -------  -  -------\n"
+        "  softmax  7  0.75000\n"
+        "  SSMax    8  1.75000\n\n"
+        "  a note of several words,\n    which end where the\n    terminal does\n");
+  // Elsewhere a row is one line, and no width makes a table lose a column.
+  CHECK(render_table(table, {.words = 100, .tables = 41}) == render_table(table));
+  for (std::size_t width = 1; width < 41; ++width) {
+    const std::string text = render_table(table, {.words = 100, .tables = width});
+    for (const char* word : {"first", "second", "third", "1.75000"}) CHECK(text == part(word));
+  }
+}
+
+TEST_CASE("tables have short names of their own, in CSV and JSON") {
+  std::vector<Table> tables{{.title = "Figure 2a: error, d = 20", .columns = {{"a"}}},
+                            {.title = "Mamba's best, or not", .columns = {{"a"}}},
+                            {.name = "errors", .title = "A sentence", .columns = {{"b"}}},
+                            {.name = "errors", .title = "Another", .columns = {{"b"}}}};
+  CHECK(table_names(tables) == std::vector<std::string>{"figure_2a", "mambas_best", "errors", "errors_2"});
+  Report report{.program = "p", .tables = tables};
+  for (Table& table : report.tables) table.add_row({1.0});
+  CHECK(render_csv(report) == part("\nfigure_2a,1,"));
+  CHECK(render_csv(report) == part("\nerrors_2,,1,"));
+  const auto document = nlohmann::json::parse(render_json(report));
+  CHECK(document["tables"][3]["name"] == "errors_2");
+  CHECK(document["tables"][3]["title"] == "Another");
+}
+
 }  // namespace
 
 TEST_CASE("the text table aligns numbers, errors show the decimals of their number", "[render]") {
@@ -59,7 +103,7 @@ TEST_CASE("no line of text is wider than the terminal where words can be broken"
   report.verdict->text = report.tables[0].notes[0];
   std::istringstream lines(render_text(report));
   int count = 0;
-  for (std::string line; std::getline(lines, line); ++count) CHECK(detail::screen_width(line) <= terminal_width);
+  for (std::string line; std::getline(lines, line); ++count) CHECK(detail::screen_width(line) <= usual_width);
   CHECK(count > 12);
 }
 
@@ -119,7 +163,7 @@ TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns 
   CHECK(csv == part("one,,0.25,because,"));
 }
 
-TEST_CASE("one CSV holds several tables: the union of the columns and the table's title", "[render]") {
+TEST_CASE("one CSV holds several tables: the union of the columns and the tables' names", "[render]") {
   const std::string run_names =
       "command,complete,exit_code,run_trials,seconds,device,threads,instructions,seed,version,commit";
   Report report = small_report();
@@ -132,9 +176,9 @@ TEST_CASE("one CSV holds several tables: the union of the columns and the table'
   report.tables.push_back(other);
   report.run.complete = false;
   CHECK(render_csv(report) == "table,name,theory,standard_error,count,extra," + run_names + "\n" +
-                                  "A title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") +
-                                  "A title,three,,inf,12345,," + run_cells("false") +
-                                  "Other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "Other,,,,2,," +
+                                  "a_title,\"one, \"\"two\"\"\",12.3456789,4e-04,7,," + run_cells("false") +
+                                  "a_title,three,,inf,12345,," + run_cells("false") +
+                                  "other,,,,1,\"[1.5,\"\"x\"\"]\"," + run_cells("false") + "other,,,,2,," +
                                   run_cells("false"));
 }
 

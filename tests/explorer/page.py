@@ -65,7 +65,7 @@ def faults(document, machine):
 def main():
     chromium, page, found = sys.argv[1:]
     text = Path(page).read_text(encoding="utf-8")
-    problems = [f"the page loads {link}" for link in re.findall(r'(?:src|href)="(?!data:)([^"$]*)"', text)]
+    problems = [f"the page loads {link}" for link in re.findall(r'<(?!a\s)\w+[^>]*\s(?:src|href)="(?!data:)([^"$]*)"', text)]
     machine = json.loads(subprocess.run([found], capture_output=True, text=True, check=True).stdout)
     # Chromium compiles the module beside its virtual clock, which can run out first on a loaded machine.
     document = next((document for document in (opened(chromium, page, "#test") for _ in range(5)) if 'id="found"' in document), "")

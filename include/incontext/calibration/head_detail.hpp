@@ -40,7 +40,7 @@ struct TriedPlan {
 struct DetailOptions {
   std::optional<double> gap = {};   ///< of the needle; default: four standard deviations of the scores
   std::int64_t trained_length = 0;  ///< 0: the longest row
-  std::vector<std::int64_t> factors = {1, 2, 8, 128};  ///< planned lengths over the trained length; the first is 1
+  std::vector<std::int64_t> factors = {1, 2, 4, 8, 128};  ///< planned lengths over the trained length; the first is 1
 };
 
 /// One head in detail. Of a head whose scores do not vary, only `lengths` is filled.
@@ -148,7 +148,7 @@ inline HeadDetail detail_of(const ScoreArray& scores, const HeadCalibration& hea
     std::string given;
     for (const std::int64_t factor : factors) given += (given.empty() ? "" : ", ") + std::to_string(factor);
     throw_invalid_argument(where, "factors do not ascend from 1", given.empty() ? "none" : given,
-                           "two or more, such as 1, 2, 8, 128");
+                           "two or more, such as 1, 2, 4, 8, 128");
   }
   const ScoreArray one = one_head(scores, head.layer, head.head);
   MeasurementOptions with_needle = measurement;

@@ -5,17 +5,20 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
+#include "incontext/regression/detail/ridge_inverse.hpp"
 #include "incontext/regression/input_rows.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/regressable.hpp"
 
 namespace incontext::regression {
 
-/// The attention that pretraining on a task law at temperature 1 leads to.
+/// The pretrained attention of arXiv 2511.01292: ridge regression with the law's covariance in place of the context's.
 ///
 /// \f[ M = \left(\Sigma + \tfrac{\sigma^2}{l} W^{-1}\right)^{-1}
 ///     = C \left(C^T\Sigma C + \tfrac{\sigma^2}{l} I\right)^{-1} C^T,\quad
 ///     v_x = \tfrac{\sigma^2}{l}\Sigma^{-1}W^{-1}\mu_w,\quad v_y = 1,\qquad W = C C^T \f]
+///
+/// It is where training at temperature 1 ends as l -> infinity. At finite l training ends at trained_attention.
 ///
 ///     const auto attention = regression::pretrained_attention(task, /*context_length=*/40);
 ///
@@ -34,11 +37,7 @@ Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t contex
   const Matrix<T>& sigma = task.input_covariance();
   const Eigen::LLT<Matrix<T>> prior(task.task_covariance());
   const T ridge = task.noise_variance() / math::from_count<T>(context_length);
-  const Matrix<T> c = prior.matrixL();
-  Matrix<T> system = product<T>(product<T>(c.transpose(), sigma), c);
-  system.diagonal().array() += ridge;
-  const Matrix<T> root = Eigen::LLT<Matrix<T>>(system).matrixL().solve(c.transpose());
-  return {.key_query = product<T>(root.transpose(), root),
+  return {.key_query = detail::ridge_inverse<T>(sigma, prior, ridge),
           .input_value = ridge * Eigen::LLT<Matrix<T>>(sigma).solve(Vector<T>(prior.solve(task.task_mean()))),
           .label_value = T(1.0)};
 }

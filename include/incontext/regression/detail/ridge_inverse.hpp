@@ -1,0 +1,19 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+
+#include "incontext/regression/linear_algebra.hpp"
+
+namespace incontext::regression::detail {
+
+/// (S + ridge W^-1)^-1 = C (C^T S C + ridge I)^-1 C^T with W = C C^T, which needs no inverse of W.
+template <Real T>
+Matrix<T> ridge_inverse(const Matrix<T>& s, const Eigen::LLT<Matrix<T>>& w, const T& ridge) {
+  const Matrix<T> c = w.matrixL();
+  Matrix<T> system = product<T>(product<T>(c.transpose(), s), c);
+  system.diagonal().array() += ridge;
+  const Matrix<T> root = Eigen::LLT<Matrix<T>>(system).matrixL().solve(c.transpose());
+  return product<T>(root.transpose(), root);
+}
+
+}  // namespace incontext::regression::detail
