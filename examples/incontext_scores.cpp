@@ -8,6 +8,7 @@
 #include "examples/scores/rows.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/deliver.hpp"
+#include "examples/support/progress.hpp"
 #include "examples/support/report.hpp"
 
 namespace {
@@ -31,6 +32,8 @@ Report report_of(const CLI::App& app, const ScoresOptions& options) {
   Report report{.program = "incontext-scores", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.figure.empty()) {
     Claims claims;
+    ProgressLine line(options.output.quiet);
+    line.show("figure " + options.figure, 0, 1, 0);
     report.tables = figure_tables(options, claims);
     report.tables.push_back(claims.table());
     report.verdict = claims.verdict();

@@ -39,7 +39,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
       "fading: weights below 1 of which the critical length is shown, the longest row that keeps them");
   add_positive_numbers(app, "--heights", o.heights,
                        "retrieval, bounded: the needle's score over the one with weight 1/2");
-  add_count<std::int64_t>(app, "--points", o.points, "diagram: cells a side", 1, 1000);
+  add_count<std::int64_t>(app, "--points", o.points, "diagram: cells per side", 1, 300);
   head_options(app, "Figures");
   const auto read_most_scores = [&o](const std::string& text) {
     o.most_scores = parse_count<std::int64_t>("--most-scores", text, 1, std::numeric_limits<std::int64_t>::max());

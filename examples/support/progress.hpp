@@ -107,7 +107,7 @@ class ProgressLine {
   void show_line(double seconds) {
     shown_ = true;
     if (done_ <= known_) {
-      std::fprintf(out_, "\r\033[K%s: %.0f s, no trial is finished (Ctrl-C: stop)", what_.c_str(), seconds);
+      std::fprintf(out_, "\r\033[K%s: %.0f s so far (Ctrl-C: stop)", what_.c_str(), seconds);
       return;
     }
     std::fprintf(out_, "\r\033[K%s: %.0f%%, %s left (Ctrl-C: %s)", what_.c_str(),
@@ -120,7 +120,7 @@ class ProgressLine {
     if (told_ || whole < long_run) return;
     told_ = true;
     if (done_ <= known_) {
-      std::fprintf(out_, "%s: no trial is finished after %.0f s\n", what_.c_str(), seconds);
+      std::fprintf(out_, "%s: nothing is finished after %.0f s\n", what_.c_str(), seconds);
       return;
     }
     std::fprintf(out_, "%s: %lld trials, which take about %.0f min\n", what_.c_str(),

@@ -44,9 +44,9 @@ TEST_CASE("a batch job prints one line about a simulation of more than a minute,
   CHECK(text == "long: 1000 trials, which take about 5 min\n");
 }
 
-TEST_CASE("a batch job prints a line if no trial is finished after a minute") {
+TEST_CASE("a batch job prints a line if nothing is finished after a minute") {
   const std::string text = written(false, false, [](ProgressLine& line) { line.show("slow", 0, 10, 61); });
-  CHECK(text == "slow: no trial is finished after 61 s\n");
+  CHECK(text == "slow: nothing is finished after 61 s\n");
 }
 
 TEST_CASE("the line on a terminal is removed at the end of the run") {
@@ -56,7 +56,7 @@ TEST_CASE("the line on a terminal is removed at the end of the run") {
     line.show("run", 50, 100, 10);
     line.clear();
   });
-  CHECK(text == part("run: 5 s, no trial is finished (Ctrl-C: stop)"));
+  CHECK(text == part("run: 5 s so far (Ctrl-C: stop)"));
   CHECK(text == part("run: 50%, 10 s left (Ctrl-C: stop and show what was reached)"));
   CHECK(text.substr(text.size() - 4) == "\r\033[K");
 }
