@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
        .footer = "\nExample:\n  incontext-merge part-*.json --output whole.json\n"},
       argc, argv,
       [&](CLI::App& app) {
-        app.add_option("files", files, "The records of all parts, in any order")->required()->type_name("FILE...");
-        add_text(app, "--output", output, "The record of the whole run; a new file", "FILE")->required();
+        add_files(app, "files", files, "The records of all parts, in any order");
+        add_written(app, "--output", output, "The record of the whole run; a new file")->required();
       },
       [&](const CLI::App&) { return merge(files, output); });
 }

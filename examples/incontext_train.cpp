@@ -34,7 +34,6 @@ Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<C
     add_unused_run_options(unused, o.simulation, o.output);
     complete_counts(app, o);
     complete(app, o, unused);
-    require_outputs(o.output);
     Report report{.program = "incontext-train", .command = command_of(app), .arguments = unused.arguments()};
     state_counts(o, report.arguments);
     state_used(o, report.arguments);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -35,6 +36,49 @@ std::string given_counts(const CLI::App& app) {
 
 std::string text_of(const CLI::Option& option) {
   return option.count() > 0 ? option.results().front() : option.get_default_str();
+}
+
+/// What a program does with a file that an option names. One that is updated is read first, and perhaps not written.
+enum class FileUse { read, written, updated };
+
+/// An option that names files.
+struct FileOption {
+  const CLI::Option* option;
+  FileUse use;
+  FileNames names;  ///< empty: its values
+};
+
+/// A program's options, and what it does with the files that they name.
+struct ProgramOptions : CLI::App {
+  using CLI::App::App;
+  std::vector<FileOption> files = {};
+  const OutputOptions* output = nullptr;
+};
+
+/// Notes what the program does with an option's files.
+CLI::Option* use_file(CLI::App& app, CLI::Option* option, FileUse use, FileNames names) {
+  if (auto* program = dynamic_cast<ProgramOptions*>(&app)) program->files.push_back({option, use, std::move(names)});
+  return option;
+}
+
+/// The files of a program that are given, by use.
+std::vector<NamedFile> files_of(const ProgramOptions& program, FileUse use) {
+  std::vector<NamedFile> files;
+  for (const FileOption& file : program.files) {
+    if (file.use != use || file.option->count() == 0) continue;
+    for (const std::string& value : file.option->results()) {
+      for (const std::string& name : file.names ? file.names(value) : std::vector{value}) {
+        const std::string end = name == value ? "" : " (" + std::filesystem::path(name).filename().string() + ")";
+        files.push_back({file.option->get_name() + end, name});
+      }
+    }
+  }
+  return files;
+}
+
+void require_files(const ProgramOptions& program) {
+  require_outputs(program.output == nullptr ? OutputOptions{} : *program.output, files_of(program, FileUse::written),
+                  files_of(program, FileUse::read), files_of(program, FileUse::updated));
 }
 
 }  // namespace
@@ -72,8 +116,24 @@ CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& targe
   return add_read(app, name, read, description, type, target);
 }
 
+CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
+                       const std::string& type, FileNames names) {
+  return use_file(app, add_text(app, name, target, description, type), FileUse::read, std::move(names));
+}
+
+CLI::Option* add_written(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
+                         const std::string& type, FileNames names) {
+  return use_file(app, add_text(app, name, target, description, type), FileUse::written, std::move(names));
+}
+
 CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& target, const std::string& description) {
-  return add_text(app, name, target, description, "FILE|-")->required();
+  return add_input(app, name, target, description, "FILE|-")->required();
+}
+
+CLI::Option* add_files(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& description) {
+  CLI::Option* option = app.add_option(name, target, description)->required()->type_name("FILE...");
+  return use_file(app, option, FileUse::read, {});
 }
 
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& description) {
@@ -158,6 +218,7 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   add_flag(app, "--quiet", options.quiet, "No progress, nothing on standard output: exit code and --output only");
   head_options(app, "Output");
   app.parse_complete_callback([&app, &options] { complete_output(app, options); });
+  if (auto* program = dynamic_cast<ProgramOptions*>(&app)) program->output = &options;
 }
 
 void add_simulation_options(CLI::App& app, SimulationOptions& options) {
@@ -209,28 +270,16 @@ std::string settings_of(const CLI::App& app) {
   return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-/// The files that other options name.
-std::vector<NamedFile> files_of(const CLI::App& app) {
-  std::vector<NamedFile> files;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() == 0 || option->get_type_name() != "FILE" || name == "--checkpoint" || name == "--resume") {
-      continue;
-    }
-    files.push_back({name, option->results().front()});
-    if (name == "--output") files.push_back({"--output's partial report", partial_file(files.back().file)});
-  }
-  return files;
-}
-
 void add_record_options(CLI::App& app, SimulationOptions& options) {
   RecordOptions& record = options.record;
-  show_no_default(add_text(app, "--checkpoint", record.checkpoint,
-                           "Keep the simulations in this new file, from which --resume continues them", "FILE"));
-  show_no_default(add_text(app, "--resume", record.resume,
-                           "Continue the run of this file to the same bits; without --checkpoint the file is kept up "
-                           "to date",
-                           "FILE"));
+  show_no_default(add_written(app, "--checkpoint", record.checkpoint,
+                              "Keep the simulations in this new file, from which --resume continues them"));
+  show_no_default(use_file(app,
+                           add_text(app, "--resume", record.resume,
+                                    "Continue the run of this file to the same bits; without --checkpoint the file is "
+                                    "kept up to date",
+                                    "FILE"),
+                           FileUse::updated, {}));
   const auto read_part = [&record](const std::string& text) {
     constexpr std::int64_t most = 1000000;
     const std::size_t slash = text.find('/');
@@ -243,7 +292,7 @@ void add_record_options(CLI::App& app, SimulationOptions& options) {
   head_options(app, "Checkpoints and parts");
   options.complete_record = [&app](RecordOptions& own) {
     own.settings = settings_of(app);
-    own.other_files = files_of(app);
+    own.has_report = is_given(app, "--output");
     own.process = shared_process();
   };
 }
@@ -420,7 +469,7 @@ int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body) {
   prepare_streams();
-  CLI::App app(program.description, program.name);
+  ProgramOptions app(program.description, program.name);
   app.footer(program.footer);
   app.option_defaults()->always_capture_default();
   add_options(app);
@@ -433,6 +482,7 @@ int run_program(const ProgramText& program, int argc, char** argv,
     if (parse_unless_help(app, argc, argv)) {
       require_shareable(app);
       require_thread_variables(app);
+      require_files(app);
       exit_code = body(app);
     }
   } catch (const std::bad_alloc&) {

@@ -159,9 +159,6 @@ RecordedRun resumed(const RecordOptions& options) {
   }
   const NamedFile checkpoint{"--checkpoint", options.checkpoint}, resume{"--resume", options.resume};
   require_file(options.checkpoint.empty() ? resume : checkpoint);
-  for (const NamedFile& own : {checkpoint, resume}) {
-    if (!own.file.empty()) require_own(own, options.other_files);
-  }
   std::error_code error;
   if (std::filesystem::exists(options.checkpoint, error) &&
       !std::filesystem::equivalent(options.checkpoint, options.resume, error)) {
@@ -179,10 +176,8 @@ RecordedRun resumed(const RecordOptions& options) {
 
 /// A part leaves only its record.
 void require_no_report(const RecordOptions& options, const simulate::Part& part) {
-  for (const NamedFile& other : options.other_files) {
-    if (part.count > 1 && other.option == "--output") {
-      throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
-    }
+  if (part.count > 1 && options.has_report) {
+    throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
   }
 }
 

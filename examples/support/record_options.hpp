@@ -19,7 +19,7 @@ struct RecordOptions {
   std::string checkpoint = {};  ///< where to write; empty: to the file that is resumed
   std::string resume = {};      ///< what to resume; empty: nothing
   std::optional<simulate::Part> part = {};
-  std::vector<NamedFile> other_files = {};   ///< that the record must not replace, and that must not replace the record
+  bool has_report = false;                   ///< whether the run writes its report to a file
   const SharedProcess* process = nullptr;    ///< this process, if several share the run
   std::chrono::milliseconds interval{2000};  ///< the shortest time between two writes
 

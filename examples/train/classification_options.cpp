@@ -7,6 +7,16 @@
 
 namespace incontext::examples::train {
 
+namespace {
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+std::string key_query_file(const std::string& weights) { return weights + ".key_query.npy"; }
+
+std::string output_file(const std::string& weights) { return weights + ".output.npy"; }
+
 void add_options(CLI::App& app, ClassificationOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
   add_choice<ClassificationFigure>(app, "--figure", o.figure, "What to show, see above",
@@ -53,10 +63,13 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
                              {{"factored", ContextWeights::factored},
                               {"merged", ContextWeights::merged},
                               {"fixed-width", ContextWeights::fixed_width}});
-  show_no_default(add_text(app, "--checkpoint", o.checkpoint, "curves: write the state of training here", "FILE"));
-  show_no_default(add_text(app, "--resume", o.resume, "curves: go on from such a state, to the same bits", "FILE"));
-  show_no_default(add_text(app, "--weights", o.weights,
-                           "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE"));
+  show_no_default(add_written(app, "--checkpoint", o.checkpoint, "curves: write the state of training here"));
+  show_no_default(add_input(app, "--resume", o.resume, "curves: go on from such a state, to the same bits"));
+  show_no_default(add_written(app, "--weights", o.weights,
+                              "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE",
+                              [](const std::string& file) {
+                                return Names{key_query_file(file), output_file(file)};
+                              }));
   head_options(app, "Training");
   add_trial_options(app, o.simulation);
   add_output_options(app, o.output);
@@ -64,8 +77,6 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
 }
 
 namespace {
-
-using Names = std::vector<std::string>;
 
 /// The options that figures other than ends and curves have, and these two have not.
 const Names list_names{"--dimensions", "--context-lengths", "--class-counts", "--initial-scales", "--rates",

@@ -39,6 +39,10 @@ struct ClassificationOptions : TaskOptions {
   std::string weights = {};
 };
 
+/// The files of the products of weights, for the value of --weights.
+std::string key_query_file(const std::string& weights);
+std::string output_file(const std::string& weights);
+
 void add_options(CLI::App& app, ClassificationOptions& o);
 
 /// Sets the defaults of options that are not given, and collects given ones that the chosen figure does not use.

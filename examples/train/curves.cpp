@@ -51,8 +51,8 @@ void require_rate_left(const ContextRun& run, const std::optional<training::Trai
 void write_state(const ClassificationOptions& o, const std::string& settings, const TrainedContext& last) {
   if (!o.checkpoint.empty()) training::save_checkpoint(o.checkpoint, settings, last.state);
   if (o.weights.empty()) return;
-  write_file(o.weights + ".key_query.npy", npy_bytes(last.head.key_query));
-  write_file(o.weights + ".output.npy", npy_bytes(last.head.output));
+  const std::string key_query = npy_bytes(last.head.key_query), output = npy_bytes(last.head.output);
+  write_files({{key_query_file(o.weights), key_query}, {output_file(o.weights), output}}, "--weights");
 }
 
 }  // namespace
