@@ -29,6 +29,8 @@ int merge(const std::vector<std::string>& files, const std::string& output) {
   for (const std::string& file : files) {
     RecordedRun run = read_record(file, "FILE");
     if (!run.complete) throw_input_error("FILE", "is the record of an unfinished run", file, "--resume of it first");
+    if (!run.trainings.empty())
+      throw_input_error("FILE", "is the record of a training, which has no parts", file, "parts");
     if (settings.empty()) settings = run.settings;
     require_same_settings(run.settings, settings, "FILE", file);
     parts.push_back({file, run.part, std::move(run.simulations)});

@@ -261,7 +261,7 @@ namespace {
 /// The program and its options, but for those that say how and where to run.
 std::string settings_of(const CLI::App& app) {
   static const std::set<std::string> how{"device", "threads",    "output", "format", "quiet", "replace-by-partial",
-                                         "part",   "checkpoint", "resume"};
+                                         "part",   "checkpoint", "resume", "weights"};
   nlohmann::ordered_json settings{{"program", app.get_name()}};
   const nlohmann::ordered_json arguments = arguments_of(app);
   for (const auto& [name, value] : arguments.items()) {
@@ -270,16 +270,7 @@ std::string settings_of(const CLI::App& app) {
   return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-void add_record_options(CLI::App& app, SimulationOptions& options) {
-  RecordOptions& record = options.record;
-  show_no_default(add_written(app, "--checkpoint", record.checkpoint,
-                              "Keep the simulations in this new file, from which --resume continues them"));
-  show_no_default(use_file(app,
-                           add_text(app, "--resume", record.resume,
-                                    "Continue the run of this file to the same bits; without --checkpoint the file is "
-                                    "kept up to date",
-                                    "FILE"),
-                           FileUse::updated, {}));
+void add_part_option(CLI::App& app, RecordOptions& record) {
   const auto read_part = [&record](const std::string& text) {
     constexpr std::int64_t most = 1000000;
     const std::size_t slash = text.find('/');
@@ -289,19 +280,34 @@ void add_record_options(CLI::App& app, SimulationOptions& options) {
   };
   add_read(app, "--part", read_part,
            "Simulate share I of N into the file of --checkpoint; incontext-merge unites the files", "I/N");
-  head_options(app, "Checkpoints and parts");
-  options.complete_record = [&app](RecordOptions& own) {
-    own.settings = settings_of(app);
-    own.has_report = is_given(app, "--output");
-    own.process = shared_process();
-  };
 }
 
 }  // namespace
 
+void add_record_options(CLI::App& app, SimulationOptions& options, bool divides) {
+  RecordOptions& record = options.record;
+  const std::string what = divides ? "simulations" : "run";
+  show_no_default(add_written(app, "--checkpoint", record.checkpoint,
+                              "Keep the " + what + " in this new file, from which --resume continues"));
+  show_no_default(use_file(app,
+                           add_text(app, "--resume", record.resume,
+                                    "Continue the run of this file to the same bits; without --checkpoint the file is "
+                                    "kept up to date",
+                                    "FILE"),
+                           FileUse::updated, {}));
+  if (divides) add_part_option(app, record);
+  head_options(app, divides ? "Checkpoints and parts" : "Checkpoints");
+  options.complete_record = [&app, divides](RecordOptions& own) {
+    own.settings = settings_of(app);
+    own.has_report = is_given(app, "--output");
+    own.divides = divides;
+    if (divides) own.process = shared_process();
+  };
+}
+
 void add_run_options(CLI::App& app, SimulationOptions& options) {
   add_trial_options(app, options);
-  add_record_options(app, options);
+  add_record_options(app, options, true);
 }
 
 nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused) {
@@ -442,9 +448,9 @@ int refuse(const std::string& program, const std::string& message) {
   return exit_bad_input;
 }
 
-/// Programs without a record of their simulations have nothing that processes could share.
+/// Programs whose runs have no parts have nothing that processes could share.
 void require_shareable(const CLI::App& app) {
-  if (shared_process() == nullptr || app.get_option_no_throw("--checkpoint") != nullptr) return;
+  if (shared_process() == nullptr || app.get_option_no_throw("--part") != nullptr) return;
   throw InputError("MPI: this program does not divide its work (value = " + std::to_string(shared_process()->ranks) +
                    " processes; needs one)");
 }

@@ -170,6 +170,9 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 /// run, so that it can be resumed, and the part of it that is to be computed.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
+/// Of these, the files that keep a run and, if it can be divided, the part that is to be computed.
+void add_record_options(CLI::App& app, SimulationOptions& options, bool divides);
+
 /// Of these, those of programs that keep no record of their simulations: number of trials, seed, device and threads.
 void add_trial_options(CLI::App& app, SimulationOptions& options);
 

@@ -149,6 +149,7 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
     const int failed = one.take_place();
     if (failed == 0) continue;
     error = failed;
+    one.keep();
     kept += (kept.empty() ? "" : " and ") + one.name();
   }
   if (!kept.empty()) {

@@ -34,8 +34,6 @@ struct ClassificationOptions : TaskOptions {
   std::vector<double> initial_scales = {};
   std::vector<double> rates = {};
   ContextRun run = {};
-  std::string checkpoint = {};
-  std::string resume = {};
   std::string weights = {};
 };
 
