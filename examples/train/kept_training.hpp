@@ -1,6 +1,5 @@
 #pragma once
 
-#include <incontext/simulate/engine/interrupt.hpp>
 #include <incontext/training/trainer.hpp>
 
 #include <chrono>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "examples/support/record_file.hpp"
+#include "examples/support/simulation_runs.hpp"
 #include "examples/train/numbers.hpp"
 
 /// How every training of incontext-train runs. Only simulators include this.

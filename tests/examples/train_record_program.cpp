@@ -1,15 +1,15 @@
 // Every task of incontext-train can be interrupted and goes on to the report of one run.
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <random>
+#include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kept_run.hpp"
@@ -35,7 +35,7 @@ const std::vector<Short> trainings{
     {INCONTEXT_TRAIN,
      {"classification", "--figure", "10", "--prototype-sets", "2", "--hidden-ratios", "2", "--trials", "64", "--steps",
       "80", "--seeds", "2"}},
-    {INCONTEXT_TRAIN, {"regression", "--seeds", "2", "--steps", "60", "--batch", "64"}},
+    {INCONTEXT_TRAIN, {"regression", "--seeds", "2", "--steps", "60", "--batch", "64", "--context-length", "4"}},
     {INCONTEXT_TRAIN, {"reasoning", "--width", "8", "--seeds", "1", "--steps", "100"}},
     {INCONTEXT_TRAIN,
      {"affine", "--maps", "softmax,ssa", "--models", "full", "--steps", "30", "--batch", "4", "--tested", "8"}},
@@ -102,7 +102,9 @@ TEST_CASE("every task of training that is interrupted by any signal goes on to t
     CHECK(said_by(run(at, {"--resume", record, "--format", "json"})) == expected);
     CHECK(names(refusal(run(at, {"--checkpoint", record})), "--checkpoint: exists already"));
     CHECK(names(refusal(run(at, {"--resume", record, "--seed", "7"})), "--seed differs", "record of another run"));
-    CHECK(folder.names() == std::vector<std::string>{"record"});
+    for (const std::string& name : folder.names()) {  // a kill may leave a file that was being written
+      CHECK((name == "record" || (kills > 0 && name.starts_with("record.incontext-"))));
+    }
   }
   CHECK(stops >= 8);
   CHECK(kills >= 8);
@@ -125,11 +127,11 @@ TEST_CASE("what a checkpoint of training may not be is refused before the first 
 }
 
 TEST_CASE("on a full disk a training keeps its last record and its report", "[examples][train][record]") {
-  const Short& at = trainings.back();
+  const Short& at = trainings[5];  // its record is larger than what the program says
   const TemporaryFolder folder;
   const std::string record = folder.file("record");
   const Said expected = said_by(run(at, {"--format", "json"}));
-  std::string command = "(ulimit -f 1; " + shell_quoted(at.program);
+  std::string command = "(ulimit -f 4; " + shell_quoted(at.program);
   for (const std::string& argument : at.arguments) command += " " + shell_quoted(argument);
   const Finished full =
       run_command(command + " --format json --checkpoint " + shell_quoted(record) + "; echo code $? >&2) | cat");
@@ -181,19 +183,48 @@ TEST_CASE("a course of classification goes on to more steps with the rows of the
   CHECK(names(refusal(curve("81", {})), "--decay-steps: the rate is 0 from there on", "80", "81"));
 }
 
-TEST_CASE("trainings that are killed a hundred times at random moments go on to the report of one run", "[.slow]") {
-  std::random_device device;
-  const unsigned seed = device();
-  CAPTURE(seed);
-  std::mt19937 random(seed);
-  std::vector<Json> expected;
-  for (const Short& at : trainings) expected.push_back(tables_of(run(at, {"--format", "json"})));
-  int kills = 0;
-  for (std::size_t i = 0; kills < 100; i = (i + 1) % trainings.size()) {
-    kills += kill_and_resume(trainings[i], expected[i], [&](int life) {
-      return std::optional<int>(random() % (40 * static_cast<unsigned>(life + 1)));
-    });
+TEST_CASE("the page of programs says of each whether its runs are kept and divided", "[examples][record]") {
+  const std::vector<std::vector<std::string>> all{{"incontext-temperature", INCONTEXT_TEMPERATURE},
+                                                  {"incontext-softmax-error", INCONTEXT_SOFTMAX_ERROR},
+                                                  {"incontext-fading", INCONTEXT_FADING},
+                                                  {"incontext-gradients", INCONTEXT_GRADIENTS},
+                                                  {"incontext-classify", INCONTEXT_CLASSIFY},
+                                                  {"incontext-tasks", INCONTEXT_TASKS},
+                                                  {"incontext-scores", INCONTEXT_SCORES},
+                                                  {"incontext-calibrate", INCONTEXT_CALIBRATE},
+                                                  {"incontext-evaluate", INCONTEXT_EVALUATE},
+                                                  {"incontext-merge", INCONTEXT_MERGE},
+                                                  {"incontext-verify", INCONTEXT_VERIFY},
+                                                  {"incontext-train", INCONTEXT_TRAIN, "classification"},
+                                                  {"incontext-train", INCONTEXT_TRAIN, "regression"},
+                                                  {"incontext-train", INCONTEXT_TRAIN, "reasoning"},
+                                                  {"incontext-train", INCONTEXT_TRAIN, "affine"},
+                                                  {"incontext-train", INCONTEXT_TRAIN, "quantifier"},
+                                                  {"incontext-train", INCONTEXT_TRAIN, "needle"}};
+  const std::string page = content_of(std::string(INCONTEXT_SOURCE_DIR) + "/docs/programs.md");
+  const std::size_t begin = page.find("| Programs | `--checkpoint`"), end = page.find("\n\n", begin);
+  REQUIRE(end != std::string::npos);
+  std::istringstream table(page.substr(begin, end - begin));
+  std::map<std::string, std::pair<bool, bool>> said;  // kept, divided
+  std::string row;
+  while (std::getline(table, row)) {
+    const std::size_t first = row.find(" | "), second = row.find(" | ", first + 1);
+    REQUIRE(second != std::string::npos);
+    const std::pair<bool, bool> promise{row.substr(first, second - first) != " | no", row.substr(second) != " | no |"};
+    for (std::size_t at = row.find("`incontext-"); at < first; at = row.find("`incontext-", at + 1)) {
+      said[row.substr(at + 1, row.find('`', at + 1) - at - 1)] = promise;
+    }
   }
+  for (const auto& one : all) {
+    const Finished help = run_program(one[1], one.size() < 3 ? Arguments{"--help"} : Arguments{one[2], "--help"});
+    CAPTURE(one);
+    REQUIRE(said.contains(one[0]));
+    const auto has = [&](const char* option) { return help.output.find(option) != std::string::npos; };
+    CHECK(has("\n  --checkpoint FILE") == said[one[0]].first);
+    CHECK(has("\n  --resume FILE") == said[one[0]].first);
+    CHECK(has("\n  --part I/N") == said[one[0]].second);
+  }
+  CHECK(said.size() == 12);
 }
 
 }  // namespace train_record_program_test

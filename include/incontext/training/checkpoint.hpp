@@ -15,8 +15,8 @@
 /// States of training in files.
 namespace incontext::training {
 
-/// Writes a state to a file. The file is complete or not there: a new file with a random name beside it is renamed at the
-/// end. Symbolic links and access rights of an older file are kept. `settings` is one line that says what is being
+/// Writes a state to a file. The file is complete or not there: a new file with a random name beside it is renamed at
+/// the end. Symbolic links and access rights of an older file are kept. `settings` is one line that says what is being
 /// trained; load_checkpoint asks for the same line.
 ///
 /// Source    a text of ours: settings, steps, and every number in hexadecimal, so that no bit is lost; last a hash.

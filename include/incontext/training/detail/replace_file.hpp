@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "incontext/core/floating_point.hpp"
+
 /// A file that appears complete or not at all.
 namespace incontext::training::detail {
 
