@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -22,7 +23,8 @@ namespace incontext::calibration {
 ///
 /// Source    derived: docs/theory/calibration.md#a-needle-above-the-rows-own-mean.
 /// Units     dimensionless: scores times the inverse temperature.
-/// Domain    as laws::needle_weight; score_stddev^2 / row_length small: the error estimate is the last term.
+/// Domain    as laws::needle_weight; score_stddev^2 / row_length small: the error estimate is the last term. Where it is
+///           not small the series may leave 0 to 1. The end of that interval is then nearer, and the estimate is large.
 /// Limits    score_stddev = 0: 1 / (1 + n e^(-gap)); row_length -> infinity: laws::needle_weight.
 /// Errors    std::domain_error, laws::QuadratureError as laws::needle_weight.
 /// Accuracy  beside drawn rows within the error estimate, which the law without the correction is not:
@@ -39,7 +41,8 @@ inline laws::Quadrature<double> centered_needle_weight(std::int64_t row_length, 
   const double left = minus_average(w[0], w[1], w[2]), once = minus_average(w[1], w[2], w[3]),
                right = minus_average(w[2], w[3], w[4]);
   const double twice = minus_average(left, once, right);
-  return {center.value + once + twice, std::abs(twice) + 4 * center.error_estimate};
+  const double value = center.value + once + twice, weight = std::clamp(value, 0.0, 1.0);
+  return {weight, std::abs(twice) + std::abs(value - weight) + 4 * center.error_estimate};
 }
 
 }  // namespace incontext::calibration

@@ -36,8 +36,8 @@ struct TemperatureRule {
 /// Source    arXiv 2501.19399, (s log n + b); least squares.
 /// Shapes    lengths: m, inverse_temperatures: m
 /// Units     scale and bias in one over those of the scores.
-/// Domain    at least two different lengths.
-/// Errors    std::invalid_argument for shapes; parameters NaN for lengths that are all the same.
+/// Domain    at least two different lengths, each at least 1; finite inverse temperatures.
+/// Errors    std::invalid_argument for shapes and lengths, std::domain_error for inverse temperatures; parameters NaN for lengths that are all the same.
 /// Accuracy  1e-13: tests/calibration/temperature_rules.cpp.
 /// Runs on   host
 inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& lengths,
@@ -45,6 +45,10 @@ inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& len
   require_same_size("calibration::nearest_ssmax", "inverse_temperatures", inverse_temperatures.size(), lengths.size());
   require_at_least("calibration::nearest_ssmax", "the number of lengths", lengths.size(), std::size_t{2});
   const auto count = static_cast<double>(lengths.size());
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    require_at_least("calibration::nearest_ssmax", "a length", lengths[i], std::int64_t{1});
+    require_finite("calibration::nearest_ssmax", "an inverse temperature", inverse_temperatures[i]);
+  }
   const auto first = static_cast<double>(lengths.front());
   const auto log_ratio = [&](std::size_t i) { return std::log(static_cast<double>(lengths[i]) / first); };
   double log_mean = 0, beta_mean = 0, product = 0, square = 0;
@@ -68,9 +72,13 @@ inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& len
 /// Units     dimensionless.
 /// Domain    factor >= 1.
 /// Limits    factor = 1: 1.
+/// Errors    std::invalid_argument for factor below 1; std::domain_error if it is not finite.
 /// Accuracy  4 eps: tests/calibration/temperature_rules.cpp.
 /// Runs on   host
 inline double yarn_inverse_temperature(double factor) {
+  constexpr auto where = "calibration::yarn_inverse_temperature";
+  require_finite(where, "factor", factor);
+  require_at_least(where, "factor", factor, 1.0);
   const double root = 0.1 * std::log(factor) + 1;
   return root * root;
 }
@@ -94,13 +102,18 @@ inline double normsoftmax_inverse_temperature(double score_stddev) { return 1 / 
 ///
 /// Source    arXiv 2508.14685 eq. 5; laws/ssa_row.hpp solved for k by Boost.Math's TOMS 748.
 /// Units     base in one over those of the scores; exponent NaN where none between 1 and 64 gives the weight.
-/// Domain    base > 0, gap > 0, row_length >= 2, 0 < target < 1.
+/// Domain    1e-100 <= base <= 1e100, gap > 0, row_length >= 2, 0 < target < 1.
 /// Limits    exponent NaN, too, where the search meets one at which the law's squared weights overflow.
-/// Errors    std::domain_error as the law at exponent 1.
+/// Errors    std::invalid_argument for row_length; std::domain_error outside the domain, and as the law at exponent 1.
 /// Accuracy  1e-9 in the weight: tests/calibration/temperature_rules.cpp.
 /// Runs on   host
 inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& scores, std::int64_t row_length,
                                         double target) {
+  constexpr auto where = "calibration::nearest_ssa";
+  if (!(1e-100 <= base && base <= 1e100)) throw_domain_error(where, "base is out of range", base, "1e-100 to 1e100");
+  require_positive(where, "gap", scores.gap);
+  require_at_least(where, "row_length", row_length, std::int64_t{2});
+  if (!(0 < target && target < 1)) throw_domain_error(where, "target is no weight", target, "0 < target < 1");
   const double variance = scores.score_stddev * scores.score_stddev;
   const auto excess = [&](double exponent) {
     const scoring::SSA<double> map{base, exponent};
@@ -110,7 +123,7 @@ inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& s
   try {
     for (int octave = 0; octave < 6; ++octave) {
       const double low = std::ldexp(1.0, octave), high = 2 * low;
-      if (excess(high) >= 0) return {base, detail::root_between(excess, low, high)};
+      if (excess(high) >= 0) return {base, numerics::root_between<double>(where, excess, low, high)};
     }
   } catch (const std::domain_error&) {  // the scores are too wide for so large an exponent
   }

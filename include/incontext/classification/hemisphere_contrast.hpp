@@ -83,7 +83,7 @@ template <Real T>
 HemisphereContrast<T> hemisphere_contrast(std::int64_t dimension, const T& kappa, const T& boundary_angle) {
   using std::log;
   constexpr auto where = "classification::hemisphere_contrast";
-  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  detail::require_dimension(where, dimension, 2);
   require_non_negative(where, "kappa", kappa);
   detail::require_concentration(where, kappa);
   detail::require_boundary_angle(where, boundary_angle);

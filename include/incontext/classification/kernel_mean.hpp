@@ -59,7 +59,7 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 ///           bound, whose error at order m is below (m + 1) / max(m, kappa)^2; each step multiplies the error by less
 ///           than rho^2.
 /// Units     dimensionless.
-/// Domain    as log_kernel_mean; odd in kappa.
+/// Domain    as log_kernel_mean, dimension <= 1e15; odd in kappa.
 /// Limits    kappa -> 0: kappa/d; kappa -> infinity: 1.
 /// Errors    as log_kernel_mean.
 /// Accuracy  16 eps relative for kappa <= 1e5 (tests/classification/kernel_mean_50digits.cpp), 32 eps beyond
@@ -67,7 +67,7 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 /// Runs on   host
 template <Real T>
 T mean_resultant_length(std::int64_t dimension, const T& kappa) {
-  require_at_least("classification::mean_resultant_length", "dimension", dimension, std::int64_t{1});
+  detail::require_dimension("classification::mean_resultant_length", dimension, 1);
   detail::require_concentration("classification::mean_resultant_length", kappa);
   if (kappa < T(0)) return -mean_resultant_length(dimension, T(-kappa));
   if (!(T(0) < kappa)) return kappa;

@@ -32,7 +32,7 @@ namespace detail {
 template <Real T>
 void require_two_classes(std::string_view where, std::int64_t dimension, const T& kappa, const T& boundary_angle,
                          std::int64_t context_length) {
-  require_at_least(where, "dimension", dimension, std::int64_t{2});
+  require_dimension(where, dimension, 2);
   require_non_negative(where, "kappa", kappa);
   require_concentration(where, kappa);
   require_boundary_angle(where, boundary_angle);

@@ -47,7 +47,8 @@ struct GaussianRow {
 /// Source    derived: docs/theory/laws.md#normal-scores.
 /// Units     score_stddev = x = beta times the standard deviation of the scores, dimensionless. For SSMax
 ///           beta = s log n + b.
-/// Domain    row_length = n >= 1 and whole, in double at most 3.5e72 (n^-4 underflows beyond); score_stddev >= 0.
+/// Domain    row_length = n >= 1 and whole, in double at most 3.5e72 (n^-4 underflows beyond);
+///           0 <= score_stddev <= 1e20.
 /// Limits    row_length = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has all
 ///           weight; n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
@@ -58,7 +59,7 @@ template <Real T>
 GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
   detail::require_row("laws::gaussian_row", "row_length", n, 4);
-  require_non_negative("laws::gaussian_row", "score_stddev", score_stddev);
+  detail::require_width("laws::gaussian_row", "score_stddev", score_stddev, 1e20);
   if (n <= T(1)) return detail::single_score<T>();
   return detail::RowFunctionals<T>(n, score_stddev).all();
 }

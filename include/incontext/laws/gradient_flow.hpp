@@ -108,7 +108,8 @@ T annealed_imbalance(const Count<T>& row_length, const T& score_stddev, const Co
   require_non_negative("laws::annealed_imbalance", "score_stddev", score_stddev);
   detail::require_count("laws::annealed_imbalance", "dimension", d);
   const T square = score_stddev * score_stddev, rarity = exp(T(-square)), share = d / n;
-  return score_stddev * sqrt(T((rarity + share) / (square * rarity + share)));
+  const T rare_square = T(0) < rarity ? T(square * rarity) : T(0);  // square may be infinite
+  return score_stddev * sqrt(T((rarity + share) / (rare_square + share)));
 }
 
 }  // namespace incontext::laws

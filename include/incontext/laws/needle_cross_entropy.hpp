@@ -56,7 +56,8 @@ struct NeedleOptimum {
 /// Source    derived: docs/theory/laws.md#needle-cross-entropy.
 /// Shapes    (law: NormalLaw, UniformLaw or TwoValueLaw; N; needle; beta)
 /// Units     nats.
-/// Domain    noise_count >= 1 and whole, inverse_temperature >= 0, needle.stddev >= 0; two values: N p >= 1.
+/// Domain    noise_count >= 1 and whole, inverse_temperature >= 0, needle.stddev >= 0, their product at most 100; two
+///           values: N p >= 1.
 /// Limits    inverse_temperature = 0: log(1 + N).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-10 relative: tests/laws/needle_cross_entropy.cpp.
@@ -71,6 +72,7 @@ Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise
   require_non_negative(where, "inverse_temperature", beta);
   require_finite(where, "needle.mean", needle.mean);
   require_non_negative(where, "needle.stddev", needle.stddev);
+  detail::require_width(where, "inverse_temperature times needle.stddev", T(beta * needle.stddev), 100);
   if constexpr (requires { competitors.probability; }) {
     const T expected = n * competitors.probability;
     if (expected < T(1)) {

@@ -64,10 +64,12 @@ struct TwoGroupRow {
 ///
 /// Source    derived: docs/theory/laws.md#two-groups; what arXiv 2310.12956, Fig. 3 measures in a trained model.
 /// Units     as GroupShare.
-/// Domain    counts >= 1 and whole, score_stddev >= 0, shifts finite.
+/// Domain    counts >= 1 and whole, 0 <= score_stddev <= 1e15 and, beyond 60, at most twice that of the other group;
+///           shifts finite.
 /// Limits    one law for both: GaussianRow's values, divided as the counts are; squared_gradient sums to
 ///           squared_frobenius. Equal scores: 1/n, 1/n^2 and (1 - 1/n)/n^2 for each token.
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error; QuadratureError where the weight of a group is carried by rare scores: from widths of
+///           about 10 on that differ by a factor of 4.
 /// Accuracy  1e-10 relative: tests/laws/two_group_row.cpp.
 /// Runs on   host
 template <Real T>
@@ -77,8 +79,14 @@ TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& se
   for (std::size_t k = 0; k < 2; ++k) {
     const std::string name = k == 0 ? "first." : "second.";
     detail::require_row(where, name + "count", groups[k].count, 4);
-    require_non_negative(where, name + "score_stddev", groups[k].score_stddev);
+    detail::require_width(where, name + "score_stddev", groups[k].score_stddev, 1e15);
     require_finite(where, name + "shift", groups[k].shift);
+  }
+  const T wider = std::max(first.score_stddev, second.score_stddev),
+          narrower = std::min(first.score_stddev, second.score_stddev);
+  if (T(60) < wider && T(2) * narrower < wider) {
+    throw_domain_error(where, "score_stddev of one group is too far above the other's", wider,
+                       "at most 60, or at most twice the other's");
   }
   detail::TwoGroups<T> row(groups);
   TwoGroupRow<T> result{};

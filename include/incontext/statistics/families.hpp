@@ -44,8 +44,12 @@ inline double family_wise_bound(std::size_t members, double level) {
   if (!(level > 0 && level < 1)) {
     throw_domain_error("statistics::family_wise_bound", "level is not a probability", level, "0 < level < 1");
   }
-  return boost::math::quantile(
-      boost::math::complement(boost::math::normal(), level / 2 / static_cast<double>(members)));
+  const double each = level / static_cast<double>(members);
+  if (!(each >= 1e-300)) {
+    throw_domain_error("statistics::family_wise_bound", "level over the number of members is too small", each,
+                       "at least 1e-300");
+  }
+  return boost::math::quantile(boost::math::complement(boost::math::normal(), each / 2));
 }
 
 /// Holm's step-down test: which members of a family are rejected with family-wise error at most level.

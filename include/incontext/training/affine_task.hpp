@@ -95,7 +95,8 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
 /// Domain    standard deviations >= 0 whose squares' product is finite, bound >= 0.
 /// Limits    bound = 0: sigma_F^2 (1 + sigma_I^2); bound -> infinity: 0.
 /// Errors    std::domain_error for a standard deviation or bound outside the domain; laws::QuadratureError.
-/// Accuracy  1e-11 relative, up to sigma_I = 1e9 and bounds of 30 standard deviations: tests/training/affine_task.cpp.
+/// Accuracy  1e-11 relative for bound <= 10 sigma_F; to sigma_I = 1e9 and bounds of 20 standard deviations within 1e-7
+///           of another rule: tests/training/affine_task.cpp.
 /// Runs on   host
 template <Real T>
 laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bound) {

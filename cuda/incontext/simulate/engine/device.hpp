@@ -13,7 +13,7 @@ namespace incontext::simulate {
 /// (x86-64-v3) or "plain". They change the speed of simulations and none of their digits.
 ///
 /// Runs on   host
-static constexpr const char* instructions() {  // static: editions in one program must not share it
+static constexpr const char* instructions() {  // static: a program and its editions must not share it
 #if defined(__AVX512F__)
   return "AVX-512";
 #elif defined(__AVX2__)

@@ -23,6 +23,13 @@ void require_concentration(std::string_view where, const T& kappa) {
   }
 }
 
+/// Accepts a dimension up to 1e15, beyond which d and d + 1 are one number of the scalar.
+inline void require_dimension(std::string_view where, std::int64_t dimension, std::int64_t least) {
+  require_at_least(where, "dimension", dimension, least);
+  constexpr std::int64_t most = 1'000'000'000'000'000;
+  if (dimension > most) throw_invalid_argument(where, "dimension is too large", dimension, "at most 1e15");
+}
+
 /// Accepts a factor of the logits whose square, which is a factor of their variance, does not overflow.
 template <Real T>
 void require_factor(std::string_view where, std::string_view parameter, const T& value) {

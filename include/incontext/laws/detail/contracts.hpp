@@ -30,6 +30,16 @@ void require_more_than_one(std::string_view where, std::string_view parameter, c
   }
 }
 
+/// Accepts a standard deviation of scores up to `widest`, beyond which the law's integrals have no digits left.
+template <Real T>
+void require_width(std::string_view where, std::string_view parameter, const T& value, double widest) {
+  require_non_negative(where, parameter, value);
+  if (!(value <= T(widest))) {
+    throw_domain_error(where, std::string(parameter) + " is too large for the law's integrals", value,
+                       "at most " + incontext::detail::contract_text(widest));
+  }
+}
+
 /// Accepts a finite whole number that is at least `minimum`.
 template <Real T>
 void require_whole(std::string_view where, std::string_view parameter, const T& value, int minimum = 1) {

@@ -58,7 +58,7 @@ constexpr int vector_bytes = 16;
 #endif
 
 /// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words. The vector
-/// size is a template argument, as source files for different instruction sets may be linked into one program.
+/// size is a template argument, so that the sizes are types of their own.
 template <int count, int = vector_bytes>
 struct VectorPack {
   static constexpr int width = vector_bytes / 8;

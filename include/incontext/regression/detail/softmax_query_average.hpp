@@ -120,7 +120,7 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& row
   const T mass = sums.value[0], of_rows = T(0) < size ? T(row_error / size) : T(0);
   const laws::Quadrature<T> error{T(terms.without_context + sums.value[1] / mass),
                                   T((sums.change[1] + sums.size[1] * (of_rows + sums.change[0] / mass)) / mass)};
-  const T worst = sums.worst + of_rows;
+  const T worst = sums.worst <= of_rows ? of_rows : sums.worst;
   if (worst <= tolerance) return error;
   throw laws::QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance),
                               {static_cast<double>(error.value), static_cast<double>(error.error_estimate)});
