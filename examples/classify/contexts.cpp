@@ -25,7 +25,6 @@ void require_possible_files(const ClassifyOptions& o) {
     throw_input_error("--contexts-count", "makes files too large", o.contexts,
                       "contexts x (n + 1) x (d + 1) at most 2e8");
   }
-  require_file({"--contexts", o.contexts_file});
 }
 
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {

@@ -17,6 +17,12 @@ using Names = std::vector<std::string>;
 /// The largest number of classes that a balanced context may have.
 constexpr std::int64_t most_classes = 512;
 
+/// A file of contexts, and that of their labels.
+Names files_of_contexts(const std::string& file) {
+  require_file({"--contexts", file});
+  return {file, labels_file(file)};
+}
+
 void add_optional(CLI::App& app, const std::string& name, std::optional<double>& target,
                   const std::string& description) {
   const auto read = [&target, name](const std::string& text) { target = parse_number(name, text); };
@@ -177,9 +183,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
                           100000000);
   add_run_options(app, o.simulation);
   add_written(app, "--contexts", o.contexts_file, "Write contexts to this .npy file, their labels to FILE-labels.npy",
-              "FILE", [](const std::string& file) {
-                return Names{file, labels_file(file)};
-              });
+              "FILE", files_of_contexts);
   add_count<std::int64_t>(app, "--contexts-count", o.contexts, "How many contexts to write", 1, 1000000);
   head_options(app, "Data");
   add_output_options(app, o.output);

@@ -1,15 +1,21 @@
 #include "examples/verify/options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 namespace incontext::examples::verify {
 
 namespace {
 
-/// The file of a report, and that of one that is not complete.
-std::vector<std::string> with_partial(const std::string& file) { return {file, partial_file(file)}; }
+/// The file of a report and, unless it is a device, that of a report that is not complete.
+std::vector<std::string> with_partial(const std::string& file) {
+  std::error_code error;
+  const bool is_device = std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+  return is_device ? std::vector{file} : std::vector{file, partial_file(file)};
+}
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& value,
                          const std::vector<std::string>& known, const std::string& otherwise) {

@@ -122,8 +122,8 @@ TEST_CASE("what a checkpoint may not be is refused before the first trial, and t
     const TemporaryFolder folder;
     CAPTURE(at.program, at.arguments);
     const std::string report = folder.write("report", "older"), record = folder.file("record");
-    CHECK(
-        names(refusal(run(at, {"--checkpoint", report, "--output", report})), "--checkpoint", "file of --output too"));
+    CHECK(names(refusal(run(at, {"--checkpoint", report, "--output", report})),
+                "--output: is the file of --checkpoint too"));
     CHECK(names(refusal(run(at, {"--checkpoint", report + ".partial", "--output", report})), "partial report"));
     CHECK(names(refusal(run(at, {"--checkpoint", report})), "--checkpoint: exists already"));
     CHECK(names(refusal(run(at, {"--checkpoint", folder.file("none/record")})), "--checkpoint: cannot be written"));
@@ -136,7 +136,8 @@ TEST_CASE("what a checkpoint may not be is refused before the first trial, and t
     run(other, {"--checkpoint", record});
     const std::string kept = content_of(record);
     CHECK(names(refusal(run(at, {"--resume", record})), "--resume", "record of another run"));
-    CHECK(names(refusal(run(at, {"--resume", record, "--output", record})), "file of --output too"));
+    CHECK(names(refusal(run(at, {"--resume", record, "--output", record})),
+                "--output: would replace the input of --resume"));
     CHECK(names(refusal(run(other, {"--resume", record, "--checkpoint", report})), "--checkpoint: exists already"));
     std::filesystem::permissions(record, std::filesystem::perms::owner_read);
     CHECK(names(refusal(run(other, {"--resume", record})), "--resume: cannot be written"));
