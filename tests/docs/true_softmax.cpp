@@ -20,7 +20,7 @@ bool print_errors(const char* layer, const reg::Attention<double>& attention, co
 
   std::printf("%s\ntemperature  approximate softmax  true softmax\n", layer);
   for (const double temperature : {1.0, closed_form, best.parameter}) {
-    std::printf("%11.6f  %19.6f  %12.6f\n", temperature, approximate(temperature), softmax(temperature));
+    std::printf("%11.4f  %19.6f  %12.6f\n", temperature, approximate(temperature), softmax(temperature));
   }
   return best.error < softmax(closed_form);
 }
