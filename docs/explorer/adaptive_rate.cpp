@@ -66,8 +66,7 @@ Panel adaptive_rate_panel() {
               "Two classes on the sphere, n labeled points. Softmax attention is a step of kernel gradient descent "
               "whose rate adapts to the context; the second curve is the same step at one rate for all contexts. Both "
               "curves take the context's noise as Gaussian. Where that may be wrong by more than 5%, with few points "
-              "within "
-              "the kernel's width, they are gray, and the points alone are to be believed.",
+              "within the kernel's width, they are dotted, and the points, hollow there, are to be believed alone.",
           .source = "arXiv 2510.10425, eqs. 2 and 3",
           .x_label = "κ, one over the squared width of the kernel",
           .y_label = "cross entropy",

@@ -128,7 +128,7 @@ function draw() {
       .map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ');
     const first = curve.in_range.indexOf(true), last = curve.in_range.lastIndexOf(true);
     const inRange = (j) => first >= 0 && j >= first && j <= last && curve.in_range.slice(first, j + 1).every(Boolean);
-    if (curve.in_range.includes(false)) parts.push(`<polyline class="beyond" points="${lineOf(() => true)}"/>`);
+    if (curve.in_range.includes(false)) parts.push(`<polyline class="beyond curve${i}" points="${lineOf(() => true)}"/>`);
     parts.push(`<polyline class="curve curve${i} ${curve.is_approximation ? 'approximation' : ''}" points="${lineOf(inRange)}"/>`);
     if (curve.least && curve.least.x >= xAxis.low && curve.least.x <= xAxis.high) {
       parts.push(`<circle class="least curve${i}" cx="${x(curve.least.x)}" cy="${y(curve.least.value)}" r="7"/>`);
@@ -141,9 +141,9 @@ function draw() {
       if (!Number.isFinite(point.mean) || (logarithmicY && !(point.mean > 0))) continue;
       const low = Math.max(point.mean - 2 * point.error, logarithmicY ? yAxis.low : -Infinity), high = point.mean + 2 * point.error;
       if (Number.isFinite(point.error)) {
-        parts.push(`<line class="bar ${point.in_range ? '' : 'gray '}curve${i}" x1="${x(point.x)}" x2="${x(point.x)}" y1="${y(low)}" y2="${y(high)}"/>`);
+        parts.push(`<line class="bar curve${i}" x1="${x(point.x)}" x2="${x(point.x)}" y1="${y(low)}" y2="${y(high)}"/>`);
       }
-      parts.push(`<circle class="point ${point.in_range ? '' : 'gray '}curve${i}" cx="${x(point.x)}" cy="${y(point.mean)}" r="3.5"/>`);
+      parts.push(`<circle class="point ${point.in_range ? '' : 'hollow '}curve${i}" cx="${x(point.x)}" cy="${y(point.mean)}" r="3.5"/>`);
     }
   });
   const plot = byId('plot');
@@ -182,7 +182,7 @@ function showNumbers() {
   fillTable(byId('points'), rows, gray);
   byId('note').textContent = 'z is the deviation of the simulation from theory in standard errors. Points of one curve share their draws, ' +
       'and few trials of a rare event give an error that is too small.' + ' A bar that is shorter than its point is not seen.' +
-      (states ? ' Of a dashed curve z counts only what is beyond the error that the approximation states; where that is more than 5 %, curve and points are gray.' : '');
+      (states ? ' Of a dashed curve z counts only what is beyond the error that the approximation states; where that is more than 5 %, the curve is dotted, its points are hollow, and their lines here are gray.' : '');
 }
 
 function showLegend() {

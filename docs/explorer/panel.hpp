@@ -37,7 +37,7 @@ class Settings {
   std::map<std::string, double> values_;
 };
 
-/// An approximation whose own error, over its value, may be larger than this is out of its range: it is drawn in gray.
+/// An approximation whose own error, over its value, may be larger than this is out of its range: it is dotted.
 inline constexpr double largest_error_in_range = 0.05;
 
 /// The place on the axis where a curve is least, and its value there.

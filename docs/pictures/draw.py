@@ -47,8 +47,8 @@ def temperature_data(programs):
     size = ["--dimension", "20", "--context-length", "40", "--noise-variance", "0.1"]
     curves = {
         "approximate": ["incontext-temperature", "--input-scale", "2", *size],
-        "true": ["incontext-softmax-error", "--attention", "scaled", "--estimator", "literal", "--input-variance", "2", "--task-variance",
-                 "0.05", "--key-query-scale", repr(1 / 1.05), *size],
+        "true": ["incontext-softmax-error", "--estimator", "literal", "--attention", "scaled", "--input-variance", "2",
+                 "--task-variance", "0.05", "--key-query-scale", repr(1 / 1.05), *size],
     }
     dense = [10 ** (k / 40) for k in range(0, 49)]
     points = {"approximate": [1, 1.41, 2, 2.83, 4, 5.66, 8, 11.3],
@@ -172,6 +172,8 @@ def temperature_picture(data):
         picture.text(at + 6, BOTTOM - 8, f"{best:.3f}", f'style="fill:{color}"')
     picture.text(picture.x(1.28), picture.y(4.35), "approximate softmax", f'style="fill:{BLUE}"')
     picture.text(picture.x(1.95), picture.y(2.05), "true softmax", f'style="fill:{ORANGE}"')
+    size = '<tspan class="math">d</tspan> = 20, <tspan class="math">l</tspan> = 40'
+    picture.text(RIGHT - 12, TOP + 24, f"{size}, inputs of twice the variance", 'text-anchor="end"')
     picture.axes([1, 2, 3, 5, 10], [1, 2, 3, 5], "temperature (1: as in pretraining)",
                  "error (in units of the labels squared)")
     return picture.svg()
@@ -230,7 +232,7 @@ def scaling_picture(data):
     picture = Picture("Efficiency of a shared run against the number of ranks", (0.8, 12500), (0, 1.05), math.log, float)
     runs = data["costs"]["runs"]
     colors = {1e2: BLUE, 1e4: ORANGE, 1e6: GRAY}
-    words = {1e2: "100 s", 1e4: "3 hours", 1e6: "12 days of one core"}
+    words = {1e2: "100 s", 1e4: "3 hours", 1e6: "12 days, on one core"}
     for work, color in colors.items():
         points = [(run["ranks"], run["efficiency"]) for run in runs if run["work"] == work]
         picture.path(points, f'stroke="{color}" stroke-width="2" fill="none"')
@@ -240,6 +242,7 @@ def scaling_picture(data):
         y = picture.y(0.42 - 0.09 * row)
         picture.add(f'<path d="M{LEFT + 20} {y:.1f} h30" stroke="{color}" stroke-width="2"/>')
         picture.text(LEFT + 60, y + 5, words[work], f'style="fill:{color}"')
+    picture.text(LEFT + 20, picture.y(0.53), "a model of measured costs, for runs of:")
     picture.axes([1, 10, 100, 1000, 10000], [0, 0.25, 0.5, 0.75, 1], "number of ranks", "efficiency")
     return picture.svg()
 

@@ -79,7 +79,8 @@ inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o
   const Numbers log_weights = map.log_weights ? map.log_weights(o.row) : Numbers{};
   const Numbers change = o.direction.empty() ? Numbers{} : map.jvp(o.row, o.direction);
 
-  Table table{.title = detail::map_in_words(app, entry) + ": a row of " + std::to_string(o.row.size()) + " scores",
+  Table table{.name = "row",
+              .title = detail::map_in_words(app, entry) + ": a row of " + std::to_string(o.row.size()) + " scores",
               .columns = {{"key"}, {.name = "score", .style = Style::shortest}, {.name = "weight"}}};
   if (!log_weights.empty()) table.columns.push_back({"log_weight"});
   if (!change.empty()) {
@@ -94,7 +95,7 @@ inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o
   }
 
   const detail::RowFacts facts = detail::facts_of(weights, log_weights);
-  Table summary{.title = "The row as a whole", .columns = {{"quantity"}, {"value"}}};
+  Table summary{.name = "summary", .title = "The row as a whole", .columns = {{"quantity"}, {"value"}}};
   summary.add_row({"sum of the weights", facts.sum});
   summary.add_row({"largest weight", weights[facts.top]});
   if (facts.distribution) {
@@ -119,6 +120,7 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
   const Eigen::MatrixXd& scores = read.values;
   if (o.norms) detail::require_short_for_norms(static_cast<std::size_t>(scores.cols()));
   Table table{
+      .name = "weights",
       .title = o.scores + ": " + std::to_string(scores.rows()) + (scores.rows() == 1 ? " query x " : " queries x ") +
                std::to_string(scores.cols()) + " keys" + (o.causal ? ", causal" : "") + ", " +
                detail::map_in_words(app, entry),

@@ -117,7 +117,8 @@ std::string data_title(const TemperatureOptions& o, const DataSet& data) {
 /// errors.
 Table data_table(std::string title, const std::string& judged, Column other, const std::string& other_z,
                  const std::string& z_heading) {
-  Table table{.title = std::move(title),
+  Table table{.name = "rows",
+              .title = std::move(title),
               .columns = {{"predictor"}, {.name = "temperature", .heading = "τ", .digits = 5}}};
   for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
   table.columns[2].heading = judged;

@@ -67,7 +67,8 @@ Table scores_table(const TemperatureOptions& o) {
   Matrix& scores = read.values;
   if (o.causal) mask_later_keys(scores);
   const Estimate estimate = estimate_of(o, scores);
-  Table table{.title = o.scores + ": " + std::to_string(scores.rows()) + " queries x " + std::to_string(scores.cols()) +
+  Table table{.name = "moment_ratio",
+              .title = o.scores + ": " + std::to_string(scores.rows()) + " queries x " + std::to_string(scores.cols()) +
                        " keys" + (o.causal ? ", causal" : ""),
               .columns = {{"quantity"},
                           {.name = "value", .decimals_as = 1},

@@ -38,7 +38,7 @@ Simulator::Simulator(const SimulationOptions& options, bool quiet)
 Simulator::~Simulator() = default;
 
 void Simulator::announce(std::string what) { state_->what = std::move(what); }
-bool Simulator::stopped() const { return state_->runs.stopped(); }
+bool Simulator::stopped() const { return state_->runs.none() || state_->runs.stopped(); }
 const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.count(trials, planned); }
 std::uint64_t Simulator::seed() const { return state_->runs.options().seed; }

@@ -41,6 +41,7 @@ class Simulator {
 
   /// What the progress line calls the simulations that follow.
   void announce(std::string what);
+  /// Whether nothing more is to be drawn.
   bool stopped() const;
   const RunSummary& summary() const;
   /// Adds trials that were drawn in another way to the summary of the run, with the number that was intended.

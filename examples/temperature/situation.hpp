@@ -112,7 +112,8 @@ statistics::Estimate add_bayes_row(Table& table, Run& run, const std::vector<Cel
                                    std::int64_t context_length);
 
 inline constexpr const char* bayes_note =
-    "Bayes ridge: its limit for large d and l, a deterministic equivalent, is off by order 1/d (6% where l = d = 20) and is "
+    "Bayes ridge: its limit for large d and l, a deterministic equivalent, is off by order 1/d (6% where l = d = 20) "
+    "and is "
     "not judged.";
 
 inline constexpr const char* estimator_note =

@@ -103,6 +103,13 @@ void bind_errors(Room& room) {
       "pretrained_attention", [](const Task& task, I length) { return regression::pretrained_attention(task, length); },
       "task"_a, "context_length"_a, room.docs("pretrained_attention"));
   m.def(
+      "trained_attention", [](const Task& task, I length) { return regression::trained_attention(task, length); },
+      "task"_a, "context_length"_a, room.docs("trained_attention"));
+  m.def(
+      "trained_linear_attention",
+      [](const Task& task, I length) { return regression::trained_linear_attention(task, length); }, "task"_a,
+      "context_length"_a, room.docs("trained_linear_attention"));
+  m.def(
       "pretrained_attention_from_data",
       [](const DenseMatrix& inputs, const DenseVector& task_mean, const DenseMatrix& task_covariance, D noise_variance,
          I length) {

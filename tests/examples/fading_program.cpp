@@ -115,7 +115,7 @@ TEST_CASE("incontext-fading: usual rows that cannot be judged leave a run comple
   const Finished requested = asked({few[0], few[1], few[2], few[3], "--lengths", "10,100"});
   CHECK(requested.exit_code == 3);
   CHECK(requested.output == part("Incomplete: "));
-  CHECK(requested.output == part("Not judged, "));
+  CHECK(requested.output == part("Not judged: n = 100, SSMax"));
   const Finished exact = asked({"--no-simulation"});
   CAPTURE(exact.output, exact.errors);
   CHECK(exact.exit_code == 0);

@@ -32,7 +32,7 @@ Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& tas
 
 }  // namespace detail
 
-/// The approximate softmax attention of least error on a task law at temperature 1, among all M beside v_x = 0, v_y = 1.
+/// The approximate softmax attention of least error on a task law at temperature 1, among all M beside v_y = 1.
 ///
 /// \f[ M = \left(\Sigma + \rho W^{-1}\right)^{-1},\quad \rho = \frac{\mathrm{tr}(\Sigma W) + \sigma^2}{l},\qquad
 ///     v_x = 0,\quad v_y = 1 \f]
@@ -58,7 +58,7 @@ Attention<T> trained_attention(const LinearTask<T>& task, std::int64_t context_l
 
 /// The linear attention of least error on a task law at temperature 1, with v_x = 0 and v_y = 1.
 ///
-/// \f[ M = \left(\tfrac{l+1}{l}\Sigma + \rho W^{-1}\right)^{-1},\quad \rho = \frac{\mathrm{tr}(\Sigma W) + \sigma^2}{l} \f]
+/// \f[ M = \left(\tfrac{l+1}{l}\Sigma + \tfrac{\mathrm{tr}(\Sigma W) + \sigma^2}{l} W^{-1}\right)^{-1} \f]
 ///
 /// Its error depends on v_y M alone, so that a layer trained with its values has this M divided by its v_y.
 ///
