@@ -287,4 +287,18 @@ TEST_CASE("a reasoning transformer refuses what it cannot be, by name", "[traini
   CHECK(names(refused(parameters, good, 0), "temperature", "0"));
 }
 
+TEST_CASE("the standard error of a reasoning loss is right where the losses hardly differ", "[training]") {
+  const ReasoningLayout layout(small_shape);
+  std::vector<double> parameters(static_cast<std::size_t>(layout.size()), 0.0);
+  auto bias = layout.part(parameters.data(), ReasoningPart::head_bias);
+  for (Eigen::Index value = 0; value < bias.size(); ++value) {
+    bias(value) = value == 0 ? 1e9 : static_cast<double>(value);  // the answer is 0, and never right
+  }
+  const std::vector<ReasoningExample> examples{{.values = {0, 0, 1, 1}}, {.values = {0, 0, 2, 2}}};
+  const auto at =
+      reasoning_gradient(layout, scoring::Softmax<double>{1}, std::span<const double>(parameters), examples);
+  REQUIRE(std::abs(at.loss - (1e9 - 1.5)) < 1e-6);
+  CHECK(std::abs(at.loss_standard_error - 0.5 / std::sqrt(2.0)) < 1e-6);
+}
+
 }  // namespace incontext::testing

@@ -250,4 +250,25 @@ TEST_CASE("a sequence transformer refuses what it cannot be, by name", "[trainin
   CHECK(names(gradient(parameters, examples), "weights", "7"));
 }
 
+TEST_CASE("the standard error of a sequence's loss is right where the losses hardly differ", "[training]") {
+  using Map = LearnedMap<scoring::Softmax<double>>;
+  const SequenceTransformer<Map> model({.features = 1, .width = 2, .heads = 1, .norms = LayerNorms::none}, Map{{1}});
+  const std::vector<double> zero(static_cast<std::size_t>(model.layout().size()), 0.0);
+  SequenceExamples<double> examples;
+  examples.resize(model.layout().shape(), 4, 1);
+  examples.weights.setOnes();
+  double mean = 0, variance = 0;
+  std::vector<double> losses;
+  for (Eigen::Index i = 0; i < 4; ++i) {
+    const double target = 1e6 + static_cast<double>(i * i) / 1024;
+    examples.targets(0, i) = target;
+    losses.push_back(target * target);
+    mean += losses.back() / 4;
+  }
+  for (const double loss : losses) variance += (loss - mean) * (loss - mean) / 4;
+  const auto at = model.gradient(zero, SequenceLoss::squared_error, examples);
+  REQUIRE(std::abs(at.loss / mean - 1) < 1e-15);
+  CHECK(std::abs(at.loss_standard_error / std::sqrt(variance / 4) - 1) < 1e-6);
+}
+
 }  // namespace incontext::testing::sequence_test

@@ -15,6 +15,7 @@
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/task_streams.hpp"
+#include "incontext/statistics/moments.hpp"
 #include "incontext/train/detail/host_device.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -108,7 +109,8 @@ class NeedleTraining {
 
   /// Sums over the rows of a block.
   struct Sums {
-    double loss = 0, squared_loss = 0, by_beta = 0;
+    double loss = 0, by_beta = 0;
+    statistics::Moments losses;
   };
 
   static constexpr std::int64_t rows_per_block = 16;
@@ -141,7 +143,7 @@ class NeedleTraining {
       const double own = static_cast<double>(static_cast<float>(needle));
       const double loss = std::log(total) + beta * (top - own);
       sums.loss += loss;
-      sums.squared_loss += loss * loss;
+      sums.losses = merge(sums.losses, {.count = 1, .mean = loss});
       sums.by_beta += mean / total - own;
     }
     return sums;
@@ -156,13 +158,13 @@ class NeedleTraining {
       for (std::size_t b = 0; b < static_cast<std::size_t>(blocks()); ++b) {
         const Sums& block = memory[k * static_cast<std::size_t>(blocks()) + b];
         sums.loss += block.loss;
-        sums.squared_loss += block.squared_loss;
+        sums.losses = merge(sums.losses, block.losses);
         sums.by_beta += block.by_beta;
       }
       const double loss = sums.loss / rows, slope = sums.by_beta / rows / lengths;
       const double log_length = std::log(static_cast<double>(lengths_[k]));
       result.loss += loss / lengths;
-      variance += std::max(sums.squared_loss / rows - loss * loss, 0.0) / rows / lengths / lengths;
+      variance += sums.losses.sum_of_squares / rows / rows / lengths / lengths;
       result.gradient[0] += rule_ == NeedleRule::constant ? slope : slope * log_length;
       if (rule_ == NeedleRule::log_length_and_constant) result.gradient[1] += slope;
     }

@@ -45,7 +45,7 @@ inline void validate(const AdamOptions& options) {
 /// Shapes    first, second: one number per parameter, or empty before the first step.
 /// Runs on   host
 struct AdamState {
-  std::vector<double> first, second;
+  std::vector<double> first = {}, second = {};
   std::int64_t steps = 0;
 };
 

@@ -69,8 +69,7 @@ class ReasoningModel {
     ReasoningGradient<T> means;
     const auto count = static_cast<typename Sums::Wide>(examples);
     means.loss = sums.loss / count;
-    const auto variance = std::max(sums.squared_loss / count - means.loss * means.loss, decltype(count)(0));
-    means.loss_standard_error = std::sqrt(variance / count);
+    means.loss_standard_error = std::sqrt(sums.losses.sum_of_squares) / static_cast<double>(examples);
     means.accuracy = sums.accuracy / count;
     for (const auto& entropy : sums.entropy) means.entropy.push_back(entropy / count);
     if (work != ReasoningWork::loss) means.gradient = sums.mean_gradient(tables_, examples);

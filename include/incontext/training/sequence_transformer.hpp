@@ -106,12 +106,10 @@ class SequenceTransformer {
 
   /// Means over `sequences` sequences.
   [[nodiscard]] SequenceGradient<T> means(SequenceLoss loss, Sums sums, std::ptrdiff_t sequences) const {
-    using std::sqrt;
     using Wide = typename Sums::Wide;
     const auto count = static_cast<Wide>(sequences);
     SequenceGradient<T> means{.loss = sums.loss / count, .gradient = std::move(sums.gradient)};
-    const Wide variance = sums.squared_loss / count - means.loss * means.loss;
-    means.loss_standard_error = Wide(0) < variance ? Wide(sqrt(Wide(variance / count))) : Wide(0);
+    means.loss_standard_error = std::sqrt(sums.losses.sum_of_squares) / static_cast<double>(sequences);
     means.accuracy = loss == SequenceLoss::cross_entropy ? Wide(sums.hits / sums.weight) : math::not_a_number<Wide>();
     for (T& number : means.gradient) number /= static_cast<T>(static_cast<double>(sequences));
     return means;

@@ -64,8 +64,9 @@ struct StepRecord {
 ///
 /// Runs on   host
 struct TrainingState {
-  std::vector<double> parameters;
-  AdamState adam;
+  std::vector<double> parameters = {};
+  AdamState adam = {};
+  double first_loss = std::numeric_limits<double>::quiet_NaN();  ///< size of the first batch's; NaN before it
 };
 
 /// Trains a model by Adam. A state continues to the same bits, whether or not it was saved and loaded in between.
@@ -85,7 +86,7 @@ class Trainer {
  public:
   Trainer(std::vector<double> parameters, GradientFunction gradient, TrainerOptions options,
           std::vector<bool> decays = {})
-      : state_{std::move(parameters), {}},
+      : state_{.parameters = std::move(parameters)},
         gradient_(std::move(gradient)),
         options_(options),
         decays_(std::move(decays)) {
@@ -124,11 +125,12 @@ class Trainer {
     BatchGradient batch = gradient_(state_.parameters, at);
     if (batch.gradient.empty()) return false;
     const double norm = clip_by_global_norm(batch.gradient, options_.largest_gradient_norm);
-    if (std::isnan(first_loss_)) first_loss_ = std::abs(batch.loss);
-    if (!std::isfinite(batch.loss) || !std::isfinite(norm) || batch.loss > options_.largest_loss_growth * first_loss_) {
+    if (std::isnan(state_.first_loss)) state_.first_loss = std::abs(batch.loss);
+    if (!std::isfinite(batch.loss) || !std::isfinite(norm) ||
+        batch.loss > options_.largest_loss_growth * state_.first_loss) {
       throw_domain_error("training::Trainer",
                          "training diverged: at step " + std::to_string(at) + " the loss is " +
-                             short_text(batch.loss, 6) + ", at the first " + short_text(first_loss_, 6) +
+                             short_text(batch.loss, 6) + ", at the first " + short_text(state_.first_loss, 6) +
                              ", and the norm of the gradient",
                          norm, "a smaller learning rate, or a smaller largest_gradient_norm");
     }
@@ -145,7 +147,6 @@ class Trainer {
   GradientFunction gradient_;
   TrainerOptions options_;
   std::vector<bool> decays_;
-  double first_loss_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace incontext::training

@@ -177,7 +177,10 @@ class SimulationRecord final : public Record {
   [[nodiscard]] const RecordedSimulation& current() const { return simulations_[begun_ - 1]; }
 
   [[nodiscard]] std::string subject() const {
-    return "simulation " + std::to_string(begun_) + (current().name.empty() ? "" : " (" + current().name + ")");
+    constexpr std::size_t most = 60;  // of a name in a message
+    const std::string& name = current().name;
+    const std::string shown = name.size() <= most ? name : name.substr(0, most) + "...";
+    return "simulation " + std::to_string(begun_) + (shown.empty() ? "" : " (" + shown + ")");
   }
 
   /// The chunks before `end` that are to be computed here: the common ones, and the part's share of the others.

@@ -17,6 +17,9 @@
 /// The text of a checkpoint: lists of numbers in hexadecimal, and a hash.
 namespace incontext::training::detail {
 
+/// The first line.
+inline constexpr std::string_view checkpoint_format = "incontext checkpoint 2";
+
 /// The 64-bit FNV-1a hash, which a file that was cut or altered does not have.
 inline std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;

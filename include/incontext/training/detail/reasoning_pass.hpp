@@ -161,7 +161,7 @@ class ReasoningPass {
       const auto chance = static_cast<T>(example.chance_of_c);
       const auto loss = static_cast<Wide>(log(total) - (chance * at_c + (T(1) - chance) * at_d));
       sums.loss += loss;
-      sums.squared_loss += loss * loss;
+      sums.losses = merge(sums.losses, {.count = 1, .mean = static_cast<double>(loss)});
       if (best == example.values[2]) sums.accuracy += static_cast<Wide>(example.chance_of_c);
       if (best == example.values[3]) sums.accuracy += static_cast<Wide>(1 - example.chance_of_c);
     }

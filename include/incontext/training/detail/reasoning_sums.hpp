@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "incontext/core/real.hpp"
+#include "incontext/statistics/moments.hpp"
 #include "incontext/training/detail/token_tables.hpp"
 #include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"
@@ -17,14 +18,16 @@ namespace incontext::training::detail {
 template <Real T>
 struct ReasoningSums {
   using Wide = std::common_type_t<T, double>;
-  Wide loss = 0, squared_loss = 0, accuracy = 0;
+  Wide loss = 0, accuracy = 0;
+  statistics::Moments losses;
   std::vector<Wide> entropy;
   std::vector<T> gradient;
   Matrix<T> by_scores, by_mixed;
 
   void clear(const ReasoningLayout& layout, ReasoningWork work) {
     const ReasoningShape& shape = layout.shape();
-    loss = squared_loss = accuracy = 0;
+    loss = accuracy = 0;
+    losses = {};
     entropy.assign(static_cast<std::size_t>(shape.heads), Wide(0));
     const bool differentiated = work != ReasoningWork::loss;
     const auto parameters = differentiated ? layout.size() - layout.first(ReasoningPart::class_token) : 0;
@@ -36,7 +39,7 @@ struct ReasoningSums {
 
   void add(const ReasoningSums& other) {
     loss += other.loss;
-    squared_loss += other.squared_loss;
+    losses = merge(losses, other.losses);
     accuracy += other.accuracy;
     for (std::size_t i = 0; i < entropy.size(); ++i) entropy[i] += other.entropy[i];
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += other.gradient[i];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "incontext/core/real.hpp"
+#include "incontext/statistics/moments.hpp"
 #include "incontext/training/detail/causal_attention.hpp"
 #include "incontext/training/detail/layer_norm.hpp"
 #include "incontext/training/learned_map.hpp"
@@ -22,18 +23,20 @@ namespace incontext::training::detail {
 template <Real T>
 struct SequenceSums {
   using Wide = std::common_type_t<T, double>;
-  Wide loss = 0, squared_loss = 0, hits = 0, weight = 0;
+  Wide loss = 0, hits = 0, weight = 0;
+  statistics::Moments losses;
   std::vector<T> gradient;
 
   /// 0 everywhere, for this many parameters.
   void start(std::size_t parameters) {
-    loss = squared_loss = hits = weight = 0;
+    loss = hits = weight = 0;
+    losses = {};
     gradient.assign(parameters, T(0));
   }
 
   void add(const SequenceSums& other) {
     loss += other.loss;
-    squared_loss += other.squared_loss;
+    losses = merge(losses, other.losses);
     hits += other.hits;
     weight += other.weight;
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += other.gradient[i];
@@ -98,7 +101,7 @@ class SequencePass {
       }
       if ((j + 1) % examples_.length != 0) continue;
       sums.loss += of_sequence;
-      sums.squared_loss += of_sequence * of_sequence;
+      sums.losses = merge(sums.losses, {.count = 1, .mean = static_cast<double>(of_sequence)});
       of_sequence = 0;
     }
   }
