@@ -48,8 +48,6 @@ void add_detail(Report& report, const CalibrateOptions& o, const MappedScores& s
 
 Report report_of(const CLI::App& app, CalibrateOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  require_outputs(options.output, {{"--plot", options.plot}},
-                  {{"--scores", options.scores}, {"--shifted", options.shifted}});
   Report report{.program = "incontext-calibrate", .command = command_of(app), .arguments = unused.arguments()};
   const MappedScores scores(options.scores);
   const auto place = detailed_head(options, scores);

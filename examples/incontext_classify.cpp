@@ -18,7 +18,7 @@ using namespace incontext::examples::classify;
 
 Report report_of(const CLI::App& app, ClassifyOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  require_writable_files(options);
+  require_possible_files(options);
   Report report{.program = "incontext-classify", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   Judgment judgment;

@@ -16,7 +16,6 @@ using namespace incontext::examples::fading;
 
 Report report_of(const CLI::App& app, const FadingOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  require_outputs(options.output);
   Report report{.program = "incontext-fading", .command = command_of(app), .arguments = unused.arguments()};
   Judgment judgment;
   Controls controls;

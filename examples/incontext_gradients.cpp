@@ -14,7 +14,6 @@ using namespace incontext::examples::gradients;
 
 Report report_of(const CLI::App& app, GradientOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  require_outputs(options.output);
   Report report{.program = "incontext-gradients", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   Judgment judgment;

@@ -29,6 +29,8 @@ int merge(const std::vector<std::string>& files, const std::string& output) {
   for (const std::string& file : files) {
     RecordedRun run = read_record(file, "FILE");
     if (!run.complete) throw_input_error("FILE", "is the record of an unfinished run", file, "--resume of it first");
+    if (!run.trainings.empty())
+      throw_input_error("FILE", "is the record of a training, which has no parts", file, "parts");
     if (settings.empty()) settings = run.settings;
     require_same_settings(run.settings, settings, "FILE", file);
     parts.push_back({file, run.part, std::move(run.simulations)});
@@ -54,8 +56,8 @@ int main(int argc, char** argv) {
        .footer = "\nExample:\n  incontext-merge part-*.json --output whole.json\n"},
       argc, argv,
       [&](CLI::App& app) {
-        app.add_option("files", files, "The records of all parts, in any order")->required()->type_name("FILE...");
-        add_text(app, "--output", output, "The record of the whole run; a new file", "FILE")->required();
+        add_files(app, "files", files, "The records of all parts, in any order");
+        add_written(app, "--output", output, "The record of the whole run; a new file")->required();
       },
       [&](const CLI::App&) { return merge(files, output); });
 }

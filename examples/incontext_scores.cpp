@@ -27,7 +27,6 @@ std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
 
 Report report_of(const CLI::App& app, const ScoresOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  require_outputs(options.output, {{"--weights", options.weights}}, {{"--scores", options.scores}});
   Report report{.program = "incontext-scores", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.figure.empty()) {
     Claims claims;

@@ -15,7 +15,6 @@ using namespace incontext::examples::softmax_error;
 
 Report report_of(const CLI::App& app, SoftmaxErrorOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  require_outputs(options.output, {}, regression_law_files(options.law));
   Report report{.program = "incontext-softmax-error", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
   constexpr double matrices = 16;  // the most that the second order and the general law need

@@ -14,7 +14,6 @@ using namespace incontext::examples::tasks;
 
 Report report_of(const CLI::App& app, TaskOptions& options) {
   const UnusedOptions unused = complete(app, options);
-  require_outputs(options.output);
   Report report{.program = "incontext-tasks", .command = command_of(app), .arguments = unused.arguments()};
   if (options.figure == TaskFigure::baselines) report.arguments["lengths"] = options.lengths;
   Judgment judgment;

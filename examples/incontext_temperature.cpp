@@ -19,10 +19,6 @@ using namespace incontext::examples::temperature;
 
 Report report_of(const CLI::App& app, TemperatureOptions& options) {
   const UnusedOptions unused = check_combination(app, options);
-  auto inputs = regression_law_files(options.law);
-  inputs.insert(inputs.end(),
-                {{"--data", options.data}, {"--scores", options.scores}, {"--self-scores", options.self_scores}});
-  require_outputs(options.output, {}, inputs);
   Report report{.program = "incontext-temperature", .command = command_of(app), .arguments = unused.arguments()};
   if (!options.scores.empty()) {
     report.tables = {scores_table(options)};

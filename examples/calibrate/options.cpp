@@ -7,8 +7,8 @@ namespace incontext::examples::calibrate {
 
 void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
   const auto positive = [](double value) { return value > 0; };
-  add_text(app, "--scores", o.scores,
-           "The raw scores, .npy: layers x heads x queries x keys, or the last three, two or one of these", "FILE");
+  add_input(app, "--scores", o.scores,
+            "The raw scores, .npy: layers x heads x queries x keys, or the last three, two or one of these");
   add_flag(app, "--causal", o.causal, "Query i sees the keys up to its own position alone; the queries are the last");
   add_number(app, "--inverse-temperature", o.inverse_temperature,
              "Multiplies every score; 1 for scores as softmax gets them, 1/sqrt(d) for products q.k", positive,
@@ -37,12 +37,12 @@ void add_calibrate_options(CLI::App& app, CalibrateOptions& o) {
                                           std::int64_t{1} << 40));
   add_counts(app, "--factors", o.factors, "Lengths to plan for, over the trained length; default: 1,2,8,128", 1,
              1000000);
-  show_no_default(add_text(app, "--shifted", o.shifted,
-                           "Scores of the same head under a shift, .npy of the same kind: the moment-ratio temperature",
-                           "FILE"));
-  show_no_default(add_text(app, "--plot", o.plot,
-                           "Draw the head's entropy and needle weight against the row length, measured and predicted",
-                           "FILE.svg"));
+  show_no_default(
+      add_input(app, "--shifted", o.shifted,
+                "Scores of the same head under a shift, .npy of the same kind: the moment-ratio temperature"));
+  show_no_default(add_written(
+      app, "--plot", o.plot, "Draw the head's entropy and needle weight against the row length, measured and predicted",
+      "FILE.svg"));
   head_options(app, "Head");
   show_no_default(add_count<int>(app, "--threads", o.threads,
                                  "Threads; they never change a digit; default: as many as the machine has", 1, 4096));

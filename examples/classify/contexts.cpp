@@ -14,13 +14,9 @@ std::string labels_file(const std::string& inputs_file) {
   return (has_end ? inputs_file.substr(0, inputs_file.size() - end.size()) : inputs_file) + "-labels.npy";
 }
 
-void require_writable_files(const ClassifyOptions& o) {
-  if (o.contexts_file.empty()) {
-    if (o.svg_file.empty()) return require_outputs(o.output);
-    const NamedFile picture{"--svg", o.svg_file};
-    require_file(picture);
-    return require_outputs(o.output, {picture});
-  }
+void require_possible_files(const ClassifyOptions& o) {
+  if (!o.svg_file.empty()) require_file({"--svg", o.svg_file});
+  if (o.contexts_file.empty()) return;
   constexpr double most_numbers = 2e8;
   const SphereTask task = o.task();
   const double numbers = static_cast<double>(o.contexts) * static_cast<double>(task.context_length + 1) *
@@ -29,9 +25,6 @@ void require_writable_files(const ClassifyOptions& o) {
     throw_input_error("--contexts-count", "makes files too large", o.contexts,
                       "contexts x (n + 1) x (d + 1) at most 2e8");
   }
-  const NamedFile inputs{"--contexts", o.contexts_file};
-  require_file(inputs);
-  require_outputs(o.output, {inputs, {"--contexts (labels)", labels_file(o.contexts_file)}});
 }
 
 void write_contexts(const ClassifyOptions& o, const Simulator& simulator) {

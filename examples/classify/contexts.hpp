@@ -10,8 +10,8 @@ namespace incontext::examples::classify {
 /// The name of the file of labels that belongs to a file of inputs: FILE.npy -> FILE-labels.npy.
 std::string labels_file(const std::string& inputs_file);
 
-/// Refuses, before a long computation begins, files for the contexts and the report that cannot be written.
-void require_writable_files(const ClassifyOptions& o);
+/// Refuses, before a long computation begins, files for contexts and a picture that are too large or no files.
+void require_possible_files(const ClassifyOptions& o);
 
 /// Writes inputs, contexts x (n + 1) x d, the query last, and integer labels, contexts x (n + 1). Neither file appears
 /// before both are complete.

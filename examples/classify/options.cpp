@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "examples/classify/contexts.hpp"
+
 namespace incontext::examples::classify {
 
 namespace {
@@ -14,6 +16,12 @@ using Names = std::vector<std::string>;
 
 /// The largest number of classes that a balanced context may have.
 constexpr std::int64_t most_classes = 512;
+
+/// A file of contexts, and that of their labels.
+Names files_of_contexts(const std::string& file) {
+  require_file({"--contexts", file});
+  return {file, labels_file(file)};
+}
 
 void add_optional(CLI::App& app, const std::string& name, std::optional<double>& target,
                   const std::string& description) {
@@ -163,7 +171,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
       app, "--near-cosine", o.near_cosine, "8b: points of a larger cosine with a query are near it",
       [](double value) { return value > -1 && value < 1; }, "-1 < value < 1");
   add_count<std::int64_t>(app, "--context", o.context, "6: which context, by its number", 0, 1000000000);
-  add_text(app, "--svg", o.svg_file, "6: write the boundaries to this .svg file", "FILE");
+  add_written(app, "--svg", o.svg_file, "6: write the boundaries to this .svg file");
   head_options(app, "Figures");
   add_count<std::int64_t>(app, "--dimension", o.simulation.dimension, "Input dimension d", 2, 1000);
   add_count<std::int64_t>(app, "--classes", o.classes, "Classes k", 2, most_classes);
@@ -174,8 +182,8 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
   add_count<std::int64_t>(app, "--search-trials", o.search_trials, "Contexts on which optima are searched for", 2,
                           100000000);
   add_run_options(app, o.simulation);
-  add_text(app, "--contexts", o.contexts_file, "Write contexts to this .npy file, their labels to FILE-labels.npy",
-           "FILE");
+  add_written(app, "--contexts", o.contexts_file, "Write contexts to this .npy file, their labels to FILE-labels.npy",
+              "FILE", files_of_contexts);
   add_count<std::int64_t>(app, "--contexts-count", o.contexts, "How many contexts to write", 1, 1000000);
   head_options(app, "Data");
   add_output_options(app, o.output);

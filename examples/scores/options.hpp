@@ -102,13 +102,13 @@ inline void add_row_options(CLI::App& app, ScoresOptions& o) {
     listed += "\n" + entry.name + std::string(23 - entry.name.size(), ' ') + entry.meaning;
   }
   add_read(app, "--row", read_row, "One row of scores; -inf masks a key", "X,X,...");
-  add_text(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv; -inf masks a key", "FILE");
+  add_input(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv; -inf masks a key");
   add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
   add_read(app, "--map", read_map, listed, "NAME", o.map);
   add_read(app, "--direction", read_direction, "Change of the scores of --row: shows the change of the weights",
            "X,X,...");
   add_flag(app, "--norms", o.norms, "Norms of the Jacobian of every row");
-  add_text(app, "--weights", o.weights, "Write the weights to this .npy file", "FILE");
+  add_written(app, "--weights", o.weights, "Write the weights to this .npy file");
 }
 
 inline void add_map_options(CLI::App& app, MapParameters& p) {

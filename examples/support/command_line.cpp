@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -35,6 +36,49 @@ std::string given_counts(const CLI::App& app) {
 
 std::string text_of(const CLI::Option& option) {
   return option.count() > 0 ? option.results().front() : option.get_default_str();
+}
+
+/// What a program does with a file that an option names. One that is updated is read first, and perhaps not written.
+enum class FileUse { read, written, updated };
+
+/// An option that names files.
+struct FileOption {
+  const CLI::Option* option;
+  FileUse use;
+  FileNames names;  ///< empty: its values
+};
+
+/// A program's options, and what it does with the files that they name.
+struct ProgramOptions : CLI::App {
+  using CLI::App::App;
+  std::vector<FileOption> files = {};
+  const OutputOptions* output = nullptr;
+};
+
+/// Notes what the program does with an option's files.
+CLI::Option* use_file(CLI::App& app, CLI::Option* option, FileUse use, FileNames names) {
+  if (auto* program = dynamic_cast<ProgramOptions*>(&app)) program->files.push_back({option, use, std::move(names)});
+  return option;
+}
+
+/// The files of a program that are given, by use.
+std::vector<NamedFile> files_of(const ProgramOptions& program, FileUse use) {
+  std::vector<NamedFile> files;
+  for (const FileOption& file : program.files) {
+    if (file.use != use || file.option->count() == 0) continue;
+    for (const std::string& value : file.option->results()) {
+      for (const std::string& name : file.names ? file.names(value) : std::vector{value}) {
+        const std::string end = name == value ? "" : " (" + std::filesystem::path(name).filename().string() + ")";
+        files.push_back({file.option->get_name() + end, name});
+      }
+    }
+  }
+  return files;
+}
+
+void require_files(const ProgramOptions& program) {
+  require_outputs(program.output == nullptr ? OutputOptions{} : *program.output, files_of(program, FileUse::written),
+                  files_of(program, FileUse::read), files_of(program, FileUse::updated));
 }
 
 }  // namespace
@@ -72,8 +116,24 @@ CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& targe
   return add_read(app, name, read, description, type, target);
 }
 
+CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
+                       const std::string& type, FileNames names) {
+  return use_file(app, add_text(app, name, target, description, type), FileUse::read, std::move(names));
+}
+
+CLI::Option* add_written(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
+                         const std::string& type, FileNames names) {
+  return use_file(app, add_text(app, name, target, description, type), FileUse::written, std::move(names));
+}
+
 CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& target, const std::string& description) {
-  return add_text(app, name, target, description, "FILE|-")->required();
+  return add_input(app, name, target, description, "FILE|-")->required();
+}
+
+CLI::Option* add_files(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& description) {
+  CLI::Option* option = app.add_option(name, target, description)->required()->type_name("FILE...");
+  return use_file(app, option, FileUse::read, {});
 }
 
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& description) {
@@ -158,6 +218,7 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   add_flag(app, "--quiet", options.quiet, "No progress, nothing on standard output: exit code and --output only");
   head_options(app, "Output");
   app.parse_complete_callback([&app, &options] { complete_output(app, options); });
+  if (auto* program = dynamic_cast<ProgramOptions*>(&app)) program->output = &options;
 }
 
 void add_simulation_options(CLI::App& app, SimulationOptions& options) {
@@ -200,7 +261,7 @@ namespace {
 /// The program and its options, but for those that say how and where to run.
 std::string settings_of(const CLI::App& app) {
   static const std::set<std::string> how{"device", "threads",    "output", "format", "quiet", "replace-by-partial",
-                                         "part",   "checkpoint", "resume"};
+                                         "part",   "checkpoint", "resume", "weights"};
   nlohmann::ordered_json settings{{"program", app.get_name()}};
   const nlohmann::ordered_json arguments = arguments_of(app);
   for (const auto& [name, value] : arguments.items()) {
@@ -209,28 +270,7 @@ std::string settings_of(const CLI::App& app) {
   return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-/// The files that other options name.
-std::vector<NamedFile> files_of(const CLI::App& app) {
-  std::vector<NamedFile> files;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
-    if (option->count() == 0 || option->get_type_name() != "FILE" || name == "--checkpoint" || name == "--resume") {
-      continue;
-    }
-    files.push_back({name, option->results().front()});
-    if (name == "--output") files.push_back({"--output's partial report", partial_file(files.back().file)});
-  }
-  return files;
-}
-
-void add_record_options(CLI::App& app, SimulationOptions& options) {
-  RecordOptions& record = options.record;
-  show_no_default(add_text(app, "--checkpoint", record.checkpoint,
-                           "Keep the simulations in this new file, from which --resume continues them", "FILE"));
-  show_no_default(add_text(app, "--resume", record.resume,
-                           "Continue the run of this file to the same bits; without --checkpoint the file is kept up "
-                           "to date",
-                           "FILE"));
+void add_part_option(CLI::App& app, RecordOptions& record) {
   const auto read_part = [&record](const std::string& text) {
     constexpr std::int64_t most = 1000000;
     const std::size_t slash = text.find('/');
@@ -240,19 +280,34 @@ void add_record_options(CLI::App& app, SimulationOptions& options) {
   };
   add_read(app, "--part", read_part,
            "Simulate share I of N into the file of --checkpoint; incontext-merge unites the files", "I/N");
-  head_options(app, "Checkpoints and parts");
-  options.complete_record = [&app](RecordOptions& own) {
-    own.settings = settings_of(app);
-    own.other_files = files_of(app);
-    own.process = shared_process();
-  };
 }
 
 }  // namespace
 
+void add_record_options(CLI::App& app, SimulationOptions& options, bool divides) {
+  RecordOptions& record = options.record;
+  const std::string what = divides ? "simulations" : "run";
+  show_no_default(add_written(app, "--checkpoint", record.checkpoint,
+                              "Keep the " + what + " in this new file, from which --resume continues"));
+  show_no_default(use_file(app,
+                           add_text(app, "--resume", record.resume,
+                                    "Continue the run of this file to the same bits; without --checkpoint the file is "
+                                    "kept up to date",
+                                    "FILE"),
+                           FileUse::updated, {}));
+  if (divides) add_part_option(app, record);
+  head_options(app, divides ? "Checkpoints and parts" : "Checkpoints");
+  options.complete_record = [&app, divides](RecordOptions& own) {
+    own.settings = settings_of(app);
+    own.has_report = is_given(app, "--output");
+    own.divides = divides;
+    if (divides) own.process = shared_process();
+  };
+}
+
 void add_run_options(CLI::App& app, SimulationOptions& options) {
   add_trial_options(app, options);
-  add_record_options(app, options);
+  add_record_options(app, options, true);
 }
 
 nlohmann::ordered_json arguments_of(const CLI::App& app, const std::vector<std::string>& unused) {
@@ -393,9 +448,9 @@ int refuse(const std::string& program, const std::string& message) {
   return exit_bad_input;
 }
 
-/// Programs without a record of their simulations have nothing that processes could share.
+/// Programs whose runs have no parts have nothing that processes could share.
 void require_shareable(const CLI::App& app) {
-  if (shared_process() == nullptr || app.get_option_no_throw("--checkpoint") != nullptr) return;
+  if (shared_process() == nullptr || app.get_option_no_throw("--part") != nullptr) return;
   throw InputError("MPI: this program does not divide its work (value = " + std::to_string(shared_process()->ranks) +
                    " processes; needs one)");
 }
@@ -420,7 +475,7 @@ int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body) {
   prepare_streams();
-  CLI::App app(program.description, program.name);
+  ProgramOptions app(program.description, program.name);
   app.footer(program.footer);
   app.option_defaults()->always_capture_default();
   add_options(app);
@@ -433,6 +488,7 @@ int run_program(const ProgramText& program, int argc, char** argv,
     if (parse_unless_help(app, argc, argv)) {
       require_shareable(app);
       require_thread_variables(app);
+      require_files(app);
       exit_code = body(app);
     }
   } catch (const std::bad_alloc&) {

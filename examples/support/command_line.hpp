@@ -75,8 +75,23 @@ CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
                       const std::string& type);
 
+/// Which files the value of an option names.
+using FileNames = std::function<std::vector<std::string>(const std::string& value)>;
+
+/// A file that the program reads. `names` is given where not every value is the name of one file.
+CLI::Option* add_input(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
+                       const std::string& type = "FILE", FileNames names = {});
+
+/// A file that the program writes, or several whose names follow from the value.
+CLI::Option* add_written(CLI::App& app, const std::string& name, std::string& target, const std::string& description,
+                         const std::string& type = "FILE", FileNames names = {});
+
 /// A positional argument: a file that the program needs; "-" is standard input.
 CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& target, const std::string& description);
+
+/// The same for one file or more, none of which is standard input.
+CLI::Option* add_files(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& description);
 
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& description);
 
@@ -155,6 +170,9 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 /// run, so that it can be resumed, and the part of it that is to be computed.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
+/// Of these, the files that keep a run and, if it can be divided, the part that is to be computed.
+void add_record_options(CLI::App& app, SimulationOptions& options, bool divides);
+
 /// Of these, those of programs that keep no record of their simulations: number of trials, seed, device and threads.
 void add_trial_options(CLI::App& app, SimulationOptions& options);
 
@@ -182,7 +200,8 @@ struct ProgramText {
 };
 
 /// Parses the command line and runs `body`, which writes its report and returns the exit code. Every error becomes one
-/// line on standard error and exit code 2.
+/// line on standard error and exit code 2. Before `body`, require_outputs refuses an output that is an input or another
+/// output, whichever options name them.
 int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body);

@@ -85,7 +85,7 @@ void refuse_same(const PlacedFile& one, const PlacedFile& other) {
 }  // namespace
 
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others,
-                     const std::vector<NamedFile>& inputs) {
+                     const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& updated) {
   if (!is_first_rank()) return;
   if (output.quiet && output.file == "-") throw InputError("--output: - has no meaning with --quiet");
   std::list<PlacedFile> outputs, sources;
@@ -103,24 +103,23 @@ void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& 
     outputs.push_back({partial, place_of(partial)});
   }
   if (!output.quiet) outputs.push_back({{"standard output", "-"}, place_of(STDOUT_FILENO)});
-  for (const NamedFile& named : inputs) {
-    if (named.file.empty()) continue;
+  const auto add_source = [&](const NamedFile& named) {
+    if (named.file.empty()) return;
     sources.push_back({named, named.file == "-" ? place_of(STDIN_FILENO) : place_of(named)});
+  };
+  for (const NamedFile& named : inputs) add_source(named);
+  for (const PlacedFile& source : sources) {
+    for (const NamedFile& named : updated) refuse_same({named, place_of(named)}, source);
   }
+  for (const NamedFile& named : updated) add_source(named);
   for (auto one = outputs.begin(); one != outputs.end(); ++one) {
     for (const PlacedFile& source : sources) {
-      if (!one->is_same_as(source)) continue;
+      const bool continues = one->named.option == "--checkpoint" && source.named.option == "--resume";
+      if (continues || !one->is_same_as(source)) continue;
       throw InputError(one->named.option + ": would replace the input of " + source.named.option +
                        " (value = " + one->named.file + "; needs another file)");
     }
     for (auto other = std::next(one); other != outputs.end(); ++other) refuse_same(*one, *other);
-  }
-}
-
-void require_own(const NamedFile& file, const std::vector<NamedFile>& others) {
-  const PlacedFile own{file, place_of(file)};
-  for (const NamedFile& other : others) {
-    if (other.file != "-") refuse_same(own, {other, place_of(other)});
   }
 }
 
@@ -150,6 +149,7 @@ void write_files(const std::vector<std::pair<std::string, std::string_view>>& fi
     const int failed = one.take_place();
     if (failed == 0) continue;
     error = failed;
+    one.keep();
     kept += (kept.empty() ? "" : " and ") + one.name();
   }
   if (!kept.empty()) {

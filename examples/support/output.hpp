@@ -32,12 +32,9 @@ struct NamedFile {
 
 /// Refuses, before a long run begins, what would be lost at its end: an output that cannot be written, two outputs into
 /// one file, standard output among them, and an output in place of an input. Links are followed. No file is left
-/// behind.
+/// behind. `updated` are inputs that may also be written, so that only --checkpoint may name one of them again.
 void require_outputs(const OutputOptions& output, const std::vector<NamedFile>& others = {},
-                     const std::vector<NamedFile>& inputs = {});
-
-/// Refuses a file that another option names, too.
-void require_own(const NamedFile& file, const std::vector<NamedFile>& others);
+                     const std::vector<NamedFile>& inputs = {}, const std::vector<NamedFile>& updated = {});
 
 /// Refuses a device, a pipe or standard output where a file is needed.
 void require_file(const NamedFile& output);

@@ -4,6 +4,9 @@
 #include <incontext/statistics/moments_tree.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -50,15 +53,49 @@ double exact_number(const json& value) {
   const auto& text = value.get_ref<const std::string&>();
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') throw std::invalid_argument("no number: " + text);
+  if (text.empty() || *end != '\0') throw std::invalid_argument("no number: " + shown(text));
   return number;
+}
+
+/// A whole number that fits into its type; JSON's own conversion would cut it.
+template <class Integer>
+Integer count_in(const json& value) {
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Integer>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) throw std::invalid_argument("no whole number, or too large: " + shown(value.dump()));
+  return value.get<Integer>();
+}
+
+/// Numbers by their bits, 16 digits each.
+std::string bits_of(const std::vector<double>& numbers) {
+  std::string text;
+  text.reserve(16 * numbers.size());
+  for (const double number : numbers) {
+    const auto bits = std::bit_cast<std::uint64_t>(number);
+    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[bits >> shift & 15];
+  }
+  return text;
+}
+
+std::vector<double> numbers_in(const json& value) {
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.size() % 16 != 0) throw std::invalid_argument("numbers are cut");
+  std::vector<double> numbers;
+  numbers.reserve(text.size() / 16);
+  for (const char* at = text.data(); at != text.data() + text.size(); at += 16) {
+    std::uint64_t bits = 0;
+    if (std::from_chars(at, at + 16, bits, 16).ptr != at + 16) throw std::invalid_argument("a number is damaged");
+    numbers.push_back(std::bit_cast<double>(bits));
+  }
+  return numbers;
 }
 
 json json_of(const Moments& m) { return {m.count, m.non_finite, exact(m.mean), exact(m.sum_of_squares)}; }
 
 Moments moments_in(const json& value) {
-  return {value.at(0).get<std::int64_t>(), exact_number(value.at(2)), exact_number(value.at(3)),
-          value.at(1).get<std::int64_t>()};
+  return {count_in<std::int64_t>(value.at(0)), exact_number(value.at(2)), exact_number(value.at(3)),
+          count_in<std::int64_t>(value.at(1))};
 }
 
 /// A tree is its nodes' levels and moments, in order.
@@ -81,7 +118,7 @@ void require(bool holds, const char* problem) {
 statistics::MomentsTree tree_in(const json& nodes, std::int64_t first, const simulate::SimulationIdentity& identity) {
   statistics::MomentsTree tree(first);
   for (const json& node : nodes) {
-    const statistics::MomentsNode next{tree.end(), node.at(0).get<int>(), moments_in(node.at(1))};
+    const statistics::MomentsNode next{tree.end(), count_in<int>(node.at(0)), moments_in(node.at(1))};
     require(next.level >= 0 && next.level <= 40, "a node's level is out of range");
     require(next.moments.count >= 0 && next.moments.non_finite >= 0 &&
                 next.moments.count + next.moments.non_finite == trials_in(identity, next.first, next.end()),
@@ -109,8 +146,8 @@ json json_of(const RecordedSimulation& simulation) {
 
 RecordedSimulation simulation_in(const json& value) {
   RecordedSimulation simulation{value.at("name").get<std::string>(),
-                                {value.at("scalar").get<std::string>(), value.at("outputs").get<std::int64_t>(),
-                                 value.at("seed").get<std::uint64_t>(), value.at("trials").get<std::int64_t>(),
+                                {value.at("scalar").get<std::string>(), count_in<std::int64_t>(value.at("outputs")),
+                                 count_in<std::uint64_t>(value.at("seed")), count_in<std::int64_t>(value.at("trials")),
                                  exact_number(value.at("relative_error"))}};
   simulation.identity.in_full = value.at("in_full").get<bool>();
   for (const json& moments : value.at("first_chunk")) simulation.first_chunk.push_back(moments_in(moments));
@@ -119,10 +156,10 @@ RecordedSimulation simulation_in(const json& value) {
   std::int64_t end = 0;
   for (const json& chunks : value.at("known")) {
     simulate::KnownChunks known;
-    const auto first = chunks.at("first").get<std::int64_t>();
+    const auto first = count_in<std::int64_t>(chunks.at("first"));
     for (const json& nodes : chunks.at("outputs")) {
       known.trees.push_back(tree_in(nodes, first, simulation.identity));
-      require(known.trees.back().end() == chunks.at("end").get<std::int64_t>(), "chunks are missing");
+      require(known.trees.back().end() == count_in<std::int64_t>(chunks.at("end")), "chunks are missing");
     }
     require(known.trees.size() == outputs && first >= end && known.end() > first, "chunks are out of order");
     end = known.end();
@@ -131,6 +168,44 @@ RecordedSimulation simulation_in(const json& value) {
   require(simulation.known.empty() || !simulation.first_chunk.empty(), "a first chunk is missing");
   return simulation;
 }
+
+json json_of(const RecordedTraining& training) {
+  const training::AdamState& adam = training.state.adam;
+  const training::StepRecord& last = training.last;
+  json told = json::array();
+  for (const std::vector<double>& result : training.told) told.push_back(bits_of(result));
+  return {{"name", training.name},
+          {"complete", training.complete},
+          {"steps", adam.steps},
+          {"first_loss", bits_of({training.state.first_loss})},
+          {"parameters", bits_of(training.state.parameters)},
+          {"first", bits_of(adam.first)},
+          {"second", bits_of(adam.second)},
+          {"last_step", last.step},
+          {"last", bits_of({last.loss, last.loss_standard_error, last.accuracy, last.gradient_norm, last.rate})},
+          {"told", std::move(told)}};
+}
+
+RecordedTraining training_in(const json& value) {
+  RecordedTraining training{.name = value.at("name").get<std::string>(), .complete = value.at("complete").get<bool>()};
+  training::TrainingState& state = training.state;
+  state.adam.steps = count_in<std::int64_t>(value.at("steps"));
+  state.parameters = numbers_in(value.at("parameters"));
+  state.adam.first = numbers_in(value.at("first"));
+  state.adam.second = numbers_in(value.at("second"));
+  const std::vector<double> first_loss = numbers_in(value.at("first_loss")), last = numbers_in(value.at("last"));
+  require(state.adam.steps >= 0, "a training has a negative number of steps");
+  require(first_loss.size() == 1 && last.size() == 5, "a training is not whole");
+  state.first_loss = first_loss.front();
+  training.last = {count_in<std::int64_t>(value.at("last_step")), last[0], last[1], last[2], last[3], last[4]};
+  for (const json& result : value.at("told")) training.told.push_back(numbers_in(result));
+  return training;
+}
+
+/// Another run has begun to keep its record in the file of this one.
+struct FileIsTaken : InputError {
+  using InputError::InputError;
+};
 
 [[noreturn]] void refuse(const std::string& file, const std::string& option, const std::string& problem) {
   throw InputError(option + ": " + problem + " (value = " + shown(file) + "; needs a record as --checkpoint writes)");
@@ -152,6 +227,29 @@ std::string text_of(const simulate::Part& part) {
   return std::to_string(part.number) + "/" + std::to_string(part.count);
 }
 
+/// Lets the recorded run have the setting that may grow. What was simulated at the end of its trainings is no part of
+/// the longer run.
+void let_grow(RecordedRun& recorded, const RecordOptions& options) {
+  if (options.may_grow.empty()) return;
+  json there = json::parse(recorded.settings);
+  const json here = json::parse(options.settings);
+  const json wanted = here.value(options.may_grow, json()), known = there.value(options.may_grow, json());
+  if (!wanted.is_number() || !known.is_number() || wanted == known) return;
+  if (wanted < known) {
+    throw_input_error("--" + options.may_grow, "is less than in the run that is resumed", wanted.dump(),
+                      "at least " + known.dump());
+  }
+  there[options.may_grow] = wanted;
+  recorded.settings = there.dump();
+  recorded.simulations.clear();
+  for (RecordedTraining& training : recorded.trainings) training.complete = false;
+}
+
+/// The lock of the file that is kept up to date, if it exists.
+FileLock lock_of(const RecordOptions& options) {
+  return FileLock::of(target_of(options), options.checkpoint.empty() ? "--resume" : "--checkpoint");
+}
+
 RecordedRun resumed(const RecordOptions& options) {
   RecordedRun run{.settings = options.settings, .part = options.part.value_or(simulate::Part{})};
   if (target_of(options).empty()) {
@@ -159,9 +257,6 @@ RecordedRun resumed(const RecordOptions& options) {
   }
   const NamedFile checkpoint{"--checkpoint", options.checkpoint}, resume{"--resume", options.resume};
   require_file(options.checkpoint.empty() ? resume : checkpoint);
-  for (const NamedFile& own : {checkpoint, resume}) {
-    if (!own.file.empty()) require_own(own, options.other_files);
-  }
   std::error_code error;
   if (std::filesystem::exists(options.checkpoint, error) &&
       !std::filesystem::equivalent(options.checkpoint, options.resume, error)) {
@@ -170,6 +265,7 @@ RecordedRun resumed(const RecordOptions& options) {
   }
   if (options.resume.empty()) return run;
   RecordedRun recorded = read_record(options.resume, "--resume");
+  let_grow(recorded, options);
   require_same_settings(run.settings, recorded.settings, "--resume", options.resume);
   if (options.part && text_of(*options.part) != text_of(recorded.part)) {
     throw_input_error("--part", "is not the part that is resumed", text_of(*options.part), text_of(recorded.part));
@@ -179,10 +275,8 @@ RecordedRun resumed(const RecordOptions& options) {
 
 /// A part leaves only its record.
 void require_no_report(const RecordOptions& options, const simulate::Part& part) {
-  for (const NamedFile& other : options.other_files) {
-    if (part.count > 1 && other.option == "--output") {
-      throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
-    }
+  if (part.count > 1 && options.has_report) {
+    throw InputError("--output: has no effect on part " + text_of(part) + ", which writes its record only");
   }
 }
 
@@ -191,12 +285,13 @@ void require_no_report(const RecordOptions& options, const simulate::Part& part)
 std::string record_text(const RecordedRun& run) {
   json simulations = json::array();
   for (const RecordedSimulation& simulation : run.simulations) simulations.push_back(json_of(simulation));
-  const json content{{"format", format},
-                     {"contract", run.contract},
-                     {"settings", json::parse(run.settings)},
-                     {"part", {run.part.number, run.part.count}},
-                     {"complete", run.complete},
-                     {"simulations", std::move(simulations)}};
+  json content{{"format", format},
+               {"contract", run.contract},
+               {"settings", json::parse(run.settings)},
+               {"part", {run.part.number, run.part.count}},
+               {"complete", run.complete},
+               {"simulations", std::move(simulations)}};
+  for (const RecordedTraining& training : run.trainings) content["trainings"].push_back(json_of(training));
   const std::string text = content.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return text + checksum + checksum_of(text) + "\"}\n";
 }
@@ -211,13 +306,16 @@ RecordedRun read_record(const std::string& file, const std::string& option) {
   try {
     const json content = json::parse(text);
     require(content.at("format") == format, "it has another format");
-    RecordedRun run{content.at("settings").dump(),
-                    {content.at("part").at(0).get<std::int64_t>(), content.at("part").at(1).get<std::int64_t>()},
-                    content.at("complete").get<bool>(),
-                    {},
-                    content.at("contract").get<std::int64_t>()};
+    RecordedRun run{
+        content.at("settings").dump(),
+        {count_in<std::int64_t>(content.at("part").at(0)), count_in<std::int64_t>(content.at("part").at(1))},
+        content.at("complete").get<bool>(),
+        {},
+        count_in<std::int64_t>(content.at("contract"))};
     require_contract(run.contract);
     for (const json& simulation : content.at("simulations")) run.simulations.push_back(simulation_in(simulation));
+    if (!content.contains("trainings")) return run;
+    for (const json& training : content.at("trainings")) run.trainings.push_back(training_in(training));
     return run;
   } catch (const std::exception& error) {
     refuse(file, option, std::string("cannot be read: ") + error.what());
@@ -243,20 +341,38 @@ std::string difference(const std::string& settings, const std::string& others) {
   return "it has other options";
 }
 
-RecordFile::RecordFile(const RecordOptions& options) : RecordFile(options, resumed(options)) {}
+RecordFile::RecordFile(const RecordOptions& options) : RecordFile{options, lock_of(options), resumed(options)} {}
 
-RecordFile::RecordFile(const RecordOptions& options, RecordedRun run)
+RecordFile::RecordFile(const RecordOptions& options, FileLock lock, RecordedRun run)
     : file_(target_of(options)),
       option_(options.checkpoint.empty() ? "--resume" : "--checkpoint"),
       settings_(std::move(run.settings)),
+      lock_(std::move(lock)),
+      is_new_(!std::filesystem::exists(file_)),
+      may_grow_(!options.may_grow.empty()),
       record_(std::move(run.simulations), run.part),
+      trainings_(std::move(run.trainings)),
       interval_(options.interval),
       next_write_(std::chrono::steady_clock::now()) {
   require_no_report(options, record_.part());
   { const TemporaryFile probe(file_, option_); }
   record_.on_change([this] {
-    if (std::chrono::steady_clock::now() >= next_write_) write(false);
+    if (is_due()) keep();
   });
+}
+
+void RecordFile::keep() {
+  try {
+    write(false);
+  } catch (const FileIsTaken&) {
+    throw;
+  } catch (const InputError& error) {
+    next_write_ = std::chrono::steady_clock::now() + 10 * interval_;
+    if (has_failed_) return;
+    has_failed_ = true;
+    const auto program = json::parse(settings_).value("program", std::string());
+    std::fprintf(stderr, "%s: %s; the run goes on\n", program.c_str(), error.what());
+  }
 }
 
 void RecordFile::finish(bool complete) { write(complete); }
@@ -264,7 +380,16 @@ void RecordFile::finish(bool complete) { write(complete); }
 void RecordFile::write(bool complete) {
   using std::chrono::steady_clock;
   const auto begin = steady_clock::now();
-  write_file(file_, record_text({settings_, record_.part(), complete, record_.simulations()}), option_);
+  TemporaryFile next(file_, option_);
+  next.write(record_text({settings_, record_.part(), complete, record_.simulations(), simulate::contract_version,
+                          trainings_.trainings()}));
+  FileLock lock = FileLock::of(next.name(), option_);
+  const int error = is_new_ ? next.take_free_place() : next.take_place();
+  if (error == EEXIST)
+    throw FileIsTaken(option_ + ": was written by another run meanwhile (value = " + file_ + "; needs another file)");
+  if (error != 0) throw_unwritable(file_, error, option_);
+  is_new_ = false;
+  lock_ = std::move(lock);
   const auto now = steady_clock::now();
   next_write_ = now + std::max<steady_clock::duration>(interval_, 20 * (now - begin));
 }

@@ -19,7 +19,9 @@ struct RecordOptions {
   std::string checkpoint = {};  ///< where to write; empty: to the file that is resumed
   std::string resume = {};      ///< what to resume; empty: nothing
   std::optional<simulate::Part> part = {};
-  std::vector<NamedFile> other_files = {};   ///< that the record must not replace, and that must not replace the record
+  bool has_report = false;                   ///< whether the run writes its report to a file
+  bool divides = false;                      ///< whether parts, processes and several GPUs can share the run
+  std::string may_grow = {};                 ///< the setting that a resumed run may have larger; empty: none
   const SharedProcess* process = nullptr;    ///< this process, if several share the run
   std::chrono::milliseconds interval{2000};  ///< the shortest time between two writes
 

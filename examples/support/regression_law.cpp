@@ -30,30 +30,35 @@ Vector mean_from(const std::string& option, const std::string& text, Eigen::Inde
   return values.reshaped();
 }
 
+/// The file that the value names unless it is a number.
+std::vector<std::string> file_unless_length(const std::string& value) {
+  return parse_decimal(value) ? std::vector<std::string>{} : std::vector{value};
+}
+
 }  // namespace
 
 void add_regression_law_options(CLI::App& app, RegressionLawOptions& o) {
   const auto non_negative = [](double value) { return value >= 0; };
   const auto positive = [](double value) { return value > 0; };
   add_number(app, "--noise-variance", o.noise_variance, "Label noise in pretraining", non_negative, "0 <= value");
-  add_text(app, "--input-covariance", o.input_covariance,
-           "Inputs' covariance in pretraining, .npy or .csv; identity if absent", "FILE");
-  add_text(app, "--task-covariance", o.task_covariance, "Tasks' covariance in pretraining; identity / d if absent",
-           "FILE");
-  add_text(app, "--task-mean", o.task_mean,
-           "Tasks' mean in pretraining, a length along (1, ..., 1) or a file; with one, v_x is not 0", "LENGTH|FILE");
+  add_input(app, "--input-covariance", o.input_covariance,
+            "Inputs' covariance in pretraining, .npy or .csv; identity if absent");
+  add_input(app, "--task-covariance", o.task_covariance, "Tasks' covariance in pretraining; identity / d if absent");
+  add_input(app, "--task-mean", o.task_mean,
+            "Tasks' mean in pretraining, a length along (1, ..., 1) or a file; with one, v_x is not 0", "LENGTH|FILE",
+            file_unless_length);
   show_no_default(add_number(app, "--test-noise-variance", o.test_noise_variance,
                              "Label noise at test time; as in pretraining if absent", non_negative, "0 <= value"));
-  add_text(app, "--test-input-covariance", o.test_input_covariance,
-           "Inputs' covariance at test time; that of pretraining if absent", "FILE");
+  add_input(app, "--test-input-covariance", o.test_input_covariance,
+            "Inputs' covariance at test time; that of pretraining if absent");
   add_number(app, "--input-scale", o.input_scale, "The test inputs' covariance is multiplied by this", positive,
              "0 < value");
-  add_text(app, "--test-task-covariance", o.test_task_covariance,
-           "Tasks' covariance at test time; that of pretraining if absent", "FILE");
+  add_input(app, "--test-task-covariance", o.test_task_covariance,
+            "Tasks' covariance at test time; that of pretraining if absent");
   add_number(app, "--task-scale", o.task_scale, "The test tasks' covariance is multiplied by this", positive,
              "0 < value");
-  add_text(app, "--test-task-mean", o.test_task_mean, "Tasks' mean at test time; that of pretraining if absent",
-           "LENGTH|FILE");
+  add_input(app, "--test-task-mean", o.test_task_mean, "Tasks' mean at test time; that of pretraining if absent",
+            "LENGTH|FILE", file_unless_length);
   add_number(
       app, "--mean-shift", o.mean_shift, "Length of the test inputs' mean, along (1, ..., 1)",
       [](double) { return true; }, "a number");
@@ -68,16 +73,6 @@ std::vector<std::string> regression_law_names() {
   return {"--noise-variance",      "--input-covariance",      "--task-covariance", "--task-mean",
           "--test-noise-variance", "--test-input-covariance", "--input-scale",     "--test-task-covariance",
           "--task-scale",          "--test-task-mean",        "--mean-shift"};
-}
-
-std::vector<NamedFile> regression_law_files(const RegressionLawOptions& o) {
-  std::vector<NamedFile> files{{"--input-covariance", o.input_covariance},
-                               {"--task-covariance", o.task_covariance},
-                               {"--test-input-covariance", o.test_input_covariance},
-                               {"--test-task-covariance", o.test_task_covariance}};
-  if (!parse_decimal(o.task_mean)) files.push_back({"--task-mean", o.task_mean});
-  if (!parse_decimal(o.test_task_mean)) files.push_back({"--test-task-mean", o.test_task_mean});
-  return files;
 }
 
 Matrix read_covariance(const std::string& option, const std::string& file, std::optional<Eigen::Index> size) {

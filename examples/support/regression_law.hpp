@@ -37,9 +37,6 @@ void complete_regression_law(const CLI::App& app, RegressionLawOptions& o);
 /// The names of all those options.
 std::vector<std::string> regression_law_names();
 
-/// The options that name files, with the files.
-std::vector<NamedFile> regression_law_files(const RegressionLawOptions& o);
-
 /// A covariance from a file, for the option that names it.
 regression::Matrix<double> read_covariance(const std::string& option, const std::string& file,
                                            std::optional<Eigen::Index> size);

@@ -99,7 +99,7 @@ class SimulationRuns {
     options_.gpu = options.gpu;
     options_.threads = options.threads;
     if (process_ != nullptr) take_share(kept.settings);
-    if (options_.gpu == simulate::every_gpu) take_all_gpus(options.complete_record != nullptr);
+    if (options_.gpu == simulate::every_gpu) take_all_gpus(kept.divides);
     summary_ = summary_of(options_);
     if (!gpus_.empty()) summary_.device = simulate::name(simulate::Device::cuda, simulate::every_gpu);
     if (kept.are_given() && (process_ == nullptr || process_->rank == 0)) {

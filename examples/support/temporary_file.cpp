@@ -254,18 +254,37 @@ void TemporaryFile::write(std::string_view content) {
   if (error != 0) throw_unwritable(file_, error, option_);
 }
 
-int TemporaryFile::take_place() {
-  const int error = std::rename(name_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+void TemporaryFile::keep() {
   forget(name_);
   released_ = true;
-  if (error != 0) return error;
+}
+
+int TemporaryFile::take_place() {
+  if (std::rename(name_.c_str(), target_.c_str()) != 0) return errno;
+  keep();
+  settle();
+  return 0;
+}
+
+int TemporaryFile::take_free_place() {
+  if (::link(name_.c_str(), target_.c_str()) == 0) {
+    ::unlink(name_.c_str());
+    keep();
+    settle();
+    return 0;
+  }
+  struct stat status = {};
+  if (errno == EEXIST || ::stat(target_.c_str(), &status) == 0) return EEXIST;
+  return take_place();  // the file system has no hard links
+}
+
+void TemporaryFile::settle() const {
   const std::string folder = std::filesystem::path(target_).parent_path().string();
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0) {
     synchronized(descriptor);  // the file has its name either way
     ::close(descriptor);
   }
-  return 0;
 }
 
 }  // namespace incontext::examples

@@ -32,12 +32,21 @@ class TemporaryFile {
   /// Writes the whole content, which is on the disk when this returns.
   void write(std::string_view content);
 
-  /// Returns 0, or the error; then the target is unchanged, and the content remains under its temporary name.
+  /// Takes the target's place; returns 0, or the error, and then the target is unchanged.
   int take_place();
+
+  /// The same where no file may be replaced: EEXIST if there is one by now.
+  int take_free_place();
+
+  /// Lets the file remain under its temporary name.
+  void keep();
 
   const std::string& name() const { return name_; }
 
  private:
+  /// Lets the new name reach the disk.
+  void settle() const;
+
   std::string file_, option_;  // as the user gave them
   std::string target_;
   std::string name_;

@@ -59,8 +59,8 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 }
 
 void add_data_options(CLI::App& app, TemperatureOptions& o) {
-  add_text(app, "--data", o.data,
-           "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment", "FILE");
+  add_input(app, "--data", o.data,
+            "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment");
   add_list(app, "--columns", o.columns,
            "Input columns of --data (1,2,... without names); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");
@@ -69,15 +69,15 @@ void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_flag(app, "--standardize", o.standardize, "Shift and scale every column of --data to mean 0, variance 1");
   add_flag(app, "--no-header", o.no_header, "The first line of --data is a row: a CSV file without column names");
   add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data with an empty cell, NA, NaN, null or None");
-  add_text(app, "--scores", o.scores,
-           "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature", "FILE");
+  add_input(app, "--scores", o.scores,
+            "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature");
   add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
   const auto read_self_column = [&o](const std::string& text) {
     o.self_column = parse_count<std::int64_t>("--self-column", text, 1, std::numeric_limits<std::int64_t>::max());
   };
   add_read(app, "--self-column", read_self_column,
            "Column of --scores, from 1, of the self-scores; the diagonal if absent", "N");
-  add_text(app, "--self-scores", o.self_scores, "Each query's score on itself, if --scores does not hold it", "FILE");
+  add_input(app, "--self-scores", o.self_scores, "Each query's score on itself, if --scores does not hold it");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "examples/support/table.hpp"
@@ -8,9 +9,14 @@
 /// Trained attention beside the rules of in-context gradient descent (arXiv 2510.10425).
 namespace incontext::examples::train {
 
-using ClassificationParts = TaskParts<ClassificationOptions, Simulator>;
+struct ClassificationParts : TaskParts<ClassificationOptions, Simulator> {
+  std::optional<ContextHead> trained = {};  ///< by --figure curves
+};
 
 std::vector<Table> classification_tables(ClassificationParts& parts);
+
+/// Writes the files of --weights, if there are to be any.
+void write_more(const ClassificationParts& parts);
 
 /// Where every seed's training ends, beside the best rule on the same contexts.
 Table ends_table(ClassificationParts& parts, const ContextRun& usual);

@@ -1,11 +1,19 @@
 #include "examples/train/classification_options.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 namespace incontext::examples::train {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+std::string key_query_file(const std::string& weights) { return weights + ".key_query.npy"; }
+
+std::string output_file(const std::string& weights) { return weights + ".output.npy"; }
 
 void add_options(CLI::App& app, ClassificationOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e3; };
@@ -42,7 +50,9 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
              "0 < value <= 1000");
   show_no_default(add_positive_numbers(app, "--rates", o.rates, "17, 18: learning rates of Adam"));
   show_no_default(add_count<std::int64_t>(app, "--decay-steps", o.run.decay_steps,
-                                          "Step at which the rate reaches 0; default: the last", 1, 100000000));
+                                          "Step at which the rate reaches 0; default: the last. With it --resume of "
+                                          "--figure curves goes on to more --steps",
+                                          1, 100000000));
   add_number(app, "--initial-scale", o.run.initial_scale,
              "Standard deviation of the initial weights, in units of 1/sqrt(d + k); the paper has 0.002", positive,
              "0 < value <= 1000");
@@ -53,19 +63,19 @@ void add_options(CLI::App& app, ClassificationOptions& o) {
                              {{"factored", ContextWeights::factored},
                               {"merged", ContextWeights::merged},
                               {"fixed-width", ContextWeights::fixed_width}});
-  show_no_default(add_text(app, "--checkpoint", o.checkpoint, "curves: write the state of training here", "FILE"));
-  show_no_default(add_text(app, "--resume", o.resume, "curves: go on from such a state, to the same bits", "FILE"));
-  show_no_default(add_text(app, "--weights", o.weights,
-                           "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE"));
+  show_no_default(add_written(app, "--weights", o.weights,
+                              "curves: write the products of weights to FILE.key_query.npy and FILE.output.npy", "FILE",
+                              [](const std::string& file) {
+                                return Names{key_query_file(file), output_file(file)};
+                              }));
   head_options(app, "Training");
   add_trial_options(app, o.simulation);
+  add_record_options(app, o.simulation, false);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }
 
 namespace {
-
-using Names = std::vector<std::string>;
 
 /// The options that figures other than ends and curves have, and these two have not.
 const Names list_names{"--dimensions", "--context-lengths", "--class-counts", "--initial-scales", "--rates",
@@ -146,13 +156,13 @@ void complete_figure(const CLI::App& app, ClassificationOptions& o) {
 
 void complete(const CLI::App& app, ClassificationOptions& o, UnusedOptions& unused) {
   const std::string figure = "--figure " + text_of(app, "--figure");
-  std::error_code unknown;
-  if (o.checkpoint != o.resume && std::filesystem::exists(o.checkpoint, unknown)) {
-    throw_input_error("--checkpoint", "exists already", o.checkpoint,
-                      "--resume with this file to go on, or another name");
+  const bool is_course = o.figure == ClassificationFigure::curves;
+  unused.add(figure, is_course ? Names{"--seeds"} : Names{"--weights"});
+  if (is_given(app, "--decay-steps") && o.run.decay_steps < o.run.steps) {
+    throw_input_error("--decay-steps", "the rate is 0 from there on, so that training cannot go on", o.run.decay_steps,
+                      "at least the " + std::to_string(o.run.steps) + " of --steps");
   }
-  if (o.figure != ClassificationFigure::curves) unused.add(figure, {"--checkpoint", "--resume", "--weights"});
-  if (o.figure == ClassificationFigure::curves) unused.add(figure, {"--seeds"});
+  if (is_course && is_given(app, "--decay-steps")) o.simulation.record.may_grow = "steps";
   if (o.figure == ClassificationFigure::curves && o.maps == MapChoice::both) o.maps = MapChoice::softmax;
   if (!is_of_paper(o.figure)) {
     unused.add(figure, list_names);

@@ -34,10 +34,12 @@ struct ClassificationOptions : TaskOptions {
   std::vector<double> initial_scales = {};
   std::vector<double> rates = {};
   ContextRun run = {};
-  std::string checkpoint = {};
-  std::string resume = {};
   std::string weights = {};
 };
+
+/// The files of the products of weights, for the value of --weights.
+std::string key_query_file(const std::string& weights);
+std::string output_file(const std::string& weights);
 
 void add_options(CLI::App& app, ClassificationOptions& o);
 

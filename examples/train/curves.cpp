@@ -1,8 +1,6 @@
 #include <incontext/core/contracts.hpp>
-#include <incontext/training/checkpoint.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,57 +13,29 @@ namespace incontext::examples::train {
 
 namespace {
 
-/// What a checkpoint belongs to.
-std::string settings_of(const ContextRun& run) {
-  return std::string(name(run.map)) + " d " + std::to_string(run.task.dimension) + " k " +
-         std::to_string(run.task.classes) + " n " + std::to_string(run.task.context_length) + " batch " +
-         std::to_string(run.batch) + " rate " + short_text(run.rate, 6) + " decay " +
-         std::to_string(run.decay_steps > 0 ? run.decay_steps : run.steps) + " initial " +
-         short_text(run.initial_scale, 6) + " weights " + std::to_string(static_cast<int>(run.weights)) + " seed " +
-         std::to_string(run.seed);
-}
-
-/// Ten evenly spaced steps up to the last one, without those at or before the first.
-std::vector<std::int64_t> measured_steps(std::int64_t first, std::int64_t last) {
+/// Ten evenly spaced steps up to the last one.
+std::vector<std::int64_t> measured_steps(std::int64_t last) {
   std::vector<std::int64_t> steps;
   for (int i = 1; i <= 10; ++i) {
     const std::int64_t step = std::max<std::int64_t>(last * i / 10, 1);
-    if (step > first && (steps.empty() || step > steps.back())) steps.push_back(step);
-  }
-  if (steps.empty()) {
-    throw_input_error("--steps", "is not beyond the state of --resume", std::to_string(last),
-                      "more than " + std::to_string(first));
+    if (steps.empty() || step > steps.back()) steps.push_back(step);
   }
   return steps;
 }
 
-/// Refuses to go on where the learning rate has already fallen to 0.
-void require_rate_left(const ContextRun& run, const std::optional<training::TrainingState>& from) {
-  const std::int64_t end = run.decay_steps > 0 ? run.decay_steps : run.steps;
-  if (!from || from->adam.steps < end) return;
-  throw_input_error(
-      "--decay-steps", "the rate is 0 from there on, so that training cannot go on", std::to_string(end),
-      "more than the " + std::to_string(from->adam.steps) + " steps of --resume, and the same value in the first run");
-}
-
-void write_state(const ClassificationOptions& o, const std::string& settings, const TrainedContext& last) {
-  if (!o.checkpoint.empty()) training::save_checkpoint(o.checkpoint, settings, last.state);
-  if (o.weights.empty()) return;
-  write_file(o.weights + ".key_query.npy", npy_bytes(last.head.key_query));
-  write_file(o.weights + ".output.npy", npy_bytes(last.head.output));
-}
-
 }  // namespace
+
+void write_more(const ClassificationParts& parts) {
+  const std::string& file = parts.options.weights;
+  if (file.empty() || !parts.trained) return;
+  const std::string key_query = npy_bytes(parts.trained->key_query), output = npy_bytes(parts.trained->output);
+  write_files({{key_query_file(file), key_query}, {output_file(file), output}}, "--weights");
+}
 
 std::vector<Table> curve_tables(ClassificationParts& parts, ContextRun run) {
   const ClassificationOptions& o = parts.options;
   run.seed = o.simulation.seed;
-  const std::string settings = settings_of(run);
-  std::optional<training::TrainingState> from;
-  if (!o.resume.empty()) from = training::load_checkpoint(o.resume, settings);
-  require_rate_left(run, from);
-  const auto states =
-      parts.simulator.train("training", run, measured_steps(from ? from->adam.steps : 0, run.steps), from);
+  const auto states = parts.simulator.train("training", run, measured_steps(run.steps));
   Table table{.title = std::string("The way of ") + name(run.map) + " attention to its rule",
               .columns = {{.name = "step"},
                           {.name = "kappa", .digits = 4, .in_text = InText::where_filled},
@@ -80,7 +50,7 @@ std::vector<Table> curve_tables(ClassificationParts& parts, ContextRun run) {
                           {.name = "gradient_norm", .heading = "|gradient|", .digits = 3}}};
   if (states.empty()) return {table};
   const TrainedContext& last = states.back();
-  write_state(o, settings, last);
+  parts.trained = last.head;
   const Side side = step_of(run, last.head).kappa < 0 ? Side::elimination : Side::selection;
   const auto rule = best_rule(parts, run, side);
   if (!rule) return {table};
@@ -91,7 +61,7 @@ std::vector<Table> curve_tables(ClassificationParts& parts, ContextRun run) {
     at = compare(parts, run, state.head, rule->best);
     table.add_row({state.step, is_linear ? Cell{} : Cell{own.kappa}, own.gain, at.trained.mean, at.rule.mean,
                    at.gap.mean, at.gap.standard_error, at.prediction_difference.mean, at.cosine.mean,
-                   at.sensitivity_difference.mean, state.record.gradient_norm});
+                   at.sensitivity_difference.mean, state.gradient_norm});
   }
   table.notes = {is_linear ? "The rule is fixed at its best learning rate, " + short_text(rule->best.gain, 4) +
                                  "; gain: the layer's."

@@ -164,6 +164,7 @@ void add_options(CLI::App& app, NeedleOptions& o) {
   add_edition_count(app, o, "--batch", o.batch, "Rows per step and length, each used once", 64, 64, 1 << 24);
   head_options(app, "Training");
   add_device_options(app, o.simulation);
+  add_record_options(app, o.simulation, false);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }

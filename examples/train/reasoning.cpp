@@ -299,6 +299,7 @@ void add_options(CLI::App& app, ReasoningOptions& o) {
              "heat-treatment: where it starts; low-temperature: throughout", positive, "0 < value <= 1000");
   head_options(app, "Training");
   add_device_options(app, o.simulation);
+  add_record_options(app, o.simulation, false);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }

@@ -9,9 +9,15 @@
 #include <cmath>
 
 #include "examples/support/simulation_runs.hpp"
-#include "examples/train/step_progress.hpp"
+#include "examples/train/kept_training.hpp"
 
 namespace incontext::examples::train {
+
+// Functions that are found by their arguments are in no unnamed namespace.
+static void pass_fields(Numbers& numbers, training::ReasoningMeasurement& at) {
+  numbers(at.step, at.loss, at.accuracy, at.held_out_loss, at.held_out_standard_error, at.held_out_accuracy, at.entropy,
+          at.query_gradient, at.key_gradient, at.value_gradient);
+}
 
 namespace {
 
@@ -64,7 +70,8 @@ const RunSummary& ReasoningSimulator::summary() const { return state_->runs.summ
 std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std::string& what, const ReasoningRun& run,
                                                                       double enough) {
   std::vector<training::ReasoningMeasurement> course;
-  state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  SimulationRuns& runs = state_->runs;
+  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
     return with_map(run, [&](const auto& map_of_step) -> simulate::Simulation {
       using Map = decltype(map_of_step(std::int64_t{0}));
       const ReasoningTraining<Map> model(
@@ -83,20 +90,29 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
            .rate = {.peak = run.rate, .warmup_steps = warmup_steps, .decay = run.decay, .steps = run.steps},
            .largest_loss_growth = diverged_loss_growth},
           model.decays());
-      simulate::Simulation done;
-      const StepProgress progress(options);
-      while (true) {
-        if (simulate::InterruptGuard::requested()) break;
-        if (trainer.steps() % run.every == 0) {
-          course.push_back(model.measure(trainer.parameters(), trainer.steps()));
-          if (course.back().held_out_accuracy > enough) break;
+      KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
+      kept.resume(trainer);
+      course = kept.template told<training::ReasoningMeasurement>();
+      bool is_done = kept.is_complete();
+      while (!is_done) {
+        const std::int64_t at = trainer.steps();
+        const bool is_known = !course.empty() && course.back().step == at;
+        if (at % run.every == 0 && !is_known) {
+          const auto measured = model.measure(trainer.parameters(), at);
+          if (simulate::InterruptGuard::requested()) break;
+          course.push_back(measured);
+          kept.tell(measured);
         }
-        if (trainer.steps() == run.steps || !trainer.step()) break;
-        progress(trainer.steps(), run.steps);
+        const bool has_learned =
+            !course.empty() && course.back().step == at && course.back().held_out_accuracy > enough;
+        is_done = has_learned || at == run.steps;
+        if (!is_done && !kept.advance(trainer, std::min(run.steps, (at / run.every + 1) * run.every))) break;
       }
-      done.interrupted = simulate::InterruptGuard::requested();
+      if (is_done && !kept.is_complete()) kept.end();
+      simulate::Simulation done;
+      done.interrupted = !is_done;
       const auto examples = run.batch == 0 ? std::ssize(model.trained()) : run.batch;
-      done.trials = trainer.steps() * examples;
+      done.trials = kept.steps() * examples;
       return done;
     });
   });

@@ -500,6 +500,7 @@ void add_options(CLI::App& app, RegressionOptions& o) {
                           1 << 24);
   head_options(app, "Training");
   add_device_options(app, o.simulation);
+  add_record_options(app, o.simulation, false);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }

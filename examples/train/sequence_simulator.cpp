@@ -19,7 +19,7 @@
 
 #include "examples/support/simulation_runs.hpp"
 #include "examples/support/text.hpp"
-#include "examples/train/step_progress.hpp"
+#include "examples/train/kept_training.hpp"
 
 namespace incontext::examples::train {
 
@@ -135,15 +135,60 @@ const std::vector<SequenceMap>& sequence_maps() {
   return all;
 }
 
+// Functions that are found by their arguments are in no unnamed namespace.
+static void pass_fields(Numbers& numbers, TrainedSequence& at) {
+  numbers(at.reached, at.loss, at.bound, at.map_parameters);
+}
+
+static void pass_fields(Numbers& numbers, AffineAnswers& at) { numbers(at.error, at.zero, at.largest); }
+
+static void pass_fields(Numbers& numbers, QuantifierAnswers& at) {
+  numbers(at.sequences, at.right, at.as_largest, at.all_right, at.constant_right);
+}
+
+namespace {
+
+/// What a training tells at its end.
+template <class Answers>
+struct SequenceEnd {
+  TrainedSequence trained = {};
+  std::vector<Answers> answers = {};
+};
+
+template <class Answers>
+void pass_fields(Numbers& numbers, SequenceEnd<Answers>& end) {
+  numbers(end.trained, end.answers);
+}
+
+struct NeedleEnd {
+  double learned = 0;
+};
+
+void pass_fields(Numbers& numbers, NeedleEnd& end) { numbers(end.learned); }
+
+}  // namespace
+
 struct SequenceSimulator::State {
   SimulationRuns runs;
 
-  /// Trains, and calls test(trained) at the end unless a stop request came.
-  template <class Test>
+  /// Trains, and calls test(trained), which fills in the answers, at the end unless a stop request came.
+  template <class Answers, class Test>
   TrainedSequence train(const std::string& what, const SequenceRun& run, const Stream& stream, int features,
-                        int outputs, std::int64_t tests, const Test& test) {
+                        int outputs, std::int64_t sequences, std::vector<Answers>& answers, const Test& test) {
     TrainedSequence result;
     runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+      KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
+      simulate::Simulation all;
+      all.trials = run.steps * run.batch + sequences * std::ssize(answers);
+      if (kept.is_complete()) {
+        const auto ends = kept.template told<SequenceEnd<Answers>>();
+        if (ends.size() != 1 || ends.front().answers.size() != answers.size()) {
+          throw InputError("--resume: the results of a training in the record are not whole");
+        }
+        result = ends.front().trained;
+        answers = ends.front().answers;
+        return all;
+      }
       const SequenceBatches batches{
           .seed = run.seed, .batch = run.batch, .device = options.device, .threads = options.threads};
       const training::TrainerOptions how{.rate = {.peak = run.rate,
@@ -154,32 +199,28 @@ struct SequenceSimulator::State {
                                          .largest_loss_growth = diverged_loss_growth};
       const Training first(model_of(run, run.map, features, outputs), stream, batches);
       training::Trainer trainer(first.initial(), first.gradient(), how, first.decays());
-      training::StepRecord record;
-      std::int64_t done = 0;
-      const StepProgress progress(options);
-      const auto advance = [&](training::Trainer& by, std::int64_t steps) {
-        while (by.steps() < steps && !simulate::InterruptGuard::requested() && by.step(&record)) {
-          done = by.steps();
-          progress(done, run.steps);
-        }
-      };
+      kept.resume(trainer);
       const bool swaps = !run.last_map.empty();
-      advance(trainer, swaps ? run.last_from : run.steps);
-      Trained trained{swaps ? Training(model_of(run, run.last_map, features, outputs), stream, batches) : first,
-                      {},
-                      {.loss = record.loss}};
+      kept.advance(trainer, swaps ? run.last_from : run.steps);
+      Trained trained{
+          swaps ? Training(model_of(run, run.last_map, features, outputs), stream, batches) : first, {}, {}};
       training::Trainer rest(trained.training.initial(), trained.training.gradient(), how, first.decays());
       rest.resume(trainer.state());
-      advance(rest, run.steps);
+      kept.advance(rest, run.steps);
       trained.parameters = rest.parameters();
-      trained.result.loss = record.loss;
+      trained.result.loss = kept.last().loss;
       read_weights(trained);
-      const bool is_cut = simulate::InterruptGuard::requested();
+      bool is_cut = simulate::InterruptGuard::requested();
       if (!is_cut) trained.result.reached = test(trained);
+      is_cut = is_cut || !trained.result.reached;
       result = trained.result;
-      simulate::Simulation all;
-      all.trials = done * run.batch + (is_cut ? 0 : tests);
-      all.interrupted = is_cut;
+      if (is_cut) {
+        all.trials = kept.steps() * run.batch;
+        all.interrupted = true;
+        return all;
+      }
+      kept.tell(SequenceEnd<Answers>{result, answers});
+      kept.end();
       return all;
     });
     return result;
@@ -269,7 +310,7 @@ TrainedSequence SequenceSimulator::affine(const std::string& what, const Sequenc
   answers.assign(tests.size(), {});
   const auto stream = affine_sequences<float>(
       {.seed = training_seed(run), .input_stddev = static_cast<float>(run.input_stddev)}, run.length);
-  return state_->train(what, run, stream, affine_features, 1, sequences * std::ssize(tests), [&](const Trained& one) {
+  return state_->train(what, run, stream, affine_features, 1, sequences, answers, [&](const Trained& one) {
     bool done = true;
     for (std::size_t i = 0; i < tests.size(); ++i) {
       done = done && answer(one, run, tests[i], sequences, answers[i]);
@@ -285,18 +326,18 @@ TrainedSequence SequenceSimulator::quantifier(const std::string& what, const Seq
   const auto stream = quantifier_sequences<float>(
       {.seed = training_seed(run), .input_stddev = static_cast<float>(run.input_stddev)},
       choice == QuantifierChoice::every ? Quantifier::every : Quantifier::some, numbers_of(run.numbers), run.length);
-  return state_->train(what, run, stream, quantifier_features, 2, sequences * std::ssize(tests),
-                       [&](const Trained& one) {
-                         bool done = true;
-                         for (std::size_t i = 0; i < tests.size(); ++i)
-                           done = done && answer(one, run, tests[i], choice, sequences, answers[i]);
-                         return done;
-                       });
+  return state_->train(what, run, stream, quantifier_features, 2, sequences, answers, [&](const Trained& one) {
+    bool done = true;
+    for (std::size_t i = 0; i < tests.size(); ++i)
+      done = done && answer(one, run, tests[i], choice, sequences, answers[i]);
+    return done;
+  });
 }
 
 double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) {
   double learned = std::numeric_limits<double>::quiet_NaN();
-  state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  SimulationRuns& runs = state_->runs;
+  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
     const NeedleTraining training(
         run.lengths, run.by_log_length ? NeedleRule::log_length : NeedleRule::constant,
         {.seed = run.seed,
@@ -310,15 +351,19 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
                               {.adam = {.beta2 = 0.98},
                                .rate = {.peak = run.rate, .decay = training::RateDecay::cosine, .steps = run.steps},
                                .largest_loss_growth = diverged_loss_growth});
-    const StepProgress progress(options);
-    while (trainer.steps() < run.steps && !simulate::InterruptGuard::requested() && trainer.step()) {
-      progress(trainer.steps(), run.steps);
-    }
-    const bool is_cut = trainer.steps() < run.steps;
-    if (!is_cut) learned = trainer.parameters().front();
+    KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
+    kept.resume(trainer);
+    const auto ends = kept.template told<NeedleEnd>();
     simulate::Simulation all;
-    all.trials = trainer.steps() * run.batch * std::ssize(run.lengths);
-    all.interrupted = is_cut;
+    all.interrupted = ends.empty() && !kept.advance(trainer, run.steps);
+    if (!ends.empty()) {
+      learned = ends.front().learned;
+    } else if (!all.interrupted) {
+      learned = trainer.parameters().front();
+      kept.tell(NeedleEnd{learned});
+      kept.end();
+    }
+    all.trials = kept.steps() * run.batch * std::ssize(run.lengths);
     return all;
   });
   return learned;

@@ -28,6 +28,7 @@ void add_sequence_options(CLI::App& app, SequenceOptions& o) {
   add_edition_count(app, o, "--tested", o.tested, "Sequences per test", 256, 1024, 1000000);
   head_options(app, "Training");
   add_device_options(app, o.simulation);
+  add_record_options(app, o.simulation, false);
   add_output_options(app, o.output);
   add_partial_option(app, o.output);
 }

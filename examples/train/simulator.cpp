@@ -6,14 +6,20 @@
 #include <incontext/simulate/sphere_task.hpp>
 #include <incontext/train/context_attention.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "examples/support/simulation_runs.hpp"
-#include "examples/train/step_progress.hpp"
+#include "examples/train/kept_training.hpp"
 #include "examples/train/train_regression.hpp"
 #include "examples/train/train_transience.hpp"
 
 namespace incontext::examples::train {
+
+// Functions that are found by their arguments are in no unnamed namespace.
+static void pass_fields(Numbers& numbers, TrainedContext& at) {
+  numbers(at.step, at.gradient_norm, at.head.key_query, at.head.output);
+}
 
 namespace {
 
@@ -56,10 +62,10 @@ bool Simulator::stopped() const { return state_->runs.stopped(); }
 const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 
 std::vector<TrainedContext> Simulator::train(const std::string& what, const ContextRun& run,
-                                             const std::vector<std::int64_t>& steps,
-                                             const std::optional<training::TrainingState>& from) {
+                                             const std::vector<std::int64_t>& steps) {
   std::vector<TrainedContext> reached;
-  state_->runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  SimulationRuns& runs = state_->runs;
+  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
     return with_map(run, [&]<class Map>(const Map& map, double scale) -> simulate::Simulation {
       const ContextTraining<Map> layer(
           ContextLayer{.task = run.task, .scale = scale, .query = run.query, .parameters = parameters_of(run.weights)},
@@ -78,25 +84,24 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
                                           .steps = run.decay_steps > 0 ? run.decay_steps : run.steps},
                                  .largest_gradient_norm = 10,
                                  .largest_loss_growth = diverged_loss_growth});
-      if (from) trainer.resume(*from);
-      training::StepRecord record;
-      const auto keep = [&] {
-        const auto head = layer.heads(trainer.parameters()).front();
-        reached.push_back({trainer.steps(), {head.key_query, head.output}, record, trainer.state()});
-      };
+      KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
+      kept.resume(trainer);
+      reached = kept.template told<TrainedContext>();
+      const std::int64_t known = reached.empty() ? 0 : reached.back().step;
+      // A shorter training that is resumed has told of other steps, too.
+      std::erase_if(reached,
+                    [&](const auto& at) { return std::find(steps.begin(), steps.end(), at.step) == steps.end(); });
       simulate::Simulation done;
-      const StepProgress progress(options);
-      const std::int64_t first = trainer.steps(), last = steps.back();
       for (const std::int64_t next : steps) {
-        while (trainer.steps() < next && trainer.step(&record)) {
-          progress(trainer.steps() - first, last - first);
-          if (simulate::InterruptGuard::requested()) break;
-        }
-        if (trainer.steps() < next) break;
-        keep();
+        if (kept.is_complete() || next <= known || next < trainer.steps()) continue;
+        if (!kept.advance(trainer, next)) break;
+        const auto head = layer.heads(trainer.parameters()).front();
+        reached.push_back({next, {head.key_query, head.output}, kept.last().gradient_norm});
+        kept.tell(reached.back());
       }
-      done.trials = (trainer.steps() - first) * run.batch;
-      done.interrupted = trainer.steps() < last;
+      done.interrupted = reached.empty() || reached.back().step < steps.back();
+      if (!done.interrupted) kept.end();
+      done.trials = kept.steps() * run.batch;
       return done;
     });
   });

@@ -3,7 +3,6 @@
 #include <incontext/core/query_token.hpp>
 #include <incontext/simulate/types/classification_grid.hpp>
 #include <incontext/simulate/types/sphere_task.hpp>
-#include <incontext/training/trainer.hpp>
 
 #include <Eigen/Core>
 #include <cstdint>
@@ -50,12 +49,11 @@ struct ContextHead {
   Eigen::MatrixXd key_query, output;
 };
 
-/// The state of a layer after some steps; loss and accuracy are those of the last batch.
+/// A layer after some steps, and the norm of the last step's gradient.
 struct TrainedContext {
   std::int64_t step = 0;
   ContextHead head = {};
-  training::StepRecord record = {};
-  training::TrainingState state = {};
+  double gradient_norm = 0;
 };
 
 class Simulator {
@@ -66,11 +64,9 @@ class Simulator {
   bool stopped() const;
   const RunSummary& summary() const;
 
-  /// Trains a layer, from `from` if given, and returns its state after each of `steps`, which ascend. After Ctrl-C the
-  /// states that were reached.
+  /// Trains a layer, and returns it after each of `steps`, which ascend. After Ctrl-C the layers that were reached.
   std::vector<TrainedContext> train(const std::string& what, const ContextRun& run,
-                                    const std::vector<std::int64_t>& steps,
-                                    const std::optional<training::TrainingState>& from = {});
+                                    const std::vector<std::int64_t>& steps);
 
   /// Trains, and returns the parameters after each of `steps`, which ascend; after Ctrl-C those that were reached.
   std::vector<TrainedRegression> train_regression(const std::string& what, const RegressionRun& run,

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "examples/support/simulation_runs.hpp"
+#include "examples/train/kept_training.hpp"
 #include "examples/train/regression_runs.hpp"
-#include "examples/train/step_progress.hpp"
 
 /// The training of regression_runs.hpp. Only simulator.cpp includes this.
 namespace incontext::examples::train {
+
+inline void pass_fields(Numbers& numbers, TrainedRegression& at) { numbers(at.step, at.parameters); }
 
 namespace detail {
 
@@ -47,18 +49,17 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
           {.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
       training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),
                                 detail::options_of(run));
+      KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
+      kept.resume(trainer);
+      reached = kept.template told<TrainedRegression>();
       simulate::Simulation done;
-      const StepProgress progress(options);
-      for (const std::int64_t next : steps) {
-        while (trainer.steps() < next && trainer.step()) {
-          progress(trainer.steps(), steps.back());
-          if (simulate::InterruptGuard::requested()) break;
-        }
-        if (trainer.steps() < next) break;
-        reached.push_back({trainer.steps(), trainer.parameters()});
+      for (std::size_t i = reached.size(); i < steps.size() && kept.advance(trainer, steps[i]); ++i) {
+        reached.push_back({steps[i], trainer.parameters()});
+        kept.tell(reached.back());
       }
-      done.trials = trainer.steps() * run.batch;
-      done.interrupted = trainer.steps() < steps.back();
+      done.interrupted = reached.size() < steps.size();
+      if (!done.interrupted) kept.end();
+      done.trials = kept.steps() * run.batch;
       return done;
     });
   });

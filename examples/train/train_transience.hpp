@@ -12,11 +12,15 @@
 #include <vector>
 
 #include "examples/support/simulation_runs.hpp"
-#include "examples/train/step_progress.hpp"
+#include "examples/train/kept_training.hpp"
 #include "examples/train/transience_runs.hpp"
 
 /// The training that transience_runs.hpp describes. Only simulator.cpp includes this.
 namespace incontext::examples::train {
+
+inline void pass_fields(Numbers& numbers, ContextScore& score) { numbers(score.loss, score.accuracy); }
+
+inline void pass_fields(Numbers& numbers, TransiencePoint& at) { numbers(at.step, at.fresh, at.chosen_by, at.shared); }
 
 namespace detail {
 
@@ -82,23 +86,24 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
     shared.draw = [draw = stream.draw](std::uint64_t index, std::int64_t tokens, auto& examples, Eigen::Index first) {
       draw(held_out + index, tokens, examples, first);
     };
+    KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
+    kept.resume(trainer);
+    course = kept.template told<TransiencePoint>();
     simulate::Simulation done;
-    const StepProgress progress(options);
-    for (std::int64_t i = 1; i <= run.measurements; ++i) {
+    for (std::int64_t i = std::ssize(course) + 1; i <= run.measurements; ++i) {
       const std::int64_t next = run.steps * i / run.measurements;
-      while (trainer.steps() < next && !simulate::InterruptGuard::requested() && trainer.step()) {
-        progress(trainer.steps(), run.steps);
-      }
-      if (trainer.steps() < next) break;
+      if (!kept.advance(trainer, next)) break;
       const auto score = [&](const auto& contexts) {
         return detail::score_of(model, trainer.parameters(), contexts, run.tested, length);
       };
       const TransiencePoint point{next, score(fresh), score(chosen_by), score(shared)};
       if (simulate::InterruptGuard::requested()) break;
       course.push_back(point);
+      kept.tell(point);
     }
     done.interrupted = std::ssize(course) < run.measurements;
-    done.trials = trainer.steps() * run.batch;
+    if (!done.interrupted) kept.end();
+    done.trials = kept.steps() * run.batch;
     return done;
   });
   return course;

@@ -1,12 +1,21 @@
 #include "examples/verify/options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 namespace incontext::examples::verify {
 
 namespace {
+
+/// The file of a report and, unless it is a device, that of a report that is not complete.
+std::vector<std::string> with_partial(const std::string& file) {
+  std::error_code error;
+  const bool is_device = std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+  return is_device ? std::vector{file} : std::vector{file, partial_file(file)};
+}
 
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& value,
                          const std::vector<std::string>& known, const std::string& otherwise) {
@@ -60,9 +69,11 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
       add_count<std::int64_t>(app, "--jobs", o.jobs, "Programs that run at a time; default: one per core", 1, 1024));
   head_options(app, "Run");
   add_output_options(app, o.output);
-  show_no_default(add_text(app, "--page", o.page,
-                           "Write the report as one HTML page, with a plot per claim; not with --soak", "FILE.html"));
-  show_no_default(add_text(app, "--markdown", o.markdown, "Write the report as Markdown; not with --soak", "FILE"));
+  show_no_default(add_written(app, "--page", o.page,
+                              "Write the report as one HTML page, with a plot per claim; not with --soak", "FILE.html",
+                              with_partial));
+  show_no_default(add_written(app, "--markdown", o.markdown, "Write the report as Markdown; not with --soak", "FILE",
+                              with_partial));
   add_partial_option(app, o.output);
 }
 
@@ -75,7 +86,6 @@ UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   if (!o.page.empty() && !o.page.ends_with(".html")) {
     throw_input_error("--page", "is not the name of a page", o.page, "a name that ends in .html");
   }
-  require_outputs(o.output, {{"--page", o.page}, {"--markdown", o.markdown}});
   return unused;
 }
 

@@ -9,9 +9,12 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -226,6 +229,113 @@ TEST_CASE("a disk that is full is an error with the file's name, and the last re
   ::setrlimit(RLIMIT_FSIZE, &before);
   CHECK(testing::names(message, "--resume: cannot be written", file));
   CHECK(read_whole_file(file) == whole);
+}
+
+TEST_CASE("a record that another run keeps up to date is refused by name, and so is the second of two new ones") {
+  const Folder folder;
+  const std::string file = folder.file("record");
+  run_with(file);
+  const std::string whole = read_whole_file(file);
+  {
+    const RecordFile first(options_for(file));
+    CHECK(testing::names(refusal_of(options_for(file)), "--resume: is kept up to date by another run", file));
+    std::filesystem::create_symlink("record", folder.file("link"));
+    CHECK(testing::names(refusal_of(options_for(folder.file("link"))), "--resume: is kept up to date by another run"));
+  }
+  CHECK(refusal_of(options_for(file)).empty());
+  CHECK(read_whole_file(file) == whole);
+
+  const std::string fresh = folder.file("fresh");
+  RecordFile first({.settings = settings, .checkpoint = fresh}), second({.settings = settings, .checkpoint = fresh});
+  first.finish(true);
+  const std::string kept = read_whole_file(fresh);
+  CHECK(testing::names(testing::message_of<InputError>([&] { second.keep(); }), "--checkpoint: was written by another",
+                       fresh));
+  CHECK(testing::names(testing::message_of<InputError>([&] { second.finish(true); }), "--checkpoint", fresh));
+  CHECK(read_whole_file(fresh) == kept);
+  // the lock is of the file that the first run has written since
+  CHECK(testing::names(refusal_of(options_for(fresh)), "--resume: is kept up to date by another run"));
+  first.finish(true);
+  CHECK(testing::names(refusal_of(options_for(fresh)), "--resume: is kept up to date by another run"));
+}
+
+TEST_CASE("a run whose record cannot be written in its midst goes on, and tells so once") {
+  const Folder folder;
+  const std::string inner = folder.file("inner"), file = inner + "/record";
+  std::filesystem::create_directories(inner);
+  const Means expected = program(nullptr);
+  RecordFile record(options_for(file));
+  std::filesystem::remove_all(inner);
+  CHECK(program(&record.record()) == expected);
+  CHECK(testing::names(testing::message_of<InputError>([&] { record.finish(true); }), "--checkpoint: cannot be written",
+                       "No such file or directory", file));
+}
+
+namespace {
+
+/// The record's text with a change, and the checksum that it needs.
+std::string sealed(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  text = text.substr(0, text.rfind("\n{\"checksum"));
+  std::uint64_t sum = 14695981039346656037ULL;
+  for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(sum));
+  return text + "\n{\"checksum\": \"" + digits + "\"}\n";
+}
+
+}  // namespace
+
+TEST_CASE("numbers that a record cannot have are refused even with the right checksum, not cut") {
+  const Folder folder;
+  const std::string file = folder.file("record"), changed = folder.file("changed");
+  run_with(file);
+  const std::string whole = read_whole_file(file);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    write_text(changed, sealed(whole, from, to));
+    return refusal_of(options_for(changed));
+  };
+  CHECK(refused("\"in_full\":false", "\"in_full\":false").empty());
+  CHECK(testing::names(refused("\"seed\":1", "\"seed\":1.5"), "--resume: cannot be read", "1.5"));
+  CHECK(testing::names(refused("\"seed\":1", "\"seed\":-1"), "--resume: cannot be read", "-1"));
+  CHECK(testing::names(refused("\"outputs\":[[[", "\"outputs\":[[[46116860184273879"), "--resume: cannot be read"));
+  CHECK(testing::names(refused("\"trials\":400000", "\"trials\":4e5"), "--resume: cannot be read"));
+  CHECK(testing::names(refused("\"contract\":1", "\"contract\":18446744073709551617"), "--resume: cannot be read"));
+  const std::string name(4096, 'n');
+  write_text(changed, sealed(whole, "\"name\":\"first\"", "\"name\":\"" + name + "\""));
+  const std::string message = testing::message_of<std::invalid_argument>([&] { run_with(changed); });
+  CHECK(testing::names(message, "another name"));
+  CHECK(message.size() < 300);
+}
+
+TEST_CASE("a record keeps trainings to the last bit, and refuses hostile ones with the right checksum") {
+  const Folder folder;
+  const std::string file = folder.file("record");
+  const double infinity = std::numeric_limits<double>::infinity();
+  const RecordedRun run{.settings = settings,
+                        .trainings = {{.name = "one",
+                                       .state = {{0.1, -0.0}, {{5e-324, 2}, {infinity, 3}, 41}, 0.7},
+                                       .last = {40, 1, 2, 3, 4, 5},
+                                       .told = {{1, 2, 3}, {}}}}};
+  const std::string text = record_text(run);
+  write_text(file, text);
+  const RecordedRun read = read_record(file, "--resume");
+  CHECK(record_text(read) == text);
+  REQUIRE(read.trainings.size() == 1);
+  CHECK(read.trainings[0].state.parameters == run.trainings[0].state.parameters);
+  CHECK(read.trainings[0].state.adam.second == run.trainings[0].state.adam.second);
+  CHECK(read.trainings[0].state.first_loss == 0.7);
+  CHECK(read.trainings[0].told == run.trainings[0].told);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    write_text(file, sealed(text, from, to));
+    return testing::message_of<InputError>([&] { read_record(file, "--resume"); });
+  };
+  CHECK(testing::names(refused("\"steps\":41", "\"steps\":-20"), "negative number of steps"));
+  CHECK(testing::names(refused("\"steps\":41", "\"steps\":4.5"), "4.5"));
+  CHECK(testing::names(refused("\"parameters\":\"3", "\"parameters\":\""), "numbers are cut"));
+  CHECK(testing::names(refused("\"parameters\":\"3", "\"parameters\":\"x"), "a number is damaged"));
 }
 
 }  // namespace record_file_test

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "kept_run.hpp"
 #include "run_program.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
@@ -17,7 +18,7 @@ namespace record_program_test {
 
 using namespace incontext;
 using namespace incontext::testing;
-using Arguments = std::vector<std::string>;
+using incontext::testing::run;
 
 namespace {
 
@@ -26,8 +27,6 @@ Finished run(const Arguments& more, const std::string& dimension = "3") {
   all.insert(all.end(), more.begin(), more.end());
   return run_program(INCONTEXT_SOFTMAX_ERROR, all);
 }
-
-nlohmann::json tables_of(const Finished& finished) { return nlohmann::json::parse(finished.output)["tables"]; }
 
 }  // namespace
 
@@ -71,12 +70,6 @@ TEST_CASE("parts of a program's run, united, and a resumed run print the tables 
 
 namespace {
 
-/// A program, and options with which it is short, but has simulations of several chunks.
-struct Short {
-  std::string program;
-  Arguments arguments;
-};
-
 /// Means, samples of all trials, several simulations, a search, data; incontext-softmax-error has the test above.
 std::vector<Short> short_runs() {
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
@@ -88,29 +81,6 @@ std::vector<Short> short_runs() {
           {INCONTEXT_CLASSIFY,
            {"--rule", "softmax", "--dimension", "2", "--context-length", "20", "--classes", "2", "--search-trials",
             "2500", "--trials", "5000"}}};
-}
-
-Finished run(const Short& at, const Arguments& more) {
-  Arguments all = at.arguments;
-  all.insert(all.end(), more.begin(), more.end());
-  return run_program(at.program, all);
-}
-
-/// The devices on a processor that this build has.
-std::vector<std::string> devices() {
-  std::vector<std::string> all;
-  for (const char* device : {"serial", "openmp", "tbb"}) {
-    if (run_program(INCONTEXT_TASKS, {"--trials", "2", "--quiet", "--device", device}).exit_code != 2) {
-      all.emplace_back(device);
-    }
-  }
-  return all;
-}
-
-std::string refusal(const Finished& finished) {
-  CHECK(finished.exit_code == 2);
-  CHECK(finished.output.empty());
-  return finished.errors;
 }
 
 }  // namespace
@@ -152,8 +122,8 @@ TEST_CASE("what a checkpoint may not be is refused before the first trial, and t
     const TemporaryFolder folder;
     CAPTURE(at.program, at.arguments);
     const std::string report = folder.write("report", "older"), record = folder.file("record");
-    CHECK(
-        names(refusal(run(at, {"--checkpoint", report, "--output", report})), "--checkpoint", "file of --output too"));
+    CHECK(names(refusal(run(at, {"--checkpoint", report, "--output", report})),
+                "--output: is the file of --checkpoint too"));
     CHECK(names(refusal(run(at, {"--checkpoint", report + ".partial", "--output", report})), "partial report"));
     CHECK(names(refusal(run(at, {"--checkpoint", report})), "--checkpoint: exists already"));
     CHECK(names(refusal(run(at, {"--checkpoint", folder.file("none/record")})), "--checkpoint: cannot be written"));
@@ -166,7 +136,8 @@ TEST_CASE("what a checkpoint may not be is refused before the first trial, and t
     run(other, {"--checkpoint", record});
     const std::string kept = content_of(record);
     CHECK(names(refusal(run(at, {"--resume", record})), "--resume", "record of another run"));
-    CHECK(names(refusal(run(at, {"--resume", record, "--output", record})), "file of --output too"));
+    CHECK(names(refusal(run(at, {"--resume", record, "--output", record})),
+                "--output: would replace the input of --resume"));
     CHECK(names(refusal(run(other, {"--resume", record, "--checkpoint", report})), "--checkpoint: exists already"));
     std::filesystem::permissions(record, std::filesystem::perms::owner_read);
     CHECK(names(refusal(run(other, {"--resume", record})), "--resume: cannot be written"));
@@ -194,35 +165,6 @@ TEST_CASE("modes that have no parts, or nothing to keep, refuse the options by n
 }
 
 namespace {
-
-/// Runs a program again and again, each time on the next device, until a run is not killed `delay()` milliseconds after
-/// it has a record; checks that this one prints the expected tables, and returns how many were killed.
-template <class Delay>
-int kill_and_resume(const Short& at, const nlohmann::json& expected, const Delay& delay) {
-  static const std::vector<std::string> all = devices();
-  const TemporaryFolder folder;
-  const std::string record = folder.file("record");
-  for (int kills = 0;; ++kills) {
-    Arguments arguments = at.arguments;
-    const std::string option = std::filesystem::exists(record) ? "--resume" : "--checkpoint";
-    arguments.insert(arguments.end(), {option, record, "--device", all[static_cast<std::size_t>(kills) % all.size()],
-                                       "--format", "json"});
-    RunningProgram running(at.program, arguments, folder);
-    REQUIRE(running.process() > 0);
-    if (const auto milliseconds = delay(kills)) {
-      for (int i = 0; i < 30000 && !std::filesystem::exists(record); ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(*milliseconds));
-      running.send(SIGKILL);
-    }
-    const Finished finished = running.wait();
-    if (finished.exit_code == -1) continue;
-    CAPTURE(at.program, at.arguments, kills, finished.errors);
-    CHECK(tables_of(finished) == expected);
-    return kills;
-  }
-}
 
 /// A run of about a second, and one with a search.
 const Short groups{INCONTEXT_GRADIENTS, {"--figure", "groups", "--trials", "3000"}};

@@ -42,6 +42,12 @@ if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-te
   add_dependencies(test_programs incontext-verify)
   if(INCONTEXT_SLOW_TESTS)
     add_test(NAME examples/record_slow COMMAND test_programs "[.slow]")
+    find_package(Python3 QUIET COMPONENTS Interpreter)
+    if(Python3_Interpreter_FOUND)
+      add_test(NAME torture/train_kills COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/torture/train_kills"
+                                                "$<TARGET_FILE:incontext-train>")
+      set_tests_properties(torture/train_kills PROPERTIES LABELS slow TIMEOUT 3000 ENVIRONMENT OMP_WAIT_POLICY=passive)
+    endif()
     set_tests_properties(examples/record_slow PROPERTIES LABELS slow TIMEOUT 1500 ENVIRONMENT OMP_WAIT_POLICY=passive)
   endif()
   if(INCONTEXT_BASH)

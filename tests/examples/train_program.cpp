@@ -43,52 +43,6 @@ TEST_CASE("a layer that has hardly been trained is no rule", "[examples][train]"
   CHECK(report["verdict"]["agrees"] == false);
 }
 
-TEST_CASE("a state that was written goes on to the weights of an uninterrupted run", "[examples][train]") {
-  const TemporaryFolder folder;
-  const auto curve = [&](const std::string& steps, std::vector<std::string> more) {
-    std::vector<std::string> arguments{
-        "--figure",         "curves", "--map",    "softmax", "--dimension", "2",  "--classes", "2",
-        "--context-length", "12",     "--trials", "50",      "--batch",     "64", "--steps",   steps};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return train_report(arguments, 3);  // this run eliminates, which is not judged
-  };
-  curve("40", {"--weights", folder.file("whole"), "--decay-steps", "40"});
-  curve("20", {"--checkpoint", folder.file("state"), "--decay-steps", "40"});
-  const Json rest =
-      curve("40", {"--resume", folder.file("state"), "--weights", folder.file("resumed"), "--decay-steps", "40"});
-  CHECK(rest["tables"][0]["rows"].size() == 5);
-  for (const std::string part : {".key_query.npy", ".output.npy"}) {
-    CHECK(!content_of(folder.file("whole" + part)).empty());
-    CHECK(content_of(folder.file("whole" + part)) == content_of(folder.file("resumed" + part)));
-  }
-  const std::string state = content_of(folder.file("state"));
-  const auto refused = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments{"classification", "--figure", "curves"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Finished finished = run_program(INCONTEXT_TRAIN, arguments);
-    CHECK(finished.exit_code == 2);
-    CHECK(content_of(folder.file("state")) == state);
-    return finished.errors;
-  };
-  CHECK(refused({"--resume", folder.file("state")}) == part("other settings: it has d 2, this run d 3"));
-  CHECK(refused({"--checkpoint", folder.file("state")}) == part("--checkpoint: exists already"));
-}
-
-TEST_CASE("a course whose rate has fallen to 0 is not resumed", "[examples][train]") {
-  const TemporaryFolder folder;
-  const std::vector<std::string> small{"--figure",  "curves", "--map",   "linear", "--dimension", "2",
-                                       "--classes", "2",      "--batch", "16",     "--trials",    "50"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), small.begin(), small.end());
-    more.insert(more.begin(), "classification");
-    return run_program(INCONTEXT_TRAIN, more);
-  };
-  with({"--steps", "10", "--checkpoint", folder.file("state")});
-  const Finished ended = with({"--steps", "20", "--decay-steps", "10", "--resume", folder.file("state")});
-  CHECK(ended.exit_code == 2);
-  CHECK(ended.errors == part("--decay-steps: the rate is 0 from there on"));
-}
-
 TEST_CASE("training that diverges says so, although its gradient is clipped", "[examples][train]") {
   const Finished finished = run_program(
       INCONTEXT_TRAIN, {"classification", "--map", "linear", "--seeds", "1", "--steps", "60", "--rate", "1000"});
