@@ -15,7 +15,7 @@ template InverseTemperatureParabola<double> generalization_error_leading_order(c
                                                                                const LinearTask<double>&, std::int64_t,
                                                                                Offset);
 template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&, std::int64_t,
-                                                const scoring::Softmax<double>&, QueryToken);
+                                                const scoring::Softmax<double>&, QueryToken, const double&);
 template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
                                                         const Vector<double>&, const Matrix<double>&, const double&,
                                                         std::int64_t, const scoring::Softmax<double>&);

@@ -33,7 +33,8 @@ extern template InverseTemperatureParabola<double> generalization_error_leading_
                                                                                       const LinearTask<double>&,
                                                                                       std::int64_t, Offset);
 extern template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&,
-                                                       std::int64_t, const scoring::Softmax<double>&, QueryToken);
+                                                       std::int64_t, const scoring::Softmax<double>&, QueryToken,
+                                                       const double&);
 extern template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
                                                                const Vector<double>&, const Matrix<double>&,
                                                                const double&, std::int64_t,
