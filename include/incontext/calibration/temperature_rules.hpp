@@ -37,7 +37,8 @@ struct TemperatureRule {
 /// Shapes    lengths: m, inverse_temperatures: m
 /// Units     scale and bias in one over those of the scores.
 /// Domain    at least two different lengths, each at least 1; finite inverse temperatures.
-/// Errors    std::invalid_argument for shapes and lengths, std::domain_error for inverse temperatures; parameters NaN for lengths that are all the same.
+/// Errors    std::invalid_argument for shapes and lengths, std::domain_error for inverse temperatures; parameters
+///           NaN for lengths that are all the same.
 /// Accuracy  1e-13: tests/calibration/temperature_rules.cpp.
 /// Runs on   host
 inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& lengths,
