@@ -1,6 +1,7 @@
 #include "incontext/calibration/head_calibration.hpp"
 
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "calibration/heads.hpp"
@@ -50,13 +51,13 @@ TEST_CASE("a head whose scores deviate by less than least_score_stddev is even a
   }
 }
 
-TEST_CASE("an integral that does not converge names the layer and the head", "[calibration][errors]") {
+TEST_CASE("a head that the laws refuse is named with its layer", "[calibration][errors]") {
   std::vector<HeadMeasurement> heads{normal_head(64, 64, 1, 1).measured(),
                                      normal_head(64, 64, 1, 2).measured({.inverse_temperature = 1e100})};
   heads[1].layer = 3;
   heads[1].head = 5;
-  CHECK(refuses<incontext::laws::QuadratureError>([&] { calibrate_heads(heads); },
-                                                  {"calibration::calibrate_heads: layer 3, head 5", "converge"}));
+  CHECK(refuses<std::domain_error>([&] { calibrate_heads(heads); },
+                                   {"calibration::calibrate_heads: layer 3, head 5", "score_stddev is too large"}));
 }
 
 TEST_CASE("a head is judged by its longest rows of which there are enough", "[calibration]") {

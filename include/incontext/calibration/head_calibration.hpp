@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,7 +134,7 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 /// Units     as HeadCalibration.
 /// Domain    heads from measure_heads; threads = 0: as many as the machine has. poll is called by every thread before
 ///           each head, and what it throws ends the calibration.
-/// Errors    as calibrate_head and judge_heads; a laws::QuadratureError names the layer and the head.
+/// Errors    as calibrate_head and judge_heads; both errors name the layer and the head.
 /// Accuracy  as calibrate_head.
 /// Runs on   host
 inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasurement>& measurements, int threads = 0,
@@ -143,12 +144,14 @@ inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasur
     if (poll) poll();
     const auto at = static_cast<std::size_t>(i);
     const HeadMeasurement& one = measurements[at];
+    const std::string which =
+        "calibration::calibrate_heads: layer " + std::to_string(one.layer) + ", head " + std::to_string(one.head);
     try {
       found[at] = calibrate_head(one);
     } catch (const laws::QuadratureError& error) {
-      throw laws::QuadratureError(
-          "calibration::calibrate_heads: layer " + std::to_string(one.layer) + ", head " + std::to_string(one.head),
-          error.achieved, laws::quadrature_tolerance<double>());
+      throw laws::QuadratureError(which, error.achieved, laws::quadrature_tolerance<double>());
+    } catch (const std::domain_error& error) {
+      throw std::domain_error(which + ": " + error.what());
     }
   };
   detail::run_tasks(static_cast<std::int64_t>(found.size()), threads, calibrate, {});
