@@ -262,7 +262,7 @@ inline Report report_cases(const std::vector<EvaluatedCase>& cases, ReportedRows
   const bool complete = reported == ReportedRows::in_full;
   Report report{.program = "incontext-evaluate"};
   Table table{.title = reported == ReportedRows::not_agreeing
-                           ? "Computed values that do not agree with a reference, or have none"
+                           ? "Computed values that do not agree with their references, or are not judged"
                            : "Computed values of every case, compared with the reference where there is one",
               .columns = {{"case"},
                           {"field"},

@@ -31,8 +31,7 @@ constexpr double enough_trials = 64;
 /// The reason that is printed for a row that cannot be judged.
 constexpr const char* rare_reason =
     "a few rare trials decide how far the mean is from 0 or from 1, so that its standard error is unknown "
-    "(--most-scores "
-    "and --trials draw more)";
+    "(--most-scores and --trials draw more)";
 
 constexpr const char* common_draws_note = "Rows of one n share their draws, so their z are correlated.";
 

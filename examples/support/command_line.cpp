@@ -413,7 +413,9 @@ void parse_arguments(CLI::App& app, int argc, const char* const* argv) {
     if (!word.starts_with("--") || !word.ends_with('=')) continue;
     const std::string name = word.substr(0, word.size() - 1);
     const CLI::Option* option = app.get_option_no_throw(name);
-    if (option != nullptr) throw InputError(name + ": has no value (needs " + option->get_type_name() + ")");
+    if (option == nullptr) continue;
+    throw InputError(option->get_expected_max() == 0 ? name + ": takes no value (needs " + name + " alone)"
+                                                     : name + ": has no value (needs " + option->get_type_name() + ")");
   }
   app.allow_extras();
   try {

@@ -323,6 +323,9 @@ Judgment::Tally Judgment::tally() const {
 
 std::string Judgment::headline(const Tally& tally) const {
   const std::size_t left = tally.asked - tally.judged;
+  if (tally.asked == 0 && tally.left_out > 0) {
+    return "Nothing was judged: " + counted(tally.left_out) + " shown without a verdict.";
+  }
   if (tally.asked == 0) return "Nothing was judged: no row has both an exact theory and a simulation.";
   if (tally.judged == 0) return "Nothing was judged of " + counted(tally.asked) + ".";
   const std::string family =
@@ -383,7 +386,7 @@ void leave_unjudged(Report& report) {
     }
   }
   std::erase_if(report.tables, [](const Table& table) { return table.name == controls_name; });
-  report.verdict = Verdict{.agrees = true, .text = "Exact values alone: nothing was simulated, and no row is judged."};
+  report.verdict = Verdict{.text = "Exact values alone: nothing was simulated, and no row is judged."};
 }
 
 }  // namespace

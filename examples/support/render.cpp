@@ -390,7 +390,7 @@ std::string render_csv(const Report& report) {
 
 int exit_code_of(const Report& report) {
   if (report.verdict && report.verdict->agrees == false) return exit_disagreement;
-  const bool judged = !report.verdict || report.verdict->agrees == true;
+  const bool judged = !report.verdict || report.verdict->agrees == true || !report.run.simulated;
   return judged && report.run.complete ? exit_agreement : exit_incomplete;
 }
 

@@ -57,8 +57,8 @@ std::string render_text(const Report& report, TextWidth width = {});
 /// The lines at the end of the text, which concern the whole report.
 std::string render_verdict(const Report& report, TextWidth width = {});
 
-/// One tidy CSV for any number of tables: a first column `table` with their names if there are several, the union of their columns, and
-/// then the summary of the run, the same in every row:
+/// One tidy CSV for any number of tables: a first column `table` with their names if there are several, the union of
+/// their columns, and then the summary of the run, the same in every row:
 ///   command, complete, exit_code, run_trials, seconds, device, threads, seed, version, commit
 /// An absent cell and NaN are empty; infinities are inf and -inf.
 std::string render_csv(const Report& report);

@@ -36,6 +36,17 @@ TEST_CASE("laws have values up to the widths they state, and refuse wider scores
         needle_cross_entropy(NormalLaw<double>{1}, 80.0, NormalNeedle<double>{4, 1e3}, 1.0);
       },
       {"inverse_temperature times needle.stddev", "1000"}));
+  // wide competitors smooth the step that an edge has; without the refusal the loss was 0
+  CHECK(std::isfinite(needle_cross_entropy(NormalLaw<double>{1}, 80.0, NormalNeedle<double>{4, 10}, 1e4).value));
+  CHECK(refuses(
+      [] {
+        needle_cross_entropy(UniformLaw<double>{0, 1}, 1e6, NormalNeedle<double>{1.1, 0.1}, 1e4);
+      },
+      {"inverse_temperature times needle.stddev", "1000"}));
+  const auto least = optimal_needle_temperature(UniformLaw<double>{0, 1}, 50.0, NormalNeedle<double>{0.505, 1});
+  CHECK(0 < least.inverse_temperature);
+  CHECK(least.inverse_temperature < 100);
+  CHECK(least.cross_entropy <= std::log(51.0));
   CHECK(two_group_row<double>({100, 1e9, 0}, {1000, 1e9, 0}).groups[0].weight > 0.09);
   CHECK(refuses([] { two_group_row<double>({100, 1, 0}, {1000, 1e5, 0}); }, {"score_stddev of one group", "100000"}));
   CHECK_THROWS_AS(two_group_row<double>({908, 14.7, 0}, {1e9, 0, 0}), QuadratureError);  // stated, with the widths

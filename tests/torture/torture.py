@@ -64,6 +64,8 @@ class Torture:
             lines = done.stderr.decode(errors="replace").count("\n")
             if lines != 1:
                 self.breach(f"exit code 2 with {lines} lines of error", command)
+            if done.stdout:
+                self.breach("exit code 2 with a report", command)
             if names(folder) != before:
                 self.breach(f"exit code 2 and other files {sorted(set(names(folder)) ^ set(before))}", command)
         if done.returncode == 0 and re.search(rb"(?<![\w-])-?nan(?![\w-])", done.stdout):

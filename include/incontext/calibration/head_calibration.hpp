@@ -151,7 +151,7 @@ inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasur
     } catch (const laws::QuadratureError& error) {
       throw laws::QuadratureError(which, error.achieved, laws::quadrature_tolerance<double>());
     } catch (const std::domain_error& error) {
-      throw std::domain_error(which + ": " + error.what());
+      throw std::domain_error("incontext::" + which + ": " + error.what());
     }
   };
   detail::run_tasks(static_cast<std::int64_t>(found.size()), threads, calibrate, {});

@@ -56,7 +56,8 @@ struct NeedleOptimum {
 /// Source    derived: docs/theory/laws.md#needle-cross-entropy.
 /// Shapes    (law: NormalLaw, UniformLaw or TwoValueLaw; N; needle; beta)
 /// Units     nats.
-/// Domain    noise_count >= 1 and whole, inverse_temperature >= 0, needle.stddev >= 0, their product at most 100; two
+/// Domain    noise_count >= 1 and whole, inverse_temperature >= 0, needle.stddev >= 0, their product at most 100 times
+///           the larger of 1 and, for normal competitors, inverse_temperature times their standard deviation; two
 ///           values: N p >= 1.
 /// Limits    inverse_temperature = 0: log(1 + N).
 /// Errors    std::domain_error; QuadratureError.
@@ -72,7 +73,6 @@ Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise
   require_non_negative(where, "inverse_temperature", beta);
   require_finite(where, "needle.mean", needle.mean);
   require_non_negative(where, "needle.stddev", needle.stddev);
-  detail::require_width(where, "inverse_temperature times needle.stddev", T(beta * needle.stddev), 100);
   if constexpr (requires { competitors.probability; }) {
     const T expected = n * competitors.probability;
     if (expected < T(1)) {
@@ -80,6 +80,9 @@ Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise
     }
   }
   const auto others = detail::competitors_at(where, competitors, beta);
+  const T step = T(1) < others.spread ? others.spread : T(1);
+  detail::require_width(where, "inverse_temperature times needle.stddev", T(beta * needle.stddev),
+                        detail::widest_needle * static_cast<double>(step));
   const detail::NormalScores<T> own(T(beta * needle.stddev));
   const T place = beta * needle.mean;
   const auto log_density = [&](const T& s) {
@@ -98,7 +101,7 @@ Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise
 ///
 /// Source    derived: docs/theory/laws.md#needle-cross-entropy; Brent's minimization of a convex function.
 /// Units     as NeedleOptimum.
-/// Domain    as needle_cross_entropy.
+/// Domain    as needle_cross_entropy; the least over the inverse temperatures that it accepts.
 /// Limits    needle.mean at most the competitors': 0. stddev = 0 at or above an upper edge: infinity, and nothing is
 ///           left to be learnt (two values and a mean at the edge itself: the cross entropy keeps E log(1 + K)).
 /// Errors    std::domain_error; QuadratureError.
@@ -115,13 +118,22 @@ NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<
   const auto law = detail::competitors_at("laws::optimal_needle_temperature", competitors, T(1));
   if (needle.mean <= law.mean) return {T(0), even};
   if (!(T(0) < needle.stddev) && law.edge <= needle.mean) return {std::numeric_limits<T>::infinity(), T(0)};
-  T middle = T(1) / (needle.mean - law.mean), best = loss(middle);
-  for (T next = loss(T(middle * T(2))); next < best; next = loss(T(middle * T(2)))) middle = middle * T(2), best = next;
+  // the widest needle that needle_cross_entropy accepts
+  const T widest = T(detail::widest_needle);
+  const T most = needle.stddev <= widest * law.spread ? std::numeric_limits<T>::max() : T(widest / needle.stddev);
+  T middle = T(1) / (needle.mean - law.mean);
+  if (most / T(2) < middle) middle = most / T(2);
+  T best = loss(middle);
+  for (T next = best; T(2) * middle <= most; middle = middle * T(2), best = next) {
+    next = loss(T(middle * T(2)));
+    if (!(next < best)) break;
+  }
   for (T next = loss(T(middle / T(2))); next < best; next = loss(T(middle / T(2)))) middle = middle / T(2), best = next;
   const auto at = [&](const T& log_beta) { return loss(T(exp(log_beta))); };
   std::uintmax_t evaluations = 100;
   const auto [place, least] = boost::math::tools::brent_find_minima(
-      at, T(log(T(middle / T(2)))), T(log(T(middle * T(2)))), std::numeric_limits<T>::digits / 3, evaluations);
+      at, T(log(T(middle / T(2)))), T(log(most / T(2) < middle ? most : T(middle * T(2)))),
+      std::numeric_limits<T>::digits / 3, evaluations);
   return {T(exp(place)), least};
 }
 

@@ -34,18 +34,24 @@ class TwoValueScores {
   T span_, probability_;
 };
 
-/// A law's scores times beta, counted from `origin`, with the law's mean and upper edge.
+/// A law's scores times beta, counted from `origin`, with the law's mean and upper edge, and how far the upper end of
+/// the scores times beta is spread: 0 at an edge.
 template <class Scores, class T>
 struct Competitors {
   Scores scores;
-  T origin, mean, edge;
+  T origin, mean, edge, spread;
 };
+
+/// How much wider than that spread, or than 1, a needle's scores may be. Its cross entropy has a step there, and no
+/// rule resolves one that is narrower.
+inline constexpr double widest_needle = 100;
 
 template <Real T>
 Competitors<NormalScores<T>, T> competitors_at(std::string_view where, const NormalLaw<T>& law, const T& beta) {
   using std::sqrt;
   require_non_negative(where, "variance", law.variance);
-  return {NormalScores<T>(T(beta * sqrt(law.variance))), T(0), T(0), std::numeric_limits<T>::infinity()};
+  const T spread = beta * sqrt(law.variance);
+  return {NormalScores<T>(spread), T(0), T(0), std::numeric_limits<T>::infinity(), spread};
 }
 
 template <Real T>
@@ -53,7 +59,7 @@ Competitors<UniformScores<T>, T> competitors_at(std::string_view where, const Un
   require_finite(where, "lower", law.lower);
   require_non_negative(where, "upper - lower", T(law.upper - law.lower));
   return {UniformScores<T>(T(beta * (law.upper - law.lower))), T(beta * law.lower), T((law.lower + law.upper) / T(2)),
-          law.upper};
+          law.upper, T(0)};
 }
 
 template <Real T>
@@ -63,7 +69,7 @@ Competitors<TwoValueScores<T>, T> competitors_at(std::string_view where, const T
   require_fraction(where, "probability", law.probability);
   const T width = law.upper - law.lower;
   return {TwoValueScores<T>(T(beta * width), law.probability), T(beta * law.lower),
-          T(law.lower + law.probability * width), law.upper};
+          T(law.lower + law.probability * width), law.upper, T(0)};
 }
 
 }  // namespace incontext::laws::detail
