@@ -387,10 +387,7 @@ void RecordFile::write(bool complete) {
   const int error = is_new_ ? next.take_free_place() : next.take_place();
   if (error == EEXIST)
     throw FileIsTaken(option_ + ": was written by another run meanwhile (value = " + file_ + "; needs another file)");
-  if (error != 0) {
-    next.keep();  // a complete record, under the name that the message tells
-    throw_unwritable(next.name(), error, option_);
-  }
+  if (error != 0) throw_unwritable(file_, error, option_);
   is_new_ = false;
   lock_ = std::move(lock);
   const auto now = steady_clock::now();

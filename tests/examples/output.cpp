@@ -349,6 +349,7 @@ TEST_CASE("if the last step fails, the finished content is kept under the name t
     file.write("finished");
     fs::create_directory(folder.file("report"));
     CHECK(file.take_place() == EISDIR);
+    file.keep();
     kept = file.name();
   }
   CHECK(content_of(kept) == "finished");
