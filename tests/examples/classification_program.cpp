@@ -37,7 +37,7 @@ Json first_of(const std::string& kind) {
 }  // namespace
 
 TEST_CASE("the table of computed contexts fits a wide terminal", "[programs]") {
-  const Finished finished = run_program(INCONTEXT_EVALUATE, {oracle_file});
+  const Finished finished = run_program(INCONTEXT_EVALUATE, {oracle_file, "--all-rows"});
   CHECK(finished.exit_code == 0);
   CHECK(finished.output.find("fields}") != std::string::npos);
   std::size_t widest = 0;

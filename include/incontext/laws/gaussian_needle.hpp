@@ -22,7 +22,7 @@ namespace detail {
 template <Real T>
 void require_needle(std::string_view where, const T& noise_count, const T& noise_stddev, const T& gap) {
   require_whole(where, "noise_count", noise_count, 1);
-  require_width(where, "noise_stddev", noise_stddev, 1e10);
+  require_width(where, "noise_stddev", noise_stddev, 1e11);
   require_finite(where, "gap", gap);
 }
 
@@ -45,7 +45,7 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
 ///
 /// Source    derived: docs/theory/laws.md#needle.
 /// Units     dimensionless.
-/// Domain    noise_count >= 1 and whole, 0 <= noise_stddev <= 1e10, gap finite.
+/// Domain    noise_count >= 1 and whole, 0 <= noise_stddev <= 1e11, gap finite.
 /// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)) (Jensen).
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Where the weight is close to 1,
