@@ -4,7 +4,7 @@
 #   alone      the same without these three
 #   plain      cmake -S . -B BUILD and make, one program
 # Every program says its version, and those that simulate print the same report from each build.
-#   default_build.sh WORK
+#   default_build.sh WORK [TARGET]    of the first build, incontext-programs (all of them) if absent
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mkdir -p "$1"
@@ -31,7 +31,7 @@ try() {
 }
 rm -f "$work/first.txt"
 quietly cmake --preset default -B "$work/preset"
-try preset incontext-programs
+try preset "${2:-incontext-programs}"
 quietly cmake --preset default -B "$work/alone" -DINCONTEXT_MPI=OFF -DINCONTEXT_CUDA=OFF -DINCONTEXT_CCACHE=
 try alone incontext-classify
 # make is what CMake takes by itself
