@@ -288,7 +288,7 @@ TEST_CASE("a reasoning transformer refuses what it cannot be, by name", "[traini
 }
 
 TEST_CASE("the standard error of a reasoning loss is right where the losses hardly differ", "[training]") {
-  const ReasoningLayout layout(small_shape);
+  const ReasoningLayout layout(reasoning::small_shape);
   std::vector<double> parameters(static_cast<std::size_t>(layout.size()), 0.0);
   auto bias = layout.part(parameters.data(), ReasoningPart::head_bias);
   for (Eigen::Index value = 0; value < bias.size(); ++value) {
