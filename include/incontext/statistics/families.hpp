@@ -45,9 +45,9 @@ inline double family_wise_bound(std::size_t members, double level) {
     throw_domain_error("statistics::family_wise_bound", "level is not a probability", level, "0 < level < 1");
   }
   const double each = level / static_cast<double>(members);
-  if (!(each >= 1e-300)) {
+  if (!(each >= 1e-307)) {
     throw_domain_error("statistics::family_wise_bound", "level over the number of members is too small", each,
-                       "at least 1e-300");
+                       "at least 1e-307");
   }
   return boost::math::quantile(boost::math::complement(boost::math::normal(), each / 2));
 }
