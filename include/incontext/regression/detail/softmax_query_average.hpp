@@ -109,6 +109,9 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& row
       [&](const T& u) {
         const QueryDensity<T> query = law(T(interval.lower + width * u));
         const auto row = rows(query.deviation);
+        if (!math::is_finite(row.ipr)) {  // the map changes too fast here, and another panel of queries would not help
+          throw laws::QuadratureError(where, 1, static_cast<double>(tolerance));
+        }
         const auto off = departures(rows, row, query.deviation, about_reference);
         const T term = width * (terms.value_variance * row.ipr * query.density + T(2) * off.mean * query.linear -
                                 off.square * query.quadratic);
