@@ -43,7 +43,8 @@ enum class Question {
   steady,  ///< no value differs from the first by more than a factor
 };
 
-/// A cell that a row must have: a text that begins with `value`, or a number that equals it. Empty: any cell.
+/// A cell that a row must have: a text that begins with `value`, or is it where that ends with $, or a number that equals
+/// it. Empty: any cell.
 struct Key {
   std::string column;
   std::string value;

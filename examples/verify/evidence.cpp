@@ -105,7 +105,9 @@ std::vector<Row> other_theories(const Row& row, const json& cells) {
 
 bool has_cell(const Row& row, const Key& key) {
   for (const auto& [column, word] : row.words) {
-    if (column == key.column) return word.starts_with(key.value);
+    if (column != key.column) continue;
+    const bool is_whole = key.value.ends_with('$');
+    return is_whole ? word + '$' == key.value : word.starts_with(key.value);
   }
   const auto wanted = parse_decimal(key.value);
   const double number = number_of(row, key.column);
