@@ -32,7 +32,10 @@ int run_ledger(VerifyOptions& o, Report report) {
   const Interrupts interrupts;
   const std::vector<Claim> claims = claims_of(o);
   Ledger ledger = ledger_of(claims, do_runs(with_seed(needed_runs(o.registry, claims, o.edition), o.seed), o, interrupts));
-  const std::vector<std::string> again = ledger.runs_to_repeat();
+  std::vector<std::string> again = ledger.runs_to_repeat();
+  std::erase_if(again, [&o](const std::string& run) {
+    return line_of(o.registry.command(run), o.edition).empty();  // recorded once
+  });
   if (!again.empty() && interrupts.count() == 0) {
     ledger = with_another_seed(std::move(ledger), do_runs(with_seed(again, o.seed + 1), o, interrupts));
   }

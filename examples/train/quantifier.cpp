@@ -70,7 +70,9 @@ Table accuracy_table(const SequenceOptions& o) {
                   {.name = "least", .digits = 3},
                   {.name = "largest", .digits = 3},
                   {.name = "all_right", .heading = "all from the 4th", .digits = 3},
-                  {.name = "as_largest", .heading = "as the largest's sign", .digits = 3}},
+                  {.name = "all_right_error", .in_text = InText::hidden},
+                  {.name = "as_largest", .heading = "as the largest's sign", .digits = 3},
+                  {.name = "as_largest_error", .in_text = InText::hidden}},
       .notes = {"Right: at the last token, the mean over runs, each with test sequences of its own, and its standard "
                 "error; least and largest: of a run.",
                 "One exception: half of the answers are yes at any length, so that 0.5 is a guess. Independent: the "
@@ -198,13 +200,14 @@ void add_shares(SequenceParts& parts, Table& table, const TrainedPart& trained, 
   for (std::size_t i = 0; i < trained.tests.size(); ++i) {
     const QuantifierTest& test = trained.tests[i];
     QuantifierAnswers sum;
-    std::vector<double> shares;
+    std::vector<double> shares, all_right, as_largest;
     for (const auto& run : runs.answers) {
       sum.sequences += run[i].sequences;
       sum.right += run[i].right;
-      sum.all_right += run[i].all_right;
-      sum.as_largest += run[i].as_largest;
-      shares.push_back(static_cast<double>(run[i].right) / static_cast<double>(run[i].sequences));
+      const auto count = static_cast<double>(run[i].sequences);
+      shares.push_back(static_cast<double>(run[i].right) / count);
+      all_right.push_back(static_cast<double>(run[i].all_right) / count);
+      as_largest.push_back(static_cast<double>(run[i].as_largest) / count);
     }
     std::vector<Cell> cells{trained.part.words, runs.choice.name, test.length, test.input_stddev, std::ssize(shares)};
     if (shares.empty()) {
@@ -212,12 +215,12 @@ void add_shares(SequenceParts& parts, Table& table, const TrainedPart& trained, 
       table.add_row(std::move(cells));
       continue;
     }
-    const auto count = static_cast<double>(sum.sequences);
-    const Estimate share = estimate_of_runs(shares);
+    const Estimate share = estimate_of_runs(shares), all = estimate_of_runs(all_right);
+    const Estimate largest_sign = estimate_of_runs(as_largest);
     const auto [least, largest] = std::minmax_element(shares.begin(), shares.end());
     for (const Cell& cell :
-         {Cell(share.mean), finite_cell(share.standard_error), Cell(*least), Cell(*largest),
-          Cell(static_cast<double>(sum.all_right) / count), Cell(static_cast<double>(sum.as_largest) / count)}) {
+         {Cell(share.mean), finite_cell(share.standard_error), Cell(*least), Cell(*largest), Cell(all.mean),
+          finite_cell(all.standard_error), Cell(largest_sign.mean), finite_cell(largest_sign.standard_error)}) {
       cells.push_back(cell);
     }
     table.add_row(std::move(cells));

@@ -70,11 +70,13 @@ struct RowGroup {
   std::optional<double> to = {};        ///< rows up to this place
   std::string value = "simulation";     ///< the column that is asked about
   std::string error = {};               ///< its standard error; of "simulation" its own
+  bool computed = false;                ///< the values are of a formula, although the program draws others
   std::vector<Key> less = {};           ///< rows, paired by `along`, whose value is subtracted
   std::vector<Key> over = {};           ///< rows, paired by `along`, whose value divides
   std::optional<double> than = {};      ///< above and below: a number
   std::vector<Key> than_rows = {};      ///< above and below: rows, paired by `along`
-  std::string than_column = {};         ///< above and below: another column of the same row, without an error
+  std::string than_column = {};         ///< above and below: another column of the same row
+  std::string than_error = {};          ///< its standard error
   double factor = 1;                    ///< above, below: multiplies the other value; steady: the largest ratio
   double tolerance = 0;                 ///< equals: half of the last digit that the paper prints
 };

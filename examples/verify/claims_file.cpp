@@ -42,6 +42,14 @@ class TableReader {
     return value;
   }
 
+  bool flag(const std::string& key) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return false;
+    const auto value = node->value_exact<bool>();
+    if (!value) refuse(*node, key, "is neither true nor false");
+    return *value;
+  }
+
   /// One text, or a list of them.
   std::vector<std::string> texts(const std::string& key) {
     const toml::node* node = find(key);
@@ -192,6 +200,8 @@ RowGroup read_group(TableReader& table) {
   group.than = table.number("than");
   group.than_rows = table.keys("than_rows");
   group.than_column = table.text("than_column");
+  group.than_error = table.text("than_error");
+  group.computed = table.flag("computed") || group.value == "theory";
   group.factor = table.number("factor").value_or(1);
   group.tolerance = table.number("tolerance").value_or(0);
   table.done();

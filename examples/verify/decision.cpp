@@ -159,7 +159,7 @@ int sign_of(const Comparison& comparison, const Family& family, double& z) {
 /// What comparisons of values say.
 Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Family& family) {
   const Answer answer = ask(group, rows);
-  Finding finding{.state = State::holds, .exact = true, .rows = answer.rows, .text = answer.text};
+  Finding finding{.state = State::holds, .exact = !answer.alone, .alone = answer.alone, .rows = answer.rows, .text = answer.text};
   finding.missing = answer.missing;
   for (const Comparison& comparison : answer.comparisons) {
     double z = 0;
@@ -183,6 +183,7 @@ Ruling rule_on(const Claim& claim, const std::vector<Finding>& findings) {
     groups.push_back({.role = group.role,
                       .state = findings[i].state,
                       .exact = findings[i].exact,
+                      .alone = findings[i].alone,
                       .regime = group.regime,
                       .says = group.says,
                       .again = findings[i].again});
@@ -203,12 +204,11 @@ std::size_t count_comparisons(const std::vector<Claim>& claims, const std::vecto
 }
 
 bool Decision::needs_another_seed(const Claim& claim) const {
-  if (claim.scale == Scale::small) return false;
+  const bool is_large = claim.scale == Scale::paper;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i];
-    if (claim.groups[i].role == Role::paper && finding.state == State::rejected && !finding.exact && !finding.again) {
-      return true;
-    }
+    const bool is_rejected = claim.groups[i].role == Role::paper && finding.state == State::rejected;
+    if (!finding.again && (finding.alone || (is_large && is_rejected && !finding.exact))) return true;
   }
   return false;
 }
@@ -235,8 +235,11 @@ Decision decide(const Claim& claim, const std::vector<Row>& rows, const Family& 
 }
 
 Decision decide_again(const Claim& claim, Decision decision, const Decision& another) {
-  if (another.findings.size() != decision.findings.size() || another.is_incomplete) return decision;
-  for (std::size_t i = 0; i < decision.findings.size(); ++i) decision.findings[i].again = another.findings[i].state;
+  if (another.findings.size() != decision.findings.size()) return decision;
+  for (std::size_t i = 0; i < decision.findings.size(); ++i) {
+    if (another.findings[i].missing.empty()) decision.findings[i].again = another.findings[i].state;
+  }
+  if (decision.is_incomplete) return decision;
   const Ruling ruling = rule_on(claim, decision.findings);
   decision.outcome = ruling.outcome;
   decision.reason = ruling.reason;

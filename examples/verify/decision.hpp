@@ -40,6 +40,7 @@ Family judge(const std::vector<Row>& rows, std::size_t comparisons = 0);
 struct Finding {
   State state = State::undecided;
   bool exact = false;                  ///< computed numbers alone decide
+  bool alone = false;                  ///< drawn numbers without errors decide, and need another seed
   std::vector<std::size_t> rows = {};  ///< indices
   std::size_t judged = 0;              ///< rows or comparisons that simulations judge
   std::size_t computed = 0;            ///< and those of computed numbers
@@ -59,7 +60,7 @@ struct Decision {
   std::vector<Finding> findings = {};  ///< of the claim's groups, in their order
   bool is_incomplete = false;          ///< it is not tried because a row is missing, which the claim expects
 
-  /// Whether another seed can change what the rules say: a row of the paper is rejected by simulation.
+  /// Whether the rules ask for another seed: a row of the paper is rejected by simulation, or a drawn number has no error.
   bool needs_another_seed(const Claim& claim) const;
 };
 

@@ -241,8 +241,13 @@ std::vector<std::string> Ledger::runs_to_repeat() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     if (!decisions[i].needs_another_seed(claims[i])) continue;
-    for (const std::string& name : claims[i].runs()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    for (std::size_t j = 0; j < decisions[i].findings.size(); ++j) {
+      const Finding& finding = decisions[i].findings[j];
+      const bool is_rejected = claims[i].groups[j].role == Role::paper && finding.state == State::rejected;
+      if (!finding.alone && (!is_rejected || finding.exact)) continue;
+      for (const std::string& name : claims[i].groups[j].rows.runs) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      }
     }
   }
   return names;

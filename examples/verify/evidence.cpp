@@ -25,10 +25,10 @@ std::string text_in(const json& row, const char* name) {
 }
 
 std::int64_t count_in(const json& row) {
-  const double values = number_in(row, "values"), trials = number_in(row, "trials");
-  return std::isfinite(values)   ? static_cast<std::int64_t>(values)
-         : std::isfinite(trials) ? static_cast<std::int64_t>(trials)
-                                 : 0;
+  for (const char* column : {"values", "trials", "runs", "contexts"}) {
+    if (const double count = number_in(row, column); std::isfinite(count)) return static_cast<std::int64_t>(count);
+  }
+  return 0;
 }
 
 /// The columns that name a row: those before its comparison.
@@ -130,10 +130,11 @@ bool has(const Row& row, const std::vector<Key>& where) {
 
 std::vector<Row> rows_of(const json& report, const std::string& command) {
   std::vector<Row> rows;
+  const bool is_drawn = report.contains("seed") && report.at("seed").is_number();
   for (const json& table : report.at("tables")) {
     for (const json& cells : table.at("rows")) {
       const RowKind kind = kind_of(cells);
-      Row row{.kind = kind, .command = command, .table = table.at("title").get<std::string>()};
+      Row row{.kind = kind, .command = command, .table = table.at("title").get<std::string>(), .drawn = is_drawn};
       name_row(row, table.at("columns"), cells);
       for (const auto& [column, cell] : cells.items()) {
         if (cell.is_number()) row.cells.emplace_back(column, cell.get<double>());

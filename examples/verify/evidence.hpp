@@ -30,6 +30,7 @@ struct Row {
   double standard_error = 0;
   double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
   std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error
+  bool drawn = false;       ///< the program that reported it draws random numbers
   std::optional<double> bayes = {};
   /// Of computed numbers: =, <=, >= or !=, as in "computed <= theory". Of a simulation that a theory only bounds:
   /// <= or >=.

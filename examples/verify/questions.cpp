@@ -44,6 +44,11 @@ std::string text_of_both(const Value& a, const Value& b) {
   return one + " against " + other;
 }
 
+/// A value and a multiple of another.
+std::string text_of_both(const Value& a, double factor, const Value& b) {
+  return factor == 1 ? text_of_both(a, b) : text_of(a) + " against " + short_text(factor, 6) + " times " + text_of(b);
+}
+
 Value minus(const Value& a, const Value& b) {
   return {a.value - b.value, a.error + b.error, std::min(a.values, b.values)};
 }
@@ -80,14 +85,18 @@ class Asked {
     if (group_.than) return {*group_.than, 0, most};
     if (group_.than_column.empty()) return paired(group_.than_rows, point);
     const double value = number_of(rows_[point.row], group_.than_column);
-    if (std::isnan(value)) missing_ = "a row has no " + group_.than_column;
-    return {value, 0, most};
+    const double error = group_.than_error.empty() ? 0 : number_of(rows_[point.row], group_.than_error);
+    if (std::isnan(value) || std::isnan(error)) missing_ = "a row has no " + group_.than_column;
+    return {value, error, error > 0 ? count_of(rows_[point.row]) : most};
   }
 
   const std::string& missing() const { return missing_; }
 
  private:
   static constexpr std::int64_t most = std::int64_t{1} << 40;
+
+  /// Errors of rows that state no count are taken to be those of many values.
+  static std::int64_t count_of(const Row& row) { return row.values > 0 ? row.values : most; }
 
   std::vector<Point> at(const std::vector<Key>& where) const {
     Selection selection = group_.rows;
@@ -99,7 +108,7 @@ class Asked {
       const double place = group_.along.empty() ? static_cast<double>(points.size()) : number_of(rows_[i], group_.along);
       if (!std::isfinite(value) || !std::isfinite(place) || !std::isfinite(error)) continue;
       if (!is_within(group_, rows_[i])) continue;
-      points.push_back({i, place, {value, error, error > 0 ? rows_[i].values : most}});
+      points.push_back({i, place, {value, error, error > 0 ? count_of(rows_[i]) : most}});
     }
     return points;
   }
@@ -149,14 +158,14 @@ void ask_for_order(const RowGroup& group, const std::vector<Point>& points, Aske
   const double sign = group.question == Question::above ? 1 : -1;
   double least = INFINITY;
   for (const Point& point : points) {
-    const Value other = times(group.factor, asked.other(point));
+    const Value one = asked.other(point), other = times(group.factor, one);
     const Value difference = times(sign, minus(point.value, other));
     answer.comparisons.push_back(positive(difference));
     const double distance = difference.value / std::max(std::abs(other.value), 1e-300);
     if (!(distance < least)) continue;
     least = distance;
     answer.text = std::string(points.size() > 1 ? "closest" : "") + place_of(group, point);
-    answer.text += (answer.text.empty() ? "" : ": ") + text_of_both(point.value, other);
+    answer.text += (answer.text.empty() ? "" : ": ") + text_of_both(point.value, group.factor, one);
   }
   if (answer.text.starts_with(" ")) answer.text.erase(0, 1);
 }
@@ -167,7 +176,7 @@ void ask_for_number(const RowGroup& group, const std::vector<Point>& points, Ans
     answer.comparisons.push_back(positive({group.tolerance - off, point.value.error, point.value.values}, false));
     answer.text += (answer.text.empty() ? "" : ", ") + text_of(point.value);
   }
-  answer.text += ", and the paper has " + short_text(*group.than, 6);
+  answer.text += (group.role == Role::paper ? ", and the paper has " : ", beside ") + short_text(*group.than, 6);
 }
 
 void ask_for_steadiness(const RowGroup& group, const std::vector<Point>& points, Answer& answer) {
@@ -189,7 +198,10 @@ Answer ask(const RowGroup& group, const std::vector<Row>& rows) {
   Asked asked(group, rows);
   const std::vector<Point> points = asked.points();
   Answer answer;
-  for (const Point& point : points) answer.rows.push_back(point.row);
+  for (const Point& point : points) {
+    answer.rows.push_back(point.row);
+    answer.alone = answer.alone || (rows[point.row].drawn && !group.computed && !(point.value.error > 0));
+  }
   if (points.empty() || !asked.missing().empty()) {
     answer.missing = asked.missing();
     return answer;

@@ -8,8 +8,9 @@ namespace {
 
 using Groups = std::vector<Seen>;
 
-/// A rejection by simulation counts if another seed repeats it.
+/// A rejection by simulation counts if another seed repeats it, and so does any answer of numbers without errors.
 State state_of(const Seen& group) {
+  if (group.alone) return group.again == group.state ? group.state : State::undecided;
   const bool is_repeated = group.exact || !group.again || *group.again == State::rejected;
   return group.state == State::rejected && !is_repeated ? State::undecided : group.state;
 }

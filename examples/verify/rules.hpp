@@ -35,6 +35,7 @@ struct Seen {
   Role role = Role::paper;
   State state = State::holds;
   bool exact = false;                ///< computed numbers alone decide: another seed changes nothing
+  bool alone = false;                ///< drawn numbers without errors decide: another seed must say the same
   std::string regime = {};           ///< a named one; empty: the claim's setting
   std::string says = {};             ///< for the reason
   std::optional<State> again = {};   ///< with another seed

@@ -78,6 +78,16 @@ TEST_CASE("a rejection by simulation needs two seeds, an exact one none") {
   CHECK(outcome_of(groups) == Outcome::contradicted);
 }
 
+TEST_CASE("drawn numbers without errors count if two seeds say the same") {
+  Groups groups = good;
+  groups[0].alone = true;
+  CHECK(outcome_of(groups) == Outcome::undecided);
+  groups[0].again = State::rejected;
+  CHECK(outcome_of(groups) == Outcome::undecided);
+  groups[0].again = State::holds;
+  CHECK(outcome_of(groups) == Outcome::confirmed);
+}
+
 TEST_CASE("no verdict outlives a mutation of what it rests on, for every claim of the files") {
   for (const Claim& claim : read_claims(built_in_claims()).claims) {
     CAPTURE(claim.id);
