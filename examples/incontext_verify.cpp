@@ -28,6 +28,9 @@ void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string
   if (!o.markdown.empty()) write_file(target(o.markdown), markdown_of(ledger, o.registry, notes), "--markdown");
 }
 
+/// How far the second seed is from the first: runs of training have seeds of their own from it on.
+constexpr std::uint64_t another_seed = 100000;
+
 int run_ledger(VerifyOptions& o, Report report) {
   const Interrupts interrupts;
   const std::vector<Claim> claims = claims_of(o);
@@ -37,7 +40,7 @@ int run_ledger(VerifyOptions& o, Report report) {
     return line_of(o.registry.command(run), o.edition).empty();  // recorded once
   });
   if (!again.empty() && interrupts.count() == 0) {
-    ledger = with_another_seed(std::move(ledger), do_runs(with_seed(again, o.seed + 1), o, interrupts));
+    ledger = with_another_seed(std::move(ledger), do_runs(with_seed(again, o.seed + another_seed), o, interrupts));
   }
   ledger.complete = interrupts.count() == 0;
   write_pages(ledger, o, report.command);

@@ -101,6 +101,14 @@ std::vector<std::string> grouping_numbers(const Ledger& ledger, const std::vecto
   return chosen;
 }
 
+/// A name that the legend has room for.
+std::string fitting(const std::string& name) {
+  constexpr std::size_t room = 36;
+  if (name.size() <= room) return name;
+  std::size_t end = name.rfind(' ', room);
+  return name.substr(0, end == std::string::npos ? room : end) + " ...";
+}
+
 void sort_points(Series& series) {
   std::stable_sort(series.points.begin(), series.points.end(),
                    [](const PlotPoint& one, const PlotPoint& other) { return one.x < other.x; });
@@ -184,7 +192,7 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
   std::vector<std::size_t> drawn;
   for (const auto& [name, members] : ordered) {
     const std::size_t color = series.size() / 2;
-    const std::string words = name.empty() ? "" : ": " + name;
+    const std::string words = name.empty() ? "" : ": " + fitting(name);
     Series theory{.name = "theory (line), simulation" + words, .line = true, .color = color};
     Series simulated{.name = "", .line = false, .color = color};
     for (const std::size_t i : members) {
@@ -275,6 +283,39 @@ std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
   return panel_of(std::move(series), title, label, claim.curves.y);
 }
 
+/// What a group asks about, as points with their errors, and what they are compared with.
+Panel asked_panel(const RowGroup& group, const Answer& answer) {
+  std::string column = group.value, place = group.along.empty() ? "row" : group.along;
+  for (std::string* name : {&column, &place}) std::replace(name->begin(), name->end(), '_', ' ');
+  Series values{.name = column, .line = false, .color = 0};
+  Series others{.name = "compared with", .line = false, .hollow = true, .color = 1};
+  for (const AskedPoint& point : answer.points) {
+    values.points.push_back({point.place, point.value, point.error});
+    if (std::isfinite(point.other)) others.points.push_back({point.place, point.other, 0});
+  }
+  Panel panel = panel_of({values, others}, group.rows.table, place, column);
+  panel.from_zero = false;
+  if (group.along.empty()) {
+    panel.whole_x = true;
+    panel.x_axis = Axis::linear;
+  }
+  return panel;
+}
+
+/// The group with most points, of the paper if it has one.
+std::optional<Panel> largest_question(const Ledger& ledger, const Claim& claim) {
+  std::optional<Panel> panel;
+  std::size_t most = 0;
+  for (const RowGroup& group : claim.groups) {
+    if (group.question == Question::agrees || group.role == Role::control) continue;
+    const Answer answer = ask(group, ledger.rows);
+    if (answer.points.size() <= most) continue;
+    most = answer.points.size();
+    panel = asked_panel(group, answer);
+  }
+  return panel;
+}
+
 /// A table's title up to the values of its parameters, which follow a colon. "Figure 2a:" alone would say too little.
 std::string shortened(const std::string& title) {
   constexpr std::size_t fewest = 12;
@@ -292,6 +333,7 @@ std::optional<Panel> plot_of(const Ledger& ledger, std::size_t index) {
   std::optional<Panel> panel;
   if (rows.empty()) {
     panel = curves_of(ledger, claim);
+    if (!panel) panel = largest_question(ledger, claim);
   } else {
     const std::string axis = axis_of(ledger, rows), title = ledger.rows[rows.front()].table;
     panel = axis.empty() ? row_by_row(ledger, decision, rows, title) : against(ledger, decision, rows, axis, title);
