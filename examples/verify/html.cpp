@@ -124,6 +124,24 @@ std::string table_html(const Ledger& ledger, const Finding& finding, Role role) 
   return html + "</tbody></table></div>\n";
 }
 
+/// The values that a group asks about, as they are compared.
+std::string asked_html(const Ledger& ledger, const RowGroup& group) {
+  const Answer answer = ask(group, ledger.rows);
+  std::string column = group.value;
+  std::replace(column.begin(), column.end(), '_', ' ');
+  const bool compared = std::any_of(answer.points.begin(), answer.points.end(),
+                                    [](const AskedPoint& point) { return std::isfinite(point.other); });
+  std::string html = "<div class=\"wide\"><table><thead><tr><th>row</th><th>" + escaped(column) +
+                     "</th><th>± error</th>" + (compared ? "<th>compared with</th>" : "") + "</tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    const AskedPoint& point = answer.points[i];
+    html += "<tr><td>" + escaped(ledger.rows[answer.rows[i]].name) + "</td><td>" + number(point.value) + "</td><td>" +
+            (point.error > 0 ? number(point.error) : "") + "</td>" +
+            (compared ? "<td>" + number(point.other) + "</td>" : "") + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
 /// What a role means, for who reads the page alone.
 std::string meaning_of(Role role) {
   switch (role) {
@@ -154,7 +172,9 @@ std::string groups_html(const Ledger& ledger, const Claim& claim, const Decision
             "<span class=\"faint\">" + escaped(finding.missing.empty() ? finding.text : finding.missing) + "</span>\n";
     if (!finding.rows.empty()) {
       html += "<details><summary>" + std::to_string(finding.rows.size()) + (finding.rows.size() == 1 ? " row" : " rows") +
-              "</summary>\n" + table_html(ledger, finding, group.role) + "</details>\n";
+              "</summary>\n" +
+              (group.question == Question::agrees ? table_html(ledger, finding, group.role) : asked_html(ledger, group)) +
+              "</details>\n";
     }
     html += "</li>\n";
   }

@@ -28,7 +28,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 void count_interrupt(int) { ++interrupts_so_far; }
 
 struct sigaction heard_before[2];
-constexpr int heard[] = {SIGINT, SIGTERM};
+constexpr int heard[] = {SIGINT, SIGTERM, SIGHUP};
 
 /// The parent's environment, with few threads: children side by side would each take all cores.
 std::vector<std::string> environment(std::size_t threads) {
