@@ -34,7 +34,8 @@ constexpr std::uint64_t another_seed = 100000;
 int run_ledger(VerifyOptions& o, Report report) {
   const Interrupts interrupts;
   const std::vector<Claim> claims = claims_of(o);
-  Ledger ledger = ledger_of(claims, do_runs(with_seed(needed_runs(o.registry, claims, o.edition), o.seed), o, interrupts));
+  Ledger ledger =
+      ledger_of(claims, do_runs(with_seed(needed_runs(o.registry, claims, o.edition), o.seed), o, interrupts));
   std::vector<std::string> again = ledger.runs_to_repeat();
   std::erase_if(again, [&o](const std::string& run) {
     return line_of(o.registry.command(run), o.edition).empty();  // recorded once
@@ -84,8 +85,10 @@ int main(int argc, char** argv) {
        .description =
            "The claims of the five papers on trial. Runs the other programs, a few at a time, reads their reports, "
            "and\n"
-           "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition are\n"
-           "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is rejected\n"
+           "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition "
+           "are\n"
+           "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is "
+           "rejected\n"
            "is tried again with the next seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"

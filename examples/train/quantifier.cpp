@@ -158,7 +158,8 @@ Estimate share_beyond(const QuantifierRuns& runs, const QuantifierRuns& softmax,
   return estimate_of_runs(differences);
 }
 
-void add_contrasts(Table& table, const TrainedPart& trained, const QuantifierRuns& runs, const QuantifierRuns& softmax) {
+void add_contrasts(Table& table, const TrainedPart& trained, const QuantifierRuns& runs,
+                   const QuantifierRuns& softmax) {
   for (std::size_t i = 0; i < trained.tests.size(); ++i) {
     const QuantifierTest& test = trained.tests[i];
     for (const Metric metric : {Metric::last_answer, Metric::any_answer}) {

@@ -37,7 +37,7 @@ enum class Question {
   agrees,  ///< each row's theory agrees with its simulation
   rises,   ///< the last value is above the first, and no step goes down
   falls,
-  above,   ///< each value is above another
+  above,  ///< each value is above another
   below,
   equals,  ///< each value is a number that the paper prints
   steady,  ///< no value differs from the first by more than a factor
@@ -65,20 +65,20 @@ struct RowGroup {
   std::string regime = {};  ///< a regime that the paper states, or that we name; empty: the claim's setting
   Selection rows = {};
   Question question = Question::agrees;
-  std::string along = {};               ///< the column that rises and falls sort by, and by which rows are paired
-  std::optional<double> from = {};      ///< rows at and beyond this place of `along`
-  std::optional<double> to = {};        ///< rows up to this place
-  std::string value = "simulation";     ///< the column that is asked about
-  std::string error = {};               ///< its standard error; of "simulation" its own
-  bool computed = false;                ///< the values are of a formula, although the program draws others
-  std::vector<Key> less = {};           ///< rows, paired by `along`, whose value is subtracted
-  std::vector<Key> over = {};           ///< rows, paired by `along`, whose value divides
-  std::optional<double> than = {};      ///< above and below: a number
-  std::vector<Key> than_rows = {};      ///< above and below: rows, paired by `along`
-  std::string than_column = {};         ///< above and below: another column of the same row
-  std::string than_error = {};          ///< its standard error
-  double factor = 1;                    ///< above, below: multiplies the other value; steady: the largest ratio
-  double tolerance = 0;                 ///< equals: half of the last digit that the paper prints
+  std::string along = {};            ///< the column that rises and falls sort by, and by which rows are paired
+  std::optional<double> from = {};   ///< rows at and beyond this place of `along`
+  std::optional<double> to = {};     ///< rows up to this place
+  std::string value = "simulation";  ///< the column that is asked about
+  std::string error = {};            ///< its standard error; of "simulation" its own
+  bool computed = false;             ///< the values are of a formula, although the program draws others
+  std::vector<Key> less = {};        ///< rows, paired by `along`, whose value is subtracted
+  std::vector<Key> over = {};        ///< rows, paired by `along`, whose value divides
+  std::optional<double> than = {};   ///< above and below: a number
+  std::vector<Key> than_rows = {};   ///< above and below: rows, paired by `along`
+  std::string than_column = {};      ///< above and below: another column of the same row
+  std::string than_error = {};       ///< its standard error
+  double factor = 1;                 ///< above, below: multiplies the other value; steady: the largest ratio
+  double tolerance = 0;              ///< equals: half of the last digit that the paper prints
 };
 
 /// Curves of a table without simulated points: columns against a column.
@@ -93,13 +93,14 @@ struct Curves {
 enum class Scale { paper, small };
 
 struct Claim {
-  std::string id = {};       ///< stable: paper/place
-  std::size_t paper = 0;     ///< its place in the registry
-  std::string place = {};    ///< in the paper: section, theorem, figure
-  std::string quote = {};    ///< the paper's words
-  std::string setting = {};  ///< the paper's
-  std::string ours = {};     ///< ours, where it differs
-  std::string comment = {};  ///< ours: why the rows try the quotation, who had the result first
+  std::string id = {};        ///< stable: paper/place
+  std::size_t paper = 0;      ///< its place in the registry
+  std::string place = {};     ///< in the paper: section, theorem, figure
+  std::string quote = {};     ///< the paper's words
+  std::string setting = {};   ///< the paper's
+  std::string ours = {};      ///< ours, where it differs or is more precise
+  bool same_setting = false;  ///< ours only details the paper's
+  std::string comment = {};   ///< ours: why the rows try the quotation, who had the result first
   Scale scale = Scale::paper;
   std::string not_tried = {};     ///< why nothing tries it
   std::string out_of_reach = {};  ///< why nothing here can try it
@@ -116,11 +117,11 @@ struct Claim {
 };
 
 struct Paper {
-  std::string word;     ///< of options and of the claims' identities
+  std::string word;  ///< of options and of the claims' identities
   std::string arxiv;
   std::string title;
   std::string authors;
-  std::string text;     ///< which text of the paper was read, and what it lacks
+  std::string text;  ///< which text of the paper was read, and what it lacks
 };
 
 /// All claims files together.

@@ -123,7 +123,8 @@ class TableReader {
     if (table == nullptr) refuse(*node, key, "is no table");
     for (const auto& [name, member] : *table) {
       if (!member.is_table()) refuse(member, std::string(name.str()), "is no table");
-      all.emplace_back(std::string(name.str()), TableReader(*member.as_table(), file_, key + "." + std::string(name.str())));
+      all.emplace_back(std::string(name.str()),
+                       TableReader(*member.as_table(), file_, key + "." + std::string(name.str())));
     }
     return all;
   }
@@ -227,6 +228,7 @@ Claim read_claim(TableReader& table, const std::string& paper) {
   claim.quote = table.needed_text("quote");
   claim.setting = table.needed_text("setting");
   claim.ours = table.text("ours");
+  claim.same_setting = table.flag("same_setting");
   claim.comment = table.text("comment");
   claim.scale = table.choice<Scale>("scale", Scale::paper, {{"paper", Scale::paper}, {"small", Scale::small}});
   claim.not_tried = table.text("not_tried");

@@ -97,12 +97,13 @@ std::string numbers_of(const Row& row) {
 std::string text_of_agreement(const Finding& finding, const std::vector<Row>& rows, std::size_t first_rejected) {
   const std::size_t all = finding.judged + finding.computed;
   if (finding.rejected > 0) {
-    return std::to_string(finding.rejected) + " of " + plural(all, "row") + " rejected: " +
-           rows[first_rejected].name + ": " + numbers_of(rows[first_rejected]) + and_more(finding.rejected);
+    return std::to_string(finding.rejected) + " of " + plural(all, "row") + " rejected: " + rows[first_rejected].name +
+           ": " + numbers_of(rows[first_rejected]) + and_more(finding.rejected);
   }
   std::string text = all == 1 ? numbers_of(rows[finding.rows.front()]) : plural(all, "row") + " agree";
   if (finding.judged > 0) {
-    text += ", |z| " + std::string(finding.judged > 1 ? "up to " : "") + short_text(finding.largest_z, 3);
+    text += ", |z| " + std::string(finding.judged > 1 ? "up to " : "") + short_text(finding.largest_z, 3) + ", p " +
+            std::string(finding.judged > 1 ? "from " : "") + short_text(finding.least_p, 2);
     if (std::isfinite(finding.coarsest)) text += ", " + short_text(100 * finding.coarsest, 2) + "% off would be seen";
   }
   return text;
@@ -128,6 +129,7 @@ Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, cons
     if (judged.rejected && finding.rejected++ == 0) first_rejected = i;
     if (row.is_computed()) continue;
     finding.largest_z = std::max(finding.largest_z, std::abs(judged.z));
+    finding.least_p = std::min(finding.least_p, judged.p_value);
     finding.resolution = std::fmin(finding.resolution, judged.resolution);
     finding.coarsest = std::fmax(finding.coarsest, judged.resolution);
   }
@@ -159,7 +161,8 @@ int sign_of(const Comparison& comparison, const Family& family, double& z) {
 /// What comparisons of values say.
 Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Family& family) {
   const Answer answer = ask(group, rows);
-  Finding finding{.state = State::holds, .exact = !answer.alone, .alone = answer.alone, .rows = answer.rows, .text = answer.text};
+  Finding finding{
+      .state = State::holds, .exact = !answer.alone, .alone = answer.alone, .rows = answer.rows, .text = answer.text};
   finding.missing = answer.missing;
   for (const Comparison& comparison : answer.comparisons) {
     double z = 0;
@@ -188,7 +191,7 @@ Ruling rule_on(const Claim& claim, const std::vector<Finding>& findings) {
                       .says = group.says,
                       .again = findings[i].again});
   }
-  return rule(claim.scale, !claim.ours.empty(), groups);
+  return rule(claim.scale, !claim.ours.empty() && !claim.same_setting, groups);
 }
 
 }  // namespace

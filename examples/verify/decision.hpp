@@ -46,6 +46,7 @@ struct Finding {
   std::size_t computed = 0;            ///< and those of computed numbers
   std::size_t rejected = 0;
   double largest_z = 0;
+  double least_p = 1;
   double resolution = std::numeric_limits<double>::quiet_NaN();  ///< of the best row; NaN if none has one
   double coarsest = std::numeric_limits<double>::quiet_NaN();    ///< of the worst row
   std::string text = {};                                         ///< its numbers, for a reader

@@ -147,7 +147,8 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
       run_children(children, jobs, std::max<std::size_t>(cores / jobs, 1), interrupts, told);
   if (tells) std::fputs("\r\033[K", stderr);
   for (std::size_t i = 0; i < children.size(); ++i) {
-    runs.push_back(run_of(started[i].first, started[i].second, finished[i], folder.file(i, ".json"), folder.file(i, ".err")));
+    runs.push_back(
+        run_of(started[i].first, started[i].second, finished[i], folder.file(i, ".json"), folder.file(i, ".err")));
   }
   return runs;
 }

@@ -14,11 +14,11 @@ namespace incontext::examples::verify {
 
 /// A run of a program, as it was run.
 struct Run {
-  std::string command;       ///< its name in the registry
-  std::string line = {};     ///< the command line, to repeat it
-  double seconds = 0;        ///< of processor time
-  std::string problem = {};  ///< why it has no report; empty if it has one
-  std::string report = {};   ///< its JSON
+  std::string command;        ///< its name in the registry
+  std::string line = {};      ///< the command line, to repeat it
+  double seconds = 0;         ///< of processor time
+  std::string problem = {};   ///< why it has no report; empty if it has one
+  std::string report = {};    ///< its JSON
   std::string recorded = {};  ///< the file of an earlier run's report, if this is one, with its commit
 };
 

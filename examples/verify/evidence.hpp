@@ -25,8 +25,8 @@ struct Row {
   std::vector<std::pair<std::string, std::string>> words = {};
   std::vector<std::pair<std::string, double>> numbers = {};
   std::vector<std::pair<std::string, double>> cells = {};  ///< the numbers of all its columns
-  double theory = 0;      ///< or what a control claims
-  double simulation = 0;  ///< or, in a row with a relation, what was computed
+  double theory = 0;                                       ///< or what a control claims
+  double simulation = 0;                                   ///< or, in a row with a relation, what was computed
   double standard_error = 0;
   double tolerance = 0;     ///< the deviation that the theory's own error and rounding explain
   std::int64_t values = 0;  ///< the number of values whose scatter gives the standard error

@@ -171,10 +171,11 @@ std::string groups_html(const Ledger& ledger, const Claim& claim, const Decision
             (finding.again ? " (with another seed: " + state_text(group.role, *finding.again) + ")" : "") + ".<br>" +
             "<span class=\"faint\">" + escaped(finding.missing.empty() ? finding.text : finding.missing) + "</span>\n";
     if (!finding.rows.empty()) {
-      html += "<details><summary>" + std::to_string(finding.rows.size()) + (finding.rows.size() == 1 ? " row" : " rows") +
-              "</summary>\n" +
-              (group.question == Question::agrees ? table_html(ledger, finding, group.role) : asked_html(ledger, group)) +
-              "</details>\n";
+      html +=
+          "<details><summary>" + std::to_string(finding.rows.size()) + (finding.rows.size() == 1 ? " row" : " rows") +
+          "</summary>\n" +
+          (group.question == Question::agrees ? table_html(ledger, finding, group.role) : asked_html(ledger, group)) +
+          "</details>\n";
     }
     html += "</li>\n";
   }
@@ -237,8 +238,8 @@ std::string card(const Ledger& ledger, const Registry& registry, std::size_t ind
   const Paper& paper = registry.papers[claim.paper];
   const Decision& decision = ledger.decisions[index];
   const std::string word = word_of(decision.outcome), type = anchor(word);
-  std::string html = "<article id=\"" + anchor(claim.id) + "\" data-verdict=\"" + type + "\" data-paper=\"" + paper.word +
-                     "\" data-ran=\"" + (decision.findings.empty() ? "no" : "yes") + "\" data-words=\"" +
+  std::string html = "<article id=\"" + anchor(claim.id) + "\" data-verdict=\"" + type + "\" data-paper=\"" +
+                     paper.word + "\" data-ran=\"" + (decision.findings.empty() ? "no" : "yes") + "\" data-words=\"" +
                      escaped(searched_words(claim, paper)) + "\">\n";
   html += "<header><h3>" + escaped(claim.place) + " <span class=\"faint\">" + escaped(claim.id) +
           "</span></h3><span class=\"verdict " + type + "\">" + word + "</span></header>\n";
@@ -284,7 +285,8 @@ std::string filters_html(const Ledger& ledger, const Registry& registry) {
   std::string html =
       "<div class=\"filters\"><select id=\"paper\" aria-label=\"Paper\"><option value=\"\">all papers</option>";
   for (const std::size_t paper : papers_of(ledger)) {
-    html += "<option value=\"" + registry.papers[paper].word + "\">" + escaped(registry.papers[paper].title) + "</option>";
+    html +=
+        "<option value=\"" + registry.papers[paper].word + "\">" + escaped(registry.papers[paper].title) + "</option>";
   }
   return html +
          "</select><input id=\"words\" type=\"search\" placeholder=\"words, in any order\" aria-label=\"Words, in any "
@@ -299,8 +301,10 @@ double seconds_of(const Ledger& ledger) {
 }
 
 std::string about_html(const Ledger& ledger, const Links& links, const RunNotes& notes) {
-  return "<p>Each claim is quoted, with the paper's setting and ours. Below it stand groups of rows: what the paper says, "
-         "what is exact at this size, near misses that must be rejected, and what we add. The verdict follows from these "
+  return "<p>Each claim is quoted, with the paper's setting and ours. Below it stand groups of rows: what the paper "
+         "says, "
+         "what is exact at this size, near misses that must be rejected, and what we add. The verdict follows from "
+         "these "
          "groups by the rules of " +
          links.to("docs/claims.md") + "; nobody types it. " + escaped(family_text(ledger)) +
          "</p>\n<p class=\"faint\"><code>" + escaped(notes.command) + "</code>, seed " + std::to_string(notes.seed) +

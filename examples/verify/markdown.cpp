@@ -31,8 +31,8 @@ std::string groups_of(const Claim& claim, const Decision& decision) {
     const RowGroup& group = claim.groups[i];
     const Finding& finding = decision.findings[i];
     text += "* " + word_of(group.role) + (group.regime.empty() ? "" : ", " + group.regime) + ": " + group.says + " **" +
-            state_text(group.role, finding.state) + "**: " + (finding.missing.empty() ? finding.text : finding.missing) +
-            "\n";
+            state_text(group.role, finding.state) +
+            "**: " + (finding.missing.empty() ? finding.text : finding.missing) + "\n";
   }
   return text;
 }

@@ -76,7 +76,8 @@ class Asked {
       if (!group_.over.empty()) point.value = over(point.value, paired(group_.over, point));
     }
     std::stable_sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return a.place < b.place; });
-    if (all.empty() && missing_.empty()) missing_ = "no row of a table '" + group_.rows.table + "' has a " + group_.value;
+    if (all.empty() && missing_.empty())
+      missing_ = "no row of a table '" + group_.rows.table + "' has a " + group_.value;
     return all;
   }
 
@@ -105,7 +106,8 @@ class Asked {
     for (const std::size_t i : selected(rows_, selection)) {
       const double value = number_of(rows_[i], group_.value);
       const double error = group_.error.empty() ? 0 : number_of(rows_[i], group_.error);
-      const double place = group_.along.empty() ? static_cast<double>(points.size()) : number_of(rows_[i], group_.along);
+      const double place =
+          group_.along.empty() ? static_cast<double>(points.size()) : number_of(rows_[i], group_.along);
       if (!std::isfinite(value) || !std::isfinite(place) || !std::isfinite(error)) continue;
       if (!is_within(group_, rows_[i])) continue;
       points.push_back({i, place, {value, error, error > 0 ? count_of(rows_[i]) : most}});
@@ -179,7 +181,7 @@ void ask_for_number(const RowGroup& group, const std::vector<Point>& points, Ans
     answer.comparisons.push_back(positive({group.tolerance - off, point.value.error, point.value.values}, false));
     answer.text += (answer.text.empty() ? "" : ", ") + text_of(point.value);
   }
-  answer.text += (group.role == Role::paper ? ", and the paper has " : ", beside ") + short_text(*group.than, 6);
+  answer.text += " against " + short_text(*group.than, 6);
 }
 
 void ask_for_steadiness(const RowGroup& group, const std::vector<Point>& points, Answer& answer) {

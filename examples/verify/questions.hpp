@@ -30,7 +30,7 @@ struct Answer {
   std::vector<std::size_t> rows = {};  ///< that were asked, in the order of `along`
   std::vector<AskedPoint> points = {};
   std::vector<Comparison> comparisons = {};
-  bool alone = false;       ///< a value was drawn and has no error, so that one seed alone says nothing
+  bool alone = false;        ///< a value was drawn and has no error, so that one seed alone says nothing
   std::string text = {};     ///< the numbers, for a reader
   std::string missing = {};  ///< why nothing can be asked; empty if it can
 };

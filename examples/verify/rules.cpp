@@ -53,7 +53,8 @@ Ruling rule_rejected(bool setting_is_ours, const Groups& held, const Groups& rej
   const std::string both = "holds: " + listed(held) + ". Does not: " + listed(rejected);
   if (!held.empty() && (some_in_a_regime(held) || !some_in_the_setting(rejected))) return {Outcome::in_a_regime, both};
   if (setting_is_ours) {
-    return {Outcome::undecided, "does not hold in our setting, which is not known to be the paper's: " + listed(rejected)};
+    return {Outcome::undecided,
+            "does not hold in our setting, which is not known to be the paper's: " + listed(rejected)};
   }
   return {Outcome::contradicted, "does not hold in the paper's setting: " + listed(rejected)};
 }

@@ -20,9 +20,9 @@ enum class Outcome {
   not_tried,
   out_of_reach,
 };
-inline constexpr Outcome all_outcomes[] = {
-    Outcome::confirmed,     Outcome::in_a_regime, Outcome::contradicted, Outcome::seen_in_small, Outcome::not_reproduced,
-    Outcome::by_definition, Outcome::undecided,   Outcome::not_tried,    Outcome::out_of_reach};
+inline constexpr Outcome all_outcomes[] = {Outcome::confirmed,     Outcome::in_a_regime,    Outcome::contradicted,
+                                           Outcome::seen_in_small, Outcome::not_reproduced, Outcome::by_definition,
+                                           Outcome::undecided,     Outcome::not_tried,      Outcome::out_of_reach};
 
 /// The word of options and reports.
 std::string word_of(Outcome outcome);
@@ -34,11 +34,11 @@ enum class State { holds, rejected, undecided };
 struct Seen {
   Role role = Role::paper;
   State state = State::holds;
-  bool exact = false;                ///< computed numbers alone decide: another seed changes nothing
-  bool alone = false;                ///< drawn numbers without errors decide: another seed must say the same
-  std::string regime = {};           ///< a named one; empty: the claim's setting
-  std::string says = {};             ///< for the reason
-  std::optional<State> again = {};   ///< with another seed
+  bool exact = false;               ///< computed numbers alone decide: another seed changes nothing
+  bool alone = false;               ///< drawn numbers without errors decide: another seed must say the same
+  std::string regime = {};          ///< a named one; empty: the claim's setting
+  std::string says = {};            ///< for the reason
+  std::optional<State> again = {};  ///< with another seed
 };
 
 struct Ruling {

@@ -90,8 +90,7 @@ std::string family_text(const Ledger& ledger) {
   if (ledger.family.comparisons > 0) {
     text += ", and " + std::to_string(ledger.family.comparisons) + " comparisons for orders and trends";
   }
-  return text +
-         " are one family: a right theory is rejected once in 100 such reports (Holm, |z| <= " +
+  return text + " are one family: a right theory is rejected once in 100 such reports (Holm, |z| <= " +
          short_text(ledger.family.bound, 3) + " at the first step).";
 }
 
@@ -155,13 +154,12 @@ Table groups_table(const Ledger& ledger) {
     for (std::size_t j = 0; j < ledger.decisions[i].findings.size(); ++j) {
       const RowGroup& group = claim.groups[j];
       const Finding& finding = ledger.decisions[i].findings[j];
-      table.add_row({claim.id, word_of(group.role), text(group.regime), group.says, word_of(group.question),
-                     state_text(group.role, finding.state),
-                     finding.again ? Cell(state_text(group.role, *finding.again)) : Cell(),
-                     text(finding.missing.empty() ? finding.text : finding.missing), count(finding.judged),
-                     count(finding.computed), count(finding.rejected),
-                     finding.judged > 0 ? Cell(finding.largest_z) : Cell(), finite(finding.resolution),
-                     finite(finding.coarsest)});
+      table.add_row(
+          {claim.id, word_of(group.role), text(group.regime), group.says, word_of(group.question),
+           state_text(group.role, finding.state), finding.again ? Cell(state_text(group.role, *finding.again)) : Cell(),
+           text(finding.missing.empty() ? finding.text : finding.missing), count(finding.judged),
+           count(finding.computed), count(finding.rejected), finding.judged > 0 ? Cell(finding.largest_z) : Cell(),
+           finite(finding.resolution), finite(finding.coarsest)});
     }
   }
   return table;

@@ -66,15 +66,17 @@ Run run_of(const std::vector<Json>& rows, const std::vector<Json>& controls) {
 }
 
 RowGroup group_of(Role role, const std::string& table, std::vector<Key> where = {}) {
-  return {.role = role, .says = "The rows are so.", .rows = {.runs = {"run"}, .table = table, .where = std::move(where)}};
+  return {
+      .role = role, .says = "The rows are so.", .rows = {.runs = {"run"}, .table = table, .where = std::move(where)}};
 }
 
 Claim claim_of(Role role = Role::paper) {
-  return {.id = "test/claim",
-          .place = "eq. 1",
-          .quote = "A sentence.",
-          .setting = "any",
-          .groups = {group_of(role, "Results"), group_of(Role::control, "Negative controls", {{"statement", "wrong"}})}};
+  return {
+      .id = "test/claim",
+      .place = "eq. 1",
+      .quote = "A sentence.",
+      .setting = "any",
+      .groups = {group_of(role, "Results"), group_of(Role::control, "Negative controls", {{"statement", "wrong"}})}};
 }
 
 /// A claim about the rows of the results, and what is asked of them along x.
@@ -135,9 +137,7 @@ TEST_CASE("power: a row of the paper that is off is rejected, and counts if anot
   CHECK(ledger.decisions.front().needs_another_seed(claim));
   CHECK(ledger.runs_to_repeat() == std::vector<std::string>{"run"});
   CHECK(ledger.decisions.front().findings[0].text == part("1 of 3 rows rejected: x = 2: 2.06 ± 0.01 against 2"));
-  const auto again = [&](double off) {
-    return with_another_seed(ledger, {run_of(shifted(off), rejected_control)});
-  };
+  const auto again = [&](double off) { return with_another_seed(ledger, {run_of(shifted(off), rejected_control)}); };
   CHECK(again(6).decisions.front().outcome == Outcome::contradicted);
   CHECK(again(6).decisions.front().reason == part("does not hold in the paper's setting: The rows are so"));
   CHECK(again(1).decisions.front().outcome == Outcome::undecided);
@@ -163,8 +163,7 @@ TEST_CASE("a row that no claim names fails the run as well") {
 }
 
 TEST_CASE("a deviation as large as the resolution is rejected 99 times in 100") {
-  const Finding finding =
-      ledger_of({claim_of()}, {run_of(right, rejected_control)}).decisions.front().findings.front();
+  const Finding finding = ledger_of({claim_of()}, {run_of(right, rejected_control)}).decisions.front().findings.front();
   const auto rejects = [&](double deviation) {  // in standard errors
     const std::vector<Json> rows{judged(1, 1, deviation), judged(2, 2, 0), judged(4, 3, 0)};
     return ledger_of({claim_of()}, {run_of(rows, rejected_control)}).decisions.front().findings[0].state ==
@@ -420,7 +419,8 @@ TEST_CASE("the page is one file, draws the claim, and quotes what a paper may co
   CHECK(html.find("<script>alert") == std::string::npos);
   CHECK(html.find("http://") == html.find("http://www.w3.org/2000/svg"));
   CHECK(html.find("https://") == std::string::npos);
-  CHECK(markdown_of(ledger, papers, {.command = "incontext-verify", .page = {}}) == part("### `test/claim`: confirmed"));
+  CHECK(markdown_of(ledger, papers, {.command = "incontext-verify", .page = {}}) ==
+        part("### `test/claim`: confirmed"));
   // A back quote in an argument must not end the code span that keeps the rest from being HTML.
   const std::string hostile = "incontext-verify --markdown 'x`<img src=x>``y/m.md'";
   CHECK(markdown_of(ledger, papers, {.command = hostile, .page = {}}) == part("\n```" + hostile + "```, seed "));
@@ -496,7 +496,8 @@ TEST_CASE("uniform p-values agree over seeds, and those of a wrong theory or of 
 }
 
 TEST_CASE("commands take the ledger's seed where they draw") {
-  const Command tasks{.name = "a", .quick = "incontext-tasks"}, scores{.name = "b", .quick = "incontext-scores --figure prompt"};
+  const Command tasks{.name = "a", .quick = "incontext-tasks"},
+      scores{.name = "b", .quick = "incontext-scores --figure prompt"};
   CHECK(words_of(tasks, Edition::quick, 7) == std::vector<std::string>{"incontext-tasks", "--seed", "7"});
   CHECK(words_of(scores, Edition::full, 7).back() == "prompt");
   const Command both{"a", "quick line", "full line"}, late{"c", "", "full line"};

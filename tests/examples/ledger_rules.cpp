@@ -168,12 +168,14 @@ TEST_CASE("a claims file is read, and what is wrong in it is named with its line
   CHECK(refusal("paper = \"p\"\n") == part("has no 'arxiv'"));
   CHECK(refusal(head) == part("file.toml, line 8: p/a: has neither a row of the paper nor an identity"));
   CHECK(refusal(head + rows + "colour = 1\n") == part("file.toml, line 17: p/a, rows: has an unknown key 'colour'"));
-  CHECK(refusal(head + rows + "role = \"judge\"\n") == part("'role' is none of paper, exact, control, identity, addition"));
+  CHECK(refusal(head + rows + "role = \"judge\"\n") ==
+        part("'role' is none of paper, exact, control, identity, addition"));
   CHECK(refusal(head + rows + "question = \"above\"\n") == part("need one of 'than', 'than_rows' and 'than_column'"));
   CHECK(refusal(head + rows + "question = \"rises\"\n") == part("needs 'along'"));
   CHECK(refusal(head + rows + "question = \"steady\"\n") == part("steady needs a 'factor' above 1"));
   CHECK(refusal(head + rows + "where = { n = [1] }\n") == part("'n' is neither text nor number"));
-  CHECK(refusal(head + "not_tried = \"later\"\n" + rows) == part("has rows of the paper, and a reason for having none"));
+  CHECK(refusal(head + "not_tried = \"later\"\n" + rows) ==
+        part("has rows of the paper, and a reason for having none"));
   CHECK(refusal(head + rows + "[runs.one]\nquick = \"x\"\n") == part("file.toml, line "));
   const std::string twice = head.substr(head.find("[[claim]]")) + rows;
   CHECK(refusal(head + rows + twice) == part("p/a: is there twice"));
