@@ -61,8 +61,8 @@ class PolynomialPanels {
   }
 
   /// 0 and the ends of the panels out to `end`, in the direction of the deviation's sign; empty if they are too many.
-  /// At a kink of phi panels halve until what the rule misses of it is below rounding. A phi that has no digits enough to
-  /// be resolved anywhere uses `halvings` up, and its panels then follow its changes alone.
+  /// At a kink of phi panels halve until what the rule misses of it is below rounding. A phi that has no digits enough
+  /// to be resolved anywhere uses `halvings` up, and its panels then follow its changes alone.
   template <class Phi>
   static std::vector<T> edges(const Phi& phi, const T& deviation, const T& end, const T& longest) {
     constexpr std::size_t most = 20000;
