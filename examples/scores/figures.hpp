@@ -104,7 +104,7 @@ inline std::vector<Table> approximation_figure(const ScoresOptions& o, Claims& c
         first_variance = variance;
         first_temperature = tau;
       } else if (std::abs(tau / first_temperature - 1) > 0.01) {
-        claims.differs("control: that variance goes as 1/tau, as 2511.01292 says", here, variance,
+        claims.differs("control: that variance goes as 1/tau", here, variance,
                        first_variance * first_temperature / tau);
       }
     }

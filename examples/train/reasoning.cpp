@@ -133,6 +133,7 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
                           {.name = "first_step", .heading = "first", .style = Style::shortest},
                           {.name = "last_step", .heading = "last", .style = Style::shortest},
                           {.name = "over_softmax", .heading = "steps / softmax's", .digits = 3},
+                          {.name = "log_over_softmax", .in_text = InText::hidden},
                           {.name = "log_standard_error", .heading = "± share", .digits = 2},
                           {.name = "plateau", .heading = "slowest at loss", .digits = 4},
                           {.name = "plateau_standard_error", .heading = "± error", .digits = 2}},
@@ -160,9 +161,10 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     if (runs.method != "softmax" && softmax != all.end()) {
       const Estimate ratio = log_ratio(runs, *softmax);
       cells.push_back(finite_cell(std::exp(ratio.mean)));
+      cells.push_back(finite_cell(ratio.mean));
       cells.push_back(finite_cell(ratio.standard_error));
     } else {
-      cells.insert(cells.end(), 2, Cell());
+      cells.insert(cells.end(), 3, Cell());
     }
     cells.push_back(finite_cell(plateau.mean));
     cells.push_back(finite_cell(plateau.standard_error));

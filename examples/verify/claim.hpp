@@ -1,104 +1,140 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// The vocabulary of the registry: what a paper claims, and which rows of which programs are the evidence.
+/// What the papers claim, and the rows that try it: the vocabulary of the claims' files, which docs/claims.md explains.
 namespace incontext::examples::verify {
 
-enum class Paper { temperature, kernel_descent, scalable_softmax, signed_averaging, normsoftmax };
-inline constexpr Paper all_papers[] = {Paper::temperature, Paper::kernel_descent, Paper::scalable_softmax,
-                                       Paper::signed_averaging, Paper::normsoftmax};
-
-/// What became of a claim. `refined`: it holds in a regime that `found` states.
-enum class Outcome { confirmed, refined, refuted, untested, out_of_reach };
-inline constexpr Outcome all_outcomes[] = {Outcome::confirmed, Outcome::refined, Outcome::refuted, Outcome::untested,
-                                           Outcome::out_of_reach};
+enum class Edition { quick, full };
 
 /// One run of a sibling program. Claims refer to it by name, so that a run that several claims share is run once.
 struct Command {
   std::string name;
-  std::string quick;      ///< the command line; empty: the run takes too long, and is of the full edition alone
-  std::string full = {};  ///< of the full edition; empty: as quick
+  std::string quick = {};     ///< the command line; empty: the run takes too long, and is of the full edition alone
+  std::string full = {};      ///< of the full edition; empty: as quick
+  std::string recorded = {};  ///< a report of an earlier run, which editions without a command line read
 };
-
-enum class Edition { quick, full };
 
 /// The command line of an edition; empty if the run is not part of it.
 const std::string& line_of(const Command& command, Edition edition);
 
-/// A cell that a row must have: a text that begins with `value`, or a number that equals it. Empty: any cell.
+/// What rows are to their claim.
+enum class Role {
+  paper,     ///< the paper's own formula, number, order or trend
+  exact,     ///< our result at finite size
+  control,   ///< a near miss, to be rejected
+  identity,  ///< true by definition: shown, never counted
+  addition,  ///< ours, beyond the paper
+};
+inline constexpr Role all_roles[] = {Role::paper, Role::exact, Role::control, Role::identity, Role::addition};
+
+/// What is asked of rows.
+enum class Question {
+  agrees,  ///< each row's theory agrees with its simulation
+  rises,   ///< the last value is above the first, and no step goes down
+  falls,
+  above,  ///< each value is above another
+  below,
+  equals,  ///< each value is a number that the paper prints
+  steady,  ///< no value differs from the first by more than a factor
+};
+
+/// A cell that a row must have: a text that begins with `value`, or is it where that ends with $, or a number that equals
+/// it. Empty: any cell.
 struct Key {
   std::string column;
   std::string value;
 };
 
-/// Rows of tables whose title begins with `table`, in the reports of any of the claim's commands.
-struct Rows {
+/// Rows of tables whose title begins with `table`, in the reports of the runs.
+struct Selection {
+  std::vector<std::string> runs = {};
   std::string table;
   std::vector<Key> where = {};
-  std::string z = {};  ///< a column with the z of another theory, such as leading_order_z: that theory is the control
+  std::string z = {};  ///< a column with the z of another theory, such as leading_order_z: that theory is on trial
 };
 
-/// A program's negative controls whose cell in `column` begins with `begin`.
-inline Rows control(const std::string& column, const std::string& begin) {
-  return {"Negative controls", {{column, begin}}};
-}
-
-/// The relations between computed numbers that incontext-scores checks and whose claim begins with `begin`.
-inline Rows relation(const std::string& begin) { return {"What theory", {{"claim", begin}}}; }
+/// Rows that say one thing together, and what is asked of them.
+struct RowGroup {
+  Role role = Role::paper;
+  std::string says = {};    ///< what follows where the answer is yes: a sentence
+  std::string regime = {};  ///< a regime that the paper states, or that we name; empty: the claim's setting
+  Selection rows = {};
+  Question question = Question::agrees;
+  std::string along = {};            ///< the column that rises and falls sort by, and by which rows are paired
+  std::optional<double> from = {};   ///< rows at and beyond this place of `along`
+  std::optional<double> to = {};     ///< rows up to this place
+  std::string value = "simulation";  ///< the column that is asked about
+  std::string error = {};            ///< its standard error; of "simulation" its own
+  bool computed = false;             ///< the values are of a formula, although the program draws others
+  std::vector<Key> less = {};        ///< rows, paired by `along`, whose value is subtracted
+  std::vector<Key> over = {};        ///< rows, paired by `along`, whose value divides
+  std::optional<double> than = {};   ///< above and below: a number
+  std::vector<Key> than_rows = {};   ///< above and below: rows, paired by `along`
+  std::string than_column = {};      ///< above and below: another column of the same row
+  std::string than_error = {};       ///< its standard error
+  double factor = 1;                 ///< above, below: multiplies the other value; steady: the largest ratio
+  double tolerance = 0;              ///< equals: half of the last digit that the paper prints
+};
 
 /// Curves of a table without simulated points: columns against a column.
 struct Curves {
-  std::string table;
-  std::string x;
-  std::vector<std::string> columns;
+  std::string table = {};
+  std::string x = {};
+  std::vector<std::string> columns = {};
   std::string y = {};  ///< the name of the vertical axis
 };
 
+/// Whether a claim is tried at the paper's size, or in a smaller model than the paper trained or measured.
+enum class Scale { paper, small };
+
 struct Claim {
-  std::string id;         ///< stable: paper/place
-  Paper paper = {};       ///< set by all_claims
-  std::string place;      ///< in the paper: theorem, equation, figure
-  std::string statement;  ///< what the paper says, in our words
-  std::string found;      ///< what was found; for a refuted or refined claim what holds in its place, and where
-  std::string equation = {};
+  std::string id = {};        ///< stable: paper/place
+  std::size_t paper = 0;      ///< its place in the registry
+  std::string place = {};     ///< in the paper: section, theorem, figure
+  std::string quote = {};     ///< the paper's words
+  std::string setting = {};   ///< the paper's
+  std::string ours = {};      ///< ours, where it differs or is more precise
+  bool same_setting = false;  ///< ours only details the paper's
+  std::string comment = {};   ///< ours: why the rows try the quotation, who had the result first
+  Scale scale = Scale::paper;
+  std::string not_tried = {};     ///< why nothing tries it
+  std::string out_of_reach = {};  ///< why nothing here can try it
+  std::string formula = {};
   std::vector<std::string> headers = {};
   std::string docs = {};       ///< page#section
   std::string simulator = {};  ///< the header of the simulation, if there is one
-  std::vector<std::string> commands = {};
-  std::vector<Rows> evidence = {};  ///< rows that must agree: the paper's formula, or what holds in its place
-  /// Rows of the paper's own formula, one of which must be rejected if the claim is to be refuted or refined.
-  std::vector<Rows> paper_says = {};
-  std::vector<Rows> controls = {};  ///< plausible wrong formulas, one of which must be rejected
-  Outcome expected = Outcome::confirmed;
-  std::string reason = {};  ///< why it is untested or out of reach
-  Curves curves = {};       ///< drawn where the evidence has no numbers to draw over
+  std::vector<RowGroup> groups = {};
+  Curves curves = {};
+
+  bool is_tried() const { return not_tried.empty() && out_of_reach.empty(); }
+  /// The names of the runs that its rows are in, each once, in the order of the rows.
+  std::vector<std::string> runs() const;
 };
 
-/// Every claim, in the order of the report.
-const std::vector<Claim>& all_claims();
+struct Paper {
+  std::string word;  ///< of options and of the claims' identities
+  std::string arxiv;
+  std::string title;
+  std::string authors;
+  std::string text;  ///< which text of the paper was read, and what it lacks
+};
 
-/// Every run that a claim refers to.
-const std::vector<Command>& all_commands();
+/// All claims files together.
+struct Registry {
+  std::vector<Paper> papers = {};
+  std::vector<Command> commands = {};
+  std::vector<Claim> claims = {};
 
-const Command& command_named(std::string_view name);
+  bool has_command(std::string_view name) const;
+  const Command& command(std::string_view name) const;
+};
 
-/// The claim in an edition: untested where that leaves out a run that the claim needs.
-Claim in_edition(Claim claim, Edition edition);
-
-std::string arxiv_number(Paper paper);
-std::string title_of(Paper paper);
-
-/// The word of options and reports.
-std::string word_of(Paper paper);
-std::string word_of(Outcome outcome);
-
-std::vector<Claim> temperature_claims();
-std::vector<Claim> kernel_descent_claims();
-std::vector<Claim> scalable_softmax_claims();
-std::vector<Claim> signed_averaging_claims();
-std::vector<Claim> normsoftmax_claims();
+std::string word_of(Role role);
+std::string word_of(Question question);
 
 }  // namespace incontext::examples::verify

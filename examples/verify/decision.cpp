@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "examples/support/judgment.hpp"
+#include "examples/support/text.hpp"
+#include "incontext/core/contracts.hpp"
 
 namespace incontext::examples::verify {
 
@@ -43,11 +45,11 @@ bool is_member(const Row& row) { return row.kind == RowKind::judged && row.unjud
 
 }  // namespace
 
-Family judge(const std::vector<Row>& rows) {
-  Family family;
+Family judge(const std::vector<Row>& rows, std::size_t comparisons) {
+  Family family{.comparisons = comparisons};
   family.members =
       static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return is_member(row); }));
-  const std::size_t members = std::max<std::size_t>(family.members, 1);
+  const std::size_t members = std::max<std::size_t>(family.size(), 1);
   family.bound = statistics::family_wise_bound(members, family_error);
   std::vector<double> p_values;
   for (const Row& row : rows) {
@@ -78,75 +80,172 @@ Family judge(const std::vector<Row>& rows) {
 
 namespace {
 
-std::vector<std::size_t> all_selected(const Claim& claim, const std::vector<Row>& rows, const std::vector<Rows>& wanted,
-                                      std::string& missing) {
-  std::vector<std::size_t> chosen;
-  for (const Rows& one : wanted) {
-    const std::vector<std::size_t> found = selected(rows, claim.commands, one);
-    if (found.empty()) {
-      missing = "no row of a table '" + one.table + "'";
-      for (const Key& key : one.where) missing += ", " + key.column + " " + key.value;
-      missing += one.z.empty() ? "" : ", " + one.z;
-    }
-    for (const std::size_t i : found) {
-      if (std::find(chosen.begin(), chosen.end(), i) == chosen.end()) chosen.push_back(i);
-    }
+std::string and_more(std::size_t count) { return count > 1 ? ", and " + std::to_string(count - 1) + " more" : ""; }
+
+std::string plural(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// A row's numbers: what was simulated or computed, and what was claimed.
+std::string numbers_of(const Row& row) {
+  std::string text = short_text(row.simulation, 5);
+  if (!row.is_computed() && row.standard_error > 0) text += " ± " + short_text(row.standard_error, 2);
+  const std::string relation = row.is_computed() && row.relation != "!=" ? " " + row.relation + " " : " against ";
+  return text + relation + short_text(row.theory, 5);
+}
+
+std::string text_of_agreement(const Finding& finding, const std::vector<Row>& rows, std::size_t first_rejected) {
+  const std::size_t all = finding.judged + finding.computed;
+  if (finding.rejected > 0) {
+    return std::to_string(finding.rejected) + " of " + plural(all, "row") + " rejected: " + rows[first_rejected].name +
+           ": " + numbers_of(rows[first_rejected]) + and_more(finding.rejected);
   }
-  return chosen;
+  std::string text = all == 1 ? numbers_of(rows[finding.rows.front()]) : plural(all, "row") + " agree";
+  if (finding.judged > 0) {
+    text += ", |z| " + std::string(finding.judged > 1 ? "up to " : "") + short_text(finding.largest_z, 3) + ", p " +
+            std::string(finding.judged > 1 ? "from " : "") + short_text(finding.least_p, 2);
+    if (std::isfinite(finding.coarsest)) text += ", " + short_text(100 * finding.coarsest, 2) + "% off would be seen";
+  }
+  return text;
 }
 
-std::size_t rejected_of(const std::vector<std::size_t>& chosen, const Family& family) {
-  return static_cast<std::size_t>(
-      std::count_if(chosen.begin(), chosen.end(), [&family](std::size_t i) { return family.rows[i].rejected; }));
-}
-
-/// Counts what the evidence consists of.
-void measure(Decision& decision, const std::vector<Row>& rows, const Family& family) {
-  for (const std::size_t i : decision.evidence) {
+/// Whether the rows agree.
+Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, const Family& family) {
+  Finding finding;
+  std::size_t first_rejected = 0;
+  bool cannot_tell = false;
+  std::string unjudged;
+  for (const std::size_t i : selected(rows, group.rows)) {
     const Row& row = rows[i];
-    if (row.kind == RowKind::exact) ++(row.is_bound() ? decision.bounds : decision.exact);
-    if (!is_member(row)) continue;
-    ++decision.judged;
-    decision.largest_z = std::max(decision.largest_z, std::abs(family.rows[i].z));
-    decision.resolution = std::fmin(decision.resolution, family.rows[i].resolution);
-    decision.coarsest = std::fmax(decision.coarsest, family.rows[i].resolution);
+    if (row.kind == RowKind::shown || !is_within(group, row)) continue;
+    finding.rows.push_back(i);
+    if (!row.unjudged.empty()) {
+      unjudged = row.unjudged;
+      continue;
+    }
+    const JudgedRow& judged = family.rows[i];
+    ++(row.is_computed() ? finding.computed : finding.judged);
+    cannot_tell = cannot_tell || row.cannot_tell;
+    if (judged.rejected && finding.rejected++ == 0) first_rejected = i;
+    if (row.is_computed()) continue;
+    finding.largest_z = std::max(finding.largest_z, std::abs(judged.z));
+    finding.least_p = std::min(finding.least_p, judged.p_value);
+    finding.resolution = std::fmin(finding.resolution, judged.resolution);
+    finding.coarsest = std::fmax(finding.coarsest, judged.resolution);
   }
+  finding.exact = finding.judged == 0;
+  if (finding.judged + finding.computed == 0) {
+    finding.missing = !unjudged.empty() ? unjudged : "no row of a table '" + group.rows.table + "'";
+    if (unjudged.empty()) {
+      for (const Key& key : group.rows.where) finding.missing += ", " + key.column + " " + key.value;
+      finding.missing += group.rows.z.empty() ? "" : ", " + group.rows.z;
+    }
+    return finding;
+  }
+  // One near miss of a group that is rejected is enough: others may be too near.
+  finding.state = finding.rejected > 0 ? State::rejected : cannot_tell ? State::undecided : State::holds;
+  finding.text = text_of_agreement(finding, rows, first_rejected);
+  return finding;
+}
+
+/// How a comparison came out: 1 positive beyond chance, -1 negative, 0 neither.
+int sign_of(const Comparison& comparison, const Family& family, double& z) {
+  if (!(comparison.error > 0)) return comparison.difference > 0 ? 1 : comparison.difference < 0 ? -1 : 0;
+  z = comparison.difference / comparison.error;
+  const boost::math::students_t law(static_cast<double>(std::max<std::int64_t>(comparison.values - 1, 1)));
+  const double p = boost::math::cdf(boost::math::complement(law, std::abs(z)));
+  const double level = family_error / 2 / static_cast<double>(std::max<std::size_t>(family.size(), 1));
+  return p > level ? 0 : z > 0 ? 1 : -1;
+}
+
+/// What comparisons of values say.
+Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Family& family) {
+  const Answer answer = ask(group, rows);
+  Finding finding{
+      .state = State::holds, .exact = !answer.alone, .alone = answer.alone, .rows = answer.rows, .text = answer.text};
+  finding.missing = answer.missing;
+  for (const Comparison& comparison : answer.comparisons) {
+    double z = 0;
+    const int sign = sign_of(comparison, family, z);
+    const bool computed = !(comparison.error > 0);
+    ++(computed ? finding.computed : finding.judged);
+    finding.exact = finding.exact && computed;
+    finding.largest_z = std::max(finding.largest_z, std::abs(z));
+    const bool no = sign < 0 || (computed && comparison.needed && sign == 0);
+    if (no) ++finding.rejected;
+    if (!no && comparison.needed && sign == 0) finding.state = State::undecided;
+  }
+  if (finding.rejected > 0) finding.state = State::rejected;
+  return finding;
+}
+
+Ruling rule_on(const Claim& claim, const std::vector<Finding>& findings) {
+  std::vector<Seen> groups;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const RowGroup& group = claim.groups[i];
+    groups.push_back({.role = group.role,
+                      .state = findings[i].state,
+                      .exact = findings[i].exact,
+                      .alone = findings[i].alone,
+                      .regime = group.regime,
+                      .says = group.says,
+                      .again = findings[i].again});
+  }
+  return rule(claim.scale, !claim.ours.empty() && !claim.same_setting, groups);
 }
 
 }  // namespace
 
+std::size_t count_comparisons(const std::vector<Claim>& claims, const std::vector<Row>& rows) {
+  std::size_t count = 0;
+  for (const Claim& claim : claims) {
+    for (const RowGroup& group : claim.groups) {
+      if (group.question != Question::agrees) count += ask(group, rows).comparisons.size();
+    }
+  }
+  return count;
+}
+
+bool Decision::needs_another_seed(const Claim& claim) const {
+  const bool is_large = claim.scale == Scale::paper;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i];
+    const bool is_rejected = claim.groups[i].role == Role::paper && finding.state == State::rejected;
+    if (!finding.again && (finding.alone || (is_large && is_rejected && !finding.exact))) return true;
+  }
+  return false;
+}
+
 Decision decide(const Claim& claim, const std::vector<Row>& rows, const Family& family) {
-  Decision decision{.reason = claim.reason};
-  if (claim.expected == Outcome::out_of_reach || claim.expected == Outcome::untested) {
-    decision.outcome = claim.expected;
-    return decision;
-  }
+  if (!claim.out_of_reach.empty()) return {.outcome = Outcome::out_of_reach, .reason = claim.out_of_reach};
+  if (!claim.not_tried.empty()) return {.outcome = Outcome::not_tried, .reason = claim.not_tried};
+  Decision decision;
   std::string missing;
-  decision.evidence = all_selected(claim, rows, claim.evidence, missing);
-  decision.paper_says = all_selected(claim, rows, claim.paper_says, missing);
-  decision.controls = all_selected(claim, rows, claim.controls, missing);
-  decision.controls_rejected = rejected_of(decision.controls, family);
-  measure(decision, rows, family);
-  const auto untested = [&decision](const std::string& reason) {
-    decision.outcome = Outcome::untested;
-    decision.reason = reason;
-    return decision;
-  };
-  if (!missing.empty()) return untested(missing);
-  if (decision.rows() == 0) return untested("none of its rows could be judged");
-  if (decision.controls_rejected == 0) return untested("no wrong formula was rejected");
-  for (const std::size_t i : decision.controls) {
-    if (rows[i].passed) return untested("a wrong formula was not rejected, though the simulation could tell");
+  for (const RowGroup& group : claim.groups) {
+    const bool is_order = group.question != Question::agrees;
+    decision.findings.push_back(is_order ? find_order(group, rows, family) : find_agreement(group, rows, family));
+    if (missing.empty()) missing = decision.findings.back().missing;
   }
-  if (const std::size_t failed = rejected_of(decision.evidence, family); failed > 0) {
-    decision.outcome = Outcome::refuted;
-    decision.reason = std::to_string(failed) + " of its rows are rejected, and nothing in their place is tested";
+  if (!missing.empty()) {
+    decision.reason = missing;
+    decision.is_incomplete = true;
     return decision;
   }
-  if (!claim.paper_says.empty() && rejected_of(decision.paper_says, family) == 0) {
-    return untested("the paper's own formula was not rejected, as it was expected to be");
+  const Ruling ruling = rule_on(claim, decision.findings);
+  decision.outcome = ruling.outcome;
+  decision.reason = ruling.reason;
+  return decision;
+}
+
+Decision decide_again(const Claim& claim, Decision decision, const Decision& another) {
+  if (another.findings.size() != decision.findings.size()) return decision;
+  for (std::size_t i = 0; i < decision.findings.size(); ++i) {
+    if (another.findings[i].missing.empty()) decision.findings[i].again = another.findings[i].state;
   }
-  decision.outcome = claim.expected;
+  if (decision.is_incomplete) return decision;
+  const Ruling ruling = rule_on(claim, decision.findings);
+  decision.outcome = ruling.outcome;
+  decision.reason = ruling.reason;
   return decision;
 }
 

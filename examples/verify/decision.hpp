@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "examples/verify/claim.hpp"
 #include "examples/verify/evidence.hpp"
+#include "examples/verify/questions.hpp"
+#include "examples/verify/rules.hpp"
 
-/// The decision: one family of all judged rows, and from it what becomes of each claim.
+/// The decision: one family of all judged rows and comparisons, and from it what becomes of each claim.
 namespace incontext::examples::verify {
 
 /// The probability that an edition in which every theory is right rejects one of its rows (Holm).
@@ -24,30 +25,52 @@ struct JudgedRow {
 
 /// All rows of an edition, judged as one family.
 struct Family {
-  std::size_t members = 0;  ///< the judged rows of all programs that ran, evidence of a claim or not
-  double bound = 0;         ///< on |z|, of the first step, of a row with many trials
+  std::size_t members = 0;      ///< the judged rows of all programs that ran, rows of a claim or not
+  std::size_t comparisons = 0;  ///< of the claims' questions about orders and trends
+  double bound = 0;             ///< on |z|, of the first step, of a row with many trials
   std::vector<JudgedRow> rows = {};
+
+  std::size_t size() const { return members + comparisons; }
 };
 
-Family judge(const std::vector<Row>& rows);
+/// Judges rows; so many further comparisons are made beside them.
+Family judge(const std::vector<Row>& rows, std::size_t comparisons = 0);
+
+/// What became of a group of rows of a claim.
+struct Finding {
+  State state = State::undecided;
+  bool exact = false;                  ///< computed numbers alone decide
+  bool alone = false;                  ///< drawn numbers without errors decide, and need another seed
+  std::vector<std::size_t> rows = {};  ///< indices
+  std::size_t judged = 0;              ///< rows or comparisons that simulations judge
+  std::size_t computed = 0;            ///< and those of computed numbers
+  std::size_t rejected = 0;
+  double largest_z = 0;
+  double least_p = 1;
+  double resolution = std::numeric_limits<double>::quiet_NaN();  ///< of the best row; NaN if none has one
+  double coarsest = std::numeric_limits<double>::quiet_NaN();    ///< of the worst row
+  std::string text = {};                                         ///< its numbers, for a reader
+  std::string missing = {};                                      ///< why there is nothing to judge
+  std::optional<State> again = {};                               ///< with another seed
+};
 
 /// What became of a claim, and why.
 struct Decision {
-  Outcome outcome = Outcome::untested;
+  Outcome outcome = Outcome::not_tried;
   std::string reason = {};
-  std::vector<std::size_t> evidence = {}, paper_says = {}, controls = {};  ///< indices of rows
-  std::size_t judged = 0;  ///< of the evidence: compared with a simulation
-  std::size_t exact = 0;   ///< of the evidence: equalities of computed numbers
-  std::size_t bounds = 0;  ///< of the evidence: inequalities of computed numbers
-  std::size_t controls_rejected = 0;
-  double resolution = std::numeric_limits<double>::quiet_NaN();  ///< of the best row; NaN if none has one
-  double coarsest = std::numeric_limits<double>::quiet_NaN();    ///< of the worst row
-  double largest_z = 0;
+  std::vector<Finding> findings = {};  ///< of the claim's groups, in their order
+  bool is_incomplete = false;          ///< it is not tried because a row is missing, which the claim expects
 
-  std::size_t rows() const { return judged + exact + bounds; }
-  bool as_expected(const Claim& claim) const { return outcome == claim.expected; }
+  /// Whether the rules ask for another seed: a row of the paper is rejected by simulation, or a drawn number has no error.
+  bool needs_another_seed(const Claim& claim) const;
 };
 
+/// The questions of a claim that are comparisons.
+std::size_t count_comparisons(const std::vector<Claim>& claims, const std::vector<Row>& rows);
+
 Decision decide(const Claim& claim, const std::vector<Row>& rows, const Family& family);
+
+/// The decision with what another seed's findings add to it.
+Decision decide_again(const Claim& claim, Decision decision, const Decision& another);
 
 }  // namespace incontext::examples::verify

@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "examples/verify/claims_file.hpp"
+
 namespace incontext::examples::verify {
 
 namespace {
@@ -72,6 +74,16 @@ Run run_of(const std::string& name, const std::vector<std::string>& words, const
   return run;
 }
 
+/// A report of an earlier run.
+Run recorded_run(const Command& command) {
+  Run run{.command = command.name};
+  run.report = recorded_report(command.recorded);
+  const auto report = nlohmann::json::parse(run.report);
+  run.line = report.at("command").get<std::string>();
+  run.recorded = command.recorded + ", commit " + report.value("commit", std::string("unknown"));
+  return run;
+}
+
 }  // namespace
 
 std::vector<std::string> words_of(const Command& command, Edition edition, std::uint64_t seed) {
@@ -83,37 +95,46 @@ std::vector<std::string> words_of(const Command& command, Edition edition, std::
   return words;
 }
 
-std::vector<std::string> needed_commands(const std::vector<Claim>& claims) {
+std::vector<std::string> needed_runs(const Registry& registry, const std::vector<Claim>& claims, Edition edition) {
   std::vector<std::string> names;
-  for (const Command& command : all_commands()) {
+  for (const Command& command : registry.commands) {
     const bool needed = std::any_of(claims.begin(), claims.end(), [&command](const Claim& claim) {
-      return std::find(claim.commands.begin(), claim.commands.end(), command.name) != claim.commands.end();
+      const std::vector<std::string> runs = claim.runs();
+      return std::find(runs.begin(), runs.end(), command.name) != runs.end();
     });
-    if (needed) names.push_back(command.name);
+    if (needed && (!line_of(command, edition).empty() || !command.recorded.empty())) names.push_back(command.name);
   }
-  std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
-    return line_of(command_named(name), Edition::full).starts_with("incontext-train");
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
+    return line_of(registry.command(name), edition).starts_with("incontext-train");
   });
   return names;
 }
 
-std::vector<Draw> with_seed(const std::vector<std::string>& commands, std::uint64_t seed) {
+std::vector<Draw> with_seed(const std::vector<std::string>& runs, std::uint64_t seed) {
   std::vector<Draw> draws;
-  for (const std::string& command : commands) draws.push_back({command, seed});
+  for (const std::string& run : runs) draws.push_back({run, seed});
   return draws;
 }
 
-std::vector<Run> run_commands(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts) {
+std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts) {
   const WorkFolder folder;
+  std::vector<Run> runs;
   std::vector<Child> children;
-  std::vector<std::vector<std::string>> lines;
-  for (std::size_t i = 0; i < draws.size(); ++i) {
-    lines.push_back(words_of(command_named(draws[i].command), o.edition, draws[i].seed));
-    Child child{.program = own_folder() + '/' + lines[i].front(),
-                .arguments = {lines[i].begin() + 1, lines[i].end()},
+  std::vector<std::pair<std::string, std::vector<std::string>>> started;
+  for (const Draw& draw : draws) {
+    const Command& command = o.registry.command(draw.run);
+    if (line_of(command, o.edition).empty()) {
+      runs.push_back(recorded_run(command));
+      continue;
+    }
+    const std::vector<std::string> words = words_of(command, o.edition, draw.seed);
+    const std::size_t i = children.size();
+    Child child{.program = own_folder() + '/' + words.front(),
+                .arguments = {words.begin() + 1, words.end()},
                 .errors = folder.file(i, ".err")};
     child.arguments.insert(child.arguments.end(), {"--format", "json", "--output", folder.file(i, ".json"), "--quiet"});
     children.push_back(std::move(child));
+    started.emplace_back(draw.run, words);
   }
   const auto jobs = static_cast<std::size_t>(o.jobs);
   const std::size_t cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
@@ -125,9 +146,9 @@ std::vector<Run> run_commands(const std::vector<Draw>& draws, const VerifyOption
   const std::vector<Finished> finished =
       run_children(children, jobs, std::max<std::size_t>(cores / jobs, 1), interrupts, told);
   if (tells) std::fputs("\r\033[K", stderr);
-  std::vector<Run> runs;
-  for (std::size_t i = 0; i < draws.size(); ++i) {
-    runs.push_back(run_of(draws[i].command, lines[i], finished[i], folder.file(i, ".json"), folder.file(i, ".err")));
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    runs.push_back(
+        run_of(started[i].first, started[i].second, finished[i], folder.file(i, ".json"), folder.file(i, ".err")));
   }
   return runs;
 }
@@ -138,15 +159,29 @@ Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs) {
     if (!run.problem.empty()) continue;
     for (Row& row : rows_of(nlohmann::json::parse(run.report), run.command)) ledger.rows.push_back(std::move(row));
   }
-  ledger.family = judge(ledger.rows);
+  ledger.family = judge(ledger.rows, count_comparisons(ledger.claims, ledger.rows));
   for (const Claim& claim : ledger.claims) {
     ledger.decisions.push_back(decide(claim, ledger.rows, ledger.family));
     Decision& decision = ledger.decisions.back();
-    if (decision.outcome != Outcome::untested || claim.expected == Outcome::untested) continue;
+    if (!decision.is_incomplete) continue;
+    const std::vector<std::string> its = claim.runs();
     for (const Run& run : ledger.runs) {
-      const bool is_its = std::find(claim.commands.begin(), claim.commands.end(), run.command) != claim.commands.end();
+      const bool is_its = std::find(its.begin(), its.end(), run.command) != its.end();
       if (is_its && !run.problem.empty()) decision.reason = run.problem;
     }
+  }
+  return ledger;
+}
+
+Ledger with_another_seed(Ledger ledger, const std::vector<Run>& runs) {
+  std::vector<Claim> claims;
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    if (ledger.decisions[i].needs_another_seed(ledger.claims[i])) claims.push_back(ledger.claims[i]);
+  }
+  const Ledger another = ledger_of(claims, runs);
+  for (std::size_t i = 0, j = 0; i < ledger.claims.size() && j < claims.size(); ++i) {
+    if (ledger.claims[i].id != claims[j].id) continue;
+    ledger.decisions[i] = decide_again(ledger.claims[i], std::move(ledger.decisions[i]), another.decisions[j++]);
   }
   return ledger;
 }
@@ -156,27 +191,67 @@ std::size_t Ledger::count(Outcome outcome) const {
       decisions.begin(), decisions.end(), [outcome](const Decision& decision) { return decision.outcome == outcome; }));
 }
 
-std::size_t Ledger::members_of_claims() const {
-  std::set<std::size_t> members;
-  for (const Decision& decision : decisions) {
-    for (const std::size_t i : decision.evidence) {
-      if (rows[i].kind == RowKind::judged && rows[i].unjudged.empty()) members.insert(i);
+namespace {
+
+/// The rows that claims name, but for those in groups of the given roles alone.
+std::set<std::size_t> rows_named(const Ledger& ledger, const std::set<Role>& without = {}) {
+  std::set<std::size_t> rows;
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Decision& decision = ledger.decisions[i];
+    for (std::size_t j = 0; j < decision.findings.size(); ++j) {
+      if (without.count(ledger.claims[i].groups[j].role) > 0) continue;
+      rows.insert(decision.findings[j].rows.begin(), decision.findings[j].rows.end());
     }
   }
-  return members.size();
+  return rows;
+}
+
+}  // namespace
+
+std::size_t Ledger::members_of_claims() const {
+  const std::set<std::size_t> named = rows_named(*this);
+  return static_cast<std::size_t>(std::count_if(named.begin(), named.end(), [this](std::size_t i) {
+    return rows[i].kind == RowKind::judged && rows[i].unjudged.empty();
+  }));
 }
 
 std::vector<std::string> Ledger::rejections() const {
   std::vector<std::string> lines;
+  const std::set<std::size_t> all = rows_named(*this), ours = rows_named(*this, {Role::paper, Role::control});
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].kind == RowKind::control || !family.rows[i].rejected) continue;
+    if (rows[i].kind == RowKind::control || rows[i].kind == RowKind::shown || !family.rows[i].rejected) continue;
+    if (all.count(i) > 0 && ours.count(i) == 0) continue;
     const Row& row = rows[i];
     const std::string why = row.relation.empty() ? ", z = " + short_text(family.rows[i].z, 4)
                                                  : ": " + short_text(row.simulation, 6) + " is not " + row.relation +
                                                        ' ' + short_text(row.theory, 6);
     lines.push_back("Rejected: " + row.command + ": " + row.name + why + ".");
   }
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    for (std::size_t j = 0; j < decisions[i].findings.size(); ++j) {
+      const RowGroup& group = claims[i].groups[j];
+      const bool is_ours = group.role != Role::paper && group.role != Role::control;
+      if (!is_ours || group.question == Question::agrees || decisions[i].findings[j].state != State::rejected) continue;
+      lines.push_back("Rejected: " + claims[i].id + ": " + group.says + ": " + decisions[i].findings[j].text + ".");
+    }
+  }
   return lines;
+}
+
+std::vector<std::string> Ledger::runs_to_repeat() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (!decisions[i].needs_another_seed(claims[i])) continue;
+    for (std::size_t j = 0; j < decisions[i].findings.size(); ++j) {
+      const Finding& finding = decisions[i].findings[j];
+      const bool is_rejected = claims[i].groups[j].role == Role::paper && finding.state == State::rejected;
+      if (!finding.alone && (!is_rejected || finding.exact)) continue;
+      for (const std::string& name : claims[i].groups[j].rows.runs) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      }
+    }
+  }
+  return names;
 }
 
 }  // namespace incontext::examples::verify

@@ -14,11 +14,12 @@ namespace incontext::examples::verify {
 
 /// A run of a program, as it was run.
 struct Run {
-  std::string command;       ///< its name in the registry
-  std::string line;          ///< the command line, to repeat it
-  double seconds = 0;        ///< of processor time
-  std::string problem = {};  ///< why it has no report; empty if it has one
-  std::string report = {};   ///< its JSON
+  std::string command;        ///< its name in the registry
+  std::string line = {};      ///< the command line, to repeat it
+  double seconds = 0;         ///< of processor time
+  std::string problem = {};   ///< why it has no report; empty if it has one
+  std::string report = {};    ///< its JSON
+  std::string recorded = {};  ///< the file of an earlier run's report, if this is one, with its commit
 };
 
 struct Ledger {
@@ -30,31 +31,37 @@ struct Ledger {
   bool complete = true;                  ///< false if it was interrupted
 
   std::size_t count(Outcome outcome) const;
-  /// Rows of the family that are evidence of a claim; the others are in the same figures.
+  /// Rows of the family that a claim names; the others are in the same figures.
   std::size_t members_of_claims() const;
-  /// Judged rows that were rejected, as sentences.
+  /// What is wrong on our side, as sentences: rejected rows but for those that state only what a paper says, and groups
+  /// of exact results, identities and additions that do not hold.
   std::vector<std::string> rejections() const;
+  /// The runs to repeat with another seed, because a row of a paper is rejected by simulation.
+  std::vector<std::string> runs_to_repeat() const;
 };
 
 /// The words of a command line, with the seed where its program takes one.
 std::vector<std::string> words_of(const Command& command, Edition edition, std::uint64_t seed);
 
-/// The names of the commands that claims need, those that take longest first.
-std::vector<std::string> needed_commands(const std::vector<Claim>& claims);
+/// The runs that claims need and that the edition has, those that take longest first.
+std::vector<std::string> needed_runs(const Registry& registry, const std::vector<Claim>& claims, Edition edition);
 
-/// A command and the seed to run it with.
+/// A run and the seed to run it with.
 struct Draw {
-  std::string command;
+  std::string run;
   std::uint64_t seed;
 };
 
-/// Runs the commands and reads their reports.
-std::vector<Run> run_commands(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts);
+/// Starts the programs and reads their reports; a run without a command line in this edition is read as it was recorded.
+std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts);
 
-/// The commands with one seed.
-std::vector<Draw> with_seed(const std::vector<std::string>& commands, std::uint64_t seed);
+/// The runs with one seed.
+std::vector<Draw> with_seed(const std::vector<std::string>& runs, std::uint64_t seed);
 
 /// The ledger of runs that are done.
 Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs);
+
+/// The ledger with what runs with another seed say of rows of the papers that were rejected.
+Ledger with_another_seed(Ledger ledger, const std::vector<Run>& runs);
 
 }  // namespace incontext::examples::verify

@@ -25,10 +25,10 @@ std::string text_in(const json& row, const char* name) {
 }
 
 std::int64_t count_in(const json& row) {
-  const double values = number_in(row, "values"), trials = number_in(row, "trials");
-  return std::isfinite(values)   ? static_cast<std::int64_t>(values)
-         : std::isfinite(trials) ? static_cast<std::int64_t>(trials)
-                                 : 0;
+  for (const char* column : {"values", "trials", "runs", "contexts"}) {
+    if (const double count = number_in(row, column); std::isfinite(count)) return static_cast<std::int64_t>(count);
+  }
+  return 0;
 }
 
 /// The columns that name a row: those before its comparison.
@@ -67,6 +67,7 @@ void read_comparison(Row& row, const json& cells) {
   const std::string verdict = text_in(cells, "verdict"), outcome = text_in(cells, "outcome");
   row.holds = verdict == "agrees";
   row.passed = outcome == "NOT REJECTED";
+  row.cannot_tell = outcome == "cannot tell";
   if (row.kind == RowKind::judged && verdict == "not_judged") row.unjudged = text_in(cells, "reason");
   if (row.kind == RowKind::control && outcome == "not reached") row.unjudged = outcome;
   const bool has_numbers = std::isfinite(row.theory) && std::isfinite(row.simulation);
@@ -76,12 +77,11 @@ void read_comparison(Row& row, const json& cells) {
   }
 }
 
-std::optional<RowKind> kind_of(const json& cells) {
+RowKind kind_of(const json& cells) {
   if (cells.contains("outcome")) return RowKind::control;
   if (cells.contains("computed")) return text_in(cells, "relation") == "!=" ? RowKind::control : RowKind::exact;
   if (cells.contains("verdict") && cells.contains("theory") && !cells.at("verdict").is_null()) return RowKind::judged;
-  if (cells.contains("verdict") && std::isfinite(number_in(cells, "simulation"))) return RowKind::shown;
-  return std::nullopt;
+  return RowKind::shown;
 }
 
 /// Another theory in a judged row, of which only z is reported.
@@ -103,29 +103,43 @@ std::vector<Row> other_theories(const Row& row, const json& cells) {
   return controls;
 }
 
-bool has(const Row& row, const Key& key) {
+bool has_cell(const Row& row, const Key& key) {
   for (const auto& [column, word] : row.words) {
-    if (column == key.column) return word.starts_with(key.value);
+    if (column != key.column) continue;
+    const bool is_whole = key.value.ends_with('$');
+    return is_whole ? word + '$' == key.value : word.starts_with(key.value);
   }
   const auto wanted = parse_decimal(key.value);
-  for (const auto& [column, number] : row.numbers) {
-    if (column == key.column)
-      return key.value.empty() || (wanted && std::abs(number - *wanted) <= 1e-9 * std::abs(*wanted));
-  }
-  return false;
+  const double number = number_of(row, key.column);
+  if (std::isnan(number)) return false;
+  return key.value.empty() || (wanted && std::abs(number - *wanted) <= 1e-9 * std::abs(*wanted));
 }
 
 }  // namespace
 
+double number_of(const Row& row, const std::string& column) {
+  for (const auto& [name, number] : row.cells) {
+    if (name == column) return number;
+  }
+  return std::nan("");
+}
+
+bool has(const Row& row, const std::vector<Key>& where) {
+  return std::all_of(where.begin(), where.end(), [&row](const Key& key) { return has_cell(row, key); });
+}
+
 std::vector<Row> rows_of(const json& report, const std::string& command) {
   std::vector<Row> rows;
+  const bool is_drawn = report.contains("seed") && report.at("seed").is_number();
   for (const json& table : report.at("tables")) {
     for (const json& cells : table.at("rows")) {
-      const auto kind = kind_of(cells);
-      if (!kind) continue;
-      Row row{.kind = *kind, .command = command, .table = table.at("title").get<std::string>()};
+      const RowKind kind = kind_of(cells);
+      Row row{.kind = kind, .command = command, .table = table.at("title").get<std::string>(), .drawn = is_drawn};
       name_row(row, table.at("columns"), cells);
-      if (cells.contains("computed") && *kind == RowKind::control) {  // a statement that computed numbers contradict
+      for (const auto& [column, cell] : cells.items()) {
+        if (cell.is_number()) row.cells.emplace_back(column, cell.get<double>());
+      }
+      if (cells.contains("computed") && kind == RowKind::control) {  // a statement that computed numbers contradict
         row.kind = RowKind::exact;
         read_comparison(row, cells);
         row.kind = RowKind::control;
@@ -141,19 +155,21 @@ std::vector<Row> rows_of(const json& report, const std::string& command) {
   return rows;
 }
 
-std::vector<std::size_t> selected(const std::vector<Row>& all, const std::vector<std::string>& commands,
-                                  const Rows& rows) {
+bool is_within(const RowGroup& group, const Row& row) {
+  const double place = group.along.empty() ? 0 : number_of(row, group.along);
+  return !(group.from && !(place >= *group.from)) && !(group.to && !(place <= *group.to));
+}
+
+std::vector<std::size_t> selected(const std::vector<Row>& all, const Selection& rows) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Row& row = all[i];
-    if (std::find(commands.begin(), commands.end(), row.command) == commands.end()) continue;
-    if (row.kind == RowKind::shown || !row.table.starts_with(rows.table)) continue;
+    if (std::find(rows.runs.begin(), rows.runs.end(), row.command) == rows.runs.end()) continue;
+    if (!row.table.starts_with(rows.table)) continue;
     const bool is_other_theory =
         std::any_of(row.words.begin(), row.words.end(), [](const auto& word) { return word.first == "z"; });
-    if (is_other_theory ? rows.z.empty() || !has(row, {"z", rows.z}) : !rows.z.empty()) continue;
-    if (std::all_of(rows.where.begin(), rows.where.end(), [&row](const Key& key) { return has(row, key); })) {
-      chosen.push_back(i);
-    }
+    if (is_other_theory ? rows.z.empty() || !has_cell(row, {"z", rows.z}) : !rows.z.empty()) continue;
+    if (has(row, rows.where)) chosen.push_back(i);
   }
   return chosen;
 }

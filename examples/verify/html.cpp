@@ -91,14 +91,14 @@ std::string relation_html(const std::string& relation) {
   return relation == "<=" ? "&le; " : relation == ">=" ? "&ge; " : relation == "!=" ? "&ne; " : "";
 }
 
-/// A row of a table that has columns for what only simulations have, or has none.
-std::string row_html(const Row& row, const JudgedRow& judged, bool table_is_simulated) {
-  std::string type = row.kind == RowKind::control ? "control" : judged.rejected ? "rejected" : "";
+/// A row beside a theory, as cells.
+std::string row_html(const Row& row, const JudgedRow& judged, Role role, bool table_is_simulated) {
   const bool simulated = row.values > 0 && row.unjudged.empty();
-  std::string what = row.kind == RowKind::control ? (judged.rejected ? "rejected" : "not rejected")
-                     : !row.unjudged.empty()      ? "not judged: " + row.unjudged
-                     : judged.rejected            ? "REJECTED"
-                                                  : "agrees";
+  const std::string what = row.kind == RowKind::shown ? ""
+                           : !row.unjudged.empty()    ? "not judged: " + row.unjudged
+                           : judged.rejected          ? "rejected"
+                                                      : "agrees";
+  const std::string type = role == Role::control ? "control" : what == "rejected" ? "rejected" : "";
   std::string html = "<tr class=\"" + type + "\"><td>" + escaped(row.name) + "</td>";
   html += "<td>" + relation_html(row.relation) + number(row.theory) + "</td>";
   std::vector<std::string> cells{number(row.simulation)};
@@ -112,22 +112,74 @@ std::string row_html(const Row& row, const JudgedRow& judged, bool table_is_simu
   return html + "</tr>\n";
 }
 
-std::string rows_html(const Ledger& ledger, const Decision& decision) {
-  std::vector<std::size_t> all = decision.evidence;
-  for (const auto* more : {&decision.paper_says, &decision.controls}) {
-    for (const std::size_t i : *more) {
-      if (std::find(all.begin(), all.end(), i) == all.end()) all.push_back(i);
-    }
-  }
+std::string table_html(const Ledger& ledger, const Finding& finding, Role role) {
   const auto is_computed = [&ledger](std::size_t i) { return ledger.rows[i].is_computed(); };
-  const bool some_computed = std::any_of(all.begin(), all.end(), is_computed);
-  const bool simulated = !std::all_of(all.begin(), all.end(), is_computed);
+  const bool some_computed = std::any_of(finding.rows.begin(), finding.rows.end(), is_computed);
+  const bool simulated = !std::all_of(finding.rows.begin(), finding.rows.end(), is_computed);
   const std::string measured = !some_computed ? "simulation" : simulated ? "simulation or computed" : "computed";
   std::string html = "<div class=\"wide\"><table><thead><tr><th>row</th><th>theory</th><th>" + measured + "</th>" +
                      (simulated ? "<th>± error</th><th>z</th><th>p</th><th>resolution</th>" : "") +
                      "<th></th></tr></thead><tbody>\n";
-  for (const std::size_t i : all) html += row_html(ledger.rows[i], ledger.family.rows[i], simulated);
+  for (const std::size_t i : finding.rows) html += row_html(ledger.rows[i], ledger.family.rows[i], role, simulated);
   return html + "</tbody></table></div>\n";
+}
+
+/// The values that a group asks about, as they are compared.
+std::string asked_html(const Ledger& ledger, const RowGroup& group) {
+  const Answer answer = ask(group, ledger.rows);
+  std::string column = group.value;
+  std::replace(column.begin(), column.end(), '_', ' ');
+  const bool compared = std::any_of(answer.points.begin(), answer.points.end(),
+                                    [](const AskedPoint& point) { return std::isfinite(point.other); });
+  std::string html = "<div class=\"wide\"><table><thead><tr><th>row</th><th>" + escaped(column) +
+                     "</th><th>± error</th>" + (compared ? "<th>compared with</th>" : "") + "</tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < answer.points.size(); ++i) {
+    const AskedPoint& point = answer.points[i];
+    html += "<tr><td>" + escaped(ledger.rows[answer.rows[i]].name) + "</td><td>" + number(point.value) + "</td><td>" +
+            (point.error > 0 ? number(point.error) : "") + "</td>" +
+            (compared ? "<td>" + number(point.other) + "</td>" : "") + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+/// What a role means, for who reads the page alone.
+std::string meaning_of(Role role) {
+  switch (role) {
+    case Role::paper:
+      return "the paper says";
+    case Role::exact:
+      return "exact at this size (ours)";
+    case Role::control:
+      return "a near miss";
+    case Role::identity:
+      return "true by definition";
+    case Role::addition:
+      break;
+  }
+  return "we add";
+}
+
+/// What each group of rows says and what became of it, with its rows.
+std::string groups_html(const Ledger& ledger, const Claim& claim, const Decision& decision) {
+  std::string html = "<ul class=\"groups\">\n";
+  for (std::size_t i = 0; i < decision.findings.size(); ++i) {
+    const RowGroup& group = claim.groups[i];
+    const Finding& finding = decision.findings[i];
+    const std::string state = finding.missing.empty() ? state_text(group.role, finding.state) : "missing";
+    html += "<li><span class=\"faint\">" + meaning_of(group.role) + ":</span> " + escaped(group.says) +
+            (group.regime.empty() ? "" : " <i>(" + escaped(group.regime) + ")</i>") + " <b>" + state + "</b>" +
+            (finding.again ? " (with another seed: " + state_text(group.role, *finding.again) + ")" : "") + ".<br>" +
+            "<span class=\"faint\">" + escaped(finding.missing.empty() ? finding.text : finding.missing) + "</span>\n";
+    if (!finding.rows.empty()) {
+      html +=
+          "<details><summary>" + std::to_string(finding.rows.size()) + (finding.rows.size() == 1 ? " row" : " rows") +
+          "</summary>\n" +
+          (group.question == Question::agrees ? table_html(ledger, finding, group.role) : asked_html(ledger, group)) +
+          "</details>\n";
+    }
+    html += "</li>\n";
+  }
+  return html + "</ul>\n";
 }
 
 std::string item(const std::string& name, const std::string& html) {
@@ -142,10 +194,12 @@ std::string list_of(const Links& links, const std::vector<std::string>& files) {
 
 std::string runs_html(const Ledger& ledger, const Claim& claim) {
   std::string html;
+  const std::vector<std::string> its = claim.runs();
   for (const Run& run : ledger.runs) {
-    if (std::find(claim.commands.begin(), claim.commands.end(), run.command) == claim.commands.end()) continue;
-    html += (html.empty() ? "" : "<br>") + ("<code>" + escaped(run.line) + "</code>, ") + short_text(run.seconds, 2) +
-            " s" + (run.problem.empty() ? "" : ": " + escaped(run.problem));
+    if (std::find(its.begin(), its.end(), run.command) == its.end()) continue;
+    html += (html.empty() ? "" : "<br>") + ("<code>" + escaped(run.line) + "</code>, ") +
+            (run.recorded.empty() ? short_text(run.seconds, 2) + " s" : "recorded: " + escaped(run.recorded)) +
+            (run.problem.empty() ? "" : ": " + escaped(run.problem));
   }
   return html;
 }
@@ -163,21 +217,11 @@ std::string plot_html(const Ledger& ledger, std::size_t index) {
          "</figure>\n";
 }
 
-std::string numbers_html(const Decision& decision) {
-  std::string text;
-  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-  if (decision.rows() > 0) add(evidence_text(decision));
-  if (decision.judged > 0) add("largest |z| " + short_text(decision.largest_z, 3));
-  const std::string best = resolution_text(decision.resolution), worst = resolution_text(decision.coarsest);
-  if (!best.empty()) add("a common deviation of " + best + " would have been seen (worst row alone: " + worst + ")");
-  if (!decision.controls.empty()) add(rejected_controls_text(decision) + " rows of wrong formulas rejected");
-  return escaped(text);
-}
-
 /// What the words of the page's search are looked for in.
-std::string searched_words(const Claim& claim) {
-  std::string words = claim.id + ' ' + claim.place + ' ' + claim.statement + ' ' + claim.found + ' ' +
-                      arxiv_number(claim.paper) + ' ' + title_of(claim.paper) + ' ' + claim.simulator;
+std::string searched_words(const Claim& claim, const Paper& paper) {
+  std::string words = claim.id + ' ' + claim.place + ' ' + claim.quote + ' ' + claim.comment + ' ' + paper.arxiv + ' ' +
+                      paper.title + ' ' + claim.simulator;
+  for (const RowGroup& group : claim.groups) words += ' ' + group.says;
   for (const std::string& header : claim.headers) words += ' ' + header;
   return lower(words);
 }
@@ -188,39 +232,32 @@ std::string alone(const Claim& claim, const RunNotes& notes) {
          " --seed " + std::to_string(notes.seed);
 }
 
-std::string card(const Ledger& ledger, std::size_t index, const Links& links, const RunNotes& notes) {
+std::string card(const Ledger& ledger, const Registry& registry, std::size_t index, const Links& links,
+                 const RunNotes& notes) {
   const Claim& claim = ledger.claims[index];
+  const Paper& paper = registry.papers[claim.paper];
   const Decision& decision = ledger.decisions[index];
   const std::string word = word_of(decision.outcome), type = anchor(word);
-  const bool surprising = !decision.as_expected(claim);
-  std::string html = "<article id=\"" + anchor(claim.id) + "\" class=\"" + (surprising ? "surprise" : "") +
-                     "\" data-verdict=\"" + type + "\" data-paper=\"" + word_of(claim.paper) + "\" data-words=\"" +
-                     escaped(searched_words(claim)) + "\">\n";
+  std::string html = "<article id=\"" + anchor(claim.id) + "\" data-verdict=\"" + type + "\" data-paper=\"" +
+                     paper.word + "\" data-ran=\"" + (decision.findings.empty() ? "no" : "yes") + "\" data-words=\"" +
+                     escaped(searched_words(claim, paper)) + "\">\n";
   html += "<header><h3>" + escaped(claim.place) + " <span class=\"faint\">" + escaped(claim.id) +
           "</span></h3><span class=\"verdict " + type + "\">" + word + "</span></header>\n";
-  html += "<p>" + escaped(claim.statement) + "</p>\n";
-  if (!claim.found.empty()) {
-    const bool is_old = decision.outcome == Outcome::untested;
-    html += std::string("<p><b>") + (is_old ? "Recorded earlier, not run here:" : "Found:") + "</b> " +
-            escaped(claim.found) + "</p>\n";
-  }
-  if (!decision.reason.empty()) html += "<p class=\"faint\">" + word + ": " + escaped(decision.reason) + ".</p>\n";
+  html += "<blockquote>“" + escaped(claim.quote) + "”</blockquote>\n";
+  html += "<p><span class=\"faint\">The paper's setting:</span> " + escaped(claim.setting) + "." +
+          (claim.ours.empty() ? "" : " <span class=\"faint\">Ours:</span> " + escaped(claim.ours) + ".") + "</p>\n";
+  if (!decision.reason.empty()) html += "<p><b>" + word + ":</b> " + escaped(decision.reason) + ".</p>\n";
+  if (!claim.comment.empty()) html += "<p>" + escaped(claim.comment) + "</p>\n";
   html += plot_html(ledger, index);
-  html += "<p class=\"faint\">" + numbers_html(decision) + "</p>\n";
-  if (!decision.evidence.empty()) {
-    html += "<details><summary>The numbers</summary>\n" + rows_html(ledger, decision) + "</details>\n";
-  }
-  const bool has_run = !decision.evidence.empty();
-  html += std::string("<details><summary>") + (claim.equation.empty() ? "Sources" : "Formula, sources") +
-          (has_run ? ", how to repeat it" : "") + "</summary><dl>\n";
-  html += item("formula", claim.equation.empty() ? "" : "<code>" + escaped(claim.equation) + "</code>");
+  if (!decision.findings.empty()) html += groups_html(ledger, claim, decision);
+  html += std::string("<details><summary>") + (claim.formula.empty() ? "Sources" : "Formula, sources") +
+          (decision.findings.empty() ? "" : ", how to repeat it") + "</summary><dl>\n";
+  html += item("formula", claim.formula.empty() ? "" : "<code>" + escaped(claim.formula) + "</code>");
   html += item("headers", list_of(links, claim.headers));
   html += item("theory", claim.docs.empty() ? "" : links.to(claim.docs));
   html += item("simulation", claim.simulator.empty() ? "" : links.to(claim.simulator));
   html += item("commands", runs_html(ledger, claim));
-  if (has_run) {
-    html += item("this claim alone", "<code>" + escaped(alone(claim, notes)) + "</code>");
-  }
+  if (!decision.findings.empty()) html += item("this claim alone", "<code>" + escaped(alone(claim, notes)) + "</code>");
   return html + "</dl></details>\n</article>\n";
 }
 
@@ -228,30 +265,33 @@ std::string counts_html(const Ledger& ledger) {
   std::string html = "<div class=\"counts\">\n";
   for (const Outcome outcome : all_outcomes) {
     const std::string word = word_of(outcome), type = anchor(word);
+    if (ledger.count(outcome) == 0) continue;
     html += "<button type=\"button\" aria-pressed=\"false\" data-verdict=\"" + type + "\"><b class=\"" + type + "\">" +
             std::to_string(ledger.count(outcome)) + "</b> " + word + "</button>\n";
   }
   return html + "</div>\n";
 }
 
-std::string filters_html(const std::vector<Paper>& papers) {
+/// The papers of the ledger's claims, in their order.
+std::vector<std::size_t> papers_of(const Ledger& ledger) {
+  std::vector<std::size_t> papers;
+  for (const Claim& claim : ledger.claims) {
+    if (std::find(papers.begin(), papers.end(), claim.paper) == papers.end()) papers.push_back(claim.paper);
+  }
+  return papers;
+}
+
+std::string filters_html(const Ledger& ledger, const Registry& registry) {
   std::string html =
       "<div class=\"filters\"><select id=\"paper\" aria-label=\"Paper\"><option value=\"\">all papers</option>";
-  for (const Paper paper : papers) {
-    html += "<option value=\"" + word_of(paper) + "\">" + escaped(title_of(paper)) + "</option>";
+  for (const std::size_t paper : papers_of(ledger)) {
+    html +=
+        "<option value=\"" + registry.papers[paper].word + "\">" + escaped(registry.papers[paper].title) + "</option>";
   }
   return html +
          "</select><input id=\"words\" type=\"search\" placeholder=\"words, in any order\" aria-label=\"Words, in any "
          "order\"></div>\n" +
          "<p class=\"faint\" id=\"shown\"></p>\n";
-}
-
-std::vector<Paper> papers_of(const Ledger& ledger) {
-  std::vector<Paper> papers;
-  for (const Claim& claim : ledger.claims) {
-    if (std::find(papers.begin(), papers.end(), claim.paper) == papers.end()) papers.push_back(claim.paper);
-  }
-  return papers;
 }
 
 double seconds_of(const Ledger& ledger) {
@@ -260,15 +300,17 @@ double seconds_of(const Ledger& ledger) {
   return seconds;
 }
 
-std::string about_html(const Ledger& ledger, const RunNotes& notes) {
-  return "<p>Each claim is a set of rows from the project's programs, theory beside simulation or beside computed "
-         "numbers. " +
-         escaped(family_text(ledger)) +
-         " Each claim also has wrong formulas, and is untested if none of their rows was rejected. "
-         "Refined: the claim holds in a regime, which is stated.</p>\n<p class=\"faint\"><code>" +
-         escaped(notes.command) + "</code>, seed " + std::to_string(notes.seed) + ", version " + version() +
-         ", commit " + escaped(commit()) + ", " + escaped(machine()) + ", " + short_text(seconds_of(ledger), 3) +
-         " s of processor time" + (ledger.complete ? "" : "; <b>stopped early</b>") + ".</p>\n";
+std::string about_html(const Ledger& ledger, const Links& links, const RunNotes& notes) {
+  return "<p>Each claim is quoted, with the paper's setting and ours. Below it stand groups of rows: what the paper "
+         "says, "
+         "what is exact at this size, near misses that must be rejected, and what we add. The verdict follows from "
+         "these "
+         "groups by the rules of " +
+         links.to("docs/claims.md") + "; nobody types it. " + escaped(family_text(ledger)) +
+         "</p>\n<p class=\"faint\"><code>" + escaped(notes.command) + "</code>, seed " + std::to_string(notes.seed) +
+         ", version " + version() + ", commit " + escaped(commit()) + ", " + escaped(machine()) + ", " +
+         short_text(seconds_of(ledger), 3) + " s of processor time" +
+         (ledger.complete ? "" : "; <b>stopped early</b>") + ".</p>\n";
 }
 
 }  // namespace
@@ -284,7 +326,7 @@ std::string machine() {
   return name + ", " + std::to_string(std::max(std::thread::hardware_concurrency(), 1u)) + " cores";
 }
 
-std::string html_of(const Ledger& ledger, const RunNotes& notes) {
+std::string html_of(const Ledger& ledger, const Registry& registry, const RunNotes& notes) {
   const Links links(notes.page);
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -293,12 +335,13 @@ std::string html_of(const Ledger& ledger, const RunNotes& notes) {
       "<title>The ledger: claims about attention, on trial</title>\n<style>";
   html += page_style;
   html += "</style></head>\n<body><main>\n<h1>The claims of five papers on attention, on trial</h1>\n";
-  html += counts_html(ledger) + about_html(ledger, notes) + filters_html(papers_of(ledger));
-  for (const Paper paper : papers_of(ledger)) {
-    html += "<section><h2>" + escaped(title_of(paper)) + " <span class=\"faint\">arXiv " + arxiv_number(paper) +
-            "</span></h2>\n";
+  html += counts_html(ledger) + about_html(ledger, links, notes) + filters_html(ledger, registry);
+  for (const std::size_t paper : papers_of(ledger)) {
+    const Paper& one = registry.papers[paper];
+    html += "<section><h2>" + escaped(one.title) + " <span class=\"faint\">" + escaped(one.authors) + ", arXiv " +
+            escaped(one.arxiv) + "</span></h2>\n<p class=\"faint\">" + escaped(one.text) + "</p>\n";
     for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
-      if (ledger.claims[i].paper == paper) html += card(ledger, i, links, notes);
+      if (ledger.claims[i].paper == paper) html += card(ledger, registry, i, links, notes);
     }
     html += "</section>\n";
   }

@@ -11,13 +11,6 @@ namespace incontext::examples::verify {
 
 namespace {
 
-/// A cell of a table: a bar would end it.
-std::string cell(const std::string& text) {
-  std::string result;
-  for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
-  return result;
-}
-
 /// Text in a code span: it is fenced by more back quotes than any run of them in it has, so that nothing in it is Markdown
 /// or HTML.
 std::string code(const std::string& text) {
@@ -31,36 +24,42 @@ std::string code(const std::string& text) {
   return fence + space + text + space + fence;
 }
 
-std::string line_of(const Claim& claim, const Decision& decision) {
-  const std::string controls = decision.controls.empty() ? "" : rejected_controls_text(decision);
-  const std::string found = claim.found.empty() ? decision.reason : claim.found;
-  std::string line = "|";
-  for (const std::string& text : {code(claim.id), claim.place, claim.statement, word_of(decision.outcome), found,
-                                  resolution_text(decision), evidence_text(decision), controls}) {
-    line += " " + cell(text) + " |";
+/// What each group of rows says, and what became of it.
+std::string groups_of(const Claim& claim, const Decision& decision) {
+  std::string text;
+  for (std::size_t i = 0; i < decision.findings.size(); ++i) {
+    const RowGroup& group = claim.groups[i];
+    const Finding& finding = decision.findings[i];
+    text += "* " + word_of(group.role) + (group.regime.empty() ? "" : ", " + group.regime) + ": " + group.says + " **" +
+            state_text(group.role, finding.state) +
+            "**: " + (finding.missing.empty() ? finding.text : finding.missing) + "\n";
   }
-  return line + "\n";
+  return text;
+}
+
+std::string entry_of(const Claim& claim, const Decision& decision) {
+  std::string text = "\n### " + code(claim.id) + ": " + word_of(decision.outcome) + "\n\n> " + claim.quote + "\n\n" +
+                     claim.place + ". The paper's setting: " + claim.setting + ".";
+  if (!claim.ours.empty()) text += " Ours: " + claim.ours + ".";
+  text += "\n\n";
+  if (!claim.comment.empty()) text += claim.comment + "\n\n";
+  if (!decision.reason.empty()) text += word_of(decision.outcome) + ": " + decision.reason + ".\n\n";
+  return text + groups_of(claim, decision);
 }
 
 }  // namespace
 
-std::string markdown_of(const Ledger& ledger, const RunNotes& notes) {
+std::string markdown_of(const Ledger& ledger, const Registry& registry, const RunNotes& notes) {
   std::string text = "# The claims of five papers on attention, on trial\n\n" + verdict_of(ledger).text + "\n\n" +
                      code(notes.command) + ", seed " + std::to_string(notes.seed) + ", version " + version() +
-                     ", commit " + commit() + ", " + machine() + ". " + family_text(ledger) +
-                     " \"to\": the least relative "
-                     "deviation common to all rows that would have been seen in 99 runs of 100.\n";
-  const Claim* previous = nullptr;
+                     ", commit " + commit() + ", " + machine() + ". " + family_text(ledger) + "\n";
+  std::size_t previous = registry.papers.size();
   for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
     const Claim& claim = ledger.claims[i];
-    if (previous == nullptr || previous->paper != claim.paper) {
-      text +=
-          "\n## " + title_of(claim.paper) + ", arXiv " + arxiv_number(claim.paper) +
-          "\n\n| claim | place | what it says | verdict | found | to | evidence | rows of wrong formulas rejected |\n"
-          "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
-    }
-    text += line_of(claim, ledger.decisions[i]);
-    previous = &claim;
+    const Paper& paper = registry.papers[claim.paper];
+    if (claim.paper != previous) text += "\n## " + paper.title + ", arXiv " + paper.arxiv + "\n\n" + paper.text + "\n";
+    text += entry_of(claim, ledger.decisions[i]);
+    previous = claim.paper;
   }
   return text;
 }

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <thread>
 
+#include "examples/verify/claims_file.hpp"
+
 namespace incontext::examples::verify {
 
 namespace {
@@ -23,23 +25,39 @@ std::vector<std::string> with_partial(const std::string& file) {
   throw_input_error(option, what, value, nearest.empty() ? otherwise : nearest + "?");
 }
 
-Paper paper_named(const std::string& word) {
+void require_paper(const Registry& registry, const std::string& word) {
   std::vector<std::string> known;
-  for (const Paper paper : all_papers) {
-    if (word == word_of(paper) || word == arxiv_number(paper)) return paper;
-    known.push_back(word_of(paper));
-    known.push_back(arxiv_number(paper));
+  for (const Paper& paper : registry.papers) {
+    if (word == paper.word || word == paper.arxiv) return;
+    known.insert(known.end(), {paper.word, paper.arxiv});
   }
   refuse("--paper", "is no paper of the ledger", word, known, "an arXiv number or a word that --list shows");
 }
 
-void require_claim(const std::string& id) {
+void require_claim(const Registry& registry, const std::string& id) {
   std::vector<std::string> known;
-  for (const Claim& claim : all_claims()) {
+  for (const Claim& claim : registry.claims) {
     if (claim.id == id) return;
     known.push_back(claim.id);
   }
   refuse("--claim", "is no claim of the ledger", id, known, "one of those that --list shows");
+}
+
+/// The claims of the file that the options name, else those of the program.
+Registry registry_of(const VerifyOptions& o) {
+  if (o.claims_file.empty()) return read_claims(built_in_claims());
+  return read_claims({{o.claims_file, read_whole_file(o.claims_file)}});
+}
+
+/// A claim as the edition has it.
+Claim in_edition(Claim claim, const Registry& registry, Edition edition) {
+  for (const std::string& name : claim.runs()) {
+    const Command& command = registry.command(name);
+    if (!line_of(command, edition).empty() || !command.recorded.empty()) continue;
+    claim.not_tried = "its runs take minutes: incontext-verify --claim " + claim.id + " --edition full";
+    break;
+  }
+  return claim;
 }
 
 }  // namespace
@@ -47,17 +65,15 @@ void require_claim(const std::string& id) {
 void add_verify_options(CLI::App& app, VerifyOptions& o) {
   add_choice<Edition>(app, "--edition", o.edition, "quick: under 2 minutes on 2 cores; full: more trials, under 30",
                       {{"quick", Edition::quick}, {"full", Edition::full}});
-  const auto read_claims = [&o](const std::string& text) {
-    o.claims = parse_list(text);
-    for (const std::string& id : o.claims) require_claim(id);
-  };
-  add_read(app, "--claim", read_claims, "Only these claims", "ID,ID,...");
-  const auto read_papers = [&o](const std::string& text) {
-    o.papers.clear();
-    for (const std::string& word : parse_list(text)) o.papers.push_back(paper_named(word));
-  };
+  const auto read_ids = [&o](const std::string& text) { o.claims = parse_list(text); };
+  add_read(app, "--claim", read_ids, "Only these claims", "ID,ID,...");
+  const auto read_papers = [&o](const std::string& text) { o.papers = parse_list(text); };
   add_read(app, "--paper", read_papers, "Only the claims of these papers: a word of --list, or an arXiv number",
            "WORD,WORD,...");
+  show_no_default(add_input(app, "--claims-file", o.claims_file,
+                            "Claims of one's own, or changed ones, in the place of the program's; docs/claims.md says "
+                            "how to write them",
+                            "FILE.toml"));
   add_flag(app, "--list", o.list, "List the claims and run nothing");
   head_options(app, "Claims");
   add_count<std::uint64_t>(app, "--seed", o.seed, "Seed of every simulation", 0);
@@ -82,6 +98,9 @@ UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   if (o.list) unused.add("--list", {"--seed", "--soak", "--jobs", "--page", "--markdown"});
   if (o.soak == 0 && is_given(app, "--soak")) unused.add("--soak 0", {"--soak"});
   if (o.soak > 0) unused.add("--soak", {"--page", "--markdown"});
+  o.registry = registry_of(o);
+  for (const std::string& id : o.claims) require_claim(o.registry, id);
+  for (const std::string& word : o.papers) require_paper(o.registry, word);
   if (o.jobs == 0) o.jobs = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
   if (!o.page.empty() && !o.page.ends_with(".html")) {
     throw_input_error("--page", "is not the name of a page", o.page, "a name that ends in .html");
@@ -91,12 +110,14 @@ UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
 
 std::vector<Claim> claims_of(const VerifyOptions& o) {
   std::vector<Claim> chosen;
-  const auto within = [](const auto& all, const auto& one) {
-    return all.empty() || std::find(all.begin(), all.end(), one) != all.end();
+  const auto within = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
   };
-  for (const Claim& claim : all_claims()) {
-    if (within(o.claims, claim.id) && within(o.papers, claim.paper)) {
-      chosen.push_back(in_edition(claim, o.edition));
+  for (const Claim& claim : o.registry.claims) {
+    const Paper& paper = o.registry.papers[claim.paper];
+    const bool is_of_papers = o.papers.empty() || within(o.papers, paper.word) || within(o.papers, paper.arxiv);
+    if (is_of_papers && (o.claims.empty() || within(o.claims, claim.id))) {
+      chosen.push_back(in_edition(claim, o.registry, o.edition));
     }
   }
   if (chosen.empty()) throw InputError("--claim: none of these claims is of --paper (needs a claim of that paper)");

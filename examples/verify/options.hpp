@@ -13,8 +13,10 @@ namespace incontext::examples::verify {
 
 struct VerifyOptions {
   Edition edition = Edition::quick;
+  Registry registry = {};                ///< the claims' files
   std::vector<std::string> claims = {};  ///< identities; empty: all
-  std::vector<Paper> papers = {};        ///< empty: all
+  std::vector<std::string> papers = {};  ///< their words or arXiv numbers; empty: all
+  std::string claims_file = {};          ///< in the place of the claims that are part of the program
   std::uint64_t seed = 1;
   std::int64_t soak = 0;  ///< the number of fresh seeds
   std::int64_t jobs = 0;  ///< 0: as many as the machine has cores
@@ -29,7 +31,7 @@ void add_verify_options(CLI::App& app, VerifyOptions& o);
 /// Checks the options and finds those without effect. Every output is tried before anything runs.
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o);
 
-/// The claims that the options ask for. Those with runs of the full edition alone are untested in the quick one.
+/// The claims that the options ask for. Those with runs that the edition leaves out are not tried, with the reason.
 std::vector<Claim> claims_of(const VerifyOptions& o);
 
 }  // namespace incontext::examples::verify

@@ -5,12 +5,12 @@ namespace incontext::examples::verify {
 
 inline constexpr const char* page_style = R"(
 :root { --ground: #fbfaf7; --card: #ffffff; --ink: #1d2430; --faint: #5c6675; --rule: #d9dce2; --link: #1f5fa8;
-  --confirmed: #1c7a4a; --refined: #8a6100; --refuted: #b3261e; --untested: #5c6675; --reach: #5c6675;
+  --good: #1c7a4a; --partly: #8a6100; --not: #b3261e; --open: #5c6675;
   --s1: #1f5fa8; --s2: #c2410c; --s3: #3f7d20; --s4: #8a4fbf; --s5: #0f766e;
   --s6: #9d174d; --s7: #6b7280; --s8: #a16207; }
 @media (prefers-color-scheme: dark) {
   :root { --ground: #14171c; --card: #1c2027; --ink: #e6e8ec; --faint: #9aa4b2; --rule: #343b46; --link: #8ab8f0;
-    --confirmed: #5fc08d; --refined: #d9ad45; --refuted: #f28b82; --untested: #9aa4b2; --reach: #9aa4b2;
+    --good: #5fc08d; --partly: #d9ad45; --not: #f28b82; --open: #9aa4b2;
     --s1: #7fb2ee; --s2: #f0925f; --s3: #8fce6c; --s4: #c39ae8; --s5: #5cc8bc;
     --s6: #ea8fb8; --s7: #a7b0bd; --s8: #dcb867; }
 }
@@ -37,14 +37,16 @@ article { background: var(--card);
 article header { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline;
   justify-content: space-between; }
 .verdict { font-weight: 600; }
-.confirmed { color: var(--confirmed); } .refined { color: var(--refined); } .refuted { color: var(--refuted); }
-.untested { color: var(--untested); } .out-of-reach { color: var(--reach); }
-.surprise { border-color: var(--refuted); }
+.confirmed, .seen-in-a-small-model { color: var(--good); }
+.holds-in-a-regime, .not-reproduced-in-a-small-model { color: var(--partly); } .contradicted { color: var(--not); }
+.by-definition, .undecided, .not-tried, .out-of-reach { color: var(--open); }
+blockquote { margin: .5rem 0; padding-left: .8rem; border-left: 3px solid var(--rule); font-style: italic; }
+.groups { padding-left: 1.1rem; } .groups li { margin: .35rem 0; }
 figure { margin: .6rem 0; } figure svg { width: 100%; height: auto; max-width: 34rem; display: block; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .15rem .6rem .15rem 0; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 12rem; }
-tr.control td { color: var(--faint); } tr.rejected td { color: var(--refuted); }
+tr.control td { color: var(--faint); } tr.rejected td { color: var(--not); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: .5rem 0; font-size: .9rem; }
 dt { color: var(--faint); } dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 summary { cursor: pointer; color: var(--link); margin-top: .4rem; }

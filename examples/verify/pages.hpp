@@ -15,9 +15,9 @@ struct RunNotes {
   std::string page = {};  ///< the file of the page, from which links to sources start
 };
 
-std::string html_of(const Ledger& ledger, const RunNotes& notes);
+std::string html_of(const Ledger& ledger, const Registry& registry, const RunNotes& notes);
 
-std::string markdown_of(const Ledger& ledger, const RunNotes& notes);
+std::string markdown_of(const Ledger& ledger, const Registry& registry, const RunNotes& notes);
 
 /// The processor and the number of cores, as far as the system tells.
 std::string machine();

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t most_series = 3;
 
-const double* number_of(const Row& row, const std::string& column) {
+/// A number of the row's name.
+const double* named_number(const Row& row, const std::string& column) {
   for (const auto& [name, number] : row.numbers) {
     if (name == column) return &number;
   }
@@ -27,9 +28,13 @@ const double* number_of(const Row& row, const std::string& column) {
 /// The judged rows of the table that has most of them.
 std::vector<std::size_t> largest_table(const Ledger& ledger, const Decision& decision) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> tables;
-  for (const std::size_t i : decision.evidence) {
-    const Row& row = ledger.rows[i];
-    if (row.kind == RowKind::judged && row.unjudged.empty()) tables[{row.command, row.table}].push_back(i);
+  std::set<std::size_t> seen;
+  for (const Finding& finding : decision.findings) {
+    for (const std::size_t i : finding.rows) {
+      const Row& row = ledger.rows[i];
+      const bool is_judged = row.kind == RowKind::judged && row.unjudged.empty();
+      if (is_judged && seen.insert(i).second) tables[{row.command, row.table}].push_back(i);
+    }
   }
   std::vector<std::size_t> largest;
   for (const auto& [name, rows] : tables) {
@@ -41,7 +46,7 @@ std::vector<std::size_t> largest_table(const Ledger& ledger, const Decision& dec
 std::set<double> values_of(const Ledger& ledger, const std::vector<std::size_t>& rows, const std::string& column) {
   std::set<double> values;
   for (const std::size_t i : rows) {
-    if (const double* value = number_of(ledger.rows[i], column)) values.insert(*value);
+    if (const double* value = named_number(ledger.rows[i], column)) values.insert(*value);
   }
   return values;
 }
@@ -69,7 +74,7 @@ std::string words_of_name(const Row& row) {
 std::string series_of(const Row& row, const std::vector<std::string>& numbers) {
   std::string name = words_of_name(row);
   for (const std::string& column : numbers) {
-    if (const double* value = number_of(row, column)) {
+    if (const double* value = named_number(row, column)) {
       name += (name.empty() ? "" : ", ") + column + " = " + short_text(*value, 4);
     }
   }
@@ -85,7 +90,7 @@ std::vector<std::string> grouping_numbers(const Ledger& ledger, const std::vecto
     const auto has_duplicates = [&] {
       std::set<std::pair<std::string, double>> places;
       for (const std::size_t i : rows) {
-        const double* x = number_of(ledger.rows[i], axis);
+        const double* x = named_number(ledger.rows[i], axis);
         if (x != nullptr && !places.insert({series_of(ledger.rows[i], chosen), *x}).second) return true;
       }
       return false;
@@ -94,6 +99,14 @@ std::vector<std::string> grouping_numbers(const Ledger& ledger, const std::vecto
     if (values_of(ledger, rows, column).size() > 1) chosen.push_back(column);
   }
   return chosen;
+}
+
+/// A name that the legend has room for.
+std::string fitting(const std::string& name) {
+  constexpr std::size_t room = 36;
+  if (name.size() <= room) return name;
+  std::size_t end = name.rfind(' ', room);
+  return name.substr(0, end == std::string::npos ? room : end) + " ...";
 }
 
 void sort_points(Series& series) {
@@ -122,24 +135,28 @@ Panel panel_of(std::vector<Series> series, const std::string& title, const std::
   return panel;
 }
 
-/// The controls and the rows of the paper's own formula.
-std::set<std::size_t> wrong_formulas(const Decision& decision) {
-  std::set<std::size_t> all(decision.controls.begin(), decision.controls.end());
-  all.insert(decision.paper_says.begin(), decision.paper_says.end());
+/// Other theories than the program's own.
+std::set<std::size_t> other_formulas(const Ledger& ledger, const Decision& decision) {
+  std::set<std::size_t> all;
+  for (const Finding& finding : decision.findings) {
+    for (const std::size_t i : finding.rows) {
+      if (ledger.rows[i].kind == RowKind::control) all.insert(i);
+    }
+  }
   return all;
 }
 
-/// The values that wrong formulas claim, at the places of the rows that they were tried on, which have the same
+/// The values that other formulas have, at the places of the rows that they were tried on, which have the same
 /// simulation.
 void add_controls(Series& hollow, const Ledger& ledger, const Decision& decision, const std::vector<std::size_t>& rows,
                   const std::string& axis) {
-  for (const std::size_t i : wrong_formulas(decision)) {
+  for (const std::size_t i : other_formulas(ledger, decision)) {
     const Row& control = ledger.rows[i];
     for (const std::size_t j : rows) {
       const Row& row = ledger.rows[j];
       if (row.command != control.command || row.simulation != control.simulation) continue;
       if (row.standard_error != control.standard_error) continue;
-      if (const double* x = number_of(row, axis)) hollow.points.push_back({*x, control.theory, 0});
+      if (const double* x = named_number(row, axis)) hollow.points.push_back({*x, control.theory, 0});
       break;
     }
   }
@@ -150,7 +167,7 @@ Series bayes_of(const Ledger& ledger, const std::vector<std::size_t>& rows, cons
   Series bayes{.name = "Bayes", .line = true, .color = most_series + 1};
   const Row& first = ledger.rows[rows.front()];
   for (const Row& row : ledger.rows) {
-    const double* x = number_of(row, axis);
+    const double* x = named_number(row, axis);
     if (x == nullptr || row.command != first.command || row.table != first.table) continue;
     if (row.kind == RowKind::shown && words_of_name(row).starts_with("Bayes ridge"))
       bayes.points.push_back({*x, row.simulation, 0});
@@ -175,12 +192,12 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
   std::vector<std::size_t> drawn;
   for (const auto& [name, members] : ordered) {
     const std::size_t color = series.size() / 2;
-    const std::string words = name.empty() ? "" : ": " + name;
+    const std::string words = name.empty() ? "" : ": " + fitting(name);
     Series theory{.name = "theory (line), simulation" + words, .line = true, .color = color};
     Series simulated{.name = "", .line = false, .color = color};
     for (const std::size_t i : members) {
       const Row& row = ledger.rows[i];
-      const double* x = number_of(row, axis);
+      const double* x = named_number(row, axis);
       if (x == nullptr) continue;
       theory.points.push_back({*x, row.theory, 0});
       simulated.points.push_back({*x, row.simulation, row.standard_error});
@@ -190,7 +207,7 @@ Panel against(const Ledger& ledger, const Decision& decision, const std::vector<
     series.push_back(std::move(theory));
     series.push_back(std::move(simulated));
   }
-  Series hollow{.name = "controls (hollow)", .line = false, .hollow = true, .color = most_series};
+  Series hollow{.name = "other formulas (hollow)", .line = false, .hollow = true, .color = most_series};
   add_controls(hollow, ledger, decision, drawn, axis);
   series.push_back(std::move(hollow));
   series.push_back(bayes_of(ledger, rows, axis));
@@ -206,7 +223,7 @@ Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vect
       std::none_of(rows.begin(), rows.end(), [&ledger](std::size_t i) { return ledger.rows[i].theory == 0; });
   Series theory{.name = "theory (line), simulation", .line = true, .color = 0};
   Series simulated{.name = "", .line = false, .color = 0};
-  Series hollow{.name = "controls (hollow)", .line = false, .hollow = true, .color = most_series};
+  Series hollow{.name = "other formulas (hollow)", .line = false, .hollow = true, .color = most_series};
   const auto place = [as_ratios](const Row& row, double value) {
     return as_ratios ? value / row.theory : (value - row.theory) / row.standard_error;
   };
@@ -217,7 +234,7 @@ Panel row_by_row(const Ledger& ledger, const Decision& decision, const std::vect
     theory.points.push_back({x, place(row, row.theory), 0});
     const double bar = as_ratios ? row.standard_error / std::abs(row.theory) : 1;
     simulated.points.push_back({x, place(row, row.simulation), bar});
-    for (const std::size_t j : wrong_formulas(decision)) {
+    for (const std::size_t j : other_formulas(ledger, decision)) {
       const Row& control = ledger.rows[j];
       const bool same = control.command == row.command && control.simulation == row.simulation &&
                         control.standard_error == row.standard_error;
@@ -237,7 +254,8 @@ std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
   std::vector<Series> series;
   std::string title;
   for (const Run& run : ledger.runs) {
-    if (!run.problem.empty() || claim.commands.empty() || run.command != claim.commands.front()) continue;
+    const std::vector<std::string> runs = claim.runs();
+    if (!run.problem.empty() || runs.empty() || run.command != runs.front()) continue;
     const auto report = nlohmann::json::parse(run.report);
     for (const auto& table : report.at("tables")) {
       if (!table.at("title").get<std::string>().starts_with(claim.curves.table) || !series.empty()) continue;
@@ -265,6 +283,39 @@ std::optional<Panel> curves_of(const Ledger& ledger, const Claim& claim) {
   return panel_of(std::move(series), title, label, claim.curves.y);
 }
 
+/// What a group asks about, as points with their errors, and what they are compared with.
+Panel asked_panel(const RowGroup& group, const Answer& answer) {
+  std::string column = group.value, place = group.along.empty() ? "row" : group.along;
+  for (std::string* name : {&column, &place}) std::replace(name->begin(), name->end(), '_', ' ');
+  Series values{.name = column, .line = false, .color = 0};
+  Series others{.name = "compared with", .line = false, .hollow = true, .color = 1};
+  for (const AskedPoint& point : answer.points) {
+    values.points.push_back({point.place, point.value, point.error});
+    if (std::isfinite(point.other)) others.points.push_back({point.place, point.other, 0});
+  }
+  Panel panel = panel_of({values, others}, group.rows.table, place, column);
+  panel.from_zero = false;
+  if (group.along.empty()) {
+    panel.whole_x = true;
+    panel.x_axis = Axis::linear;
+  }
+  return panel;
+}
+
+/// The group with most points, of the paper if it has one.
+std::optional<Panel> largest_question(const Ledger& ledger, const Claim& claim) {
+  std::optional<Panel> panel;
+  std::size_t most = 0;
+  for (const RowGroup& group : claim.groups) {
+    if (group.question == Question::agrees || group.role == Role::control) continue;
+    const Answer answer = ask(group, ledger.rows);
+    if (answer.points.size() <= most) continue;
+    most = answer.points.size();
+    panel = asked_panel(group, answer);
+  }
+  return panel;
+}
+
 /// A table's title up to the values of its parameters, which follow a colon. "Figure 2a:" alone would say too little.
 std::string shortened(const std::string& title) {
   constexpr std::size_t fewest = 12;
@@ -282,6 +333,7 @@ std::optional<Panel> plot_of(const Ledger& ledger, std::size_t index) {
   std::optional<Panel> panel;
   if (rows.empty()) {
     panel = curves_of(ledger, claim);
+    if (!panel) panel = largest_question(ledger, claim);
   } else {
     const std::string axis = axis_of(ledger, rows), title = ledger.rows[rows.front()].table;
     panel = axis.empty() ? row_by_row(ledger, decision, rows, title) : against(ledger, decision, rows, axis, title);

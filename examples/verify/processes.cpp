@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <thread>
 #include <utility>
@@ -27,8 +28,8 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void count_interrupt(int) { ++interrupts_so_far; }
 
-struct sigaction heard_before[2];
-constexpr int heard[] = {SIGINT, SIGTERM};
+constexpr int heard[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction heard_before[std::size(heard)];
 
 /// The parent's environment, with few threads: children side by side would each take all cores.
 std::vector<std::string> environment(std::size_t threads) {
@@ -95,7 +96,11 @@ Interrupts::Interrupts() {
   action.sa_handler = count_interrupt;
   sigemptyset(&action.sa_mask);
   interrupts_so_far = 0;
-  for (std::size_t i = 0; i < std::size(heard); ++i) ::sigaction(heard[i], &action, &heard_before[i]);
+  for (std::size_t i = 0; i < std::size(heard); ++i) {
+    ::sigaction(heard[i], &action, &heard_before[i]);
+    const bool is_ignored = heard[i] == SIGHUP && heard_before[i].sa_handler == SIG_IGN;  // nohup
+    if (is_ignored) ::sigaction(heard[i], &heard_before[i], nullptr);
+  }
 }
 
 Interrupts::~Interrupts() {

@@ -23,7 +23,7 @@ struct Finished {
   std::string problem = {};  ///< why it was not started
 };
 
-/// A first Ctrl-C, or SIGTERM, is passed on to the children, and none is started after it; a second ends them.
+/// A first Ctrl-C, SIGTERM or hangup is passed on to the children, and none is started after it; a second ends them.
 class Interrupts {
  public:
   Interrupts();

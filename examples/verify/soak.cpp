@@ -22,11 +22,12 @@ bool has_uniform_p_value(const Row& row) {
          row.tolerance <= negligible * row.standard_error;
 }
 
-std::vector<std::string> simulations(const std::vector<Claim>& claims) {
+std::vector<std::string> simulations(const std::vector<Claim>& claims, const VerifyOptions& o) {
   std::vector<std::string> names;
-  for (const std::string& name : needed_commands(claims)) {
-    const std::string& line = line_of(command_named(name), Edition::full);
-    if (!line.starts_with("incontext-train") && !line.starts_with("incontext-scores")) names.push_back(name);
+  for (const std::string& name : needed_runs(o.registry, claims, o.edition)) {
+    const std::string& line = line_of(o.registry.command(name), o.edition);
+    if (!line.empty() && !line.starts_with("incontext-train") && !line.starts_with("incontext-scores"))
+      names.push_back(name);
   }
   return names;
 }
@@ -36,7 +37,8 @@ std::vector<std::string> without_rows(const std::vector<Claim>& claims, const st
   std::vector<std::string> names;
   for (const Claim& claim : claims) {
     const bool has_one = std::any_of(rows.begin(), rows.end(), [&claim](const SeededRow& row) {
-      return std::find(claim.commands.begin(), claim.commands.end(), row.command) != claim.commands.end();
+      const std::vector<std::string> runs = claim.runs();
+      return std::find(runs.begin(), runs.end(), row.command) != runs.end();
     });
     if (!has_one) names.push_back(claim.id);
   }
@@ -126,13 +128,13 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds, co
 }
 
 Soak soak(const std::vector<Claim>& claims, const VerifyOptions& o, const Interrupts& interrupts) {
-  const std::vector<std::string> once = simulations(claims);
+  const std::vector<std::string> once = simulations(claims, o);
   std::vector<Draw> draws;
   for (std::int64_t i = 0; i < o.soak; ++i) {
     for (const std::string& name : once) draws.push_back({name, o.seed + 1 + draws.size()});
   }
   std::map<std::pair<std::string, std::size_t>, SeededRow> rows;
-  for (const Run& run : run_commands(draws, o, interrupts)) {
+  for (const Run& run : do_runs(draws, o, interrupts)) {
     if (!run.problem.empty()) continue;
     std::vector<Row> all = rows_of(nlohmann::json::parse(run.report), run.command);
     std::erase_if(all, [](const Row& row) { return row.kind != RowKind::judged; });

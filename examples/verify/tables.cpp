@@ -29,123 +29,139 @@ std::string kind_text(RowKind kind) {
                                     : "exact";
 }
 
-/// Notes about what did not come out as the registry has it.
-std::vector<std::string> surprises(const Ledger& ledger) {
-  std::vector<std::string> notes = ledger.rejections();
+/// Claims that nothing decided, with the reason.
+std::vector<std::string> not_decided(const Ledger& ledger) {
+  std::vector<std::string> notes;
   for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
     const Decision& decision = ledger.decisions[i];
-    if (decision.as_expected(ledger.claims[i])) continue;
-    notes.push_back("Not as expected: " + ledger.claims[i].id + ": " + word_of(decision.outcome) + ", expected " +
-                    word_of(ledger.claims[i].expected) + ": " + decision.reason + ".");
+    const bool is_open = decision.outcome == Outcome::undecided || decision.outcome == Outcome::not_tried ||
+                         decision.outcome == Outcome::out_of_reach;
+    if (is_open) notes.push_back(ledger.claims[i].id + ", " + word_of(decision.outcome) + ": " + decision.reason + ".");
   }
   return notes;
 }
 
-/// Claims that no program tries, with the reason that the registry gives.
-std::vector<std::string> not_tried(const Ledger& ledger) {
-  std::vector<std::string> notes;
-  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
-    const Claim& claim = ledger.claims[i];
-    if (!claim.reason.empty()) notes.push_back(claim.id + ", " + word_of(claim.expected) + ": " + claim.reason + ".");
+/// How many groups of rows hold, of all of a role: "2 of 3".
+std::string holding(const Claim& claim, const Decision& decision, Role role, State wanted) {
+  std::size_t all = 0, hold = 0;
+  for (std::size_t i = 0; i < decision.findings.size(); ++i) {
+    if (claim.groups[i].role != role) continue;
+    ++all;
+    hold += decision.findings[i].state == wanted ? 1 : 0;
   }
-  return notes;
+  return all == 0 ? "" : std::to_string(hold) + " of " + std::to_string(all);
+}
+
+double best_resolution(const Claim& claim, const Decision& decision) {
+  double best = std::nan("");
+  for (std::size_t i = 0; i < decision.findings.size(); ++i) {
+    if (claim.groups[i].role == Role::paper || claim.groups[i].role == Role::exact) {
+      best = std::fmin(best, decision.findings[i].resolution);
+    }
+  }
+  return best;
 }
 
 }  // namespace
+
+std::string state_text(Role role, State state) {
+  const bool is_control = role == Role::control;
+  switch (state) {
+    case State::holds:
+      return is_control ? "not rejected" : "holds";
+    case State::rejected:
+      return is_control ? "rejected, as it should be" : "does not hold";
+    case State::undecided:
+      break;
+  }
+  return "undecided";
+}
 
 std::string resolution_text(double resolution) {
   if (!std::isfinite(resolution)) return "";
   return short_text(100 * resolution, 2) + "%";
 }
 
-std::string resolution_text(const Decision& decision) {
-  return decision.judged == 0 && decision.exact > 0 ? "rounding" : resolution_text(decision.resolution);
-}
-
-std::string rejected_controls_text(const Decision& decision) {
-  return std::to_string(decision.controls_rejected) + " of " + std::to_string(decision.controls.size());
-}
-
-std::string evidence_text(const Decision& decision) {
-  std::string text;
-  const auto add = [&text](std::size_t number, const std::string& one, const std::string& many) {
-    if (number > 0) text += (text.empty() ? "" : ", ") + std::to_string(number) + ' ' + (number == 1 ? one : many);
-  };
-  add(decision.judged, "row beside a simulation", "rows beside simulations");
-  add(decision.exact, "equality of computed numbers", "equalities of computed numbers");
-  add(decision.bounds, "bound of a computed number", "bounds of computed numbers");
-  return text;
-}
-
 std::string family_text(const Ledger& ledger) {
   const std::size_t members = ledger.family.members, others = members - ledger.members_of_claims();
-  if (members == 0) return "No row here is compared with a simulation.";
-  std::string text = "The judged rows of the programs that ran, " + std::to_string(members) + " in all, are one family";
-  if (others > 0) {
-    text += "; " + std::to_string(others) + (others == 1 ? " of them is" : " of them are") +
-            " in the same figures and no evidence of these claims";
+  if (ledger.family.size() == 0) return "No row here is compared with a simulation.";
+  std::string text = "The judged rows of the programs that ran, " + std::to_string(members) + " in all";
+  if (others > 0) text += " (" + std::to_string(others) + " of them are in the same figures and of no claim)";
+  if (ledger.family.comparisons > 0) {
+    text += ", and " + std::to_string(ledger.family.comparisons) + " comparisons for orders and trends";
   }
-  return text +
-         ". A right theory is rejected once in 100 such reports (Holm, |z| <= " + short_text(ledger.family.bound, 3) +
-         " at the first step).";
+  return text + " are one family: a right theory is rejected once in 100 such reports (Holm, |z| <= " +
+         short_text(ledger.family.bound, 3) + " at the first step).";
 }
 
-Table claims_table(const Ledger& ledger) {
+Table claims_table(const Ledger& ledger, const Registry& registry) {
   const auto hidden = [](const char* name) { return Column{.name = name, .in_text = InText::hidden}; };
-  Table table{.title = "The claims of the five papers",
+  Table table{.title = "The claims of the papers",
               .columns = {{.name = "claim"},
                           hidden("paper"),
                           hidden("place"),
-                          hidden("statement"),
-                          hidden("found"),
+                          hidden("quote"),
+                          hidden("setting"),
+                          hidden("ours"),
                           {.name = "verdict"},
-                          {.name = "to", .heading = "to"},
-                          {.name = "worst_row", .heading = "worst row"},
-                          hidden("resolution"),
-                          hidden("worst_resolution"),
-                          {.name = "rows"},
-                          hidden("exact"),
-                          hidden("bounds"),
-                          {.name = "largest_z", .heading = "max |z|", .style = Style::two_decimals},
-                          {.name = "controls", .heading = "controls"},
+                          {.name = "paper_holds", .heading = "paper's rows"},
+                          {.name = "controls", .heading = "near misses"},
+                          {.name = "resolution", .heading = "seen"},
                           {.name = "reason", .in_text = InText::hidden},
+                          hidden("comment"),
                           hidden("headers"),
                           hidden("docs"),
                           hidden("simulator"),
-                          hidden("commands")}};
+                          hidden("runs")}};
   for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
     const Claim& claim = ledger.claims[i];
     const Decision& decision = ledger.decisions[i];
-    const bool ran = !decision.evidence.empty();
-    table.add_row({claim.id,
-                   arxiv_number(claim.paper),
-                   claim.place,
-                   claim.statement,
-                   text(claim.found),
-                   word_of(decision.outcome),
-                   text(resolution_text(decision)),
-                   text(resolution_text(decision.coarsest)),
-                   finite(decision.resolution),
-                   finite(decision.coarsest),
-                   ran ? count(decision.rows()) : Cell(),
-                   count(decision.exact),
-                   count(decision.bounds),
-                   decision.judged > 0 ? Cell(decision.largest_z) : Cell(),
-                   ran ? Cell(rejected_controls_text(decision)) : Cell(),
-                   text(decision.reason),
-                   text(listed(claim.headers)),
-                   text(claim.docs),
-                   text(claim.simulator),
-                   text(listed(claim.commands))});
+    table.add_row({claim.id, registry.papers[claim.paper].arxiv, claim.place, claim.quote, claim.setting,
+                   text(claim.ours), word_of(decision.outcome),
+                   text(holding(claim, decision, Role::paper, State::holds)),
+                   text(holding(claim, decision, Role::control, State::rejected)),
+                   text(resolution_text(best_resolution(claim, decision))), text(decision.reason), text(claim.comment),
+                   text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.runs()))});
   }
   table.notes.push_back(
-      "refined: the claim holds in a regime; --page, --markdown and JSON say what holds in the place of refined and "
-      "refuted claims. to: the least relative deviation common to all rows that the best of them would have shown in "
-      "99 runs of 100; worst row: the same for the worst. controls: rows of wrong formulas that were rejected, of all "
-      "such rows.");
-  if (ledger.family.members > 0) table.notes.push_back(family_text(ledger));
-  for (std::string& note : not_tried(ledger)) table.notes.push_back(std::move(note));
-  for (std::string& note : surprises(ledger)) table.notes.push_back(std::move(note));
+      "paper's rows: groups of rows with what the paper says, that hold, of all. near misses: groups of wrong formulas "
+      "that are rejected, of all. seen: the least relative deviation that the best row would have shown in 99 runs of "
+      "100. --page, --markdown and JSON quote the claims and have every row; docs/claims.md has the rules.");
+  if (ledger.family.size() > 0) table.notes.push_back(family_text(ledger));
+  for (std::string& note : not_decided(ledger)) table.notes.push_back(std::move(note));
+  for (std::string& note : ledger.rejections()) table.notes.push_back(std::move(note));
+  return table;
+}
+
+Table groups_table(const Ledger& ledger) {
+  Table table{.title = "What the rows say",
+              .columns = {{"claim"},
+                          {"role"},
+                          {"regime"},
+                          {"says"},
+                          {"question"},
+                          {"state"},
+                          {"again"},
+                          {"numbers"},
+                          {"judged"},
+                          {"computed"},
+                          {"rejected"},
+                          {"largest_z"},
+                          {"resolution"},
+                          {"worst_resolution"}}};
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    const Claim& claim = ledger.claims[i];
+    for (std::size_t j = 0; j < ledger.decisions[i].findings.size(); ++j) {
+      const RowGroup& group = claim.groups[j];
+      const Finding& finding = ledger.decisions[i].findings[j];
+      table.add_row(
+          {claim.id, word_of(group.role), text(group.regime), group.says, word_of(group.question),
+           state_text(group.role, finding.state), finding.again ? Cell(state_text(group.role, *finding.again)) : Cell(),
+           text(finding.missing.empty() ? finding.text : finding.missing), count(finding.judged),
+           count(finding.computed), count(finding.rejected), finding.judged > 0 ? Cell(finding.largest_z) : Cell(),
+           finite(finding.resolution), finite(finding.coarsest)});
+    }
+  }
   return table;
 }
 
@@ -174,11 +190,10 @@ Table rows_table(const Ledger& ledger) {
     std::vector<std::string> claims;
     for (std::size_t j = 0; j < ledger.claims.size(); ++j) {
       const Decision& decision = ledger.decisions[j];
-      for (const auto* chosen : {&decision.evidence, &decision.paper_says, &decision.controls}) {
-        if (std::find(chosen->begin(), chosen->end(), i) == chosen->end()) continue;
-        claims.push_back(ledger.claims[j].id);
-        break;
-      }
+      const bool is_of_it = std::any_of(decision.findings.begin(), decision.findings.end(), [i](const Finding& one) {
+        return std::find(one.rows.begin(), one.rows.end(), i) != one.rows.end();
+      });
+      if (is_of_it) claims.push_back(ledger.claims[j].id);
     }
     const bool is_simulated = row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0;
     const bool is_computed = row.is_computed();
@@ -193,57 +208,57 @@ Table rows_table(const Ledger& ledger) {
 }
 
 Table runs_table(const Ledger& ledger) {
-  Table table{.title = "The runs", .columns = {{"name"}, {"command"}, {.name = "seconds", .unit = "s"}, {"problem"}}};
-  for (const Run& run : ledger.runs) table.add_row({run.command, run.line, run.seconds, text(run.problem)});
+  Table table{.title = "The runs",
+              .columns = {{"name"}, {"command"}, {.name = "seconds", .unit = "s"}, {"recorded"}, {"problem"}}};
+  for (const Run& run : ledger.runs) {
+    table.add_row({run.command, run.line, run.recorded.empty() ? Cell(run.seconds) : Cell(), text(run.recorded),
+                   text(run.problem)});
+  }
   return table;
 }
 
-Table list_table(const std::vector<Claim>& claims) {
+Table list_table(const std::vector<Claim>& claims, const Registry& registry) {
   Table table{.title = "The claims of the ledger",
               .columns = {{"claim"},
                           {"paper"},
                           {"place"},
-                          {.name = "statement", .in_text = InText::hidden},
+                          {.name = "quote", .in_text = InText::hidden},
                           {.name = "formula", .in_text = InText::hidden},
                           {.name = "headers", .in_text = InText::hidden},
-                          {"expected"}}};
+                          {"rows"},
+                          {.name = "reason", .in_text = InText::hidden}}};
   for (const Claim& claim : claims) {
     std::string headers = claim.simulator;
     for (const std::string& header : claim.headers) headers += (headers.empty() ? "" : " ") + header;
-    table.add_row({claim.id, word_of(claim.paper), claim.place, claim.statement, text(claim.equation), text(headers),
-                   word_of(claim.expected)});
+    const std::string why = !claim.out_of_reach.empty() ? claim.out_of_reach : claim.not_tried;
+    table.add_row({claim.id, registry.papers[claim.paper].word, claim.place, claim.quote, text(claim.formula),
+                   text(headers), why.empty() ? count(claim.groups.size()) : Cell(), text(why)});
   }
-  table.notes = {
-      "expected: in this edition. A claim that needs minutes of training is untested in the quick one; --edition "
-      "full --list has its verdict."};
+  table.notes = {"rows: how many groups of rows try the claim; none where nothing does. JSON has the quotations."};
   return table;
 }
 
 Verdict verdict_of(const Ledger& ledger) {
   Verdict verdict{.agrees = true};
-  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
-    const Decision& decision = ledger.decisions[i];
-    if (decision.as_expected(ledger.claims[i])) continue;
-    if (decision.outcome != Outcome::untested) verdict.agrees = false;
-    if (decision.outcome == Outcome::untested && verdict.agrees == true) verdict.agrees = std::nullopt;
-  }
+  const bool something_tried = std::any_of(ledger.decisions.begin(), ledger.decisions.end(),
+                                           [](const Decision& decision) { return !decision.findings.empty(); });
+  const bool incomplete = std::any_of(ledger.decisions.begin(), ledger.decisions.end(),
+                                      [](const Decision& decision) { return decision.is_incomplete; });
+  if (incomplete || !something_tried) verdict.agrees = std::nullopt;
   if (!ledger.rejections().empty()) verdict.agrees = false;
-  const bool nothing_tried =
-      std::none_of(ledger.claims.begin(), ledger.claims.end(), [](const Claim& claim) { return claim.reason.empty(); });
-  if (nothing_tried) verdict.agrees = std::nullopt;
-  verdict.details = nlohmann::ordered_json{{"family", ledger.family.members}, {"bound", ledger.family.bound}};
+  verdict.details = nlohmann::ordered_json{{"family", ledger.family.size()}, {"bound", ledger.family.bound}};
   std::string counts;
   for (const Outcome outcome : all_outcomes) {
-    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word_of(outcome);
     verdict.details[word_of(outcome)] = ledger.count(outcome);
+    if (ledger.count(outcome) == 0) continue;
+    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word_of(outcome);
   }
-  const std::string state = verdict.agrees == true    ? "Agreement"
-                            : verdict.agrees == false ? "DISAGREEMENT"
-                                                      : "Incomplete";
+  const std::string state = verdict.agrees == true    ? "Our own results hold"
+                            : verdict.agrees == false ? "A RESULT OF OURS IS REJECTED"
+                            : something_tried         ? "Incomplete"
+                                                      : "Incomplete: nothing was tried";
   const std::size_t claims = ledger.claims.size();
-  const std::string noun = claims == 1 ? " claim: " : " claims: ";
-  verdict.text =
-      (nothing_tried ? "Incomplete: nothing was tried; " : state + ": ") + std::to_string(claims) + noun + counts + ".";
+  verdict.text = state + "; of " + std::to_string(claims) + (claims == 1 ? " claim: " : " claims: ") + counts + ".";
   return verdict;
 }
 

@@ -1,4 +1,4 @@
-// A program of docs/findings.md, word for word: the deterministic equivalent of the Bayes risk beside simulated risks.
+// A program of docs/theory/regression.md, word for word: the deterministic equivalent of the Bayes risk beside simulated risks.
 #include <cstdint>
 #include <cstdio>
 #include <incontext/regression/bayes_risk.hpp>

@@ -31,9 +31,10 @@ window.addEventListener('load', () => {
   const all = [...document.querySelectorAll('article')];
   if (!all.length) wrong.push('no claims');
   for (const card of all) {
-    const ran = !['untested', 'out-of-reach'].includes(card.dataset.verdict);
+    const ran = card.dataset.ran === 'yes';
     const marks = card.querySelectorAll('figure svg circle, figure svg polyline').length;
-    if (ran && marks < 1) wrong.push(card.id + ' is not drawn');
+    const simulated = [...card.querySelectorAll('th')].some(head => /simulation|error/.test(head.textContent));
+    if (ran && simulated && marks < 1) wrong.push(card.id + ' is not drawn');
     for (const mark of card.querySelectorAll('figure svg *')) {
       for (const one of mark.attributes) if (/NaN|inf/.test(one.value)) wrong.push(card.id + ' has ' + one.value);
     }
@@ -47,10 +48,10 @@ window.addEventListener('load', () => {
   }
   const shown = () => all.filter(card => !card.hidden).length;
   if (shown() !== all.length) wrong.push('claims are hidden at first');
-  document.querySelector('.counts button[data-verdict=refuted]').click();
-  const refuted = all.filter(card => card.dataset.verdict === 'refuted').length;
-  if (shown() !== refuted) wrong.push('the filter by verdict shows ' + shown() + ' of ' + refuted);
-  document.querySelector('.counts button[data-verdict=refuted]').click();
+  document.querySelector('.counts button[data-verdict=confirmed]').click();
+  const confirmed = all.filter(card => card.dataset.verdict === 'confirmed').length;
+  if (!confirmed || shown() !== confirmed) wrong.push('the filter by verdict shows ' + shown() + ' of ' + confirmed);
+  document.querySelector('.counts button[data-verdict=confirmed]').click();
   const words = document.querySelector('#words');
   words.value = 'no claim says this';
   words.dispatchEvent(new Event('input'));

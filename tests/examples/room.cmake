@@ -8,9 +8,20 @@ else()
   set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/command_line.cpp" PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
-# The ledger's parts, without their program.
+# The ledger's parts, without their program; where its TOML reader is missing, without their tests.
 file(GLOB _ledger CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/verify/*.cpp")
 list(FILTER _ledger EXCLUDE REGEX "/options\\.cpp$")
+incontext_find(tomlplusplus CONFIG)
+if(TARGET tomlplusplus::tomlplusplus)
+  list(APPEND _ledger "${PROJECT_BINARY_DIR}/examples/embedded_claims.cpp")
+  set_source_files_properties("${PROJECT_BINARY_DIR}/examples/embedded_claims.cpp"
+                              PROPERTIES GENERATED ON SKIP_UNITY_BUILD_INCLUSION ON)
+  add_dependencies(test_examples incontext_claims)
+else()
+  set(_ledger "")
+  set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/ledger.cpp" "${CMAKE_CURRENT_LIST_DIR}/ledger_rules.cpp"
+                              PROPERTIES HEADER_FILE_ONLY ON)
+endif()
 target_sources(test_examples PRIVATE ${_ledger})
 target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}")
 
@@ -18,7 +29,8 @@ target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SO
 if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
   incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}"
+                                                   INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
                                                    INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
                                                    INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")
   add_dependencies(test_programs incontext-evaluate incontext-scores incontext-temperature)

@@ -23,11 +23,12 @@ quoted() {
 }
 program=$(tail -n +2 tests/consume/torch.cpp)
 quoted $'```cpp\n'"$program"$'\n```' docs/torch.md || breach "docs/torch.md: tests/consume/torch.cpp is not in it"
+mapfile -t pages < <(find docs -name '*.md' 2>/dev/null | sort)
 while read -r source; do
   program=$(tail -n +2 "$source")
   printed=$(<"${source%.cpp}.txt")
-  quoted $'```cpp\n'"$program"$'\n```' docs/*.md || breach "$source: no page of docs/ quotes it"
-  quoted $'```\n'"$printed"$'\n```' docs/*.md || breach "${source%.cpp}.txt: no page of docs/ quotes it"
+  quoted $'```cpp\n'"$program"$'\n```' "${pages[@]}" || breach "$source: no page of docs/ quotes it"
+  quoted $'```\n'"$printed"$'\n```' "${pages[@]}" || breach "${source%.cpp}.txt: no page of docs/ quotes it"
 done < <(find tests/docs examples/first_steps -name '*.cpp' 2>/dev/null | sort)
 
 for folder in include/incontext/*/ cuda/incontext/*/; do

@@ -132,9 +132,29 @@ def fill(folder):
     (folder / "good.json").write_text(json.dumps(CASES))
 
 
+class Tally:
+    """Runs and judges commands, and counts them by their exit codes."""
+
+    def __init__(self, torture):
+        self.torture, self.tried, self.slow, self.codes = torture, 0, 0, {}
+
+    def run(self, command, folder):
+        before = names(folder)
+        done = self.torture.run(command, folder)
+        self.tried += 1
+        if done is None:
+            self.slow += 1
+            return
+        self.codes[done.returncode] = self.codes.get(done.returncode, 0) + 1
+        self.torture.judge(command, folder, before, done)
+
+    def text(self, what):
+        return f"{self.tried} {what}, exit codes {dict(sorted(self.codes.items()))}, {self.slow} over {LIMIT} s"
+
+
 def commands(torture):
     """Random command lines over all options of all programs."""
-    chance, tried, codes, slow = torture.random, 0, {}, 0
+    chance, tally = torture.random, Tally(torture)
     targets = [(name, ()) for name in torture.programs if name != "train"]
     if "train" in torture.programs:
         targets += [("train", (task,)) for task in TASKS]
@@ -155,16 +175,8 @@ def commands(torture):
             if program == "verify" and "--list" not in line:
                 continue
             line = [word.replace("\0", "") for word in line]
-            command = [torture.programs[program], *line]
-            before = names(folder)
-            done = torture.run(command, folder)
-            tried += 1
-            if done is None:
-                slow += 1
-                continue
-            codes[done.returncode] = codes.get(done.returncode, 0) + 1
-            torture.judge(command, folder, before, done)
-    return f"{tried} command lines, exit codes {dict(sorted(codes.items()))}, {slow} over {LIMIT} s"
+            tally.run([torture.programs[program], *line], folder)
+    return tally.text("command lines")
 
 
 def mutated(chance, data):
@@ -188,7 +200,7 @@ def mutated(chance, data):
 
 def files(torture):
     """Mutated tables, arrays and reference values."""
-    chance, tried, codes, slow = torture.random, 0, {}, 0
+    chance, tally = torture.random, Tally(torture)
     oracles = [p for p in (pathlib.Path(__file__).parent.parent / "oracles").glob("*.json")]
     cases = [case for p in oracles for case in json.loads(p.read_text())["cases"]]
     while torture.goes_on():
@@ -208,15 +220,8 @@ def files(torture):
             else:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(3, 3, [2, 0, 0, 0, 1, 0, 0, 0, 3])))
                 command = [torture.programs["temperature"], "--test-input-covariance", "t.npy", *SMALL["temperature"]]
-            before = names(folder)
-            done = torture.run(command, folder)
-            tried += 1
-            if done is None:
-                slow += 1
-                continue
-            codes[done.returncode] = codes.get(done.returncode, 0) + 1
-            torture.judge(command, folder, before, done)
-    return f"{tried} files, exit codes {dict(sorted(codes.items()))}, {slow} over {LIMIT} s"
+            tally.run(command, folder)
+    return tally.text("files")
 
 
 def limit(which, value):

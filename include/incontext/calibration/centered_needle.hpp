@@ -24,7 +24,8 @@ namespace incontext::calibration {
 /// Source    derived: docs/theory/calibration.md#a-needle-above-the-rows-own-mean.
 /// Units     dimensionless: scores times the inverse temperature.
 /// Domain    as laws::needle_weight; score_stddev^2 / row_length small: the error estimate is the last term. Where it
-///           is not small the series may leave 0 to 1. The end of that interval is then nearer, and the estimate is large.
+///           is not small the series may leave 0 to 1. The end of that interval is then nearer, and the estimate is
+///           large.
 /// Limits    score_stddev = 0: 1 / (1 + n e^(-gap)); row_length -> infinity: laws::needle_weight.
 /// Errors    std::domain_error, laws::QuadratureError as laws::needle_weight.
 /// Accuracy  beside drawn rows within the error estimate, which the law without the correction is not:

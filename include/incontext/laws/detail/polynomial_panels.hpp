@@ -12,8 +12,8 @@
 
 namespace incontext::laws::detail {
 
-/// Panels for the Gauss-Legendre rule, on each of which an elementwise map phi of a normal score is a polynomial to what
-/// the rule can integrate. Its singularities may be anywhere near the real axis, and kinks on it.
+/// Panels for the Gauss-Legendre rule, on each of which an elementwise map phi of a normal score is a polynomial to
+/// what the rule can integrate. Its singularities may be anywhere near the real axis, and kinks on it.
 template <Real T>
 class PolynomialPanels {
  public:
@@ -60,9 +60,9 @@ class PolynomialPanels {
     return p;
   }
 
-  /// 0 and the ends of the panels out to `end`, in the direction of the deviation's sign; empty if they are too many. At a
-  /// kink of phi panels halve until what the rule misses of it is below rounding. A phi that has no digits enough to
-  /// be resolved anywhere uses `halvings` up, and its panels then follow its changes alone.
+  /// 0 and the ends of the panels out to `end`, in the direction of the deviation's sign; empty if they are too many.
+  /// At a kink of phi panels halve until what the rule misses of it is below rounding. A phi that has no digits enough
+  /// to be resolved anywhere uses `halvings` up, and its panels then follow its changes alone.
   template <class Phi>
   static std::vector<T> edges(const Phi& phi, const T& deviation, const T& end, const T& longest) {
     constexpr std::size_t most = 20000;
@@ -113,8 +113,9 @@ class PolynomialPanels {
     return sums;
   }
 
-  /// Whether phi and its slope are functions whose Legendre coefficients fall so fast that the rule, whose error is about
-  /// the square of the last of them, is exact to rounding, and whose slope has no kink between the last node and an end.
+  /// Whether phi and its slope are functions whose Legendre coefficients fall so fast that the rule, whose error is
+  /// about the square of the last of them, is exact to rounding, and whose slope has no kink between the last node and
+  /// an end.
   static bool resolved(const Piece& p) {
     using std::sqrt;
     const T eps = std::numeric_limits<T>::epsilon(), root = sqrt(eps);
