@@ -59,6 +59,7 @@ const std::set<std::string> inputs{"--scores",
                                    "--test-task-mean",
                                    "--test-input-covariance",
                                    "--test-task-covariance",
+                                   "--claims-file",
                                    "--resume"};
 
 /// --weights has its own names in each of two programs, and --contexts two files.
