@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
            "are\n"
            "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is "
            "rejected\n"
-           "is tried again with the next seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
+           "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext-verify --page ledger.html\n"

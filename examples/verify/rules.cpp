@@ -61,7 +61,12 @@ Ruling rule_rejected(bool setting_is_ours, const Groups& held, const Groups& rej
 
 }  // namespace
 
-Ruling rule(Scale scale, bool setting_is_ours, const Groups& groups) {
+Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
+  Groups groups = given;
+  for (Seen& group : groups) {  // at the paper's size one seed alone rejects nothing of the paper
+    const bool is_one_seed = group.state == State::rejected && !group.exact && !group.again;
+    if (scale == Scale::paper && group.role == Role::paper && is_one_seed) group.state = State::undecided;
+  }
   if (all_of(groups, Role::paper).empty()) return {Outcome::by_definition, "its rows are true by definition"};
   for (const Role ours : {Role::exact, Role::identity, Role::addition}) {
     if (const Groups wrong = all_of(groups, ours, State::rejected); !wrong.empty()) {

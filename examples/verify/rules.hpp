@@ -48,6 +48,6 @@ struct Ruling {
 
 /// The verdict on a claim whose groups all have rows. `setting_is_ours`: the claim's setting is not the paper's, or the
 /// paper's is not known.
-Ruling rule(Scale scale, bool setting_is_ours, const std::vector<Seen>& groups);
+Ruling rule(Scale scale, bool setting_is_ours, const std::vector<Seen>& given);
 
 }  // namespace incontext::examples::verify
