@@ -7,6 +7,7 @@ set -euo pipefail
 export OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 folder=$(mktemp -d)
+export OMPI_MCA_orte_tmpdir_base=$folder  # Open MPI makes its session folder without regard for others that start now
 trap 'rm -rf "$folder"' EXIT
 failures=0
 
