@@ -37,6 +37,9 @@ declare -A outside=(
   [adapters]="torch ATen c10"
 )
 
+# What of the standard library allocates or throws.
+host_only="deque exception functional list map memory optional set stdexcept string unordered_map vector"
+
 while read -r header; do
   room=${header#*incontext/}
   room=${room%%/*}
@@ -84,6 +87,8 @@ while read -r header; do
         ;;
       *)
         # the standard library; an unparsed line is a breach too
+        [[ $room =~ ^(core|random|scoring)$ && $header != */core/contracts.hpp ]] && [[ " $host_only " == *" $target "* ]] &&
+          breach "$header:$line: $room runs on the device, and must not include <$target>"
         [[ $target =~ ^[a-z_0-9]+$ ]] || breach "$header:$line: an include that can't be read: $text"
         ;;
     esac
