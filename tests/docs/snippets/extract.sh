@@ -1,6 +1,6 @@
 #!/bin/bash
-# extract.sh ROOT FILE: writes the snippets of the headers as one source file. Every front door of simulate/ has one;
-# that of distributed.hpp, which needs MPI, is a program of docs/scaling.md.
+# extract.sh ROOT FILE: writes the snippets of the headers as one source file. Every header of simulate/ that a user
+# includes has one; that of distributed.hpp, which needs MPI, is a program of docs/scaling.md.
 set -euo pipefail
 cd "$1"
 for header in cuda/incontext/simulate/*.hpp; do
