@@ -190,28 +190,27 @@ fresh; header cuda/incontext/simulate/a.hpp '#include "incontext/regression/deta
 refuses include_arrows 'simulate/a.hpp:2: simulate must not include the detail/ of regression'
 fresh; mkdir "$work/tree/cuda/incontext/apply"; header cuda/incontext/apply/a.hpp '#include "incontext/simulate/detail/b.hpp"'
 refuses include_arrows 'apply/a.hpp:2: apply must not include the detail/ of simulate'
-fresh; mkdir "$work/tree/cuda/incontext/simulate/trials"
-header cuda/incontext/simulate/trials/a.hpp '#include "incontext/simulate/detail/b.hpp"'
-refuses include_arrows 'trials/ must not include incontext/simulate/detail/b.hpp'
 fresh; header include/incontext/regression/a.hpp 'inline int f() { return scoring::detail::f(); }'
 refuses include_arrows 'regression/a.hpp:2: regression must not name scoring::detail'
 fresh; header include/incontext/scoring/a.hpp '#include "incontext/scoring/detail/b.hpp"\n// regression::detail\nint x = scoring::detail::x;'
 accepts include_arrows
-fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,trials}
-header cuda/incontext/simulate/trials/a.hpp '#include "incontext/simulate/good.hpp"'
-refuses include_arrows 'trials/ must not include incontext/simulate/good.hpp'
-fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,trials}
-header cuda/incontext/simulate/engine/a.hpp '#include "incontext/simulate/trials/b.hpp"'
-refuses include_arrows 'engine/ must not include incontext/simulate/trials/b.hpp'
-fresh; mkdir "$work/tree/cuda/incontext/simulate"/{engine,types}
-header cuda/incontext/simulate/types/a.hpp '#include "incontext/simulate/engine/b.hpp"'
-refuses include_arrows 'types/ must not include incontext/simulate/engine/b.hpp'
-fresh; mkdir "$work/tree/cuda/incontext/simulate/types"
-header cuda/incontext/simulate/types/a.hpp '#if defined(INCONTEXT_SIMULATE_CUDA)\n#endif'
-refuses include_arrows 'types/a.hpp:2:.*must not depend on a back end'
+fresh; mkdir "$work/tree/cuda/incontext/simulate/rows"
+header cuda/incontext/simulate/rows/a.hpp '#include "incontext/simulate/regression/b.hpp"'
+refuses include_arrows 'rows/ must not include incontext/simulate/regression/b.hpp'
+header cuda/incontext/simulate/rows/a.hpp '#include "incontext/simulate/good.hpp"'
+refuses include_arrows 'rows/ must not include incontext/simulate/good.hpp'
+header cuda/incontext/simulate/rows/a.hpp '#include "incontext/simulate/rows/b.hpp"\n#include "incontext/simulate/engine/b.hpp"'
+accepts include_arrows
+header cuda/incontext/simulate/rows/a_types.hpp '#include "incontext/simulate/rows/b.hpp"'
+refuses include_arrows 'a header without Thrust must not include incontext/simulate/rows/b.hpp'
+header cuda/incontext/simulate/rows/a_types.hpp '#if defined(INCONTEXT_SIMULATE_CUDA)\n#endif'
+refuses include_arrows 'rows/a_types.hpp:2:.*must not depend on a back end'
+fresh; mkdir "$work/tree/cuda/incontext/simulate/engine"
+header cuda/incontext/simulate/engine/a.hpp '#include "incontext/simulate/rows/b.hpp"'
+refuses include_arrows 'engine/ must not include incontext/simulate/rows/b.hpp'
 fresh; mkdir "$work/tree/examples/program"
 header examples/program/simulator.cpp '#include <incontext/simulate/a.hpp>'
-header examples/program/a.cpp '#include <incontext/simulate/types/a.hpp>'
+header examples/program/a.cpp '#include <incontext/simulate/rows/a_types.hpp>\n#include <incontext/simulate/engine/records/a.hpp>'
 accepts include_arrows
 header examples/program/a.cpp '#include <incontext/simulate/a.hpp>'
 refuses include_arrows 'examples/program/a.cpp:2: only simulator.cpp may include'
@@ -223,6 +222,14 @@ fresh; echo '#include "incontext/core/good.hpp"' >>"$work/tree/include/incontext
 refuses umbrellas 'scoring.hpp:1: includes what is no header of the room: incontext/core/good.hpp'
 fresh; rm "$work/tree/cuda/incontext/simulate.hpp"
 refuses umbrellas 'cuda/incontext/simulate.hpp:1: the umbrella header of simulate does not exist'
+fresh; mkdir "$work/tree/cuda/incontext/simulate/rows"; header cuda/incontext/simulate/rows/a.hpp ''
+refuses umbrellas 'simulate/rows.hpp:1: the front door of rows does not exist'
+umbrella cuda simulate good rows; header cuda/incontext/simulate/rows.hpp '#include "incontext/simulate/rows/a.hpp"'
+accepts umbrellas
+header cuda/incontext/simulate/rows/b.hpp ''
+refuses umbrellas 'simulate/rows.hpp:1: does not reach cuda/incontext/simulate/rows/b.hpp'
+header cuda/incontext/simulate/rows/a.hpp '#include "incontext/simulate/rows/b.hpp"'
+accepts umbrellas
 fresh; header include/incontext/loose.hpp ''
 refuses umbrellas 'loose.hpp:1: no room has this name'
 
