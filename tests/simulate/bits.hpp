@@ -27,7 +27,7 @@
 #include "incontext/simulate/rows/task_streams.hpp"
 #include "incontext/train/context_attention.hpp"
 #include "incontext/train/regression.hpp"
-#include "models.hpp"
+#include "regression/models.hpp"
 
 /// Every kind of trial, printed with all bits of its numbers, which must be the same for every device, thread count,
 /// compiler and instruction set.
