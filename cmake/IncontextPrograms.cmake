@@ -6,7 +6,7 @@
 # builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA_SOURCES and where nvcc is found,
 # <name>-cuda with every backend inside. CUDA_SOURCES, which nvcc takes minutes for, are compiled for each edition: they
 # hold what simulates and little else. SOURCES are compiled once, by the host compiler, for both: beside CUDA_SOURCES
-# of the simulate headers they include those of types/ alone, because the others differ between the editions.
+# of the simulate headers they include *_types.hpp and engine/records/ alone, because the others differ between the editions.
 #
 # With INCONTEXT_INSTRUCTION_SETS, CUDA_SOURCES of a program that has SOURCES too become a shared library, once for each
 # of these sets, for plain;x86-64-v3;x86-64-v4:
