@@ -28,7 +28,7 @@ ROOMS = {
     "cuda/incontext/simulate/gradients": "simulate",
     "cuda/incontext/simulate/regression": "simulate",
     "cuda/incontext/simulate/rows": "simulate",
-    "cuda/incontext/train": "train",
+    "cuda/incontext/training": "training",
 }
 DECLARATION = re.compile(
     r"(?:^|\s)(?:struct|class|enum class)\s+(?:__attribute__\S+\s)?(?P<type>\w+)\s*(?:\{|:|;|$)"

@@ -13,7 +13,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
-namespace incontext::train {
+namespace incontext::training {
 
 /// What is trained: the two products M = W_K^T W_Q and P = W_P W_V themselves, or the four factors; or P alone, with M
 /// as it is at the start. The layers that can be reached are the same; the ways to them are not.
@@ -92,7 +92,7 @@ class ContextParameterMap {
   [[nodiscard]] std::int64_t head_size() const { return square() * (is_factored() ? 4 : 2); }
 
   void require_parameters(std::span<const double> parameters) const {
-    require_same_size("train::ContextTraining", "parameters", std::ssize(parameters),
+    require_same_size("training::ContextTraining", "parameters", std::ssize(parameters),
                       static_cast<std::ptrdiff_t>(size()));
   }
 
@@ -103,4 +103,4 @@ class ContextParameterMap {
 
 }  // namespace detail
 
-}  // namespace incontext::train
+}  // namespace incontext::training

@@ -3,15 +3,15 @@
 #include <cstdint>
 
 #include "incontext/simulate/classification/sphere_task.hpp"
-#include "incontext/train/sequence.hpp"
+#include "incontext/training/sequence_training.hpp"
 
-namespace incontext::train {
+namespace incontext::training {
 
 /// Sequences of the sphere task: the points of a context with their labels, then the query, whose class is asked for. A
 /// token is the input beside the one-hot label; the query's has no label. Only the query's token has a loss. The order
 /// of the points has no effect on it, because a token does not know its place.
 ///
-///     const auto stream = train::sphere_sequences<float>({.dimension = 5, .classes = 5, .context_length = 30}, 3);
+///     const auto stream = training::sphere_sequences<float>({.dimension = 5, .classes = 5, .context_length = 30}, 3);
 ///
 /// With shared prototypes (SphereTask::prototype_sets) the sequences of one seed have the same sets at every index, and
 /// another seed has other sets. Sequences at indices that were not trained on therefore test what was learned of the
@@ -21,7 +21,7 @@ namespace incontext::train {
 /// Shapes    dimension + classes features, classes outputs, sequences of context_length + 1 tokens.
 /// Units     nats.
 /// Errors    as simulate::validate(SphereTask), when a sequence is drawn.
-/// Accuracy  the draws are those of simulate::draw_sphere_context: tests/train/sphere_sequences.cpp.
+/// Accuracy  the draws are those of simulate::draw_sphere_context: tests/training/sampled/sphere_sequences.cpp.
 /// Random    as simulate::SphereTaskDraw.
 template <class T>
 SequenceStream<T> sphere_sequences(const simulate::SphereTask& task, std::uint64_t seed) {
@@ -44,4 +44,4 @@ SequenceStream<T> sphere_sequences(const simulate::SphereTask& task, std::uint64
           }};
 }
 
-}  // namespace incontext::train
+}  // namespace incontext::training
