@@ -37,6 +37,8 @@ declare -A outside=(
   [adapters]="torch ATen c10"
 )
 
+# What of the standard library allocates or throws.
+host_only="deque exception functional list map memory optional set stdexcept string unordered_map vector"
 # of simulate/: what a program includes in every file
 plain='incontext/simulate/([a-z]+/[a-z_]+_types\.hpp|engine/records/)'
 
@@ -92,6 +94,8 @@ while read -r header; do
         ;;
       *)
         # the standard library; an unparsed line is a breach too
+        [[ $room =~ ^(core|random|scoring)$ && $header != */core/contracts.hpp ]] && [[ " $host_only " == *" $target "* ]] &&
+          breach "$header:$line: $room runs on the device, and must not include <$target>"
         [[ $target =~ ^[a-z_0-9]+$ ]] || breach "$header:$line: an include that can't be read: $text"
         ;;
     esac

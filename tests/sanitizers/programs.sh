@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs with a preset's sanitizers and runs a small edition of every figure and mode. Fails where a
+# Builds the programs with a preset's sanitizers and runs every figure and mode in a small size. Fails where a
 # sanitizer reports anything, or where a program ends with another exit code than without sanitizers.
 #   programs.sh SOURCE_DIR BUILD_DIR PRESET(sanitize|sanitize-threads) PROGRAM...
 set -euo pipefail

@@ -15,7 +15,7 @@
 /// The rounding of the reduced simulation of softmax.
 namespace incontext::simulate::detail {
 
-/// tr(R S), the variance of a label without its noise.
+/// tr(R Sigma), the variance of a label without its noise.
 inline double signal_variance(const regression::LinearTask<double>& task) {
   const regression::Matrix<double> second_moment =
       task.task_covariance() + plain_product(task.task_mean(), task.task_mean().transpose());

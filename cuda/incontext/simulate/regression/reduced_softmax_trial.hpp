@@ -34,7 +34,7 @@ struct ReducedSoftmaxTrial {
   static constexpr std::string_view grows_with = "dimension and temperatures";
   RegressionModel<T> model;
   SoftmaxMomentsReadout<T, Exponent> readout;
-  T signal_variance;  // tr(R S)
+  T signal_variance;  // tr(R Sigma)
 
   INCONTEXT_HD int outputs() const { return readout.size; }
   INCONTEXT_HD std::int64_t scratch_rows() const { return 4 * std::int64_t{model.dimension} + readout.rows(); }
@@ -61,7 +61,7 @@ struct ReducedSoftmaxTrial {
   /// What a drawn query contributes to the error.
   template <int W>
   struct Query {
-    Lanes<T, W> score_stddev;  // s = sqrt(k^T S k), k = M x_q
+    Lanes<T, W> score_stddev;  // s = sqrt(k^T Sigma k), k = M x_q
     Lanes<T, W> label;         // x_q^T R x_q
     Lanes<T, W> cross;         // x_q^T R u
     Lanes<T, W> along;         // u^T R u

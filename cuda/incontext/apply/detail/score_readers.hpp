@@ -12,26 +12,35 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
-/// Maps whose attention needs each score once: softmax after an elementwise map, by a running maximum, and functions of
-/// the score over a normalizer, by running sums. Any other map has no stream and is applied to whole rows.
+/// Readers of scores. A reader is what a batch calls for each score of a map whose attention needs each score once:
+/// softmax after an elementwise map (is_softmax), which is computed with a running maximum, and functions of the score
+/// over a normalizer, which are computed with running sums. Any other map has no reader and is applied to whole rows.
+///
+/// A softmax reader writes phi(z) = rate shape(z), where the rate alone depends on the number of keys:
+///   octaves_per_unit(n)   the rate times log2(e), as the powers are powers of two
+///   shape(z)              for a pack of scores
+///   fits()                whether the parameters are in the range in which the shape keeps its digits
+/// Any other reader has the numerator value(z), what the normalizer adds up, counted(value), and normalizer(n, total).
 namespace incontext::apply::detail {
 
-struct NoStream {};
+/// The reader of a map that needs its whole row.
+struct NoReader {};
 
+/// The reader of a map.
 template <class Map>
-struct StreamOf {
-  using type = NoStream;
+struct ReaderOf {
+  using type = NoReader;
 };
 
-/// phi(z) = rate(n) z.
+/// Softmax and SSMax: phi(z) = rate(n) z.
 template <class Map>
-struct LinearStream {
+struct LinearReader {
   using T = typename Map::value_type;
   static constexpr bool is_softmax = true;
   Map map;
 
   bool fits() const { return true; }
-  INCONTEXT_HD T octaves_a_unit(std::int64_t count) const {
+  INCONTEXT_HD T octaves_per_unit(std::int64_t count) const {
     const auto phi = map.elementwise(count);
     return phi.slope(T(0)) * elementary::log2_e<T>;
   }
@@ -39,17 +48,17 @@ struct LinearStream {
 };
 
 template <class T>
-struct StreamOf<scoring::Softmax<T>> {
-  using type = LinearStream<scoring::Softmax<T>>;
+struct ReaderOf<scoring::Softmax<T>> {
+  using type = LinearReader<scoring::Softmax<T>>;
 };
 template <class T>
-struct StreamOf<scoring::SSMax<T>> {
-  using type = LinearStream<scoring::SSMax<T>>;
+struct ReaderOf<scoring::SSMax<T>> {
+  using type = LinearReader<scoring::SSMax<T>>;
 };
 
-/// phi(z) = sgn(z) k log(1 + |z| / c).
+/// SSA: phi(z) = sgn(z) k log(1 + |z| / c), c = tau / b.
 template <class Value>
-struct SignedLogarithmStream {
+struct SignedLogarithmReader {
   using T = Value;
   static constexpr bool is_softmax = true;
   scoring::SSA<T> map;
@@ -59,7 +68,7 @@ struct SignedLogarithmStream {
     const T knee = map.temperature / map.base;
     return 64 * Constants<T>::smallest <= knee && knee <= 1 / (64 * Constants<T>::smallest);
   }
-  INCONTEXT_HD T octaves_a_unit(std::int64_t) const { return map.exponent * elementary::log2_e<T>; }
+  INCONTEXT_HD T octaves_per_unit(std::int64_t) const { return map.exponent * elementary::log2_e<T>; }
   INCONTEXT_HD Pack<T> shape(const Pack<T>& z) const {
     const Pack<T> zero = pack_of(T(0));
     const Pack<T> x = (z < zero ? -z : z) * (map.base / map.temperature);
@@ -69,13 +78,13 @@ struct SignedLogarithmStream {
 };
 
 template <class T>
-struct StreamOf<scoring::SSA<T>> {
-  using type = SignedLogarithmStream<T>;
+struct ReaderOf<scoring::SSA<T>> {
+  using type = SignedLogarithmReader<T>;
 };
 
-/// f(z) = z over temperature, or temperature times n.
+/// Linear attention: z over the temperature, or over the temperature times n.
 template <class Value>
-struct LinearAttentionStream {
+struct LinearAttentionReader {
   using T = Value;
   static constexpr bool is_softmax = false;
   scoring::LinearAttention<T> map;
@@ -89,13 +98,13 @@ struct LinearAttentionStream {
 };
 
 template <class T>
-struct StreamOf<scoring::LinearAttention<T>> {
-  using type = LinearAttentionStream<T>;
+struct ReaderOf<scoring::LinearAttention<T>> {
+  using type = LinearAttentionReader<T>;
 };
 
-/// f(z) over 1, n, the sum of f or the sum of |f|.
+/// Ratio scores: f(z) over 1, n, the sum of f or the sum of |f|.
 template <class Function, class Value>
-struct RatioStream {
+struct RatioReader {
   using T = Value;
   static constexpr bool is_softmax = false;
   scoring::RatioScore<Function, T> map;
@@ -113,8 +122,8 @@ struct RatioStream {
 };
 
 template <class Function, class T>
-struct StreamOf<scoring::RatioScore<Function, T>> {
-  using type = RatioStream<Function, T>;
+struct ReaderOf<scoring::RatioScore<Function, T>> {
+  using type = RatioReader<Function, T>;
 };
 
 }  // namespace incontext::apply::detail

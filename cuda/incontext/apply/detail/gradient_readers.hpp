@@ -4,27 +4,34 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "incontext/apply/detail/streams.hpp"
+#include "incontext/apply/detail/score_readers.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
-/// What the gradient of attention needs of a softmax-like map, phi(z) = rate shape(z): the slope of the shape, and how
-/// the derivatives by rate and shape become those by the map's parameters.
+/// What the gradient of attention needs of a map that is softmax after phi(z) = rate shape(z): the slope of the shape,
+/// and the derivatives by the map's parameters, which follow from two sums over the keys.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Sums over the keys of one query, with y_j = a_j (g_j - a . g): y . shape, and y . (what else the shape depends on).
+/// Two sums over the keys of one query, from which the derivatives by the map's parameters follow.
+///
+/// \f[ \sum_j y_j\, \sigma(z_j), \quad \sum_j y_j\, \omega(z_j), \qquad
+///     y_j = a_j \Bigl(g \cdot v_j - \sum_k a_k\, g \cdot v_k\Bigr) \f]
+///
+/// Here y_j is the derivative of the query's loss by phi(z_j), sigma is the shape, and omega is the derivative of the
+/// shape by the logarithm of b / tau, which only SSA has (`other`).
 struct ParameterSums {
   double shape = 0;
   double other = 0;
 };
 
-template <class Stream>
-struct GradientStream;
+/// The slope of a reader's shape, and omega.
+template <class Reader>
+struct GradientReader;
 
 /// shape(z) = z.
 template <class Map>
-struct GradientStream<LinearStream<Map>> {
+struct GradientReader<LinearReader<Map>> {
   using T = typename Map::value_type;
   static constexpr bool has_other = false;
   Map map;
@@ -35,7 +42,7 @@ struct GradientStream<LinearStream<Map>> {
 
 /// shape(z) = sgn(z) log(1 + |z| / c), c = tau / b; its derivative by b / tau is z c / (c + |z|).
 template <class Value>
-struct GradientStream<SignedLogarithmStream<Value>> {
+struct GradientReader<SignedLogarithmReader<Value>> {
   using T = Value;
   static constexpr bool has_other = true;
   scoring::SSA<T> map;
@@ -46,7 +53,7 @@ struct GradientStream<SignedLogarithmStream<Value>> {
   INCONTEXT_HD Pack<T> other(const Pack<T>& z) const { return z * (slope(z) * (map.temperature / map.base)); }
 };
 
-/// A query's part of the derivatives by the map's parameters, each in the member of the parameter's name.
+/// A query's term of the derivatives by the map's parameters, each in the member with the parameter's name.
 template <class T>
 scoring::Softmax<double> parameter_terms(const scoring::Softmax<T>& map, std::int64_t, const ParameterSums& sums) {
   const auto temperature = static_cast<double>(map.temperature);
@@ -79,7 +86,7 @@ T sum_of(T a, T b) {
   return a + b;
 }
 
-/// The sum of term(first), ..., term(last - 1) as a balanced binary tree, whatever made the terms.
+/// The sum of term(first), ..., term(last - 1) in a balanced binary tree, so that its bits depend on the terms alone.
 template <class Term>
 auto tree_sum(const Term& term, std::int64_t first, std::int64_t last) -> decltype(term(first)) {
   if (last - first == 1) return term(first);
