@@ -17,6 +17,7 @@ ROOMS = {
     "include/incontext/calibration": "calibration",
     "include/incontext/classification": "classification",
     "include/incontext/laws": "laws",
+    "include/incontext/numerics": "numerics",
     "include/incontext/regression": "regression",
     "include/incontext/scoring": "scoring",
     "include/incontext/statistics": "statistics",

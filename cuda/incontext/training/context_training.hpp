@@ -15,9 +15,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/query_token.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
-#include "incontext/regression/linear_algebra.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/simulate/engine/device.hpp"
@@ -156,9 +156,8 @@ class ContextTraining {
     const std::int64_t d = layer_.task.dimension, k = layer_.task.classes;
     std::vector<ContextHead> heads;
     auto at = means.begin() + detail::ContextGradientTrial<T, Map>::measures;
-    const auto read = [&](regression::Matrix<double>& whole, std::int64_t row, std::int64_t rows,
-                          std::int64_t columns) {
-      whole = regression::Matrix<double>::Zero(width(), width());
+    const auto read = [&](numerics::Matrix<double>& whole, std::int64_t row, std::int64_t rows, std::int64_t columns) {
+      whole = numerics::Matrix<double>::Zero(width(), width());
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j) whole(row + i, j) = (at++)->mean;
       }

@@ -80,7 +80,7 @@ class RegressionTraining {
     if (setting_.parameters != training::RegressionParameters::layer) {
       auto rest = setting_.fixed;
       if (setting_.parameters == training::RegressionParameters::scores) {
-        rest.key_query = regression::Matrix<double>::Zero(dimension(), dimension());
+        rest.key_query = numerics::Matrix<double>::Zero(dimension(), dimension());
       }
       regression::validate(rest, dimension(), where);
     }
@@ -167,7 +167,7 @@ class RegressionTraining {
   RegressionSetting setting_;
   Map map_;
   ContextBatches batches_;
-  regression::Matrix<double> input_factor_, task_factor_;
+  numerics::Matrix<double> input_factor_, task_factor_;
 };
 
 }  // namespace incontext::training

@@ -31,7 +31,7 @@ SequenceStream<T> sphere_sequences(const simulate::SphereTask& task, std::uint64
       .draw =
           [task, seed](std::uint64_t index, std::int64_t, training::SequenceExamples<T>& examples, Eigen::Index first) {
             const auto context = simulate::draw_sphere_context<T>(task, seed, index);
-            using Column = Eigen::Map<const regression::Vector<T>>;
+            using Column = Eigen::Map<const numerics::Vector<T>>;
             for (std::int64_t j = 0; j < task.context_length; ++j) {
               auto token = examples.features.col(first + j);
               token.head(task.dimension) = Column(context.inputs.data() + j * task.dimension, task.dimension);

@@ -11,7 +11,7 @@
 
 #include "incontext/classification/context_attention.hpp"
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::training {
 
@@ -31,7 +31,7 @@ class ContextParameterMap {
   // Functions that return what is deduced come before those that call them.
   template <class Number>
   [[nodiscard]] auto matrix(Number* numbers) const {
-    using Matrix = regression::Matrix<double>;
+    using Matrix = numerics::Matrix<double>;
     using Stored = std::conditional_t<std::is_const_v<Number>, const Matrix, Matrix>;
     return Eigen::Map<Stored>(numbers, width_, width_);
   }
