@@ -1,4 +1,4 @@
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 #include <cmath>
 #include <limits>
@@ -8,10 +8,10 @@
 
 namespace incontext::testing {
 
-using namespace laws;
+using namespace numerics;
 
-TEMPLATE_TEST_CASE("integrals of bumps are known, and the estimate is no less than the error", "[laws]", float, double,
-                   long double) {
+TEMPLATE_TEST_CASE("integrals of bumps are known, and the estimate is no less than the error", "[numerics]", float,
+                   double, long double) {
   using T = TestType;
   const double eps = static_cast<double>(std::numeric_limits<T>::epsilon());
   for (const double width : {0.01, 0.03, 0.05}) {
@@ -34,7 +34,7 @@ TEMPLATE_TEST_CASE("integrals of bumps are known, and the estimate is no less th
   }
 }
 
-TEST_CASE("an integral is refused as soon as its estimate is above the tolerance", "[laws]") {
+TEST_CASE("an integral is refused as soon as its estimate is above the tolerance", "[numerics]") {
   const auto bump = [](double u) { return std::exp(-(u - 0.5) * (u - 0.5) / (2 * 0.03 * 0.03)); };
   double achieved = 0;
   try {
@@ -51,7 +51,7 @@ TEST_CASE("an integral is refused as soon as its estimate is above the tolerance
   CHECK_NOTHROW(integrate_bump<double>("bump", bump, 0.999 * achieved, 7));
 }
 
-TEST_CASE("an integral that does not converge says what was reached", "[laws]") {
+TEST_CASE("an integral that does not converge says what was reached", "[numerics]") {
   const auto step = [](double u) { return u < 1 / 3.0 ? 1.0 : 0.0; };
   CHECK_THROWS_AS(integrate_bump<double>("step", step), QuadratureError);
   CHECK(names(message_of([&] { integrate_bump<double>("laws::step", step); }), "incontext::laws::step",

@@ -20,8 +20,8 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
-#include "incontext/train/detail/host_device.hpp"
-#include "incontext/train/detail/reasoning_sets.hpp"
+#include "incontext/training/detail/host_device.hpp"
+#include "incontext/training/detail/reasoning_sets.hpp"
 #include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_transformer.hpp"
 #include "incontext/training/trainer.hpp"
@@ -29,11 +29,11 @@
 /// Trains a transformer of one block on the reasoning task: any map from scores to weights, also one that changes from
 /// step to step, with exact gradients.
 ///
-///     const train::ReasoningTraining training({}, scoring::NormSoftmax<float>{4}, {.seed = 3});
+///     const training::ReasoningTraining training({}, scoring::NormSoftmax<float>{4}, {.seed = 3});
 ///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 1e-3}}, training.decays());
 ///     while (trainer.steps() < 500) trainer.step();
 ///     const auto reached = training.measure(trainer.parameters(), trainer.steps());
-namespace incontext::train {
+namespace incontext::training {
 
 /// What becomes of the gradients of W_Q and W_K before a step.
 ///
@@ -62,7 +62,7 @@ struct ReasoningBatches {
 /// Source    arXiv 2310.12956, Section 4; docs/theory/training.md#reasoning-transformer.
 /// Units     loss: mean cross entropy, in nats.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
-/// Accuracy  gradients are those of training::reasoning_gradient: tests/train/reasoning.cpp.
+/// Accuracy  gradients are those of training::reasoning_gradient: tests/training/sampled/reasoning_training.cpp.
 /// Random    streams initial_weights, held_out and batch. Bits do not depend on the device or the number of threads.
 template <class Map>
 class ReasoningTraining {
@@ -72,7 +72,7 @@ class ReasoningTraining {
 
   ReasoningTraining(const training::ReasoningShape& shape, MapOfStep map_of_step, const ReasoningBatches& batches)
       : layout_(shape), map_of_step_(std::move(map_of_step)), batches_(batches) {
-    constexpr std::string_view where = "train::ReasoningTraining";
+    constexpr std::string_view where = "training::ReasoningTraining";
     scoring::require_valid(map_of_step_(0));
     if (!(0 < batches.training_share && batches.training_share < 1)) {
       throw_domain_error(where, "training_share is not a share", batches.training_share, "0 < value < 1");
@@ -97,7 +97,7 @@ class ReasoningTraining {
   /// Independent normal numbers in the matrices and the class token, gains 1, shifts and biases 0. The usual scale is
   /// 1 / sqrt(width); smaller ones start with smaller scores.
   [[nodiscard]] std::vector<double> initial(double stddev = 0.125) const {
-    require_positive("train::ReasoningTraining::initial", "stddev", stddev);
+    require_positive("training::ReasoningTraining::initial", "stddev", stddev);
     using training::ReasoningPart;
     std::vector<double> parameters(static_cast<std::size_t>(layout_.size()));
     const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
@@ -177,7 +177,7 @@ class ReasoningTraining {
   [[nodiscard]] training::ReasoningGradient<T> pass(std::span<const double> parameters, std::int64_t step,
                                                     const std::vector<training::ReasoningExample>& examples, Work work,
                                                     Memory& memory) const {
-    require_same_size("train::ReasoningTraining", "parameters", std::ssize(parameters), layout_.size());
+    require_same_size("training::ReasoningTraining", "parameters", std::ssize(parameters), layout_.size());
     const std::vector<T> numbers(parameters.begin(), parameters.end());
     const Map map = map_of_step_(step);
     scoring::require_valid(map);
@@ -206,4 +206,4 @@ class ReasoningTraining {
   std::shared_ptr<const detail::ReasoningSets> sets_;
 };
 
-}  // namespace incontext::train
+}  // namespace incontext::training

@@ -1,4 +1,4 @@
-#include "incontext/train/regression.hpp"
+#include "incontext/training/regression_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,10 +29,10 @@ namespace {
 using scoring::ApproximateSoftmax;
 using scoring::LinearAttention;
 using scoring::Softmax;
-using train::ContextBatches;
-using train::RegressionSetting;
-using train::RegressionTraining;
+using training::ContextBatches;
 using training::RegressionParameters;
+using training::RegressionSetting;
+using training::RegressionTraining;
 
 ContextBatches batches(std::int64_t batch, int threads = 1) {
   return {.batch = batch, .seed = 5, .device = simulate::Device::serial, .threads = threads};
@@ -87,7 +87,7 @@ double largest_z(const std::vector<statistics::Estimate>& sampled, const regress
 
 }  // namespace
 
-TEST_CASE("a training context is the literal trial's: the losses are those of the simulator", "[train]") {
+TEST_CASE("a training context is the literal trial's: the losses are those of the simulator", "[training]") {
   for (const Eigen::Index d : {1, 3}) {
     const auto [attention, task] = random_model(d);
     const auto numbers = training::layer_parameters(attention);
@@ -105,7 +105,7 @@ TEST_CASE("a training context is the literal trial's: the losses are those of th
   }
 }
 
-TEST_CASE("gradients of regression are differences of the loss, for every map and a user's own", "[train]") {
+TEST_CASE("gradients of regression are differences of the loss, for every map and a user's own", "[training]") {
   const auto [attention, task] = random_model(3);
   for (const auto parameters :
        {RegressionParameters::layer, RegressionParameters::scores, RegressionParameters::temperature}) {
@@ -121,7 +121,7 @@ TEST_CASE("gradients of regression are differences of the loss, for every map an
   CHECK(gradient_error({task, 6}, scoring::NormSoftmax<double>{64}) <= 1e-7);
 }
 
-TEST_CASE("sampled gradients have the exact population gradients as their means", "[train]") {
+TEST_CASE("sampled gradients have the exact population gradients as their means", "[training]") {
   constexpr std::int64_t l = 6, contexts = 1 << 16;
   const auto [attention, task] = random_model(2);
   const auto numbers = training::layer_parameters(attention);
@@ -138,7 +138,7 @@ TEST_CASE("sampled gradients have the exact population gradients as their means"
   CHECK(largest_z(by_linear, exact_approximate) > 8);
 }
 
-TEST_CASE("threads and interruptions do not change a bit of a regression run", "[train]") {
+TEST_CASE("threads and interruptions do not change a bit of a regression run", "[training]") {
   const auto [attention, task] = random_model(2);
   const auto run = [&](simulate::Device device, int threads, int pause) {
     auto own = batches(200, threads);
@@ -157,7 +157,7 @@ TEST_CASE("threads and interruptions do not change a bit of a regression run", "
   CHECK(run(simulate::Device::openmp, 3, 5) == expected);
 }
 
-TEST_CASE("a fine-tuned temperature lands on the optimal one, and not with the wrong sign", "[train]") {
+TEST_CASE("a fine-tuned temperature lands on the optimal one, and not with the wrong sign", "[training]") {
   const auto pretraining =
       regression::LinearTask<double>::isotropic({.dimension = 2, .task_variance = 0.5, .noise_variance = 0.1});
   const auto shifted = pretraining.with_input_covariance_scaled(3.0);
@@ -181,7 +181,7 @@ TEST_CASE("a fine-tuned temperature lands on the optimal one, and not with the w
   CHECK(std::abs(trained(-1) / theory - 1) > 1);
 }
 
-TEST_CASE("training of regression refuses what it cannot train, by name", "[train]") {
+TEST_CASE("training of regression refuses what it cannot train, by name", "[training]") {
   const auto [attention, task] = random_model(2);
   const auto refused = [](const RegressionSetting& setting, const ContextBatches& own = {}) {
     return message_of([&] { RegressionTraining(setting, Softmax<float>{1}, own); });

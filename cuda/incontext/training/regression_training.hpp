@@ -27,19 +27,19 @@
 #include "incontext/simulate/regression/regression_model.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/train/context_batches.hpp"
-#include "incontext/train/detail/batch_mean.hpp"
-#include "incontext/train/detail/regression_gradient.hpp"
+#include "incontext/training/context_batches.hpp"
+#include "incontext/training/detail/batch_mean.hpp"
+#include "incontext/training/detail/regression_gradient.hpp"
 #include "incontext/training/regression_parameters.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains one layer of attention to do regression in context: any map from scores to weights, with exact gradients, on
 /// contexts that are drawn as they are needed.
 ///
-///     const train::RegressionTraining training({task, 20}, scoring::Softmax<float>{1}, {.batch = 256});
+///     const training::RegressionTraining training({task, 20}, scoring::Softmax<float>{1}, {.batch = 256});
 ///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 1e-2}});
 ///     while (trainer.steps() < 1000) trainer.step();
-namespace incontext::train {
+namespace incontext::training {
 
 /// The task and the length of its contexts, and which parameters of the layer are trained. The others are those of
 /// `fixed`.
@@ -58,7 +58,7 @@ struct RegressionSetting {
 /// Units     loss: mean squared error of a batch, in label units squared.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients against differences, context by context, and on average against the exact population gradients:
-///           tests/train/regression.cpp.
+///           tests/training/sampled/regression_training.cpp.
 /// Random    contexts as RegressionErrorTrial; initial weights: stream initial_weights. Bits do not depend on the
 ///           device or the number of threads.
 /// Runs on   serial, OpenMP, TBB, CUDA
@@ -73,14 +73,14 @@ class RegressionTraining {
         batches_(batches),
         input_factor_(simulate::detail::plain_cholesky(setting_.task.input_covariance())),
         task_factor_(simulate::detail::plain_cholesky(setting_.task.task_covariance())) {
-    constexpr std::string_view where = "train::RegressionTraining";
+    constexpr std::string_view where = "training::RegressionTraining";
     require_at_least(where, "context_length", setting_.context_length, std::int64_t{2});
     scoring::require_valid(map);
     validate(batches, where);
     if (setting_.parameters != training::RegressionParameters::layer) {
       auto rest = setting_.fixed;
       if (setting_.parameters == training::RegressionParameters::scores) {
-        rest.key_query = regression::Matrix<double>::Zero(dimension(), dimension());
+        rest.key_query = numerics::Matrix<double>::Zero(dimension(), dimension());
       }
       regression::validate(rest, dimension(), where);
     }
@@ -94,7 +94,7 @@ class RegressionTraining {
   /// Independent normal weights of standard deviation `deviation` / sqrt(d), and v_y of standard deviation `deviation`;
   /// or the inverse temperature 1.
   [[nodiscard]] std::vector<double> initial(double deviation = 0.5) const {
-    require_positive("train::RegressionTraining::initial", "deviation", deviation);
+    require_positive("training::RegressionTraining::initial", "deviation", deviation);
     if (trains_temperature()) return {1.0};
     std::vector<double> weights(size());
     const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
@@ -131,7 +131,7 @@ class RegressionTraining {
   /// v_x, v_y and the inverse temperature.
   [[nodiscard]] std::vector<statistics::Estimate> evaluate(std::span<const double> parameters,
                                                            std::int64_t contexts) const {
-    require_at_least("train::RegressionTraining::evaluate", "contexts", contexts, std::int64_t{2});
+    require_at_least("training::RegressionTraining::evaluate", "contexts", contexts, std::int64_t{2});
     std::vector<statistics::Estimate> estimates;
     for (const auto& mean : batch_function()(layer(parameters), ContextBatches::held_out, contexts)) {
       estimates.emplace_back(mean);
@@ -167,7 +167,7 @@ class RegressionTraining {
   RegressionSetting setting_;
   Map map_;
   ContextBatches batches_;
-  regression::Matrix<double> input_factor_, task_factor_;
+  numerics::Matrix<double> input_factor_, task_factor_;
 };
 
-}  // namespace incontext::train
+}  // namespace incontext::training

@@ -16,14 +16,14 @@
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/rows/task_streams.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/train/detail/host_device.hpp"
+#include "incontext/training/detail/host_device.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains the inverse temperature of softmax on rows in which a needle is to be found.
 ///
-///     const train::NeedleTraining training({1024}, train::NeedleRule::constant, {.seed = 3});
+///     const training::NeedleTraining training({1024}, training::NeedleRule::constant, {.seed = 3});
 ///     training::Trainer trainer(training.initial(), training.gradient(), {.rate = {.peak = 0.1}});
-namespace incontext::train {
+namespace incontext::training {
 
 /// How the inverse temperature depends on the length n of the row: not at all, as s log n (Scalable-Softmax), or as
 /// s log n + b.
@@ -55,14 +55,15 @@ struct NeedleBatches {
 /// Shapes    parameters: beta; or s; or s and b.
 /// Units     nats; parameters in one over the scores' units.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
-/// Accuracy  gradients against differences, trained parameters against the optimum: tests/train/needle.cpp.
+/// Accuracy  gradients against differences, trained parameters against the optimum:
+///           tests/training/sampled/needle_training.cpp.
 /// Random    streams needle_scores, needle_place and needle_score; row i of step s and length number k has index
 ///           (s * lengths + k) * batch + i. Bits do not depend on the device or the threads.
 class NeedleTraining {
  public:
   NeedleTraining(std::vector<std::int64_t> lengths, NeedleRule rule, const NeedleBatches& batches)
       : lengths_(std::move(lengths)), rule_(rule), batches_(batches) {
-    constexpr std::string_view where = "train::NeedleTraining";
+    constexpr std::string_view where = "training::NeedleTraining";
     require_at_least(where, "number of lengths", std::ssize(lengths_), std::ptrdiff_t{1});
     for (const std::int64_t length : lengths_) require_at_least(where, "length", length, std::int64_t{2});
     require_at_least(where, "batch", batches.batch, std::int64_t{1});
@@ -90,7 +91,7 @@ class NeedleTraining {
   [[nodiscard]] training::GradientFunction gradient() const {
     return [self = *this, memory = std::make_shared<std::vector<Sums>>()](std::span<const double> parameters,
                                                                           std::int64_t step) {
-      require_same_size("train::NeedleTraining", "parameters", std::ssize(parameters), std::ssize(self.initial()));
+      require_same_size("training::NeedleTraining", "parameters", std::ssize(parameters), std::ssize(self.initial()));
       const std::int64_t lengths = std::ssize(self.lengths_), blocks = self.blocks();
       memory->resize(static_cast<std::size_t>(lengths * blocks));
       System::for_each_index(lengths * blocks, {self.batches_.device, self.batches_.threads}, [&](std::int64_t i) {
@@ -174,4 +175,4 @@ class NeedleTraining {
   NeedleBatches batches_;
 };
 
-}  // namespace incontext::train
+}  // namespace incontext::training

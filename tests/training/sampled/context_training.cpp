@@ -1,4 +1,4 @@
-#include "incontext/train/context_attention.hpp"
+#include "incontext/training/context_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +23,10 @@
 namespace incontext::testing {
 namespace {
 
-using train::ContextBatches;
-using train::ContextLayer;
-using train::ContextParameters;
-using train::ContextTraining;
+using training::ContextBatches;
+using training::ContextLayer;
+using training::ContextParameters;
+using training::ContextTraining;
 
 constexpr simulate::SphereTask small_task{3, 2, 6};
 
@@ -59,14 +59,14 @@ Worst gradient_error(const ContextLayer& layer, const Map& map, double sign = 1)
 
 }  // namespace
 
-TEST_CASE("the gradient of one context is the closed form's, for linear and softmax attention", "[train]") {
+TEST_CASE("the gradient of one context is the closed form's, for linear and softmax attention", "[training]") {
   for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
     const ContextLayer layer{.task = small_task, .scale = 0.75, .query = query};
     const double keys = query == QueryToken::included ? 7 : 6;
     const ContextTraining softmax(layer, scoring::Softmax<double>{1}, batches(1));
     const ContextTraining linear(layer, scoring::LinearAttention<double>{1}, batches(1));
     const std::vector<double> parameters = softmax.initial(0.7);
-    const train::ContextHead head = softmax.heads(parameters)[0];
+    const training::ContextHead head = softmax.heads(parameters)[0];
     Worst worst;
     for (std::int64_t step = 0; step < 5; ++step) {
       const auto context =
@@ -94,7 +94,7 @@ TEST_CASE("the gradient of one context is the closed form's, for linear and soft
 }
 
 TEST_CASE("gradients are differences of the loss, for every parametrization, several heads and a user's own map",
-          "[train]") {
+          "[training]") {
   for (const auto parameters : {ContextParameters::merged, ContextParameters::factored}) {
     const ContextLayer one{.task = small_task, .scale = 0.5, .parameters = parameters};
     const ContextLayer two{.task = small_task, .scale = 0.5, .heads = 2, .parameters = parameters};
@@ -107,7 +107,7 @@ TEST_CASE("gradients are differences of the loss, for every parametrization, sev
   }
 }
 
-TEST_CASE("only the output learns where the scores are fixed", "[train]") {
+TEST_CASE("only the output learns where the scores are fixed", "[training]") {
   const ContextLayer layer{.task = small_task, .parameters = ContextParameters::merged_output};
   const ContextTraining training(layer, scoring::Softmax<double>{1}, batches(4));
   training::Trainer trainer(training.initial(1), training.gradient(), {.rate = {.peak = 0.1}});
@@ -118,7 +118,7 @@ TEST_CASE("only the output learns where the scores are fixed", "[train]") {
   CHECK(after.output != before.output);
 }
 
-TEST_CASE("threads and interruptions do not change a bit of a run", "[train]") {
+TEST_CASE("threads and interruptions do not change a bit of a run", "[training]") {
   const ContextLayer layer{.task = {2, 3, 12}, .scale = 0.5, .parameters = ContextParameters::factored};
   const auto run = [&](simulate::Device device, int threads, int pause) {
     auto own = batches(200, threads);
@@ -142,7 +142,7 @@ TEST_CASE("threads and interruptions do not change a bit of a run", "[train]") {
 }
 
 TEST_CASE("linear attention reaches the loss of the best step of gradient descent, and not with the wrong sign",
-          "[train]") {
+          "[training]") {
   const ContextLayer layer{.task = {3, 5, 20}};
   const ContextTraining training(layer, scoring::LinearAttention<float>{1}, batches(256));
   const auto loss_of = [&](const std::vector<double>& parameters) { return training.evaluate(parameters, 16384)[0]; };
@@ -174,7 +174,7 @@ TEST_CASE("linear attention reaches the loss of the best step of gradient descen
   CHECK(trained(-1).mean > std::log(5.0));
 }
 
-TEST_CASE("training in context refuses what it cannot train, by name", "[train]") {
+TEST_CASE("training in context refuses what it cannot train, by name", "[training]") {
   const auto refused = [](const ContextLayer& layer, const ContextBatches& own = {}) {
     return message_of([&] { ContextTraining(layer, scoring::Softmax<float>{1}, own); });
   };

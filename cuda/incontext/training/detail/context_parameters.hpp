@@ -11,9 +11,9 @@
 
 #include "incontext/classification/context_attention.hpp"
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
-namespace incontext::train {
+namespace incontext::training {
 
 /// What is trained: the two products M = W_K^T W_Q and P = W_P W_V themselves, or the four factors; or P alone, with M
 /// as it is at the start. The layers that can be reached are the same; the ways to them are not.
@@ -31,7 +31,7 @@ class ContextParameterMap {
   // Functions that return what is deduced come before those that call them.
   template <class Number>
   [[nodiscard]] auto matrix(Number* numbers) const {
-    using Matrix = regression::Matrix<double>;
+    using Matrix = numerics::Matrix<double>;
     using Stored = std::conditional_t<std::is_const_v<Number>, const Matrix, Matrix>;
     return Eigen::Map<Stored>(numbers, width_, width_);
   }
@@ -92,7 +92,7 @@ class ContextParameterMap {
   [[nodiscard]] std::int64_t head_size() const { return square() * (is_factored() ? 4 : 2); }
 
   void require_parameters(std::span<const double> parameters) const {
-    require_same_size("train::ContextTraining", "parameters", std::ssize(parameters),
+    require_same_size("training::ContextTraining", "parameters", std::ssize(parameters),
                       static_cast<std::ptrdiff_t>(size()));
   }
 
@@ -103,4 +103,4 @@ class ContextParameterMap {
 
 }  // namespace detail
 
-}  // namespace incontext::train
+}  // namespace incontext::training

@@ -7,7 +7,7 @@
 
 #include "incontext/core/floating_point.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 /// Objects of working memory that threads borrow. There are as many as threads ever worked at the same time, and they
 /// are freed with this object. Several threads may call it at once.
@@ -37,4 +37,4 @@ class KeptMemory {
   std::vector<std::unique_ptr<Memory>> idle_;
 };
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

@@ -12,7 +12,7 @@
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 /// The means of a trial's values over consecutive trials. The memory is kept from call to call, as training needs the
 /// mean of one batch after another. Bits depend on the trials alone.
@@ -27,7 +27,7 @@ class BatchMean {
                                               std::int64_t count) {
     using namespace simulate::detail;
     constexpr int lanes = System::lanes;
-    constexpr std::string_view where = "train::BatchMean";
+    constexpr std::string_view where = "training::BatchMean";
     const std::int64_t batches = (count + lanes - 1) / lanes, stride = batches * lanes;
     const std::int64_t chunks = (count + simulate::chunk_trials - 1) / simulate::chunk_trials;
     const std::int64_t slots = scratch_slots<System>(trial, batches, workers_);
@@ -55,4 +55,4 @@ class BatchMean {
   typename System::template Memory<statistics::Moments> moments_;
 };
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

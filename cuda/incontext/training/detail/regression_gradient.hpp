@@ -8,9 +8,9 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/regression/regression_model.hpp"
 #include "incontext/simulate/regression/regression_trial.hpp"
-#include "incontext/train/detail/each_row.hpp"
+#include "incontext/training/detail/each_row.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 /// Each trial of training draws the task, the examples and the query of RegressionErrorTrial, lets the layer predict,
 /// and differentiates the squared error by all that the layer can learn.
@@ -26,7 +26,8 @@ namespace incontext::train::detail {
 /// Shapes    1 + d^2 + d + 2 values: the loss, then the gradient by M (by rows), v_x, v_y and b.
 /// Units     label units squared, over those of each parameter.
 /// Domain    the query excluded.
-/// Accuracy  trial by trial against simulate::regression_error and differences of the loss: tests/train/regression.cpp.
+/// Accuracy  trial by trial against simulate::regression_error and differences of the loss:
+///           tests/training/sampled/regression_training.cpp.
 /// Random    as RegressionErrorTrial with GaussianTokens: the same seed and trial are the same context.
 /// Runs on   host and device
 template <class T, class Map>
@@ -123,4 +124,4 @@ struct RegressionGradientTrial {
   }
 };
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

@@ -1,4 +1,4 @@
-#include "incontext/train/needle.hpp"
+#include "incontext/training/needle_training.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace incontext::testing::needle_training_test {
 
-using namespace train;
+using namespace training;
 
-TEST_CASE("the gradient by the inverse temperature is a difference of the loss, for every rule", "[train]") {
+TEST_CASE("the gradient by the inverse temperature is a difference of the loss, for every rule", "[training]") {
   for (const auto rule : {NeedleRule::constant, NeedleRule::log_length, NeedleRule::log_length_and_constant}) {
     const NeedleTraining training({8, 30}, rule, {.seed = 5, .batch = 40, .device = simulate::Device::serial});
     const auto gradient = training.gradient();
@@ -38,7 +38,7 @@ TEST_CASE("the gradient by the inverse temperature is a difference of the loss, 
   }
 }
 
-TEST_CASE("the mean loss of needle rows is the law's cross entropy", "[train]") {
+TEST_CASE("the mean loss of needle rows is the law's cross entropy", "[training]") {
   const NeedleTraining training({40}, NeedleRule::constant,
                                 {.seed = 5, .batch = 20000, .device = simulate::Device::serial});
   const std::vector<double> beta{3.5};
@@ -52,7 +52,7 @@ TEST_CASE("the mean loss of needle rows is the law's cross entropy", "[train]") 
   CHECK(std::abs(at.loss - loss(4.0)) > 4.5 * at.loss_standard_error);
 }
 
-TEST_CASE("a trained inverse temperature ends at the population's optimum, not at another length's", "[train]") {
+TEST_CASE("a trained inverse temperature ends at the population's optimum, not at another length's", "[training]") {
   constexpr std::int64_t length = 64;
   std::vector<double> learned;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -74,7 +74,7 @@ TEST_CASE("a trained inverse temperature ends at the population's optimum, not a
   CHECK(std::abs(mean.mean - optimum(4 * length)) > 5 * mean.standard_error);
 }
 
-TEST_CASE("threads do not change a bit of a training on needles", "[train]") {
+TEST_CASE("threads do not change a bit of a training on needles", "[training]") {
   const auto run = [](simulate::Device device, int threads) {
     const NeedleTraining training({16, 90}, NeedleRule::log_length_and_constant,
                                   {.seed = 5, .batch = 50, .device = device, .threads = threads});
@@ -87,7 +87,7 @@ TEST_CASE("threads do not change a bit of a training on needles", "[train]") {
   CHECK(run(simulate::Device::openmp, 3) == expected);
 }
 
-TEST_CASE("training on needles refuses what it cannot train, by name", "[train]") {
+TEST_CASE("training on needles refuses what it cannot train, by name", "[training]") {
   const auto refused = [](std::vector<std::int64_t> lengths, const NeedleBatches& batches = {}) {
     return message_of([&] { NeedleTraining(lengths, NeedleRule::constant, batches); });
   };

@@ -7,7 +7,7 @@
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/device_types.hpp"
 
-namespace incontext::train {
+namespace incontext::training {
 
 /// The contexts on which the gradients are computed, and the device. Step t uses the contexts t * batch to
 /// (t + 1) * batch - 1 of the seed. Contexts from number held_out on are for evaluations: no training reaches them.
@@ -25,10 +25,10 @@ struct ContextBatches {
 /// Refuses batches outside their domain.
 ///
 /// Errors    std::invalid_argument that names the field.
-inline void validate(const ContextBatches& batches, std::string_view where = "train::ContextBatches") {
+inline void validate(const ContextBatches& batches, std::string_view where = "training::ContextBatches") {
   require_at_least(where, "batch", batches.batch, std::int64_t{1});
   if (batches.batch > (1 << 24)) throw_invalid_argument(where, "batch is too large", batches.batch, "at most 2^24");
   simulate::require_threads(where, batches.threads);
 }
 
-}  // namespace incontext::train
+}  // namespace incontext::training

@@ -8,9 +8,9 @@
 #include "incontext/simulate/classification/sphere_task_draw.hpp"
 #include "incontext/simulate/classification/voted_prediction.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/train/detail/each_row.hpp"
+#include "incontext/training/detail/each_row.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 using simulate::LaneArray;
 
@@ -47,7 +47,7 @@ struct MergedHeads {
 /// Shapes    2 + heads.size() values: loss, accuracy, then the gradient in the order of MergedHeads.
 /// Units     nats.
 /// Domain    balanced contexts.
-/// Accuracy  context by context against classification::context_attention: tests/train/context_attention.cpp.
+/// Accuracy  context by context against classification::context_attention: tests/training/sampled/context_training.cpp.
 /// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T, class Map>
@@ -174,4 +174,4 @@ struct ContextGradientTrial {
   }
 };
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

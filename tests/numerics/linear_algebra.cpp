@@ -1,4 +1,4 @@
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 #include <array>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
 
-using namespace incontext::regression;
+using namespace incontext::numerics;
 
 TEST_CASE("trace_of_product is the trace of the product") {
   incontext::testing::RegressionCases cases(1);

@@ -19,20 +19,20 @@
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/systems.hpp"
-#include "incontext/train/detail/host_device.hpp"
-#include "incontext/train/detail/kept_memory.hpp"
+#include "incontext/training/detail/host_device.hpp"
+#include "incontext/training/detail/kept_memory.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains a causal transformer on sequences that are drawn as they are needed.
 ///
 ///     using Map = training::LearnedMap<scoring::Softmax<float>>;
-///     const training::SequenceTransformer<Map> model({.features = train::affine_features}, Map{{2}});
-///     const auto stream = train::affine_sequences<float>({.seed = 3}, 40);
-///     const train::SequenceTraining<Map> affine(model, stream, {.batch = 64});
+///     const training::SequenceTransformer<Map> model({.features = training::affine_features}, Map{{2}});
+///     const auto stream = training::affine_sequences<float>({.seed = 3}, 40);
+///     const training::SequenceTraining<Map> affine(model, stream, {.batch = 64});
 ///     training::Trainer trainer(affine.initial(), affine.gradient(), {.rate = {.peak = 1e-3}}, affine.decays());
 ///     while (trainer.steps() < 500) trainer.step();
-namespace incontext::train {
+namespace incontext::training {
 
 /// Sequences to train on. `draw` fills sequence `index` of the stream into the columns of `examples` from `first` on;
 /// the columns are 0 before. It must depend on its arguments alone and may be called from several threads.
@@ -64,7 +64,7 @@ inline constexpr std::int64_t sequence_block = 8;
 /// Source    docs/theory/training.md#sequence-transformer.
 /// Units     loss: as training::SequenceGradient.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
-/// Accuracy  gradients are those of training::SequenceTransformer: tests/train/sequence.cpp.
+/// Accuracy  gradients are those of training::SequenceTransformer: tests/training/sampled/sequence_training.cpp.
 /// Random    stream initial_weights, and those of the sequences. Bits do not depend on the device or the threads.
 template <training::TrainableMap Map>
 class SequenceTraining {
@@ -73,7 +73,7 @@ class SequenceTraining {
 
   SequenceTraining(training::SequenceTransformer<Map> model, SequenceStream<T> stream, const SequenceBatches& batches)
       : model_(std::move(model)), stream_(std::move(stream)), batches_(batches) {
-    constexpr std::string_view where = "train::SequenceTraining";
+    constexpr std::string_view where = "training::SequenceTraining";
     require_at_least(where, "batch", batches.batch, std::int64_t{1});
     simulate::require_threads(where, batches.threads);
     batches_.device = detail::host_device(where, batches.device);
@@ -84,7 +84,7 @@ class SequenceTraining {
 
   /// Independent normal numbers of variance scale^2 / columns in the matrices, gains 1, all else 0.
   [[nodiscard]] std::vector<double> initial(double scale = 1) const {
-    require_positive("train::SequenceTraining::initial", "scale", scale);
+    require_positive("training::SequenceTraining::initial", "scale", scale);
     const training::SequenceLayout& layout = model_.layout();
     std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
     const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
@@ -174,4 +174,4 @@ class SequenceTraining {
   SequenceBatches batches_;
 };
 
-}  // namespace incontext::train
+}  // namespace incontext::training

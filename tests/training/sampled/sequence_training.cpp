@@ -1,4 +1,4 @@
-#include "incontext/train/sequence.hpp"
+#include "incontext/training/sequence_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,15 +12,15 @@
 
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
-#include "incontext/train/task_sequences.hpp"
 #include "incontext/training/affine_task.hpp"
 #include "incontext/training/checkpoint.hpp"
+#include "incontext/training/task_sequences.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace incontext::testing::sequence_training_test {
 
-using namespace train;
+using namespace training;
 using namespace scoring::parameter;
 using training::LearnedMap;
 using training::SequenceShape;
@@ -36,7 +36,7 @@ SequenceTraining<Learned<T>> affine_training(SequenceShape shape, const Sequence
           affine_sequences<T>({.seed = 40 + batches.seed}, length), batches};
 }
 
-TEST_CASE("tokens of the affine task show the pair before, and ask for the label of their own input", "[train]") {
+TEST_CASE("tokens of the affine task show the pair before, and ask for the label of their own input", "[training]") {
   const simulate::AffineSequences<double> task{.seed = 4, .first_input_stddev = 30};
   std::vector<double> x(7), y(7);
   task.draw(11, 7, x.data(), y.data());
@@ -57,7 +57,7 @@ TEST_CASE("tokens of the affine task show the pair before, and ask for the label
   }
 }
 
-TEST_CASE("tokens of the quantifier task ask about the numbers up to them; an exception decides half", "[train]") {
+TEST_CASE("tokens of the quantifier task ask about the numbers up to them; an exception decides half", "[training]") {
   const simulate::QuantifierSequences<double> task{.seed = 4, .input_stddev = 3};
   std::vector<double> x(9);
   std::vector<int> every(9), some(9);
@@ -92,7 +92,7 @@ TEST_CASE("tokens of the quantifier task ask about the numbers up to them; an ex
   }
 }
 
-TEST_CASE("a batch has the gradient of its sequences, each used once", "[train]") {
+TEST_CASE("a batch has the gradient of its sequences, each used once", "[training]") {
   const auto training = affine_training<double>(small_shape, {.seed = 3, .batch = 20});
   const auto parameters = training.initial();
   training::SequenceExamples<double> all;
@@ -114,7 +114,7 @@ TEST_CASE("a batch has the gradient of its sequences, each used once", "[train]"
   CHECK(training.gradient()(parameters, 4).loss != batch.loss);
 }
 
-TEST_CASE("initial weights have the scale of their fan-in, gains are 1, the rest is 0", "[train]") {
+TEST_CASE("initial weights have the scale of their fan-in, gains are 1, the rest is 0", "[training]") {
   const auto training =
       affine_training<float>({.features = affine_features, .width = 64, .heads = 4, .hidden = 128}, {.seed = 3});
   const auto& layout = training.model().layout();
@@ -130,7 +130,7 @@ TEST_CASE("initial weights have the scale of their fan-in, gains are 1, the rest
   CHECK(part(training::SequencePart::map).isZero());
 }
 
-TEST_CASE("threads and interruptions do not change a bit of a run on sequences", "[train]") {
+TEST_CASE("threads and interruptions do not change a bit of a run on sequences", "[training]") {
   const auto run = [&](simulate::Device device, int threads, int pause) {
     SequenceShape shape = small_shape;
     shape.layers = 2;
@@ -153,7 +153,7 @@ TEST_CASE("threads and interruptions do not change a bit of a run on sequences",
   CHECK(run(simulate::Device::openmp, 3, 2) == expected);
 }
 
-TEST_CASE("affine functions are learned, and not with gradients of the wrong sign", "[train]") {
+TEST_CASE("affine functions are learned, and not with gradients of the wrong sign", "[training]") {
   const auto error_after = [](double sign, int steps) {
     using Softmax = LearnedMap<scoring::Softmax<float>>;
     SequenceShape shape = small_shape;
@@ -189,7 +189,7 @@ TEST_CASE("affine functions are learned, and not with gradients of the wrong sig
   CHECK(error_after(-1, 60) > 1.2 * risks.no_example);
 }
 
-TEST_CASE("training on sequences refuses what it cannot train, by name", "[train]") {
+TEST_CASE("training on sequences refuses what it cannot train, by name", "[training]") {
   const auto refused = [](const SequenceBatches& batches) {
     return message_of([&] { affine_training<float>(small_shape, batches); });
   };

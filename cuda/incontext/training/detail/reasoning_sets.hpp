@@ -11,7 +11,7 @@
 #include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_task.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 /// All inputs of the reasoning task, divided at random into examples to train on and examples that are held out.
 struct ReasoningSets {
@@ -51,4 +51,4 @@ struct ReasoningSets {
   }
 };
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

@@ -6,7 +6,7 @@
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/device_types.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 /// The device of a training that runs on CPUs alone: `automatic` is the first available one of them.
 inline simulate::Device host_device(std::string_view where, simulate::Device device) {
@@ -23,4 +23,4 @@ inline simulate::Device host_device(std::string_view where, simulate::Device dev
   return Device::serial;
 }
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

@@ -7,7 +7,7 @@
 #include "incontext/scoring/row.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 
-namespace incontext::train::detail {
+namespace incontext::training::detail {
 
 /// Calls act(scores, other, out) with the rows of every trial. Maps are fast on rows that are contiguous, so on a CPU
 /// each row is copied into `rows` and back; out and `other` may be the same.
@@ -35,4 +35,4 @@ INCONTEXT_HD void each_row(std::int64_t keys, simulate::LaneArray<T, W> scores, 
   }
 }
 
-}  // namespace incontext::train::detail
+}  // namespace incontext::training::detail

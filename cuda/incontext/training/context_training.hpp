@@ -15,9 +15,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/query_token.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
-#include "incontext/regression/linear_algebra.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/simulate/engine/device.hpp"
@@ -27,20 +27,20 @@
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/train/context_batches.hpp"
-#include "incontext/train/detail/batch_mean.hpp"
-#include "incontext/train/detail/context_gradient.hpp"
-#include "incontext/train/detail/context_parameters.hpp"
+#include "incontext/training/context_batches.hpp"
+#include "incontext/training/detail/batch_mean.hpp"
+#include "incontext/training/detail/context_gradient.hpp"
+#include "incontext/training/detail/context_parameters.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains one layer of self-attention to classify in context: any number of heads and any map from scores to weights,
 /// with exact gradients, on contexts of the sphere task that are drawn as they are needed.
 ///
-///     const train::ContextLayer layer{.task = {5, 5, 100}, .scale = 1};
-///     const train::ContextTraining attention(layer, scoring::LinearAttention<float>{1}, {.batch = 512});
+///     const training::ContextLayer layer{.task = {5, 5, 100}, .scale = 1};
+///     const training::ContextTraining attention(layer, scoring::LinearAttention<float>{1}, {.batch = 512});
 ///     training::Trainer trainer(attention.initial(), attention.gradient(), {.rate = {.peak = 1e-2}});
 ///     while (trainer.steps() < 1000) trainer.step();
-namespace incontext::train {
+namespace incontext::training {
 
 /// A layer on the sphere task: its scores are `scale` e_j^T M e_q, and its heads' logits are added.
 ///
@@ -60,7 +60,7 @@ struct ContextLayer {
 /// Units     loss: mean cross entropy of a batch, in nats.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients against classification::context_attention, context by context, and against differences:
-///           tests/train/context_attention.cpp.
+///           tests/training/sampled/context_training.cpp.
 /// Random    contexts as SphereTaskDraw; initial weights: stream initial_weights. Bits do not depend on the device or
 ///           the number of threads.
 /// Runs on   serial, OpenMP, TBB, CUDA
@@ -71,7 +71,7 @@ class ContextTraining {
 
   ContextTraining(const ContextLayer& layer, const Map& map, const ContextBatches& batches)
       : layer_(layer), map_(map), batches_(batches) {
-    constexpr std::string_view where = "train::ContextTraining";
+    constexpr std::string_view where = "training::ContextTraining";
     simulate::validate(layer.task, where);
     if (layer.task.law != simulate::ContextLaw::balanced) {
       throw_invalid_argument(where, "task.law is independent", 1, "balanced contexts");
@@ -91,7 +91,7 @@ class ContextTraining {
   ///
   /// Source    arXiv 2510.10425, App. I: small = 0.002.
   [[nodiscard]] std::vector<double> initial(double small = 0.002) const {
-    require_positive("train::ContextTraining::initial", "small", small);
+    require_positive("training::ContextTraining::initial", "small", small);
     std::vector<double> weights(size());
     const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
     simulate::draw_normals(simulate::LaneArray<double, 1>{weights.data(), 1}, stream, 0, std::ssize(weights));
@@ -121,7 +121,7 @@ class ContextTraining {
   /// Loss and accuracy on `contexts` held-out contexts, the same at every call.
   [[nodiscard]] std::array<statistics::Estimate, 2> evaluate(std::span<const double> parameters,
                                                              std::int64_t contexts) const {
-    require_at_least("train::ContextTraining::evaluate", "contexts", contexts, std::int64_t{2});
+    require_at_least("training::ContextTraining::evaluate", "contexts", contexts, std::int64_t{2});
     const auto means = batch_function()(merged_numbers(parameters), ContextBatches::held_out, contexts);
     if (means.empty()) return {};
     return {statistics::Estimate(means[0]), statistics::Estimate(means[1])};
@@ -156,9 +156,8 @@ class ContextTraining {
     const std::int64_t d = layer_.task.dimension, k = layer_.task.classes;
     std::vector<ContextHead> heads;
     auto at = means.begin() + detail::ContextGradientTrial<T, Map>::measures;
-    const auto read = [&](regression::Matrix<double>& whole, std::int64_t row, std::int64_t rows,
-                          std::int64_t columns) {
-      whole = regression::Matrix<double>::Zero(width(), width());
+    const auto read = [&](numerics::Matrix<double>& whole, std::int64_t row, std::int64_t rows, std::int64_t columns) {
+      whole = numerics::Matrix<double>::Zero(width(), width());
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j) whole(row + i, j) = (at++)->mean;
       }
@@ -191,4 +190,4 @@ class ContextTraining {
   ContextBatches batches_;
 };
 
-}  // namespace incontext::train
+}  // namespace incontext::training

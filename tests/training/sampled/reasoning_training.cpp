@@ -1,4 +1,4 @@
-#include "incontext/train/reasoning.hpp"
+#include "incontext/training/reasoning_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +24,11 @@
 namespace incontext::testing {
 namespace reasoning_training {
 
-using train::GradientScaling;
-using train::ReasoningBatches;
-using train::ReasoningTraining;
+using training::GradientScaling;
 using training::ReasoningAnswers;
+using training::ReasoningBatches;
 using training::ReasoningPart;
+using training::ReasoningTraining;
 
 constexpr training::ReasoningShape small_shape{.largest_value = 4, .width = 16, .heads = 2, .hidden = 32};
 
@@ -51,7 +51,7 @@ double norm_of(const training::ReasoningLayout& layout, const std::vector<double
 
 using namespace reasoning_training;
 
-TEST_CASE("every input of the reasoning task is trained on or held out", "[train]") {
+TEST_CASE("every input of the reasoning task is trained on or held out", "[training]") {
   const ReasoningTraining training(small_shape, scoring::Softmax<double>{2}, serially({.seed = 3}));
   CHECK(std::ssize(training.trained()) == training::reasoning_task(4).training);
   std::set<std::int64_t> seen;
@@ -63,7 +63,7 @@ TEST_CASE("every input of the reasoning task is trained on or held out", "[train
   CHECK(number_of(other.trained()[0], 4) != number_of(training.trained()[0], 4));
 }
 
-TEST_CASE("the full batch has the gradient of reasoning_gradient, for a user's own map too", "[train]") {
+TEST_CASE("the full batch has the gradient of reasoning_gradient, for a user's own map too", "[training]") {
   const auto check = [](const auto& map) {
     const ReasoningTraining training(small_shape, map, serially({.seed = 3}));
     const std::vector<double> parameters = training.initial(0.4);
@@ -78,7 +78,7 @@ TEST_CASE("the full batch has the gradient of reasoning_gradient, for a user's o
   check(foreign::SinkSoftmax<double>(1.5));
 }
 
-TEST_CASE("batches are drawn anew at every step, and their mean gradient is the full one", "[train]") {
+TEST_CASE("batches are drawn anew at every step, and their mean gradient is the full one", "[training]") {
   const scoring::Softmax<double> map{2};
   const ReasoningTraining full(small_shape, map, serially({.seed = 3}));
   const ReasoningTraining drawn(small_shape, map, serially({.seed = 3, .batch = 40}));
@@ -99,7 +99,7 @@ TEST_CASE("batches are drawn anew at every step, and their mean gradient is the 
   CHECK(std::abs(mean - 1.02 * expected.loss) > 5 * error);  // resolved to 2%
 }
 
-TEST_CASE("matched gradients of queries and keys have the length of the values'", "[train]") {
+TEST_CASE("matched gradients of queries and keys have the length of the values'", "[training]") {
   const scoring::Softmax<double> map{2};
   const ReasoningTraining plain(small_shape, map, serially({.seed = 3}));
   const ReasoningTraining matched(small_shape, map, serially({.seed = 3, .scaling = GradientScaling::matched}));
@@ -116,7 +116,7 @@ TEST_CASE("matched gradients of queries and keys have the length of the values'"
   CHECK(std::abs(measured.value_gradient - value) <= 1e-15);
 }
 
-TEST_CASE("a constant factor on a gradient changes nothing under Adam", "[train]") {
+TEST_CASE("a constant factor on a gradient changes nothing under Adam", "[training]") {
   const ReasoningTraining training(small_shape, scoring::Softmax<double>{2}, serially({.seed = 3}));
   const auto run = [&](double factor) {
     const training::GradientFunction scaled = [factor, own = training.gradient(), &training](std::span<const double> at,
@@ -136,7 +136,7 @@ TEST_CASE("a constant factor on a gradient changes nothing under Adam", "[train]
   CHECK(worst <= 1e-12);
 }
 
-TEST_CASE("a map may change from step to step", "[train]") {
+TEST_CASE("a map may change from step to step", "[training]") {
   const scoring::HeatSchedule<double> heat{.start_temperature = 0.5, .end_temperature = 4, .epochs = 10};
   const ReasoningTraining<scoring::Softmax<double>> heated(
       small_shape,
@@ -150,7 +150,7 @@ TEST_CASE("a map may change from step to step", "[train]") {
   CHECK(heated.gradient()(parameters, 0).gradient != heated.gradient()(parameters, 3).gradient);
 }
 
-TEST_CASE("threads and interruptions do not change a bit of a run on the reasoning task", "[train]") {
+TEST_CASE("threads and interruptions do not change a bit of a run on the reasoning task", "[training]") {
   const auto run = [&](simulate::Device device, int threads, int pause) {
     const ReasoningTraining training({.largest_value = 5, .width = 16, .heads = 4, .hidden = 24},
                                      scoring::NormSoftmax<float>{2},
@@ -172,7 +172,7 @@ TEST_CASE("threads and interruptions do not change a bit of a run on the reasoni
   CHECK(run(simulate::Device::openmp, 3, 2) == expected);
 }
 
-TEST_CASE("the task is learned, not with gradients of the wrong sign, and not where coins answer", "[train]") {
+TEST_CASE("the task is learned, not with gradients of the wrong sign, and not where coins answer", "[training]") {
   const auto train = [](ReasoningAnswers answers, double sign, std::int64_t steps) {
     const ReasoningTraining training({.largest_value = 5, .width = 32, .heads = 4, .hidden = 64},
                                      scoring::NormSoftmax<float>{2},
@@ -202,7 +202,7 @@ TEST_CASE("the task is learned, not with gradients of the wrong sign, and not wh
   CHECK(train(ReasoningAnswers::rule, -1, 60).loss > std::log(6.0));
 }
 
-TEST_CASE("training on the reasoning task refuses what it cannot train, by name", "[train]") {
+TEST_CASE("training on the reasoning task refuses what it cannot train, by name", "[training]") {
   const auto refused = [](const training::ReasoningShape& shape, const ReasoningBatches& batches, float tau = 2) {
     return message_of([&] { ReasoningTraining(shape, scoring::Softmax<float>{tau}, batches); });
   };

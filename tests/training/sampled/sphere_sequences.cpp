@@ -1,4 +1,4 @@
-#include "incontext/train/sphere_sequences.hpp"
+#include "incontext/training/sphere_sequences.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -24,12 +24,12 @@ const simulate::SphereTask task{3, 4, 8, simulate::ContextLaw::balanced, 5};
 SequenceExamples<double> drawn(const simulate::SphereTask& from, std::uint64_t index, std::uint64_t seed = 9) {
   SequenceExamples<double> examples;
   examples.resize(shape, 1, 9);
-  train::sphere_sequences<double>(from, seed).draw(index, 9, examples, 0);
+  training::sphere_sequences<double>(from, seed).draw(index, 9, examples, 0);
   return examples;
 }
 
-TEST_CASE("tokens of the sphere task are its points with their labels, then the query without one", "[train]") {
-  CHECK(train::sphere_sequences<double>(task, 9).length(7) == 9);
+TEST_CASE("tokens of the sphere task are its points with their labels, then the query without one", "[training]") {
+  CHECK(training::sphere_sequences<double>(task, 9).length(7) == 9);
   for (const std::uint64_t index : {0, 3, 1000}) {
     const auto context = simulate::draw_sphere_context<double>(task, 9, index);
     const auto examples = drawn(task, index);
@@ -47,7 +47,7 @@ TEST_CASE("tokens of the sphere task are its points with their labels, then the 
   CHECK_THROWS_AS(drawn({3, 4, 9}, 0), std::invalid_argument);  // not balanced
 }
 
-TEST_CASE("a seed's sequences share their prototypes at all indices, and another seed's do not", "[train]") {
+TEST_CASE("a seed's sequences share their prototypes at all indices, and another seed's do not", "[training]") {
   const auto prototypes = [](std::uint64_t seed, std::uint64_t index) {
     return simulate::draw_sphere_context<double>(task, seed, index).prototypes;
   };
@@ -58,7 +58,7 @@ TEST_CASE("a seed's sequences share their prototypes at all indices, and another
   CHECK(drawn(task, held_out + 2).features != drawn(task, 2).features);
 }
 
-TEST_CASE("the order of the points has no effect on the query's answer, and their labels have", "[train]") {
+TEST_CASE("the order of the points has no effect on the query's answer, and their labels have", "[training]") {
   using Map = training::LearnedMap<scoring::Softmax<double>>;
   const training::SequenceTransformer<Map> model(shape, Map{{2}});
   std::vector<double> parameters;
