@@ -26,7 +26,7 @@ std::vector<std::string> simulations(const std::vector<Claim>& claims, const Ver
   std::vector<std::string> names;
   for (const std::string& name : needed_runs(o.registry, claims, o.edition)) {
     const std::string& line = line_of(o.registry.command(name), o.edition);
-    if (!line.empty() && !line.starts_with("incontext-train") && !line.starts_with("incontext-scores"))
+    if (!line.empty() && !line.starts_with("incontext train ") && !line.starts_with("incontext scores"))
       names.push_back(name);
   }
   return names;
