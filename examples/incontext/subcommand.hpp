@@ -26,8 +26,8 @@ Subcommand reporting(Subcommand text, void (*add_options)(CLI::App& app, Options
 
 /// The report with the tables that `tables(report, judgment)` returns, the controls that it adds to, the summary of the
 /// run, and the verdict on all of them.
-template <class Simulator, class Tables>
-Report judged(Report report, const Simulator& simulator, Controls& controls, const Tables& tables) {
+template <class Simulator, class NegativeControls, class Tables>
+Report judged(Report report, const Simulator& simulator, const NegativeControls& controls, const Tables& tables) {
   Judgment judgment;
   report.tables = tables(report, judgment);
   if (!controls.empty()) report.tables.push_back(controls.table());
